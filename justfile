@@ -1,0 +1,75 @@
+# Every task of the project. `just` alone runs the whole check; `just --list` shows the rest.
+# To have `just` before there is a `.venv`: pip install rust-just
+
+set positional-arguments
+
+# The tools are those of `.venv`, whatever else is installed.
+export PATH := justfile_directory() / ".venv/bin:" + env("PATH")
+export VIRTUAL_ENV := justfile_directory() / ".venv"
+# Pyright comes with its own node and must not ask a registry for a newer self.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := "1"
+# Start-up times are judged with compiled modules.
+unexport PYTHONDONTWRITEBYTECODE
+
+compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"
+
+# The whole check; the tests come last so that their closing line does
+check: fmt-check lint types contracts bench-quick test
+
+# Make `.venv` with every extra and group from the hashed requirements
+setup:
+    [ -x .venv/bin/python ] || python3 -m venv .venv
+    command -v uv > /dev/null || python -m pip install --quiet --require-hashes -r requirements/boot.txt
+    uv pip sync --quiet --require-hashes requirements/dev.txt
+    uv pip install --quiet --no-deps --no-build-isolation --editable .
+
+# Format the code and sort its imports
+fmt:
+    ruff check --quiet --select I --fix
+    ruff format
+
+# Is everything formatted?
+fmt-check:
+    ruff format --check
+
+# Lint; `just lint --fix` repairs what it can
+lint *ARGS:
+    ruff check "$@"
+
+# Types, strict
+types *ARGS:
+    pyright "$@"
+
+# The layers, as import contracts
+contracts:
+    lint-imports --no-logo
+
+# Tests and doctests; arguments go to pytest
+test *ARGS:
+    python -m pytest "$@"
+
+# One benchmark; prints its figure last and fails when it is short
+bench NAME *ARGS:
+    python -m bench "$@"
+
+# Every benchmark, small
+bench-quick:
+    python -m bench all --quick
+
+# The laws, on generated histories
+prove *ARGS:
+    python -m proofs.laws "$@"
+
+# Writers killed at random moments
+crash *ARGS:
+    python -m proofs.crash "$@"
+
+# Recompile the hashed requirements; `just lock --upgrade` moves to the newest versions
+lock *ARGS:
+    {{ compile }} pyproject.toml --all-extras --group dev --output-file requirements/dev.txt "$@"
+    {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
+
+# Remove what tools left behind; `.venv` stays
+clean:
+    rm -rf build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+    find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

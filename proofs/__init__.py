@@ -1,0 +1,1 @@
+"""Proofs: what must always hold, tried on generated histories and under kills."""

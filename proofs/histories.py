@@ -1,0 +1,223 @@
+"""Generated histories: short lists of numbers, read as commands that fit the world at hand.
+
+Reading numbers against the present world keeps nearly every step meaningful and lets Hypothesis
+shrink a failure to the few commands that matter.
+"""
+
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from sapwood.core.commands import (
+    AddPin,
+    AddReply,
+    Archive,
+    CallModel,
+    Clear,
+    Command,
+    Compact,
+    CompleteTurn,
+    Configure,
+    FailTurn,
+    FinishTool,
+    Focus,
+    Fork,
+    InterruptTurn,
+    KeepLast,
+    Kill,
+    MaskResults,
+    ReadMail,
+    Redo,
+    RemovePin,
+    Rewind,
+    Send,
+    SetMark,
+    StartAgent,
+    StartTool,
+    StartTurn,
+    Succeed,
+    Undo,
+    Unfocus,
+)
+from sapwood.core.content import Text, Thinking, ToolCall, Usage
+from sapwood.core.events import HUMAN, Actor
+from sapwood.core.ids import AgentId
+from sapwood.core.settings import Settings, SettingsChange
+from sapwood.testing.world import World
+
+__all__ = ["MODEL", "OPERATIONS", "Operation", "Step", "histories", "next_steps"]
+
+MODEL = Actor("model", "scripted")
+
+Operation = tuple[int, int, int]
+"""Which command, and two numbers to choose its details by."""
+
+MARKS = ("A", "B", "C")
+
+
+class Step(Struct, frozen=True):
+    """A command and who gives it."""
+
+    command: Command
+    actor: Actor = HUMAN
+    call: str | None = None
+
+
+def _words(seed: int) -> str:
+    return f"w{seed} " * (1 + seed % 23)
+
+
+def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
+    """A reply with up to three tool calls; what the model must do next depends on it."""
+    count = len(world.logs[agent])
+    calls = tuple(ToolCall(f"t{count}-{i}", "slash", '{"command":"mark"}') for i in range(a % 4))
+    thinking = (Thinking(_words(b)),) if b % 5 == 0 else ()
+    text = (Text(_words(a)),) if b % 3 else ()
+    usage = Usage(input=50 + 7 * a, output=b) if b % 2 else None
+    return AddReply(agent, (*thinking, *text, *calls), "scripted", usage)
+
+
+def _open_call(world: World, agent: AgentId, a: int) -> str:
+    turn = world.states[agent].open
+    return turn.calls[a % len(turn.calls)] if turn and turn.calls else "none"
+
+
+def _some_call(world: World, agent: AgentId, a: int) -> str | None:
+    turn = world.lives[agent].open
+    calls = list(turn.calls) if turn else []
+    return calls[a % len(calls)] if calls else None
+
+
+def _mark(world: World, agent: AgentId, a: int) -> str | None:
+    marks = world.states[agent].marks
+    return marks[a % len(marks)].name or None if marks else None
+
+
+def _seldom(a: int, command: Command) -> Command:
+    """A command that ends an agent; too many of them would end every history early."""
+    return command if a % 5 == 0 else SetMark(command.agent)
+
+
+def _someone(world: World, a: int) -> AgentId:
+    return list(world.states)[a % len(world.states)]
+
+
+def _new(world: World) -> AgentId:
+    return AgentId(f"agent{len(world.logs) + 1}")
+
+
+_Maker = Callable[[World, AgentId, int, int], list[Step]]
+
+
+def _human(command: Callable[[World, AgentId, int, int], Command]) -> _Maker:
+    def steps(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+        return [Step(command(world, agent, a, b))]
+
+    return steps
+
+
+def _model(command: Callable[[World, AgentId, int, int], Command]) -> _Maker:
+    def steps(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+        return [Step(command(world, agent, a, b), MODEL, _some_call(world, agent, a + b))]
+
+    return steps
+
+
+def _whole_turn(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+    """A turn from prompt to end, with a tool call in every other one."""
+    call = ToolCall(f"w{len(world.logs[agent])}", "read", "{}")
+    tools = [
+        Step(AddReply(agent, (call,)), MODEL),
+        Step(FinishTool(agent, call.id, _words(b) * (1 + a % 3))),
+    ]
+    return [
+        Step(StartTurn(agent, (Text(_words(a)),))),
+        *(tools if a % 2 else []),
+        Step(AddReply(agent, (Text(_words(b)),)), MODEL),
+        Step(CompleteTurn(agent)),
+    ]
+
+
+def _change(a: int, b: int) -> SettingsChange:
+    match a % 4:
+        case 0:
+            return SettingsChange(cap=40 + 10 * b, low_water=(0.3, 0.6, 1.0)[b % 3])
+        case 1:
+            return SettingsChange(mask_over=(0, 20, 60)[b % 3])
+        case 2:
+            return SettingsChange(system=_words(b))
+        case _:
+            return SettingsChange(window=1000 * b)
+
+
+# Commands that move a conversation forward stand several times, so that histories grow.
+OPERATIONS: tuple[_Maker, ...] = (
+    *(_whole_turn,) * 14,
+    *(_human(lambda w, g, a, b: StartTurn(g, (Text(_words(a)),))),) * 4,
+    *(_model(lambda w, g, a, b: _reply(w, g, a, b)),) * 4,
+    *(_human(lambda w, g, a, b: FinishTool(g, _open_call(w, g, a), _words(b), b % 7 == 0)),) * 4,
+    *(_human(lambda w, g, a, b: CompleteTurn(g)),) * 4,
+    *(_human(lambda w, g, a, b: KeepLast(g, a % 5)),) * 2,
+    *(_human(lambda w, g, a, b: Compact(g, _words(a), keep=b % 4, ledger=_words(b))),) * 2,
+    _human(lambda w, g, a, b: StartTurn(g)),
+    _human(lambda w, g, a, b: StartTool(g, _open_call(w, g, a))),
+    _human(lambda w, g, a, b: CallModel(g, "scripted", "hash", estimate=40 + 5 * a)),
+    _human(lambda w, g, a, b: InterruptTurn(g, _words(a) if b % 2 else "")),
+    _human(lambda w, g, a, b: FailTurn(g, _words(a))),
+    _human(lambda w, g, a, b: SetMark(g, MARKS[a % 3])),
+    _human(lambda w, g, a, b: SetMark(g, "")),
+    _model(lambda w, g, a, b: SetMark(g, MARKS[a % 3])),
+    _human(lambda w, g, a, b: Clear(g)),
+    _model(lambda w, g, a, b: Clear(g)),
+    _model(lambda w, g, a, b: KeepLast(g, a % 5)),
+    _human(lambda w, g, a, b: Rewind(g, _mark(w, g, a))),
+    _human(lambda w, g, a, b: Rewind(g, _mark(w, g, a), _words(b))),
+    _model(lambda w, g, a, b: Rewind(g, _mark(w, g, a), _words(b))),
+    _human(lambda w, g, a, b: Undo(g)),
+    _human(lambda w, g, a, b: Undo(g)),
+    _human(lambda w, g, a, b: Redo(g)),
+    _human(lambda w, g, a, b: MaskResults(g, 1 + a % 60)),
+    _human(lambda w, g, a, b: Configure(g, _change(a, b))),
+    _human(lambda w, g, a, b: AddPin(g, f"p{a % 3}", _words(b))),
+    _human(lambda w, g, a, b: RemovePin(g, f"p{a % 3}")),
+    _human(lambda w, g, a, b: Focus(g, f"t{a % 3}", b % 4)),
+    _human(lambda w, g, a, b: Unfocus(g, f"t{a % 3}")),
+    _human(lambda w, g, a, b: Fork(g, _new(w))),
+    _human(lambda w, g, a, b: Fork(g, _new(w), goal=_words(a), delegated=b % 2 == 0)),
+    _human(lambda w, g, a, b: Fork(g, _new(w), _mark(w, g, a), goal=_words(b) if b % 2 else "")),
+    _model(lambda w, g, a, b: Fork(g, _new(w), _mark(w, g, a), goal=_words(b) if b % 2 else "")),
+    _human(lambda w, g, a, b: Send(g, f"m{w.commands}", _words(a), _someone(w, b))),
+    _model(lambda w, g, a, b: Send(_someone(w, a), f"m{w.commands}", _words(b), g)),
+    _human(lambda w, g, a, b: ReadMail(g)),
+    _model(lambda w, g, a, b: ReadMail(g, "tool")),
+    _human(lambda w, g, a, b: _seldom(a, Kill(g))),
+    _model(lambda w, g, a, b: Kill(_someone(w, a), by=g)),
+    _human(lambda w, g, a, b: _seldom(a, Archive(g))),
+    _human(lambda w, g, a, b: _seldom(a, Succeed(g, _new(w)))),
+    # What a model must never be able to do.
+    _model(lambda w, g, a, b: Undo(g)),
+    _model(lambda w, g, a, b: AddPin(g, "p0", _words(a))),
+    _model(lambda w, g, a, b: Configure(g, _change(a, b))),
+    _model(lambda w, g, a, b: Succeed(g, _new(w))),
+)
+
+
+def next_steps(world: World, operation: Operation) -> list[Step]:
+    """What this operation means in this world. Most of them go to the same few agents."""
+    which, a, b = operation
+    running = [agent for agent, state in world.states.items() if state.status == "running"]
+    if not running:
+        return [Step(StartAgent(_new(world), settings=Settings("scripted", cap=400)))]
+    agents = running if which % 16 else list(world.states)
+    agent = agents[(0, 0, 0, -1, -1, a % len(agents))[b % 6]]
+    return OPERATIONS[which % len(OPERATIONS)](world, agent, a, b)
+
+
+def histories() -> st.SearchStrategy[list[Operation]]:
+    """Lists of operations: short ones, and ones long enough for marks, trims and undos to meet."""
+    number = st.integers(0, 255)
+    operation = st.tuples(st.integers(0, len(OPERATIONS) - 1), number, number)
+    short = st.lists(operation, min_size=1, max_size=12)
+    long = st.lists(operation, min_size=30, max_size=80)
+    return short | long

@@ -1,0 +1,367 @@
+"""The laws of the design, checked after every command of generated histories.
+
+`python -m proofs.laws [--histories N]` runs many and prints how many; the tests run fewer of the
+same. Laws 8 and 9 speak of databases and are proved against them, in `proofs.crash` and in the
+contract suite of the stores.
+"""
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable
+
+import msgspec
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from msgspec import structs
+
+from proofs.histories import MODEL, Operation, Step, histories, next_steps
+from sapwood.core.commands import (
+    Clear,
+    Command,
+    Compact,
+    CompleteTurn,
+    Configure,
+    FailTurn,
+    Fork,
+    InterruptTurn,
+    KeepLast,
+    Kill,
+    MaskResults,
+    Redo,
+    Rewind,
+    Send,
+    Undo,
+)
+from sapwood.core.content import Text
+from sapwood.core.context import find_mark
+from sapwood.core.decide import Accepted
+from sapwood.core.events import (
+    ContextEvent,
+    ContextSummarized,
+    Event,
+    MailReceived,
+    MarkSet,
+    PinAdded,
+    PinRemoved,
+    SettingsChanged,
+)
+from sapwood.core.evolve import evolve
+from sapwood.core.ids import AgentId
+from sapwood.core.live import Live
+from sapwood.core.measure import history
+from sapwood.core.settings import Settings
+from sapwood.core.state import State
+from sapwood.core.turn import Turn
+from sapwood.core.view import Message, check, view
+from sapwood.testing.world import World
+
+__all__ = ["Violation", "run_history"]
+
+Messages = tuple[Message, ...]
+CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact)
+TRIMS = (KeepLast, Compact, CompleteTurn, InterruptTurn, FailTurn, Configure, MaskResults)
+
+
+class Violation(AssertionError):
+    """A law does not hold."""
+
+    def __init__(self, law: int, what: str) -> None:
+        super().__init__(f"law {law}: {what}")
+
+
+def require(law: int, holds: bool, what: str) -> None:
+    """Stops at a broken law."""
+    if not holds:
+        raise Violation(law, what)
+
+
+class Run:
+    """One history with what must be remembered to judge it."""
+
+    def __init__(self, cap: int) -> None:
+        self.world = World()
+        self.world.start(settings=Settings(model="scripted", cap=cap))
+        self.at_mark: dict[tuple[AgentId, int], Messages] = {}
+        self.born: dict[AgentId, tuple[State, Messages]] = {}
+        self.last_sent: dict[AgentId, list[object]] = {}
+
+    def step(self, step: Step) -> None:
+        """Gives one command and checks everything that it could have broken."""
+        world, command, agent = self.world, step.command, step.command.agent
+        before = world.copy()
+        decision = world.do(step.command, step.actor, step.call)
+        if not isinstance(decision, Accepted):
+            require(2, decision.sentence != "", "a refusal without a sentence")
+            return
+        for changed in {change.agent for change in decision.changes}:
+            self._check_request(changed)
+        self._check_authority(before, step, decision)
+        if agent in before.states:
+            self._check_cap(command)
+            self._check_restoring(before, step, decision)
+            self._check_last_request(before, step, decision)
+        self._check_fork(before, command, decision)
+        self._check_prefix(decision)
+        self._remember_marks(decision)
+
+    def finish(self) -> None:
+        """Checks what only the whole history shows."""
+        for agent in self.world.logs:
+            self._check_fold(agent)
+        for child, (state, messages) in self.born.items():
+            live = self.world.read_live(child, state.context)
+            require(5, view(state, live).messages == messages, f"{child} changed after birth")
+
+    def _check_fold(self, agent: AgentId) -> None:
+        log = self.world.logs[agent]
+        folded = State(agent)
+        for index, recorded in enumerate(log):
+            require(1, recorded.version == index + 1, f"a gap in the log of {agent}")
+            folded = evolve(folded, recorded)
+            if index == len(log) // 2:
+                packed = msgspec.msgpack.encode(folded)
+                folded = msgspec.msgpack.decode(packed, type=State)
+        require(1, folded == self.world.states[agent], f"{agent} folds to another state")
+        walked = self.world.read_live(agent)
+        require(1, walked == self.world.lives[agent], f"{agent} walks to another path")
+
+    def _check_request(self, agent: AgentId) -> None:
+        state, live = self.world.states[agent], self.world.lives[agent]
+        faults = check(self.world.request(agent), state, live)
+        require(2, not faults, "; ".join(faults))
+
+    def _check_cap(self, command: Command) -> None:
+        """After a turn ends or the cap changes; a context brought back is as large as it was."""
+        if not isinstance(command, CompleteTurn | InterruptTurn | FailTurn | Configure):
+            return
+        state, live = self.world.states[command.agent], self.world.lives[command.agent]
+        if state.open is not None or not state.settings.cap or _rewound(self.world, command):
+            return
+        size = history(live, self.world.counter, state.ratio()).tokens
+        fits = size <= state.settings.cap or len(live.turns) == 1
+        require(3, fits, f"{size} tokens in {len(live.turns)} turns, cap {state.settings.cap}")
+
+    def _check_restoring(self, before: World, step: Step, decision: Accepted) -> None:
+        command, agent = step.command, step.command.agent
+        if step.actor == MODEL or not decision.changes:
+            return
+        if isinstance(command, Rewind):
+            state = before.states[agent]
+            index = find_mark(state.marks, command.mark)
+            assert index is not None
+            known = self.at_mark[agent, state.marks[index].version]
+            require(4, _messages(self.world, agent) == known, "a rewind restored something else")
+        if isinstance(command, CONTEXT_COMMANDS):
+            self._check_undo(before, agent)
+
+    def _check_undo(self, before: World, agent: AgentId) -> None:
+        trial = self.world.copy()
+        trial.do(Undo(agent))
+        same = _messages(trial, agent) == _messages(before, agent)
+        require(4, same, "undo restored something else")
+        marks = [(m.name, m.context) for m in trial.states[agent].marks]
+        expected = [(m.name, m.context) for m in before.states[agent].marks]
+        require(4, marks == expected, "undo restored other marks")
+        trial.do(Redo(agent))
+        same = _messages(trial, agent) == _messages(self.world, agent)
+        require(4, same, "redo restored something else")
+
+    def _check_last_request(self, before: World, step: Step, decision: Accepted) -> None:
+        """What was asked last stays verbatim in view, whatever trims."""
+        agent = step.command.agent
+        if not isinstance(step.command, TRIMS) or _cleared(decision, agent):
+            return
+        asked = _newest_request(before.lives[agent])
+        said = " ".join(
+            part.text
+            for message in self.world.request(agent).messages
+            for part in message.parts
+            if isinstance(part, Text)
+        )
+        require(6, asked in said, f"{type(step.command).__name__} lost the last request")
+
+    def _check_fork(self, before: World, command: Command, decision: Accepted) -> None:
+        if not isinstance(command, Fork):
+            return
+        child, parent = command.child, command.agent
+        live = self.world.lives[child]
+        inherited = structs.replace(live, open=None)
+        parents = _settled(before.lives[parent])
+        own, theirs = _flat(inherited), _flat(parents)
+        if command.mark is None:
+            require(5, own == theirs, "a fork sees something else than its parent")
+        else:
+            require(5, theirs[len(theirs) - len(own) :] == own, "a fork sees no suffix")
+        state = self.world.states[child]
+        require(5, not state.marks and not state.inbox, "a child was born with marks or mail")
+        self.born[child] = (state, view(state, inherited).messages)
+
+    def _check_prefix(self, decision: Accepted) -> None:
+        for change in decision.changes:
+            agent = change.agent
+            if any(_moves_context(event) for event in change.events):
+                self.last_sent.pop(agent, None)
+            turn = self.world.states[agent].open
+            if turn is None or turn.calls:
+                continue
+            sent = list[object](self.world.request(agent).flat())
+            earlier = self.last_sent.get(agent, [])
+            require(7, sent[: len(earlier)] == earlier, "a request is no prefix of the next")
+            self.last_sent[agent] = sent
+
+    def _check_authority(self, before: World, step: Step, decision: Accepted) -> None:
+        if step.actor != MODEL:
+            return
+        command = step.command
+        acting = command.agent
+        if isinstance(command, Kill) and command.by is not None:
+            acting = command.by
+        if isinstance(command, Send) and command.sender is not None:
+            acting = command.sender
+        for change in decision.changes:
+            mail = all(isinstance(event, MailReceived) for event in change.events)
+            own = change.agent == acting or acting in self.world.ancestors(change.agent)
+            require(10, own or mail, f"a model of {acting} changed {change.agent}")
+        forbidden = (Undo, Redo, Configure)
+        require(10, not isinstance(command, forbidden), f"a model gave {type(command).__name__}")
+
+    def _remember_marks(self, decision: Accepted) -> None:
+        for change in decision.changes:
+            if any(isinstance(event, MarkSet) for event in change.events):
+                mark = self.world.states[change.agent].marks[-1]
+                live = _settled(self.world.lives[change.agent])
+                messages = view(self.world.states[change.agent], live).messages
+                self.at_mark[change.agent, mark.version] = messages
+
+
+def _messages(world: World, agent: AgentId) -> Messages:
+    return world.request(agent).messages
+
+
+def _settled(live: Live) -> Live:
+    """The path as it was when the open turn started."""
+    return structs.replace(live, open=None)
+
+
+def _flat(live: Live) -> list[object]:
+    request = view(State(AgentId("any")), live)
+    return list(request.flat())
+
+
+def _newest_request(live: Live) -> str:
+    def words(turn: Turn) -> str:
+        return next((part.text for part in turn.prompt if isinstance(part, Text)), "")
+
+    carried = next((part.text for part in live.request if isinstance(part, Text)), "")
+    return next((words(turn) for turn in reversed(live.all_turns) if turn.is_request), carried)
+
+
+def _cleared(decision: Accepted, agent: AgentId) -> bool:
+    """Whether a model's own bare clear or rewind took effect with this command."""
+    kinds = {event.kind for change in decision.changes for event in change.events}
+    causes = {
+        getattr(event, "cause", "")
+        for change in decision.changes
+        if change.agent == agent
+        for event in change.events
+    }
+    return "clear" in causes or "context.rewound" in kinds
+
+
+def _rewound(world: World, command: Command) -> bool:
+    return world.logs[command.agent][-1].kind == "context.rewound"
+
+
+def _moves_context(event: Event) -> bool:
+    if isinstance(event, MarkSet | ContextSummarized):
+        return False
+    return isinstance(event, ContextEvent | PinAdded | PinRemoved | SettingsChanged)
+
+
+def run_history(operations: list[Operation]) -> int:
+    """Plays one history; raises `Violation` at the first broken law. Returns commands given."""
+    run = Run(cap=(0, 150, 400, 1500)[operations[0][1] % 4])
+    for operation in operations:
+        for step in next_steps(run.world, operation):
+            run.step(step)
+    run.finish()
+    return run.world.commands
+
+
+def prove(count: int, first_seed: int, report: Callable[[int, int], None]) -> None:
+    """Runs this many generated histories."""
+
+    @seed(first_seed)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        phases=(Phase.generate, Phase.shrink),
+    )
+    @given(histories())
+    def all_laws_hold(operations: list[Operation]) -> None:
+        report(1, run_history(operations))
+
+    all_laws_hold()
+
+
+def _work(
+    count: int, first_seed: int, results: "multiprocessing.Queue[tuple[int, int, str]]"
+) -> None:
+    done = [0, 0]
+
+    def report(histories: int, commands: int) -> None:
+        done[0] += histories
+        done[1] += commands
+        if done[0] % 500 == 0:
+            results.put((500, done[1], ""))
+            done[1] = 0
+
+    try:
+        prove(count, first_seed, report)
+        results.put((done[0] % 500, done[1], ""))
+        results.put((-1, 0, ""))
+    except BaseException as broken:
+        results.put((-1, 0, f"{type(broken).__name__}: {broken}"))
+
+
+def main(argv: list[str]) -> int:
+    """Runs generated histories on all cores and prints how many."""
+    parser = argparse.ArgumentParser(prog="python -m proofs.laws", description=__doc__)
+    parser.add_argument("--histories", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    options = parser.parse_args(argv)
+    workers = os.cpu_count() or 1
+    results: multiprocessing.Queue[tuple[int, int, str]] = multiprocessing.Queue()
+    share = -(-options.histories // workers)
+    processes = [
+        multiprocessing.Process(target=_work, args=(share, options.seed + i, results), daemon=True)
+        for i in range(workers)
+    ]
+    print(
+        f"{options.histories:,} histories on {workers} processes, seed {options.seed}", flush=True
+    )
+    for process in processes:
+        process.start()
+    total, commands, faults, running, shown = 0, 0, list[str](), workers, 0
+    while running:
+        count, given_, fault = results.get()
+        running -= count < 0
+        total += max(0, count)
+        commands += given_
+        faults += [fault] if fault else []
+        if total - shown >= 10_000:
+            shown = total
+            print(f"  {total:,} histories, {commands:,} commands", flush=True)
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    enough = total >= options.histories
+    print(f"laws: {total:,} histories, {commands:,} commands, {len(faults)} violations")
+    return 0 if enough and not faults else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

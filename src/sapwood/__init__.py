@@ -1,0 +1,1 @@
+"""Sapwood: everything is kept; you decide what the model sees."""

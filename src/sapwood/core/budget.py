@@ -1,0 +1,56 @@
+"""Budgets: what fills the model's window, block by block, and how near its edge that is."""
+
+from msgspec import Struct
+
+from sapwood.core.counting import Count, Counter
+from sapwood.core.live import Live
+from sapwood.core.measure import calibrated, count_texts, history
+from sapwood.core.state import State
+from sapwood.core.view.build import front_texts
+
+__all__ = ["Budget", "budget_of"]
+
+
+class Budget(Struct, frozen=True):
+    """Tokens by block. `summary` holds the summary and the carried request.
+
+    `level` is how many of the warning levels are passed: 0 (none) to 3. Without a known window
+    nothing can be said of it, and it is 0.
+    """
+
+    system: Count
+    pins: Count
+    summary: Count
+    history: Count
+    window: int
+    level: int
+
+    @property
+    def total(self) -> Count:
+        """Everything that is sent, tools aside."""
+        return self.system + self.pins + self.summary + self.history
+
+    @property
+    def share(self) -> float | None:
+        """The filled share of the window, where it is known."""
+        return self.total.tokens / self.window if self.window else None
+
+
+def budget_of(state: State, live: Live, counter: Counter) -> Budget:
+    """What fills the window now."""
+    ratio = state.ratio()
+
+    def count(*texts: str) -> Count:
+        return calibrated(count_texts(texts, counter), counter, ratio)
+
+    budget = Budget(
+        system=count(state.settings.system),
+        pins=count(*(pin.text for pin in state.pins)),
+        summary=count(*(part.text for part in front_texts(live))),
+        history=history(live, counter, ratio),
+        window=state.settings.window,
+        level=0,
+    )
+    share = budget.share or 0.0
+    passed = sum(share >= level for level in state.settings.levels)
+    return Budget(budget.system, budget.pins, budget.summary, budget.history, budget.window, passed)

@@ -1,0 +1,280 @@
+"""What can be asked of Sapwood. Imperative; `decide` says what follows, or why nothing does.
+
+Ids and time are chosen by whoever gives the command, so that deciding stays pure and repeating a
+command is safe.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.core.content import PromptPart, ReplyPart, Usage
+from sapwood.core.events import HUMAN, Actor, Pin
+from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.settings import Settings, SettingsChange, Workspace
+
+__all__ = [
+    "AddPin",
+    "AddReply",
+    "Archive",
+    "CallModel",
+    "Clear",
+    "Command",
+    "Compact",
+    "CompleteTurn",
+    "Configure",
+    "FailTurn",
+    "FinishTool",
+    "Focus",
+    "Fork",
+    "Given",
+    "InterruptTurn",
+    "KeepLast",
+    "Kill",
+    "MaskResults",
+    "ReadMail",
+    "Redo",
+    "RemovePin",
+    "Rewind",
+    "Send",
+    "SetMark",
+    "StartAgent",
+    "StartTool",
+    "StartTurn",
+    "Succeed",
+    "Undo",
+    "Unfocus",
+]
+
+
+class Given(Struct, frozen=True):
+    """Who gives a command, when (microseconds since 1970, UTC), and under which id.
+
+    `call` is the tool call through which a model gave it.
+    """
+
+    id: CommandId
+    at: int
+    actor: Actor = HUMAN
+    call: str | None = None
+
+
+class _Command(Struct, frozen=True):
+    agent: AgentId
+
+
+class StartAgent(_Command, frozen=True):
+    """Start a root agent."""
+
+    name: str = ""
+    settings: Settings = Settings()
+    workspace: Workspace = Workspace()
+    pins: tuple[Pin, ...] = ()
+
+
+class Configure(_Command, frozen=True):
+    """Change settings."""
+
+    change: SettingsChange
+
+
+class AddPin(_Command, frozen=True):
+    """Keep this text in every request; the same name replaces."""
+
+    name: str
+    text: str
+
+
+class RemovePin(_Command, frozen=True):
+    """Take a pin out."""
+
+    name: str
+
+
+class Focus(_Command, frozen=True):
+    """Bring a topic into focus."""
+
+    topic: str
+    priority: int = 1
+
+
+class Unfocus(_Command, frozen=True):
+    """Send a topic to the background."""
+
+    topic: str
+
+
+class Fork(_Command, frozen=True):
+    """Make a child that sees what this agent sees now, or what came after a mark.
+
+    `goal` becomes its first prompt. `delegated` says that the goal was written to this agent.
+    """
+
+    child: AgentId
+    mark: str | None = None
+    goal: str = ""
+    delegated: bool = False
+    name: str = ""
+
+
+class Archive(_Command, frozen=True):
+    """Put the agent to rest."""
+
+
+class Succeed(_Command, frozen=True):
+    """Archive the agent and start a fresh one with the same workspace, settings and pins."""
+
+    successor: AgentId
+    name: str = ""
+
+
+class Kill(_Command, frozen=True):
+    """End an agent and all its descendants. `agent` is the one to end."""
+
+    by: AgentId | None = None
+
+
+class StartTurn(_Command, frozen=True):
+    """Open a turn with a prompt. Waiting notes go before it."""
+
+    prompt: tuple[PromptPart, ...] = ()
+
+
+class CallModel(_Command, frozen=True):
+    """Record what is about to be sent to a model."""
+
+    model: str
+    hash: str
+    estimate: int = 0
+    params: str = "{}"
+    tools: str = ""
+
+
+class AddReply(_Command, frozen=True):
+    """Add the model's message to the open turn."""
+
+    parts: tuple[ReplyPart, ...]
+    model: str = ""
+    usage: Usage | None = None
+
+
+class StartTool(_Command, frozen=True):
+    """Record that a tool call is about to have effects."""
+
+    tool_call: str
+
+
+class FinishTool(_Command, frozen=True):
+    """Record the result of a tool call."""
+
+    tool_call: str
+    content: str
+    error: bool = False
+
+
+class CompleteTurn(_Command, frozen=True):
+    """End the open turn: the model has answered."""
+
+
+class InterruptTurn(_Command, frozen=True):
+    """Stop the open turn and keep what is there."""
+
+    reason: str = ""
+
+
+class FailTurn(_Command, frozen=True):
+    """Give the open turn up and keep what is there."""
+
+    error: str = ""
+
+
+class SetMark(_Command, frozen=True):
+    """Name the present context; without a name, put it on the stack of marks."""
+
+    name: str = ""
+
+
+class Clear(_Command, frozen=True):
+    """Start afresh: nothing of the history stays in view."""
+
+
+class KeepLast(_Command, frozen=True):
+    """Keep the last `turns` live turns in view."""
+
+    turns: int
+
+
+class Rewind(_Command, frozen=True):
+    """Go back to a mark; without a name, to the newest. `note` is for the model's next prompt."""
+
+    mark: str | None = None
+    note: str = ""
+
+
+class Undo(_Command, frozen=True):
+    """Take the last context command back."""
+
+
+class Redo(_Command, frozen=True):
+    """Take the last undo back."""
+
+
+class Compact(_Command, frozen=True):
+    """Put a summary in place of the history, but for the last `keep` turns."""
+
+    summary: str
+    keep: int = 0
+    ledger: str = ""
+    score: float | None = None
+
+
+class MaskResults(_Command, frozen=True):
+    """Show tool results so far of more than `over` characters as stubs."""
+
+    over: int
+
+
+class Send(_Command, frozen=True):
+    """Send mail to another agent; `agent` receives it, `sender` is empty for a person."""
+
+    mail: str
+    text: str
+    sender: AgentId | None = None
+
+
+class ReadMail(_Command, frozen=True):
+    """Read all unread mail. `into` says how it reaches the model."""
+
+    into: Literal["prompt", "tool"] = "prompt"
+
+
+Command = (
+    StartAgent
+    | Configure
+    | AddPin
+    | RemovePin
+    | Focus
+    | Unfocus
+    | Fork
+    | Archive
+    | Succeed
+    | Kill
+    | StartTurn
+    | CallModel
+    | AddReply
+    | StartTool
+    | FinishTool
+    | CompleteTurn
+    | InterruptTurn
+    | FailTurn
+    | SetMark
+    | Clear
+    | KeepLast
+    | Rewind
+    | Undo
+    | Redo
+    | Compact
+    | MaskResults
+    | Send
+    | ReadMail
+)

@@ -1,0 +1,125 @@
+"""`decide(scene, command, given)`: what follows from a command, or why nothing does. Pure."""
+
+from typing import assert_never
+
+from sapwood.core.commands import (
+    AddPin,
+    AddReply,
+    Archive,
+    CallModel,
+    Clear,
+    Command,
+    Compact,
+    CompleteTurn,
+    Configure,
+    FailTurn,
+    FinishTool,
+    Focus,
+    Fork,
+    Given,
+    InterruptTurn,
+    KeepLast,
+    Kill,
+    MaskResults,
+    ReadMail,
+    Redo,
+    RemovePin,
+    Rewind,
+    Send,
+    SetMark,
+    StartAgent,
+    StartTool,
+    StartTurn,
+    Succeed,
+    Undo,
+    Unfocus,
+)
+from sapwood.core.decide import agents, contexts, turns
+from sapwood.core.decide.forks import fork
+from sapwood.core.decide.scene import Accepted, Change, Decision, Refused, Scene
+from sapwood.core.refusals import HumanOnly
+
+__all__ = ["Accepted", "Change", "Decision", "Scene", "decide"]
+
+_HUMAN_ONLY: dict[type[Command], str] = {
+    StartAgent: "Starting a root agent",
+    Configure: "/config",
+    AddPin: "/pin",
+    RemovePin: "/unpin",
+    Archive: "/archive",
+    Succeed: "/new",
+    Undo: "/undo",
+    Redo: "/redo",
+}
+
+
+def decide(scene: Scene, command: Command, given: Given) -> Decision:
+    """The events that follow from the command, or a refusal. Nothing else happens here."""
+    try:
+        if given.actor.role == "model" and type(command) in _HUMAN_ONLY:
+            return HumanOnly(_HUMAN_ONLY[type(command)])
+        return _decided(scene, command, given)
+    except Refused as refused:
+        return refused.refusal
+
+
+def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
+    match command:
+        case StartAgent():
+            return agents.start_agent(scene, command, given)
+        case Configure():
+            return agents.configure(scene, command, given)
+        case AddPin():
+            return agents.add_pin(scene, command, given)
+        case RemovePin():
+            return agents.remove_pin(scene, command, given)
+        case Focus():
+            return agents.focus(scene, command, given)
+        case Unfocus():
+            return agents.unfocus(scene, command, given)
+        case Archive():
+            return agents.archive(scene, command, given)
+        case Succeed():
+            return agents.succeed(scene, command, given)
+        case Kill():
+            return agents.kill(scene, command, given)
+        case Send():
+            return agents.send(scene, command, given)
+        case ReadMail():
+            return agents.read_mail(scene, command, given)
+        case Fork():
+            return fork(scene, command, given)
+        case StartTurn():
+            return turns.start_turn(scene, command, given)
+        case CallModel():
+            return turns.call_model(scene, command, given)
+        case AddReply():
+            return turns.add_reply(scene, command, given)
+        case StartTool():
+            return turns.start_tool(scene, command, given)
+        case FinishTool():
+            return turns.finish_tool(scene, command, given)
+        case CompleteTurn():
+            return turns.complete_turn(scene, command, given)
+        case InterruptTurn():
+            return turns.interrupt_turn(scene, command, given)
+        case FailTurn():
+            return turns.fail_turn(scene, command, given)
+        case SetMark():
+            return contexts.set_mark(scene, command, given)
+        case Clear():
+            return contexts.clear(scene, command, given)
+        case KeepLast():
+            return contexts.keep_last(scene, command, given)
+        case Rewind():
+            return contexts.rewind(scene, command, given)
+        case Undo():
+            return contexts.undo(scene, command, given)
+        case Redo():
+            return contexts.redo(scene, command, given)
+        case Compact():
+            return contexts.compact(scene, command, given)
+        case MaskResults():
+            return contexts.mask_results(scene, command, given)
+        case _:
+            assert_never(command)

@@ -1,0 +1,245 @@
+"""Decisions about agents as such: start, settings, pins, focus, archive, kill, mail."""
+
+from sapwood.core.commands import (
+    AddPin,
+    Archive,
+    Configure,
+    Focus,
+    Given,
+    Kill,
+    ReadMail,
+    RemovePin,
+    Send,
+    StartAgent,
+    Succeed,
+    Unfocus,
+)
+from sapwood.core.decide.guards import (
+    require_exists,
+    require_length,
+    require_no_turn,
+    require_running,
+    require_text,
+)
+from sapwood.core.decide.scene import Accepted, Change, Draft, Refused, Scene
+from sapwood.core.decide.trimming import slide
+from sapwood.core.events import (
+    AgentArchived,
+    AgentKilled,
+    AgentStarted,
+    Event,
+    Focused,
+    MailRead,
+    MailReceived,
+    MailSent,
+    Pin,
+    PinAdded,
+    PinRemoved,
+    SettingsChanged,
+    Size,
+    TurnInterrupted,
+    Unfocused,
+)
+from sapwood.core.ids import AgentId
+from sapwood.core.measure import size_of
+from sapwood.core.refusals import (
+    AgentExists,
+    BadSetting,
+    NotDescendant,
+    RootNeedsHuman,
+    UnknownPin,
+    nearest,
+)
+from sapwood.core.settings import Settings
+from sapwood.core.state import State
+
+__all__ = [
+    "MAIL_LIMIT",
+    "PIN_LIMIT",
+    "add_pin",
+    "archive",
+    "configure",
+    "focus",
+    "kill",
+    "read_mail",
+    "remove_pin",
+    "send",
+    "start_agent",
+    "succeed",
+    "unfocus",
+]
+
+MAIL_LIMIT = 32_000
+"""Most characters of one mail: mail waits in the receiver's state until it is read."""
+
+PIN_LIMIT = 200_000
+"""Most characters of one pin: pins are in every request."""
+
+
+def start_agent(scene: Scene, command: StartAgent, given: Given) -> Accepted:
+    if scene.state.status != "none":
+        raise Refused(AgentExists(command.agent))
+    _require_settings(command.settings)
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(
+        AgentStarted(
+            name=command.name,
+            settings=command.settings,
+            workspace=command.workspace,
+            pins=command.pins,
+        )
+    )
+    return draft.accepted(f"Started {command.agent}.")
+
+
+def configure(scene: Scene, command: Configure, given: Given) -> Accepted:
+    require_running(scene.state)
+    after = command.change.applied_to(scene.state.settings)
+    _require_settings(after)
+    if after == scene.state.settings:
+        return Accepted((), "These are the settings already.")
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(SettingsChanged(command.change))
+    slide(draft, scene.counter)
+    return draft.accepted("Settings changed.")
+
+
+def add_pin(scene: Scene, command: AddPin, given: Given) -> Accepted:
+    require_running(scene.state)
+    require_text(command.name, "name of the pin")
+    require_text(command.text, "pin")
+    require_length(command.text, PIN_LIMIT, "pin")
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(PinAdded(Pin(command.name, command.text)))
+    return draft.accepted(f"Pinned '{command.name}'.")
+
+
+def remove_pin(scene: Scene, command: RemovePin, given: Given) -> Accepted:
+    require_running(scene.state)
+    names = tuple(pin.name for pin in scene.state.pins)
+    if command.name not in names:
+        raise Refused(UnknownPin(command.name, nearest(command.name, names)))
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(PinRemoved(command.name))
+    return draft.accepted(f"Unpinned '{command.name}'.")
+
+
+def focus(scene: Scene, command: Focus, given: Given) -> Accepted:
+    require_running(scene.state)
+    require_text(command.topic, "topic")
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(Focused(command.topic, max(1, command.priority)))
+    return draft.accepted(f"In focus: {command.topic}.")
+
+
+def unfocus(scene: Scene, command: Unfocus, given: Given) -> Accepted:
+    require_running(scene.state)
+    require_text(command.topic, "topic")
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(Unfocused(command.topic))
+    return draft.accepted(f"In the background: {command.topic}.")
+
+
+def archive(scene: Scene, command: Archive, given: Given) -> Accepted:
+    require_no_turn(scene.state, "/archive")
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(AgentArchived())
+    return draft.accepted(f"Archived {command.agent}.")
+
+
+def succeed(scene: Scene, command: Succeed, given: Given) -> Accepted:
+    state = scene.state
+    require_no_turn(state, "/new")
+    if command.successor in scene.others:
+        raise Refused(AgentExists(command.successor))
+    draft = Draft(state, scene.live, given)
+    draft.add(AgentArchived(command.successor))
+    fresh = AgentStarted(
+        by="succession",
+        name=command.name or state.name,
+        settings=state.settings,
+        workspace=state.workspace,
+        pins=state.pins,
+        parent=state.parent,
+    )
+    return Accepted(
+        (draft.change(), Change(command.successor, (fresh,))),
+        f"Archived {command.agent}. New agent: {command.successor}",
+    )
+
+
+def kill(scene: Scene, command: Kill, given: Given) -> Accepted:
+    """Ends the target and everyone below it. `others` of the scene are its descendants."""
+    target = scene.state
+    require_exists(target)
+    if given.actor.role == "model":
+        if target.parent is None:
+            raise Refused(RootNeedsHuman(target.agent))
+        if command.by not in scene.ancestors:
+            raise Refused(NotDescendant(target.agent))
+    family = [target, *scene.others.values()]
+    ended = [state for state in family if state.status != "killed"]
+    if not ended:
+        return Accepted((), f"{target.agent} is killed already.")
+    changes = tuple(Change(state.agent, _end(scene, state, command)) for state in ended)
+    return Accepted(changes, f"Killed {', '.join(state.agent for state in ended)}.")
+
+
+def send(scene: Scene, command: Send, given: Given) -> Accepted:
+    require_running(scene.state)
+    require_text(command.text, "message")
+    require_length(command.text, MAIL_LIMIT, "message")
+    received = MailReceived(command.mail, command.text, command.sender or "")
+    changes = [Change(command.agent, (received,))]
+    if command.sender is not None:
+        require_running(_sender(scene, command.sender))
+        sent = MailSent(command.mail, command.agent, command.text)
+        if command.sender == command.agent:
+            changes = [Change(command.agent, (sent, received))]
+        else:
+            changes.append(Change(command.sender, (sent,)))
+    return Accepted(tuple(changes), f"Sent to {command.agent}.")
+
+
+def read_mail(scene: Scene, command: ReadMail, given: Given) -> Accepted:
+    require_running(scene.state)
+    inbox = scene.state.inbox
+    if not inbox:
+        return Accepted((), "No mail.")
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(MailRead(tuple(letter.mail for letter in inbox), noted=command.into == "prompt"))
+    letters = (f"Mail from {letter.sender or 'a person'}:\n{letter.text}" for letter in inbox)
+    return draft.accepted("\n\n".join(letters))
+
+
+def _sender(scene: Scene, sender: AgentId) -> State:
+    return scene.state if sender == scene.state.agent else scene.others.get(sender, State(sender))
+
+
+def _end(scene: Scene, state: State, command: Kill) -> tuple[Event, ...]:
+    killed = AgentKilled(scene.state.agent, command.by)
+    if state.open is None:
+        return (killed,)
+    return (TurnInterrupted(_open_size(scene, state), "killed"), killed)
+
+
+def _open_size(scene: Scene, state: State) -> Size:
+    """The target's open turn is at hand; a descendant's is counted when it is next in view."""
+    turn = scene.live.open
+    if turn is None or turn.agent != state.agent:
+        return Size(0, "")
+    return size_of(turn, scene.counter)
+
+
+def _require_settings(settings: Settings) -> None:
+    low, middle, high = settings.levels
+    rules = (
+        ("cap", settings.cap >= 0, "0 (no cap) or a number of tokens"),
+        ("low_water", 0 < settings.low_water <= 1, "more than 0 and at most 1"),
+        ("mask_over", settings.mask_over >= 0, "0 (never) or a number of characters"),
+        ("window", settings.window >= 0, "0 (unknown) or a number of tokens"),
+        ("levels", 0 < low <= middle <= high <= 1, "three rising shares between 0 and 1"),
+    )
+    for name, holds, rule in rules:
+        if not holds:
+            raise Refused(BadSetting(name, rule))

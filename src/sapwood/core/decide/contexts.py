@@ -1,0 +1,199 @@
+"""Decisions that move the context: mark, clear, rewind, undo, compact, mask."""
+
+from sapwood.core.commands import (
+    Clear,
+    Compact,
+    Given,
+    KeepLast,
+    MaskResults,
+    Redo,
+    Rewind,
+    SetMark,
+    Undo,
+)
+from sapwood.core.context import Mask, take_back
+from sapwood.core.decide.guards import (
+    require_mark,
+    require_mark_name,
+    require_no_turn,
+    require_running,
+    require_text,
+    require_turn,
+)
+from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
+from sapwood.core.decide.trimming import trim
+from sapwood.core.events import (
+    ClearDeferred,
+    ContextRedone,
+    ContextRewound,
+    ContextSummarized,
+    ContextUndone,
+    MarkSet,
+    ResultsMasked,
+    TurnStarted,
+)
+from sapwood.core.ids import EventRef
+from sapwood.core.refusals import BadArguments, NothingToRedo, NothingToUndo
+from sapwood.core.turn import Result
+
+__all__ = [
+    "apply_deferred",
+    "clear",
+    "compact",
+    "keep_last",
+    "mask_results",
+    "redo",
+    "rewind",
+    "set_mark",
+    "undo",
+]
+
+
+def set_mark(scene: Scene, command: SetMark, given: Given) -> Accepted:
+    require_running(scene.state)
+    if command.name:
+        require_mark_name(command.name)
+    turn = scene.state.open.first if scene.state.open else None
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(MarkSet(command.name, turn, given.call))
+    return draft.accepted(f"Marked '{command.name}'." if command.name else "Marked.")
+
+
+def clear(scene: Scene, command: Clear, given: Given) -> Accepted:
+    if given.actor.role == "model":
+        return _deferred(scene, ClearDeferred(), given)
+    require_no_turn(scene.state, "/clear")
+    state = scene.state
+    if not scene.live.turns and not state.context.summary and not state.marks:
+        return Accepted((), "The context is clear already.")
+    draft = Draft(state, scene.live, given)
+    trim(draft, "clear", len(scene.live.turns), scene.counter)
+    return draft.accepted("Context cleared.")
+
+
+def keep_last(scene: Scene, command: KeepLast, given: Given) -> Accepted:
+    if command.turns < 1:
+        raise Refused(BadArguments("/clear N", "N counts turns, from 1."))
+    if given.actor.role == "model":
+        return _deferred(scene, ClearDeferred(keep=command.turns), given)
+    require_no_turn(scene.state, "/clear")
+    live = scene.live
+    leaving = len(live.turns) - command.turns
+    if leaving <= 0:
+        count = len(live.turns)
+        return Accepted((), f"Nothing to trim: {count} {_turns(count)} in view.")
+    draft = Draft(scene.state, live, given)
+    trim(draft, "keep", leaving, scene.counter, mask=live.context.mask)
+    return draft.accepted(f"Kept the last {command.turns}; {leaving} {_turns(leaving)} left view.")
+
+
+def rewind(scene: Scene, command: Rewind, given: Given) -> Accepted:
+    state = scene.state
+    if given.actor.role == "model":
+        require_turn(state)
+        _, mark = require_mark(state, command.mark)
+        wish = ClearDeferred(mark=mark.name, version=mark.version, note=command.note)
+        return _deferred(scene, wish, given)
+    require_no_turn(state, "/rewind")
+    _, mark = require_mark(state, command.mark)
+    draft = Draft(state, scene.live, given)
+    draft.add(ContextRewound(mark.name, mark.version, mark.context, command.note))
+    return draft.accepted(
+        f"Rewound to '{mark.name}'." if mark.name else "Rewound to the last mark."
+    )
+
+
+def undo(scene: Scene, command: Undo, given: Given) -> Accepted:
+    state = scene.state
+    require_no_turn(state, "/undo")
+    if not state.undo:
+        raise Refused(NothingToUndo())
+    context, _ = take_back(state.undo[-1], state.context, state.marks)
+    draft = Draft(state, scene.live, given)
+    draft.add(ContextUndone(context))
+    return draft.accepted("Undone.")
+
+
+def redo(scene: Scene, command: Redo, given: Given) -> Accepted:
+    state = scene.state
+    require_no_turn(state, "/redo")
+    if not state.redo:
+        raise Refused(NothingToRedo())
+    context, _ = take_back(state.redo[-1], state.context, state.marks)
+    draft = Draft(state, scene.live, given)
+    draft.add(ContextRedone(context))
+    return draft.accepted("Redone.")
+
+
+def compact(scene: Scene, command: Compact, given: Given) -> Accepted:
+    require_no_turn(scene.state, "/compact")
+    require_text(command.summary, "summary")
+    live = scene.live
+    leaving = len(live.turns) - max(0, command.keep)
+    if leaving <= 0:
+        count = len(live.turns)
+        return Accepted((), f"Nothing to compact: {count} {_turns(count)} in view.")
+    draft = Draft(scene.state, live, given)
+    summary = EventRef(scene.state.agent, draft.next_version)
+    draft.add(ContextSummarized(command.summary, command.ledger, command.score))
+    trim(draft, "compact", leaving, scene.counter, summary=summary, mask=live.context.mask)
+    return draft.accepted(f"Compacted {leaving} {_turns(leaving)} into a summary.")
+
+
+def mask_results(scene: Scene, command: MaskResults, given: Given) -> Accepted:
+    require_running(scene.state)
+    if command.over < 1:
+        raise Refused(BadArguments("mask results over N", "N counts characters, from 1."))
+    turns = scene.live.all_turns
+    large = any(
+        isinstance(item, Result) and len(item.content) > command.over
+        for turn in turns
+        for item in turn.items
+    )
+    if not large:
+        return Accepted((), f"No tool result in view is over {command.over:,} characters.")
+    newest = turns[-1]
+    last = scene.state.version if newest.status == "open" else newest.last
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(ResultsMasked(Mask(EventRef(newest.agent, last), command.over)))
+    return draft.accepted("Large tool results are masked.")
+
+
+def apply_deferred(draft: Draft, deferred: ClearDeferred, scene: Scene) -> None:
+    """What a model asked of its own context, now that its turn has completed.
+
+    A mark made inside a turn stands for that turn's start, where its prompt waits for an answer:
+    so a rewind to it opens the turn again, with the note that tells the model why.
+    """
+    assert draft.live is not None
+    if deferred.keep is not None:
+        leaving = len(draft.live.turns) - deferred.keep
+        if leaving > 0:
+            trim(draft, "keep", leaving, scene.counter, mask=draft.live.context.mask)
+    elif deferred.mark is None:
+        trim(draft, "clear", len(draft.live.turns), scene.counter)
+    else:
+        _rewind_deferred(draft, deferred)
+
+
+def _rewind_deferred(draft: Draft, deferred: ClearDeferred) -> None:
+    mark = next((m for m in draft.state.marks if m.version == deferred.version), None)
+    if mark is None or draft.live is None:
+        return
+    turns = draft.live.turns
+    draft.add(ContextRewound(mark.name, mark.version, mark.context, deferred.note))
+    marked = EventRef(draft.state.agent, mark.turn or 0)
+    asked = next((turn.prompt for turn in turns if turn.prompt_ref == marked), None)
+    if asked is not None:
+        draft.add(TurnStarted(draft.state.context.tip, (*draft.state.notes, *asked)))
+
+
+def _deferred(scene: Scene, event: ClearDeferred, given: Given) -> Accepted:
+    require_turn(scene.state)
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(event)
+    return draft.accepted("Takes effect when this turn completes.")
+
+
+def _turns(count: int) -> str:
+    return "turn" if count == 1 else "turns"

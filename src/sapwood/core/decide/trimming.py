@@ -1,0 +1,72 @@
+"""Moves of `head`, whoever asks for them: a person, a model at the end of its turn, the window."""
+
+from sapwood.core.context import Context, Mask
+from sapwood.core.counting import Count, Counter
+from sapwood.core.decide.scene import Draft
+from sapwood.core.events import Cause, ContextTrimmed
+from sapwood.core.ids import EventRef
+from sapwood.core.live import Live
+from sapwood.core.measure import turn_sizes
+from sapwood.core.turn import Turn
+from sapwood.core.window import turns_to_leave
+
+__all__ = ["slide", "trim"]
+
+
+def trim(
+    draft: Draft,
+    cause: Cause,
+    leaving: int,
+    counter: Counter,
+    *,
+    summary: EventRef | None = None,
+    mask: Mask | None = None,
+) -> None:
+    """Leaves the oldest `leaving` live turns behind.
+
+    The last user request stays in view: when it leaves with its turn, the context carries it,
+    until a bare clear.
+    """
+    live = draft.live
+    assert live is not None, "a trim needs the live path"
+    sizes = turn_sizes(live, counter, draft.state.ratio())
+    gone, kept = live.turns[:leaving], live.turns[leaving:]
+    draft.add(
+        ContextTrimmed(
+            cause=cause,
+            head=gone[-1].ref if gone else live.context.head,
+            turns=leaving,
+            messages=sum(turn.messages for turn in gone),
+            tokens=sum(sizes[:leaving], Count(0, exact=True)).tokens,
+            summary=summary,
+            request=None if cause == "clear" else _carried(live.context, gone, kept),
+            mask=mask,
+        )
+    )
+
+
+def slide(draft: Draft, counter: Counter) -> None:
+    """Moves the window if live history has outgrown its cap."""
+    live = draft.live
+    if live is None or live.open is not None:
+        return
+    settings = draft.state.settings
+    sizes = [size.tokens for size in turn_sizes(live, counter, draft.state.ratio())]
+    leaving = turns_to_leave(sizes, settings.cap, settings.low_water)
+    if leaving:
+        mask = _mask(live, leaving, settings.mask_over)
+        trim(draft, "window", leaving, counter, summary=live.context.summary, mask=mask)
+
+
+def _carried(context: Context, gone: tuple[Turn, ...], kept: tuple[Turn, ...]) -> EventRef | None:
+    if any(turn.is_request for turn in kept):
+        return None
+    asked = next((turn.prompt_ref for turn in reversed(gone) if turn.is_request), None)
+    return asked or context.request
+
+
+def _mask(live: Live, leaving: int, over: int) -> Mask | None:
+    older = live.turns[leaving:-1]
+    if not over or not older:
+        return live.context.mask
+    return Mask(EventRef(older[-1].agent, older[-1].last), over)

@@ -1,0 +1,143 @@
+"""Decisions inside a turn: prompt, model calls, replies, tools, the end."""
+
+from sapwood.core.commands import (
+    AddReply,
+    CallModel,
+    CompleteTurn,
+    FailTurn,
+    FinishTool,
+    Given,
+    InterruptTurn,
+    StartTool,
+    StartTurn,
+)
+from sapwood.core.content import PromptPart, ReplyPart, ToolCall
+from sapwood.core.decide.contexts import apply_deferred
+from sapwood.core.decide.guards import require_no_turn, require_turn
+from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
+from sapwood.core.decide.trimming import slide
+from sapwood.core.events import (
+    ModelCalled,
+    ReplyAdded,
+    Size,
+    ToolFinished,
+    ToolStarted,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnStarted,
+)
+from sapwood.core.measure import size_of
+from sapwood.core.refusals import CallsOpen, DuplicateCall, EmptyText, UnknownCall
+
+__all__ = [
+    "add_reply",
+    "call_model",
+    "complete_turn",
+    "fail_turn",
+    "finish_tool",
+    "interrupt_turn",
+    "start_tool",
+    "start_turn",
+]
+
+
+def start_turn(scene: Scene, command: StartTurn, given: Given) -> Accepted:
+    state = scene.state
+    require_no_turn(state, "A new prompt")
+    prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
+    if not prompt:
+        raise Refused(EmptyText("prompt"))
+    draft = Draft(state, scene.live, given)
+    draft.add(TurnStarted(state.context.tip, prompt))
+    return draft.accepted()
+
+
+def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
+    require_turn(scene.state)
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(
+        ModelCalled(
+            model=command.model,
+            context=scene.state.context,
+            hash=command.hash,
+            estimate=command.estimate,
+            params=command.params,
+            tools=command.tools,
+        )
+    )
+    return draft.accepted()
+
+
+def add_reply(scene: Scene, command: AddReply, given: Given) -> Accepted:
+    turn = require_turn(scene.state)
+    if turn.calls:
+        raise Refused(CallsOpen(turn.calls))
+    _require_new_calls(scene, command.parts)
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(ReplyAdded(command.parts, command.model, command.usage))
+    return draft.accepted()
+
+
+def start_tool(scene: Scene, command: StartTool, given: Given) -> Accepted:
+    turn = require_turn(scene.state)
+    if command.tool_call not in turn.calls or command.tool_call in turn.started:
+        raise Refused(UnknownCall(command.tool_call))
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(ToolStarted(command.tool_call))
+    return draft.accepted()
+
+
+def finish_tool(scene: Scene, command: FinishTool, given: Given) -> Accepted:
+    turn = require_turn(scene.state)
+    if command.tool_call not in turn.calls:
+        raise Refused(UnknownCall(command.tool_call))
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(ToolFinished(command.tool_call, command.content, command.error))
+    return draft.accepted()
+
+
+def complete_turn(scene: Scene, command: CompleteTurn, given: Given) -> Accepted:
+    turn = require_turn(scene.state)
+    if turn.calls:
+        raise Refused(CallsOpen(turn.calls))
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(TurnCompleted(_size(scene)))
+    if turn.deferred is not None:
+        apply_deferred(draft, turn.deferred, scene)
+    slide(draft, scene.counter)
+    return draft.accepted()
+
+
+def interrupt_turn(scene: Scene, command: InterruptTurn, given: Given) -> Accepted:
+    require_turn(scene.state)
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(TurnInterrupted(_size(scene), command.reason))
+    slide(draft, scene.counter)
+    return draft.accepted("Interrupted. What was there is kept.")
+
+
+def fail_turn(scene: Scene, command: FailTurn, given: Given) -> Accepted:
+    require_turn(scene.state)
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(TurnFailed(_size(scene), command.error))
+    slide(draft, scene.counter)
+    return draft.accepted()
+
+
+def _said(prompt: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
+    return tuple(part for part in prompt if part.text.strip())
+
+
+def _require_new_calls(scene: Scene, parts: tuple[ReplyPart, ...]) -> None:
+    known = set(scene.live.open.calls) if scene.live.open else set[str]()
+    for part in parts:
+        if isinstance(part, ToolCall):
+            if part.id in known:
+                raise Refused(DuplicateCall(part.id))
+            known.add(part.id)
+
+
+def _size(scene: Scene) -> Size:
+    assert scene.live.open is not None
+    return size_of(scene.live.open, scene.counter)

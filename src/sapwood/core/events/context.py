@@ -1,0 +1,110 @@
+"""Events that move the context: marks, trims, summaries, rewinds, undo."""
+
+from typing import ClassVar, Literal
+
+from msgspec import Struct
+
+from sapwood.core.context import Context, Mask
+from sapwood.core.ids import EventRef, TurnRef
+
+__all__ = [
+    "Cause",
+    "ClearDeferred",
+    "ContextRedone",
+    "ContextRewound",
+    "ContextSummarized",
+    "ContextTrimmed",
+    "ContextUndone",
+    "MarkSet",
+    "ResultsMasked",
+]
+
+Cause = Literal["clear", "keep", "compact", "window"]
+
+
+class MarkSet(Struct, frozen=True, omit_defaults=True):
+    """The present context got a name, or an unnamed place on the stack of marks."""
+
+    kind: ClassVar = "mark.set"
+
+    name: str
+    turn: int | None = None
+    call: str | None = None
+
+
+class ContextTrimmed(Struct, frozen=True, omit_defaults=True):
+    """The trim point: `head` moved, and this many turns, messages and tokens were left behind."""
+
+    kind: ClassVar = "context.trimmed"
+
+    cause: Cause
+    head: TurnRef | None
+    turns: int = 0
+    messages: int = 0
+    tokens: int = 0
+    summary: EventRef | None = None
+    request: EventRef | None = None
+    mask: Mask | None = None
+
+
+class ContextSummarized(Struct, frozen=True, omit_defaults=True):
+    """A summary of what the next trim leaves behind.
+
+    `ledger` is what the log itself says of files and commands; `score` is how much of it the
+    summary was found to hold, from 0 to 1.
+    """
+
+    kind: ClassVar = "context.summarized"
+
+    text: str
+    ledger: str = ""
+    score: float | None = None
+
+
+class ContextRewound(Struct, frozen=True, omit_defaults=True):
+    """The context is again what it was at a mark; `version` tells which one."""
+
+    kind: ClassVar = "context.rewound"
+
+    mark: str
+    version: int
+    context: Context
+    note: str = ""
+
+
+class ContextUndone(Struct, frozen=True):
+    """The last context command was taken back; this is the context since."""
+
+    kind: ClassVar = "context.undone"
+
+    context: Context
+
+
+class ContextRedone(Struct, frozen=True):
+    """The last undo was taken back; this is the context since."""
+
+    kind: ClassVar = "context.redone"
+
+    context: Context
+
+
+class ResultsMasked(Struct, frozen=True):
+    """Large tool results show as stubs from here on."""
+
+    kind: ClassVar = "results.masked"
+
+    mask: Mask
+
+
+class ClearDeferred(Struct, frozen=True, omit_defaults=True):
+    """A model asked to clear its own context: it happens when its turn completes.
+
+    `mark` and its `version` for a rewind, `keep` for the last turns, neither for a fresh start.
+    """
+
+    kind: ClassVar = "clear.deferred"
+
+    mark: str | None = None
+    version: int = 0
+    keep: int | None = None
+    note: str = ""

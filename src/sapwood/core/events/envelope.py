@@ -1,0 +1,66 @@
+"""The envelope of an event: whose log, which place in it, who did it, when, by which command."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from sapwood.core.ids import AgentId, CommandId, EventRef
+
+if TYPE_CHECKING:
+    from sapwood.core.events import Event
+
+__all__ = ["HUMAN", "SYSTEM", "Actor", "Recorded", "Role"]
+
+Role = Literal["human", "model", "system"]
+
+
+class Actor(Struct, frozen=True, omit_defaults=True):
+    """Who acted: a person (named where there is an identity), a model, or the system itself."""
+
+    role: Role
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.role}:{self.name}" if self.name else self.role
+
+    @staticmethod
+    def parse(text: str) -> "Actor":
+        """The actor that `str` wrote."""
+        role, _, name = text.partition(":")
+        if role == "human" or role == "model" or role == "system":
+            return Actor(role, name)
+        raise ValueError(f"no such actor: {text!r}")
+
+
+HUMAN = Actor("human")
+SYSTEM = Actor("system")
+
+
+class Recorded(Struct, frozen=True):
+    """One fact in the log of `agent`. Versions count from 1 without gaps.
+
+    `at` is in microseconds since 1970 (UTC).
+    """
+
+    agent: AgentId
+    version: int
+    event: "Event"
+    at: int
+    actor: Actor
+    command: CommandId
+
+    @property
+    def ref(self) -> EventRef:
+        """Where this event stands."""
+        return EventRef(self.agent, self.version)
+
+    @property
+    def kind(self) -> str:
+        """The event's kind, such as `turn.started`."""
+        return self.event.kind
+
+    @property
+    def when(self) -> datetime:
+        """The moment it was recorded."""
+        return datetime.fromtimestamp(self.at / 1_000_000, UTC)

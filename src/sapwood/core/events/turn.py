@@ -1,0 +1,110 @@
+"""Events inside a turn: the prompt, model calls, replies, tools, and how it ended."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from sapwood.core.content import PromptPart, ReplyPart, Usage
+from sapwood.core.context import Context
+from sapwood.core.ids import TurnRef
+
+__all__ = [
+    "ModelCalled",
+    "ReplyAdded",
+    "Size",
+    "ToolFinished",
+    "ToolStarted",
+    "TurnCompleted",
+    "TurnFailed",
+    "TurnInterrupted",
+    "TurnStarted",
+]
+
+
+class Size(Struct, frozen=True):
+    """Raw tokens of a whole turn, by the counter of this name, before any calibration."""
+
+    tokens: int
+    counter: str
+
+
+class TurnStarted(Struct, frozen=True):
+    """A prompt opened a turn. A prompt of notes alone is a wake-up, not a user's request."""
+
+    kind: ClassVar = "turn.started"
+
+    parent: TurnRef | None
+    prompt: tuple[PromptPart, ...]
+
+
+class ModelCalled(Struct, frozen=True, omit_defaults=True):
+    """The manifest of one model call, stored before the call is made.
+
+    `context` and this event's own place are all that is needed to build the request again; `hash`
+    proves that it is the same one. `estimate` is the raw count that the reply's reported usage
+    calibrates.
+    """
+
+    kind: ClassVar = "model.called"
+
+    model: str
+    context: Context
+    hash: str
+    estimate: int = 0
+    params: str = "{}"
+    tools: str = ""
+    view: int = 1
+
+
+class ReplyAdded(Struct, frozen=True, omit_defaults=True):
+    """The model's message, whole: text, thinking, tool calls."""
+
+    kind: ClassVar = "reply.added"
+
+    parts: tuple[ReplyPart, ...]
+    model: str = ""
+    usage: Usage | None = None
+
+
+class ToolStarted(Struct, frozen=True):
+    """A tool call is about to have effects; stored first, so that nobody runs it twice."""
+
+    kind: ClassVar = "tool.started"
+
+    call: str
+
+
+class ToolFinished(Struct, frozen=True, omit_defaults=True):
+    """The result of a tool call."""
+
+    kind: ClassVar = "tool.finished"
+
+    call: str
+    content: str
+    error: bool = False
+
+
+class TurnCompleted(Struct, frozen=True):
+    """The model has answered."""
+
+    kind: ClassVar = "turn.completed"
+
+    size: Size
+
+
+class TurnInterrupted(Struct, frozen=True):
+    """Somebody stopped the turn. What was there is kept."""
+
+    kind: ClassVar = "turn.interrupted"
+
+    size: Size
+    reason: str = ""
+
+
+class TurnFailed(Struct, frozen=True):
+    """The turn could not go on. What was there is kept."""
+
+    kind: ClassVar = "turn.failed"
+
+    size: Size
+    error: str = ""

@@ -1,0 +1,235 @@
+"""`evolve(state, recorded)`: the state after one more event. The only fold there is.
+
+An event is a fact, so nothing is checked or refused here.
+"""
+
+from typing import assert_never
+
+from msgspec import structs
+
+from sapwood.core.content import Note, Text, ToolCall
+from sapwood.core.context import Context, Mark, Moved, Step, keep_marks, take_back
+from sapwood.core.events import (
+    AgentArchived,
+    AgentForked,
+    AgentKilled,
+    AgentStarted,
+    ClearDeferred,
+    ContextRedone,
+    ContextRewound,
+    ContextSummarized,
+    ContextTrimmed,
+    ContextUndone,
+    Focused,
+    MailRead,
+    MailReceived,
+    MailSent,
+    MarkSet,
+    ModelCalled,
+    PinAdded,
+    PinRemoved,
+    Recorded,
+    ReplyAdded,
+    ResultsMasked,
+    SettingsChanged,
+    ToolFinished,
+    ToolStarted,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnStarted,
+    Unfocused,
+)
+from sapwood.core.ids import TurnRef
+from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH, Focus, Letter, OpenTurn, State
+
+__all__ = ["evolve"]
+
+
+def evolve(state: State, recorded: Recorded) -> State:
+    """The state after this event."""
+    state = structs.replace(state, version=recorded.version, updated=recorded.at)
+    event = recorded.event
+    match event:
+        case AgentStarted():
+            return _started(state, recorded, event)
+        case AgentForked():
+            return _forked(state, event)
+        case AgentArchived():
+            return structs.replace(state, status="archived")
+        case AgentKilled():
+            return structs.replace(state, status="killed")
+        case SettingsChanged():
+            return structs.replace(state, settings=event.change.applied_to(state.settings))
+        case PinAdded():
+            others = tuple(pin for pin in state.pins if pin.name != event.pin.name)
+            return structs.replace(state, pins=(*others, event.pin))
+        case PinRemoved():
+            left = tuple(pin for pin in state.pins if pin.name != event.name)
+            return structs.replace(state, pins=left)
+        case Focused():
+            return _focused(state, recorded, event)
+        case Unfocused():
+            return _unfocused(state, event)
+        case TurnStarted():
+            opened = OpenTurn(recorded.version, event.parent)
+            return structs.replace(state, open=opened, notes=())
+        case ModelCalled():
+            return _open(state, estimate=event.estimate, called=event.model)
+        case ReplyAdded():
+            return _replied(state, event)
+        case ToolStarted():
+            return _open(state, started=(*_turn(state).started, event.call))
+        case ToolFinished():
+            calls = tuple(call for call in _turn(state).calls if call != event.call)
+            return _open(state, calls=calls)
+        case TurnCompleted() | TurnInterrupted() | TurnFailed():
+            tip = TurnRef(state.agent, _turn(state).first, recorded.version)
+            context = structs.replace(state.context, tip=tip)
+            return structs.replace(state, context=context, open=None)
+        case MarkSet():
+            return _marked(state, recorded, event)
+        case ContextTrimmed():
+            return _trimmed(state, recorded, event)
+        case ContextSummarized():
+            return state
+        case ContextRewound():
+            return _rewound(state, recorded, event)
+        case ContextUndone():
+            return _undone(state, recorded, event)
+        case ContextRedone():
+            return _redone(state, recorded, event)
+        case ResultsMasked():
+            return structs.replace(state, context=structs.replace(state.context, mask=event.mask))
+        case ClearDeferred():
+            return _open(state, deferred=event)
+        case MailSent():
+            return state
+        case MailReceived():
+            letter = Letter(event.mail, event.text, event.sender)
+            return structs.replace(state, inbox=(*state.inbox, letter))
+        case MailRead():
+            return _mail_read(state, event)
+        case _:
+            assert_never(event)
+
+
+def _started(state: State, recorded: Recorded, event: AgentStarted) -> State:
+    return structs.replace(
+        state,
+        status="running",
+        name=event.name,
+        parent=event.parent,
+        created=recorded.at,
+        settings=event.settings,
+        workspace=event.workspace,
+        pins=event.pins,
+        context=event.context,
+    )
+
+
+def _forked(state: State, event: AgentForked) -> State:
+    if not event.delegated:
+        return state
+    goal = "\n\n".join(part.text for part in event.goal if isinstance(part, Text))
+    return _noted(state, Note("delegated", goal, source=event.child))
+
+
+def _focused(state: State, recorded: Recorded, event: Focused) -> State:
+    others = tuple(focus for focus in state.focus if focus.topic != event.topic)
+    focus = (*others, Focus(event.topic, event.priority, recorded.at))
+    return structs.replace(
+        state,
+        focus=tuple(sorted(focus, key=lambda f: (f.priority, -f.since, f.topic))),
+        background=tuple(topic for topic in state.background if topic != event.topic),
+    )
+
+
+def _unfocused(state: State, event: Unfocused) -> State:
+    others = tuple(topic for topic in state.background if topic != event.topic)
+    return structs.replace(
+        state,
+        focus=tuple(focus for focus in state.focus if focus.topic != event.topic),
+        background=(*others, event.topic),
+    )
+
+
+def _replied(state: State, event: ReplyAdded) -> State:
+    turn = _turn(state)
+    calls = (*turn.calls, *(part.id for part in event.parts if isinstance(part, ToolCall)))
+    after = _open(state, calls=calls, estimate=0, called="")
+    if event.usage is None or not turn.estimate:
+        return after
+    learnt = state.ratio(turn.called).observe(turn.estimate, event.usage.input)
+    return structs.replace(after, calibration={**state.calibration, turn.called: learnt})
+
+
+def _marked(state: State, recorded: Recorded, event: MarkSet) -> State:
+    mark = Mark(event.name, state.context, recorded.version, event.turn, event.call)
+    others = tuple(m for m in state.marks if not event.name or m.name != event.name)
+    return structs.replace(state, marks=(*others, mark)[-MARKS_KEPT:])
+
+
+def _trimmed(state: State, recorded: Recorded, event: ContextTrimmed) -> State:
+    tip = state.context.tip
+    context = Context(tip, event.head, event.summary, event.request, event.mask)
+    if event.cause == "window":
+        return structs.replace(state, context=context)
+    state = _stepped(state, "head", recorded.version)
+    marks = () if event.cause == "clear" else state.marks
+    return structs.replace(state, context=context, marks=marks)
+
+
+def _rewound(state: State, recorded: Recorded, event: ContextRewound) -> State:
+    index = next(i for i, mark in enumerate(state.marks) if mark.version == event.version)
+    marks = keep_marks(state.marks, index)
+    state = _stepped(state, "tip", recorded.version)
+    if event.note:
+        state = _noted(state, Note("self", event.note))
+    return structs.replace(state, context=event.context, marks=marks)
+
+
+def _undone(state: State, recorded: Recorded, event: ContextUndone) -> State:
+    step = state.undo[-1]
+    redo = (*state.redo, Step(step.moved, state.context, state.marks, recorded.version))
+    _, marks = take_back(step, state.context, state.marks)
+    return structs.replace(
+        state, context=event.context, marks=marks, undo=state.undo[:-1], redo=redo
+    )
+
+
+def _redone(state: State, recorded: Recorded, event: ContextRedone) -> State:
+    step = state.redo[-1]
+    undo = (*state.undo, Step(step.moved, state.context, state.marks, recorded.version))
+    _, marks = take_back(step, state.context, state.marks)
+    return structs.replace(
+        state, context=event.context, marks=marks, undo=undo, redo=state.redo[:-1]
+    )
+
+
+def _mail_read(state: State, event: MailRead) -> State:
+    read = [letter for letter in state.inbox if letter.mail in event.mails]
+    left = tuple(letter for letter in state.inbox if letter.mail not in event.mails)
+    state = structs.replace(state, inbox=left)
+    if event.noted:
+        for letter in read:
+            state = _noted(state, Note("mail", letter.text, source=letter.sender))
+    return state
+
+
+def _stepped(state: State, moved: Moved, version: int) -> State:
+    step = Step(moved, state.context, state.marks, version)
+    return structs.replace(state, undo=(*state.undo, step)[-UNDO_DEPTH:], redo=())
+
+
+def _noted(state: State, note: Note) -> State:
+    return structs.replace(state, notes=(*state.notes, note))
+
+
+def _turn(state: State) -> OpenTurn:
+    assert state.open is not None, "the log holds an event of a turn outside of one"
+    return state.open
+
+
+def _open(state: State, **changes: object) -> State:
+    return structs.replace(state, open=structs.replace(_turn(state), **changes))

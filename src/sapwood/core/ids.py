@@ -1,0 +1,45 @@
+"""Names of things: spaces, agents, commands, and places in a log.
+
+A place in a log never changes, so a reference is enough to share what stands there: a child
+refers to its parent's turns by `TurnRef` and copies nothing.
+"""
+
+from typing import NewType
+
+from msgspec import Struct
+
+__all__ = ["AgentId", "CommandId", "EventRef", "Space", "TurnRef"]
+
+Space = NewType("Space", str)
+"""The boundary of isolation. A laptop has one, a hosted service one per tenant."""
+
+AgentId = NewType("AgentId", str)
+"""One conversation, unique within its space. Any unique prefix of it serves as a short id."""
+
+CommandId = NewType("CommandId", str)
+"""Chosen by whoever gives a command; giving the same one twice acts once."""
+
+
+class EventRef(Struct, frozen=True, array_like=True):
+    """One event: the agent whose log holds it, and its version there."""
+
+    agent: AgentId
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.agent}:{self.version}"
+
+
+class TurnRef(Struct, frozen=True, array_like=True):
+    """One ended turn, as the slice of a log that holds it: versions `first` to `last`.
+
+    Other facts of the agent (mail that arrived, a pin) may stand between the two; they are not
+    part of the turn.
+    """
+
+    agent: AgentId
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.agent}:{self.first}"

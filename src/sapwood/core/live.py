@@ -1,0 +1,184 @@
+"""The live path: what a context points at, with its contents.
+
+`Live` is not a second truth. It is read from the log by following references (`Walk`), or kept
+up to date event by event (`follow`); both give the same value.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from sapwood.core.content import PromptPart
+from sapwood.core.context import ROOT, Context
+from sapwood.core.events import (
+    ContextSummarized,
+    Recorded,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnStarted,
+)
+from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.turn import Turn, fold_turn, grow, open_turn
+
+__all__ = ["EMPTY", "Live", "Slice", "Walk", "follow", "inherited"]
+
+
+class Live(Struct, frozen=True):
+    """The turns in view, oldest first, the open one last, and what stands before them."""
+
+    context: Context
+    turns: tuple[Turn, ...] = ()
+    open: Turn | None = None
+    summary: ContextSummarized | None = None
+    request: tuple[PromptPart, ...] = ()
+
+    @property
+    def all_turns(self) -> tuple[Turn, ...]:
+        """Ended turns and the open one."""
+        return (*self.turns, self.open) if self.open else self.turns
+
+
+EMPTY = Live(ROOT)
+
+
+def follow(live: Live, recorded: Recorded, context: Context) -> Live | None:
+    """The live path after an event that left this context, or None when it must be read anew.
+
+    Growth at the tip and a head that moves forward are followed; jumps are not.
+    """
+    return inherited(_grown(live, recorded), context)
+
+
+def inherited(live: Live, context: Context) -> Live | None:
+    """The path of another context with the same tip, where this one holds all of it."""
+    if context == live.context:
+        return live
+    if context.tip != live.context.tip:
+        return None
+    kept = _after(live.turns, context.head, live.context.head)
+    if kept is None or context.summary not in (None, live.context.summary):
+        return None
+    request = _carried(live, context.request)
+    if request is None:
+        return None
+    summary = live.summary if context.summary else None
+    return Live(context, kept, live.open, summary, request)
+
+
+def _grown(live: Live, recorded: Recorded) -> Live:
+    match recorded.event:
+        case TurnStarted() as event:
+            return structs.replace(live, open=open_turn(recorded, event))
+        case TurnCompleted() | TurnInterrupted() | TurnFailed():
+            assert live.open is not None
+            ended = grow(live.open, recorded)
+            context = structs.replace(live.context, tip=ended.ref)
+            return structs.replace(live, context=context, turns=(*live.turns, ended), open=None)
+        case _ if live.open is not None:
+            return structs.replace(live, open=grow(live.open, recorded))
+        case _:
+            return live
+
+
+def _after(
+    turns: tuple[Turn, ...], head: TurnRef | None, before: TurnRef | None
+) -> tuple[Turn, ...] | None:
+    if head == before:
+        return turns
+    for index, turn in enumerate(turns):
+        if turn.ref == head:
+            return turns[index + 1 :]
+    return None
+
+
+def _carried(live: Live, request: EventRef | None) -> tuple[PromptPart, ...] | None:
+    if request is None:
+        return ()
+    if request == live.context.request:
+        return live.request
+    return next((turn.prompt for turn in live.turns if turn.prompt_ref == request), None)
+
+
+class Slice(Struct, frozen=True):
+    """Events wanted from one log: versions `first` to `last`, both included."""
+
+    agent: AgentId
+    first: int
+    last: int
+
+
+class Walk:
+    """Reads a live path out of logs without doing I/O: ask `wanted`, read it, `feed` it.
+
+    Walks from `tip` towards `head`. Turns mostly stand one after the other in one log, so each
+    answer may hold more than the turn asked for, and the walk asks backwards in growing strides;
+    a parent elsewhere (another branch, another agent) is a jump.
+    """
+
+    FIRST_STRIDE, LAST_STRIDE = 64, 1024
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._next = context.tip if context.tip != context.head else None
+        self._turns: list[Turn] = []
+        self._buffer: list[Recorded] = []
+        self._stride = self.FIRST_STRIDE
+        self._aside = [ref for ref in (context.summary, context.request) if ref]
+        self._found: dict[EventRef, Recorded] = {}
+
+    def wanted(self) -> Slice | None:
+        """The next events to read, or None when the path is complete."""
+        if self._next is not None:
+            turn = self._next
+            return Slice(
+                turn.agent, max(1, min(turn.first, turn.last - self._stride + 1)), turn.last
+            )
+        if self._aside:
+            ref = self._aside[-1]
+            return Slice(ref.agent, ref.version, ref.version)
+        return None
+
+    def feed(self, events: Sequence[Recorded]) -> None:
+        """Takes the events of the slice last wanted, oldest first."""
+        if self._next is None:
+            ref = self._aside.pop()
+            self._found[ref] = events[0]
+            return
+        self._buffer = list(events)
+        self._stride = min(self._stride * 4, self.LAST_STRIDE)
+        if not self._take(self._next):
+            raise ValueError(f"the log does not hold the turn {self._next}")
+        self._take_what_follows()
+
+    def _take_what_follows(self) -> None:
+        while self._next is not None and self._take(self._next):
+            pass
+
+    def _take(self, ref: TurnRef) -> bool:
+        start = self._buffer[0].version if self._buffer else 0
+        if not self._buffer or self._buffer[0].agent != ref.agent or ref.first < start:
+            return False
+        if ref.last - start >= len(self._buffer):
+            return False
+        turn = fold_turn(self._buffer[ref.first - start : ref.last - start + 1])
+        self._turns.append(turn)
+        self._next = turn.parent if turn.parent != self._context.head else None
+        if turn.parent is None and self._context.head is not None:
+            raise ValueError(f"{self._context.head} is not on the path to {self._context.tip}")
+        return True
+
+    def live(self, open_turn: Turn | None = None) -> Live:
+        """The path, once nothing more is wanted."""
+        summary = request = None
+        if self._context.summary:
+            summary = self._found[self._context.summary].event
+        if self._context.request:
+            request = self._found[self._context.request].event
+        return Live(
+            self._context,
+            tuple(reversed(self._turns)),
+            open_turn,
+            summary if isinstance(summary, ContextSummarized) else None,
+            request.prompt if isinstance(request, TurnStarted) else (),
+        )

@@ -1,0 +1,297 @@
+"""Why a command changed nothing, and what to do instead. Typed values, one class a reason."""
+
+from difflib import get_close_matches
+
+from msgspec import Struct
+
+__all__ = [
+    "AgentExists",
+    "BadArguments",
+    "BadMarkName",
+    "BadSetting",
+    "CallsOpen",
+    "DuplicateCall",
+    "EmptyText",
+    "HumanOnly",
+    "NoGoal",
+    "NoMarks",
+    "NoTurnOpen",
+    "NotDescendant",
+    "NotRunning",
+    "NothingToRedo",
+    "NothingToUndo",
+    "Refusal",
+    "RootNeedsHuman",
+    "TooLong",
+    "TurnIsOpen",
+    "UnknownAgent",
+    "UnknownCall",
+    "UnknownCommand",
+    "UnknownMark",
+    "UnknownPin",
+    "nearest",
+]
+
+
+def nearest(word: str, names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    """Up to three names that somebody who typed `word` may have meant, best first."""
+    by_fold = {name.casefold(): name for name in reversed(names)}
+    found = get_close_matches(word.casefold(), list(by_fold), n=3, cutoff=0.5)
+    return tuple(by_fold[name] for name in found)
+
+
+def _did_you_mean(names: tuple[str, ...], prefix: str = "") -> str:
+    if not names:
+        return ""
+    return f" Did you mean {' or '.join(prefix + name for name in names)}?"
+
+
+class Refusal(Struct, frozen=True):
+    """A reason, which `sentence` tells together with what to do instead."""
+
+    @property
+    def sentence(self) -> str:
+        """What a person reads."""
+        raise NotImplementedError
+
+
+class UnknownAgent(Refusal, frozen=True):
+    """No agent has this id."""
+
+    agent: str
+
+    @property
+    def sentence(self) -> str:
+        return f"There is no agent '{self.agent}'. /agents lists them."
+
+
+class AgentExists(Refusal, frozen=True):
+    """The id of a new agent is taken."""
+
+    agent: str
+
+    @property
+    def sentence(self) -> str:
+        return f"An agent '{self.agent}' exists already. Resume it, or choose another id."
+
+
+class NotRunning(Refusal, frozen=True):
+    """The agent is archived or killed."""
+
+    agent: str
+    status: str
+
+    @property
+    def sentence(self) -> str:
+        return f"Agent '{self.agent}' is {self.status}. Its log can be read; fork it to go on."
+
+
+class TurnIsOpen(Refusal, frozen=True):
+    """The command waits for the end of the turn."""
+
+    command: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.command} would pull the context from under the running turn. "
+            "Wait for it to end, or press esc to interrupt it."
+        )
+
+
+class NoTurnOpen(Refusal, frozen=True):
+    """The command belongs into a turn."""
+
+    @property
+    def sentence(self) -> str:
+        return "No turn is open. Start one with a prompt first."
+
+
+class CallsOpen(Refusal, frozen=True):
+    """A turn cannot complete while tool calls have no result."""
+
+    calls: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        calls = ", ".join(self.calls)
+        return f"Tool calls without a result: {calls}. Finish them, or interrupt the turn."
+
+
+class UnknownCall(Refusal, frozen=True):
+    """No open tool call has this id."""
+
+    call: str
+
+    @property
+    def sentence(self) -> str:
+        return f"No open tool call has the id '{self.call}'. Only calls of the last reply can end."
+
+
+class DuplicateCall(Refusal, frozen=True):
+    """Two tool calls of one turn have the same id."""
+
+    call: str
+
+    @property
+    def sentence(self) -> str:
+        return f"The turn has a tool call '{self.call}' already. Give each call an id of its own."
+
+
+class BadMarkName(Refusal, frozen=True):
+    """Marks have names that can be typed and told from numbers."""
+
+    name: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"'{self.name}' is no name for a mark. Use up to 64 letters, digits, '_', '.' or '-', "
+            "starting with a letter or '_'."
+        )
+
+
+class UnknownMark(Refusal, frozen=True):
+    """No live mark has this name."""
+
+    name: str
+    close: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        return f"There is no mark '{self.name}'.{_did_you_mean(self.close)} Nothing was changed."
+
+
+class NoMarks(Refusal, frozen=True):
+    """There is nothing to rewind to."""
+
+    @property
+    def sentence(self) -> str:
+        return "There is no mark to rewind to. Set one with /mark NAME."
+
+
+class NothingToUndo(Refusal, frozen=True):
+    """No context command is left to take back."""
+
+    @property
+    def sentence(self) -> str:
+        return "There is no context command to undo."
+
+
+class NothingToRedo(Refusal, frozen=True):
+    """No undo is left to take back."""
+
+    @property
+    def sentence(self) -> str:
+        return "There is nothing to redo: /redo works after /undo, until the next context command."
+
+
+class NoGoal(Refusal, frozen=True):
+    """A fork from a place in the open turn delegates what was written after it."""
+
+    mark: str
+
+    @property
+    def sentence(self) -> str:
+        return f"Nothing was written after '{self.mark}'. Write the goal there, or add -- GOAL."
+
+
+class EmptyText(Refusal, frozen=True):
+    """Something was left blank that cannot be."""
+
+    what: str
+
+    @property
+    def sentence(self) -> str:
+        return f"The {self.what} is empty. Write something and send it again."
+
+
+class TooLong(Refusal, frozen=True):
+    """A text is longer than its place allows."""
+
+    what: str
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The {self.what} is longer than {self.limit:,} characters. "
+            "Put it into a file and name the file instead."
+        )
+
+
+class BadSetting(Refusal, frozen=True):
+    """A setting has no such value."""
+
+    name: str
+    rule: str
+
+    @property
+    def sentence(self) -> str:
+        return f"Setting '{self.name}' must be {self.rule}. Nothing was changed."
+
+
+class UnknownPin(Refusal, frozen=True):
+    """No pin has this name."""
+
+    name: str
+    close: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        return f"There is no pin '{self.name}'.{_did_you_mean(self.close)}"
+
+
+class NotDescendant(Refusal, frozen=True):
+    """A model acts on its own descendants only."""
+
+    agent: str
+
+    @property
+    def sentence(self) -> str:
+        return f"Agent '{self.agent}' is not a descendant of yours. Send it mail instead."
+
+
+class RootNeedsHuman(Refusal, frozen=True):
+    """Only a person ends a root."""
+
+    agent: str
+
+    @property
+    def sentence(self) -> str:
+        return f"Agent '{self.agent}' is a root. Only a person may kill it."
+
+
+class HumanOnly(Refusal, frozen=True):
+    """The registry does not give this command to models."""
+
+    command: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.command} is for people. Ask the user to run it."
+
+
+class UnknownCommand(Refusal, frozen=True):
+    """No command has this name."""
+
+    word: str
+    close: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"There is no command {self.word}.{_did_you_mean(self.close, '/')} "
+            f"/help lists them; start with // to send the text as it is."
+        )
+
+
+class BadArguments(Refusal, frozen=True):
+    """The words after a command do not fit it."""
+
+    usage: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.reason} Usage: {self.usage}"

@@ -1,0 +1,103 @@
+"""Search: which words of an event can be found, and how they are cut into terms.
+
+Both databases index plain ASCII terms that are made here, so that they find the same. Scripts
+written without spaces (Chinese, Japanese, Thai …) become one term a character, searched as a
+phrase.
+"""
+
+import re
+
+from sapwood.core.content import ToolCall
+from sapwood.core.events import (
+    AgentForked,
+    AgentStarted,
+    ContextSummarized,
+    Event,
+    Focused,
+    MailReceived,
+    MailSent,
+    MarkSet,
+    PinAdded,
+    ReplyAdded,
+    ToolFinished,
+    TurnFailed,
+    TurnStarted,
+    Unfocused,
+)
+
+__all__ = ["index_terms", "query_phrases", "snippet_of", "text_of"]
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+_TERM = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_QUERY = re.compile(r'"([^"]+)"|(\S+)')
+_SNIPPET = 160
+
+
+def text_of(event: Event) -> str:
+    """Everything in an event that somebody said, wrote or got back."""
+    match event:
+        case TurnStarted():
+            return "\n".join(part.text for part in event.prompt)
+        case ReplyAdded():
+            return "\n".join(
+                f"{part.name} {part.args}" if isinstance(part, ToolCall) else part.text
+                for part in event.parts
+            )
+        case ToolFinished():
+            return event.content
+        case ContextSummarized():
+            return event.text
+        case MailSent() | MailReceived():
+            return event.text
+        case PinAdded():
+            return f"{event.pin.name}\n{event.pin.text}"
+        case AgentForked():
+            return "\n".join(part.text for part in event.goal)
+        case AgentStarted():
+            return "\n".join([event.name, *(f"{pin.name}\n{pin.text}" for pin in event.pins)])
+        case MarkSet():
+            return event.name
+        case Focused() | Unfocused():
+            return event.topic
+        case TurnFailed():
+            return event.error
+        case _:
+            return ""
+
+
+def index_terms(text: str) -> str:
+    """The text as ASCII terms separated by spaces, as an index takes them."""
+    return " ".join(_ascii(term) for term in _TERM.findall(text))
+
+
+def query_phrases(query: str) -> list[list[str]]:
+    """The phrases that must all be found, each a list of terms in a row.
+
+    >>> query_phrases('retry "token refresh" 数据')
+    [['retry'], ['token', 'refresh'], ['u6570', 'u636e']]
+    """
+    words = (quoted or word for quoted, word in _QUERY.findall(query))
+    phrases = ([_ascii(term) for term in _TERM.findall(word)] for word in words)
+    return [phrase for phrase in phrases if phrase]
+
+
+def snippet_of(text: str, query: str) -> str:
+    """A line of the text around the first word that was searched for."""
+    flat = " ".join(text.split())
+    words = [
+        term for quoted, word in _QUERY.findall(query) for term in _TERM.findall(quoted or word)
+    ]
+    places = [flat.casefold().find(word.casefold()) for word in words]
+    found = min((place for place in places if place >= 0), default=0)
+    start = max(0, found - _SNIPPET // 3)
+    end = start + _SNIPPET
+    return f"{'…' if start else ''}{flat[start:end].strip()}{'…' if end < len(flat) else ''}"
+
+
+def _ascii(term: str) -> str:
+    folded = term.casefold()
+    if folded.isascii():
+        return folded
+    return "".join(char if char.isascii() else f"u{ord(char):04x}" for char in folded)

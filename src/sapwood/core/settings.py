@@ -1,0 +1,53 @@
+"""Settings of one agent, and changes to them."""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, structs
+
+__all__ = ["Settings", "SettingsChange", "Workspace"]
+
+
+class Settings(Struct, frozen=True, omit_defaults=True):
+    """What shapes an agent's requests. Inherited by forks and successors as a whole.
+
+    `cap` is the most tokens of live history, 0 for no cap; when it is passed, the window moves
+    `head` until at most `cap * low_water` are left. `mask_over` masks tool results of more
+    characters whenever the window moves, 0 for never. `window` is the model's own limit, 0 while
+    unknown. `levels` are the shares of it at which warnings are due.
+    """
+
+    model: str = ""
+    system: str = ""
+    cap: int = 100_000
+    low_water: float = 0.6
+    mask_over: int = 0
+    window: int = 0
+    levels: tuple[float, float, float] = (0.5, 0.65, 0.85)
+
+
+class SettingsChange(Struct, frozen=True, omit_defaults=True):
+    """New values for some settings; the rest stay."""
+
+    model: str | UnsetType = UNSET
+    system: str | UnsetType = UNSET
+    cap: int | UnsetType = UNSET
+    low_water: float | UnsetType = UNSET
+    mask_over: int | UnsetType = UNSET
+    window: int | UnsetType = UNSET
+    levels: tuple[float, float, float] | UnsetType = UNSET
+
+    def given(self) -> dict[str, Any]:
+        """The fields that this change sets."""
+        return {k: v for k, v in structs.asdict(self).items() if v is not UNSET}
+
+    def applied_to(self, settings: Settings) -> Settings:
+        """The settings after this change."""
+        return structs.replace(settings, **self.given())
+
+
+class Workspace(Struct, frozen=True, omit_defaults=True):
+    """Where an agent works: project folder, git worktree and branch."""
+
+    folder: str = ""
+    worktree: str = ""
+    branch: str = ""

@@ -1,0 +1,86 @@
+"""What the fold of an agent's log gives. Bounded: it holds no turn but references to them.
+
+A state of a million events is as small as one of ten, which is what makes opening an agent cost
+the same at any age.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.core.calibration import Calibration
+from sapwood.core.content import Note
+from sapwood.core.context import ROOT, Context, Mark, Step
+from sapwood.core.events import ClearDeferred, Pin
+from sapwood.core.ids import AgentId, TurnRef
+from sapwood.core.settings import Settings, Workspace
+
+__all__ = ["MARKS_KEPT", "UNDO_DEPTH", "Focus", "Letter", "OpenTurn", "State", "Status"]
+
+UNDO_DEPTH = 64
+"""How many context commands can be taken back."""
+
+MARKS_KEPT = 256
+"""How many marks an agent holds; setting one more drops the oldest."""
+
+Status = Literal["none", "running", "archived", "killed"]
+
+
+class OpenTurn(Struct, frozen=True, omit_defaults=True):
+    """What must be known of the open turn without reading it.
+
+    `estimate` is the raw count of the last model call that has no reply yet.
+    """
+
+    first: int
+    parent: TurnRef | None
+    calls: tuple[str, ...] = ()
+    started: tuple[str, ...] = ()
+    estimate: int = 0
+    called: str = ""
+    deferred: ClearDeferred | None = None
+
+
+class Letter(Struct, frozen=True, omit_defaults=True):
+    """Mail that was not read yet."""
+
+    mail: str
+    text: str
+    sender: str = ""
+
+
+class Focus(Struct, frozen=True):
+    """A topic in focus, since when, and how important; 1 comes first."""
+
+    topic: str
+    priority: int
+    since: int
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """One agent, as of one version of its log."""
+
+    agent: AgentId
+    version: int = 0
+    status: Status = "none"
+    name: str = ""
+    parent: AgentId | None = None
+    created: int = 0
+    updated: int = 0
+    settings: Settings = Settings()
+    workspace: Workspace = Workspace()
+    pins: tuple[Pin, ...] = ()
+    context: Context = ROOT
+    open: OpenTurn | None = None
+    marks: tuple[Mark, ...] = ()
+    undo: tuple[Step, ...] = ()
+    redo: tuple[Step, ...] = ()
+    notes: tuple[Note, ...] = ()
+    inbox: tuple[Letter, ...] = ()
+    focus: tuple[Focus, ...] = ()
+    background: tuple[str, ...] = ()
+    calibration: dict[str, Calibration] = {}
+
+    def ratio(self, model: str = "") -> Calibration:
+        """What the provider's reports taught about counting for a model."""
+        return self.calibration.get(model or self.settings.model, Calibration())

@@ -1,0 +1,164 @@
+"""A turn: one prompt, replies with their tool calls and results, an end.
+
+Folded from the slice of a log that holds it. Other facts between its first and last event are
+passed over, so a slice may be read as it stands.
+"""
+
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from sapwood.core.content import PromptPart, ReplyPart, Text, ToolCall, Usage
+from sapwood.core.events import (
+    Recorded,
+    ReplyAdded,
+    Size,
+    ToolFinished,
+    ToolStarted,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnStarted,
+)
+from sapwood.core.ids import AgentId, EventRef, TurnRef
+
+__all__ = ["Item", "Reply", "Result", "Status", "Turn", "fold_turn", "grow", "open_turn"]
+
+Status = Literal["open", "completed", "interrupted", "failed"]
+
+
+class Reply(Struct, frozen=True):
+    """One message of the model within the turn."""
+
+    version: int
+    parts: tuple[ReplyPart, ...]
+    model: str = ""
+    usage: Usage | None = None
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tools it wants to run."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+
+class Result(Struct, frozen=True):
+    """The result of one tool call."""
+
+    version: int
+    call: str
+    content: str
+    error: bool = False
+
+
+Item = Reply | Result
+
+
+class Turn(Struct, frozen=True):
+    """The atomic unit of a context: it is in view as a whole or not at all."""
+
+    agent: AgentId
+    first: int
+    parent: TurnRef | None
+    prompt: tuple[PromptPart, ...]
+    items: tuple[Item, ...] = ()
+    started: frozenset[str] = frozenset()
+    status: Status = "open"
+    last: int = 0
+    size: Size | None = None
+    reason: str = ""
+
+    @property
+    def ref(self) -> TurnRef:
+        """Where the ended turn stands; an open one has no place in the tree yet."""
+        if self.status == "open":
+            raise ValueError("an open turn has no place in the tree yet")
+        return TurnRef(self.agent, self.first, self.last)
+
+    def covers(self, event: EventRef) -> bool:
+        """Whether the event lies between this turn's first event and its last, if it has one."""
+        if event.agent != self.agent or event.version < self.first:
+            return False
+        return self.status == "open" or event.version <= self.last
+
+    @property
+    def prompt_ref(self) -> EventRef:
+        """The event that holds the prompt."""
+        return EventRef(self.agent, self.first)
+
+    @property
+    def is_request(self) -> bool:
+        """Whether somebody asked for something, as against a wake-up by notes alone."""
+        return any(isinstance(part, Text) for part in self.prompt)
+
+    @property
+    def calls(self) -> dict[str, ToolCall]:
+        """All tool calls by id, in order."""
+        return {c.id: c for item in self.items if isinstance(item, Reply) for c in item.calls}
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """Tool calls that have no result."""
+        done = {item.call for item in self.items if isinstance(item, Result)}
+        return tuple(call for call in self.calls.values() if call.id not in done)
+
+    @property
+    def messages(self) -> int:
+        """How many messages a reader would count: the prompt, each reply, each result."""
+        return 1 + len(self.items)
+
+    def texts(self) -> list[str]:
+        """Every text of the turn that a model would be sent, for counting."""
+        found = [part.text for part in self.prompt]
+        for item in self.items:
+            if isinstance(item, Result):
+                found.append(item.content)
+                continue
+            for part in item.parts:
+                if isinstance(part, ToolCall):
+                    found.append(part.name)
+                    found.append(part.args)
+                else:
+                    found.append(part.text)
+        return found
+
+
+def open_turn(recorded: Recorded, event: TurnStarted) -> Turn:
+    """The turn that this event opened."""
+    return Turn(recorded.agent, recorded.version, event.parent, event.prompt)
+
+
+def grow(turn: Turn, recorded: Recorded) -> Turn:
+    """The turn after one more event of its log."""
+    event = recorded.event
+    match event:
+        case ReplyAdded():
+            reply = Reply(recorded.version, event.parts, event.model, event.usage)
+            return structs.replace(turn, items=(*turn.items, reply))
+        case ToolStarted():
+            return structs.replace(turn, started=turn.started | {event.call})
+        case ToolFinished():
+            result = Result(recorded.version, event.call, event.content, event.error)
+            return structs.replace(turn, items=(*turn.items, result))
+        case TurnCompleted():
+            return _ended(turn, recorded, "completed", event.size, "")
+        case TurnInterrupted():
+            return _ended(turn, recorded, "interrupted", event.size, event.reason)
+        case TurnFailed():
+            return _ended(turn, recorded, "failed", event.size, event.error)
+        case _:
+            return turn
+
+
+def fold_turn(slice_: list[Recorded]) -> Turn:
+    """The turn that a slice of a log holds; its first event opens it."""
+    head = slice_[0]
+    if not isinstance(head.event, TurnStarted):
+        raise ValueError(f"{head.ref} does not open a turn")
+    turn = open_turn(head, head.event)
+    for recorded in slice_[1:]:
+        turn = grow(turn, recorded)
+    return turn
+
+
+def _ended(turn: Turn, recorded: Recorded, status: Status, size: Size, reason: str) -> Turn:
+    return structs.replace(turn, status=status, last=recorded.version, size=size, reason=reason)

@@ -1,0 +1,56 @@
+"""`view(state, live)`: the request that this context stands for.
+
+System prompt and pins, then summary and carried request, then the turns. What stands before the
+turns changes only when `head` moves, so that a provider's cached prefix stays whole in between.
+"""
+
+from sapwood.core.content import Text
+from sapwood.core.live import Live
+from sapwood.core.masking import mask_edges
+from sapwood.core.state import State
+from sapwood.core.view.framing import framed_request, framed_summary
+from sapwood.core.view.request import Block, Message, Request
+from sapwood.core.view.turns import messages_of
+
+__all__ = ["front_texts", "view"]
+
+
+def view(state: State, live: Live, model: str | None = None) -> Request:
+    """The request as it would be sent now; `model` overrides the agent's own."""
+    return Request(
+        model=state.settings.model if model is None else model,
+        system=_system(state),
+        messages=_messages(live),
+    )
+
+
+def front_texts(live: Live) -> tuple[Text, ...]:
+    """What stands before the first live turn: the summary and the carried request."""
+    front: list[Text] = []
+    if live.summary is not None:
+        front.append(framed_summary(live.summary))
+    if live.request:
+        front.append(framed_request(live.request))
+    return tuple(front)
+
+
+def _system(state: State) -> tuple[Block, ...]:
+    system = state.settings.system
+    head = (Block("system", "", system),) if system.strip() else ()
+    return head + tuple(Block("pin", pin.name, pin.text) for pin in state.pins)
+
+
+def _messages(live: Live) -> tuple[Message, ...]:
+    mask = live.context.mask
+    over = mask.over if mask else 0
+    messages = [
+        message
+        for turn, edge in zip(live.all_turns, mask_edges(live), strict=True)
+        for message in messages_of(turn, edge, over)
+    ]
+    front = front_texts(live)
+    if not front:
+        return tuple(messages)
+    if not messages:
+        return (Message("user", front),)
+    return (Message("user", (*front, *messages[0].parts)), *messages[1:])

@@ -1,0 +1,75 @@
+"""A request, neutral between providers, and its canonical bytes."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.core.content import Text, Thinking, ToolCall
+
+__all__ = ["Block", "Message", "MessagePart", "Request", "ToolResult", "digest"]
+
+
+class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True):
+    """What a tool gave back, whole or as a stub."""
+
+    call: str
+    name: str
+    content: str
+    error: bool = False
+
+
+MessagePart = Text | Thinking | ToolCall | ToolResult
+
+
+class Block(Struct, frozen=True):
+    """A part of the system prompt: the prompt itself, or a pin."""
+
+    kind: Literal["system", "pin"]
+    name: str
+    text: str
+
+
+class Message(Struct, frozen=True):
+    """One message. Results of tools are the user's side of the conversation."""
+
+    role: Literal["user", "assistant"]
+    parts: tuple[MessagePart, ...]
+
+
+class Request(Struct, frozen=True):
+    """What a model is sent. Valid for any provider once it is mapped to its format."""
+
+    model: str
+    system: tuple[Block, ...]
+    messages: tuple[Message, ...]
+
+    def flat(self) -> Iterator[tuple[str, Block | MessagePart]]:
+        """Every block and part in order, with its side: what a cached prefix is made of."""
+        for block in self.system:
+            yield "system", block
+        for message in self.messages:
+            for part in message.parts:
+                yield message.role, part
+
+    def texts(self) -> Iterator[str]:
+        """Every text in it, for counting."""
+        for _, part in self.flat():
+            match part:
+                case ToolCall():
+                    yield part.name
+                    yield part.args
+                case ToolResult():
+                    yield part.content
+                case _:
+                    yield part.text
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def digest(request: Request) -> str:
+    """The SHA-256 of the request's canonical bytes."""
+    return hashlib.sha256(_encoder.encode(request)).hexdigest()

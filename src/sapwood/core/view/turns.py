@@ -1,0 +1,58 @@
+"""A turn as messages: prompt, replies, results, and an end that always belongs to the assistant.
+
+Calls and results pair up here by construction: every reply with calls is followed by one message
+with a result for each, in order, and a call that never got one says so.
+"""
+
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.masking import hidden, stub
+from sapwood.core.turn import Reply, Result, Turn
+from sapwood.core.view.framing import PENDING, framed_prompt, how_it_ended
+from sapwood.core.view.request import Message, MessagePart, ToolResult
+
+__all__ = ["messages_of"]
+
+
+def messages_of(turn: Turn, edge: int = 0, over: int = 0) -> list[Message]:
+    """The turn's messages, with results up to version `edge` of more than `over` masked."""
+    results = {item.call: item for item in turn.items if isinstance(item, Result)}
+    messages = [Message("user", framed_prompt(turn.prompt))]
+    for item in turn.items:
+        if isinstance(item, Reply):
+            _say(messages, _spoken(item))
+            if item.calls:
+                answers = (_answer(turn, c, results.get(c.id), edge, over) for c in item.calls)
+                messages.append(Message("user", tuple(answers)))
+    if turn.status != "open":
+        _close(messages, turn)
+    return messages
+
+
+def _spoken(reply: Reply) -> tuple[MessagePart, ...]:
+    return tuple(
+        part for part in reply.parts if isinstance(part, ToolCall | Thinking) or part.text.strip()
+    )
+
+
+def _say(messages: list[Message], parts: tuple[MessagePart, ...]) -> None:
+    if not parts:
+        return
+    if messages[-1].role == "assistant":
+        parts = (*messages.pop().parts, *parts)
+    messages.append(Message("assistant", parts))
+
+
+def _answer(turn: Turn, call: ToolCall, result: Result | None, edge: int, over: int) -> ToolResult:
+    if result is None:
+        missing = PENDING if turn.status == "open" else how_it_ended(turn)
+        return ToolResult(call.id, call.name, missing, error=True)
+    shown = stub(turn, result) if hidden(result, edge, over) else result.content
+    return ToolResult(call.id, call.name, shown or "[empty]", result.error)
+
+
+def _close(messages: list[Message], turn: Turn) -> None:
+    answered = messages[-1].role == "assistant" and any(
+        isinstance(part, Text) for part in messages[-1].parts
+    )
+    if turn.status != "completed" or not answered:
+        _say(messages, (Text(how_it_ended(turn)),))

@@ -1,0 +1,258 @@
+"""Dispatch: command, receipt, decide, commit, in that order. The only way into a log.
+
+Agents are kept in memory between commands. That is safe with any number of processes on one
+database: a decision on an outdated state cannot be committed, and one that changes nothing is
+checked against the log before it is believed.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from weakref import WeakValueDictionary
+
+from msgspec import Struct, structs
+
+from sapwood.core.commands import Command, Fork, Given, Kill, Send, Succeed
+from sapwood.core.counting import Count, Counter
+from sapwood.core.decide import Accepted, Change, Scene, decide
+from sapwood.core.events import AgentStarted, Recorded
+from sapwood.core.evolve import evolve
+from sapwood.core.facts import facts_of
+from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.live import EMPTY, inherited
+from sapwood.core.log import Append, Commit, LogError, Receipt, VersionConflict
+from sapwood.core.measure import history
+from sapwood.core.refusals import Refusal
+from sapwood.core.state import State
+from sapwood.runtime.log import Log
+from sapwood.runtime.opening import (
+    SNAPSHOT_EVERY,
+    Opened,
+    advanced,
+    open_agent,
+    open_state,
+    refreshed,
+    snapshot_of,
+)
+
+__all__ = ["Dispatcher", "Done"]
+
+_TRIES = 50
+
+
+class Done(Struct, frozen=True):
+    """A command's answer: what to say, and the events that followed.
+
+    `repeated` is true when the command had been given before: nothing happened now.
+    """
+
+    says: str
+    events: tuple[EventRef, ...] = ()
+    repeated: bool = False
+
+
+class Dispatcher:
+    """Carries out commands on the agents of one space."""
+
+    def __init__(
+        self,
+        log: Log,
+        space: Space,
+        counter_for: Callable[[str], Counter],
+        *,
+        kept_open: int = 256,
+    ) -> None:
+        self._log = log
+        self._space = space
+        self._counter_for = counter_for
+        self._kept_open = kept_open
+        self._opened: OrderedDict[AgentId, Opened] = OrderedDict()
+        self._locks: WeakValueDictionary[AgentId, asyncio.Lock] = WeakValueDictionary()
+        self._saving: set[asyncio.Task[None]] = set()
+
+    async def dispatch(self, command: Command, given: Given) -> Done | Refusal:
+        """Carries the command out, or says why not. The same id again returns the first answer."""
+        async with self._alone(_touched(command)):
+            for attempt in range(_TRIES):
+                try:
+                    return await self._try(command, given)
+                except VersionConflict as conflict:
+                    await self._learn(conflict)
+                    await asyncio.sleep(0 if attempt < 3 else 0.002 * attempt)
+        raise LogError(
+            f"'{command.agent}' is written to so often that this command found no gap. "
+            "Nothing was changed. Try again."
+        )
+
+    async def open(self, agent: AgentId) -> Opened:
+        """The agent as it is now, whoever wrote to it last."""
+        async with self._alone({agent}):
+            return await self._fresh(agent)
+
+    async def close(self) -> None:
+        """Waits for snapshots that are being saved."""
+        await asyncio.gather(*self._saving, return_exceptions=True)
+
+    async def _try(self, command: Command, given: Given) -> Done | Refusal:
+        scene = await self._scene(command)
+        decision = decide(scene, command, given)
+        if isinstance(decision, Refusal) or not decision.changes:
+            receipt = await self._log.receipt(self._space, given.id)
+            if receipt is not None:
+                return _repeated(receipt)
+            if await self._is_outdated(command):
+                return await self._try(command, given)
+            return decision if isinstance(decision, Refusal) else Done(decision.says)
+        return await self._commit(scene, decision, given)
+
+    async def _scene(self, command: Command) -> Scene:
+        opened = await self._get(command.agent)
+        others: dict[AgentId, State] = {}
+        ancestors: frozenset[AgentId] = frozenset()
+        match command:
+            case Fork():
+                others = await self._existing(command.child)
+            case Succeed():
+                others = await self._existing(command.successor)
+            case Send() if command.sender is not None:
+                others = {command.sender: (await self._get(command.sender)).state}
+            case Kill():
+                below = await self._log.descendants(self._space, command.agent)
+                others = {a: await open_state(self._log, self._space, a) for a in below}
+                ancestors = frozenset(await self._log.ancestors(self._space, command.agent))
+            case _:
+                pass
+        counter = self._counter_for(opened.state.settings.model)
+        return Scene(opened.state, opened.live, counter, others, ancestors)
+
+    async def _existing(self, agent: AgentId) -> dict[AgentId, State]:
+        """The state of an agent whose id was to be new, when it is known to be taken."""
+        opened = self._opened.get(agent)
+        return {agent: opened.state} if opened and opened.state.version else {}
+
+    async def _commit(self, scene: Scene, accepted: Accepted, given: Given) -> Done:
+        after: dict[AgentId, Opened] = {}
+        appends: list[Append] = []
+        for change in accepted.changes:
+            append, opened = await self._append(scene, change, given)
+            appends.append(append)
+            if opened is not None:
+                after[change.agent] = opened
+        refs = tuple(recorded.ref for append in appends for recorded in append.events)
+        receipt = Receipt(given.id, accepted.says, refs)
+        earlier = await self._log.commit(self._space, Commit(tuple(appends), receipt))
+        if earlier is not None:
+            return _repeated(earlier)
+        for append in appends:
+            self._opened.pop(append.agent, None)
+        for opened in after.values():
+            self._keep(opened)
+        self._snapshot(appends, after)
+        return Done(accepted.says, refs)
+
+    async def _learn(self, conflict: VersionConflict) -> None:
+        """Forgets an outdated agent; when a new agent's id was taken, remembers who has it."""
+        self._opened.pop(conflict.agent, None)
+        if conflict.expected == 0:
+            await self._get(conflict.agent)
+
+    async def _append(
+        self, scene: Scene, change: Change, given: Given
+    ) -> tuple[Append, Opened | None]:
+        """The append for one change, and the agent after it where its live path is at hand."""
+        before = self._before(scene, change)
+        version = before.state.version
+        events = tuple(
+            Recorded(change.agent, version + i, event, given.at, given.actor, given.id)
+            for i, event in enumerate(change.events, start=1)
+        )
+        if before.live is EMPTY and version:
+            state = before.state
+            for recorded in events:
+                state = evolve(state, recorded)
+            facts = await self._log.facts(self._space, change.agent)
+            size = Count(facts.tokens, facts.exact) if facts else Count(0, exact=True)
+            return Append(change.agent, version, events, facts_of(state, size)), None
+        after = await advanced(self._log, self._space, before, list(events))
+        counter = self._counter_for(after.state.settings.model)
+        size = history(after.live, counter, after.state.ratio())
+        return Append(change.agent, version, events, facts_of(after.state, size)), after
+
+    def _before(self, scene: Scene, change: Change) -> Opened:
+        """What is known of an agent before a change. A child's path is a part of its parent's."""
+        agent = change.agent
+        if agent == scene.state.agent:
+            return Opened(scene.state, scene.live)
+        born = change.events[0]
+        if isinstance(born, AgentStarted):
+            parents = structs.replace(scene.live, open=None)
+            return Opened(State(agent), inherited(parents, born.context) or EMPTY)
+        return self._opened.get(agent) or Opened(scene.others.get(agent, State(agent)), EMPTY)
+
+    async def _get(self, agent: AgentId) -> Opened:
+        opened = self._opened.get(agent)
+        if opened is None:
+            opened = await open_agent(self._log, self._space, agent)
+            self._keep(opened)
+        return opened
+
+    async def _fresh(self, agent: AgentId) -> Opened:
+        opened = await refreshed(self._log, self._space, await self._get(agent))
+        self._keep(opened)
+        return opened
+
+    async def _is_outdated(self, command: Command) -> bool:
+        """Whether others wrote to what this command touches since it was read; reads it again."""
+        found = False
+        for agent in _touched(command):
+            before = self._opened.get(agent)
+            found |= before is not None and (await self._fresh(agent)).state is not before.state
+        return found
+
+    def _keep(self, opened: Opened) -> None:
+        if opened.state.version == 0:
+            return
+        self._opened[opened.state.agent] = opened
+        self._opened.move_to_end(opened.state.agent)
+        while len(self._opened) > self._kept_open:
+            self._opened.popitem(last=False)
+
+    def _snapshot(self, appends: list[Append], after: dict[AgentId, Opened]) -> None:
+        """Saves snapshots behind the caller's back: losing one costs time, never truth."""
+        for append in appends:
+            opened = after.get(append.agent)
+            if (
+                opened
+                and append.expected // SNAPSHOT_EVERY < opened.state.version // SNAPSHOT_EVERY
+            ):
+                saving = self._log.save_snapshot(self._space, snapshot_of(opened.state))
+                task = asyncio.ensure_future(saving)
+                self._saving.add(task)
+                task.add_done_callback(self._saved)
+
+    def _saved(self, task: asyncio.Task[None]) -> None:
+        self._saving.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    @asynccontextmanager
+    async def _alone(self, agents: set[AgentId]) -> AsyncGenerator[None]:
+        """Lets one command at a time of this process touch an agent."""
+        async with AsyncExitStack() as stack:
+            for agent in sorted(agents):
+                lock = self._locks.setdefault(agent, asyncio.Lock())
+                await stack.enter_async_context(lock)
+            yield
+
+
+def _touched(command: Command) -> set[AgentId]:
+    match command:
+        case Send() if command.sender is not None:
+            return {command.agent, command.sender}
+        case _:
+            return {command.agent}
+
+
+def _repeated(receipt: Receipt) -> Done:
+    return Done(receipt.says, receipt.events, repeated=True)

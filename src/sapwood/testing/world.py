@@ -1,0 +1,142 @@
+"""A whole Sapwood in memory, pure and synchronous: the core without a store or a loop.
+
+For specifications in the form given, when, then: give commands, look at logs and requests.
+
+>>> from sapwood.core.commands import Rewind, SetMark
+>>> world = World()
+>>> agent = world.start()
+>>> world.turn(agent, "What is 6 x 7?", "42")
+>>> world.do(SetMark(agent, "EASY")).says
+"Marked 'EASY'."
+>>> world.turn(agent, "And the meaning of it?", "That is harder.")
+>>> world.do(Rewind(agent, "EASY")).says
+"Rewound to 'EASY'."
+>>> [message.parts[0].text for message in world.request(agent).messages]
+['What is 6 x 7?', '42']
+"""
+
+from sapwood.core.commands import (
+    AddReply,
+    Command,
+    CompleteTurn,
+    Given,
+    Kill,
+    StartAgent,
+    StartTurn,
+)
+from sapwood.core.content import Text
+from sapwood.core.context import Context
+from sapwood.core.counting import Count, Counter
+from sapwood.core.decide import Accepted, Change, Decision, Scene, decide
+from sapwood.core.events import HUMAN, Actor, Recorded
+from sapwood.core.evolve import evolve
+from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.live import EMPTY, Live, Walk, follow
+from sapwood.core.settings import Settings
+from sapwood.core.state import State
+from sapwood.core.turn import fold_turn
+from sapwood.core.view import Request, view
+
+__all__ = ["CharacterCounter", "World"]
+
+
+class CharacterCounter:
+    """Counts characters: what a test says is what it means."""
+
+    name = "characters"
+    exact = True
+
+    def count(self, text: str) -> Count:
+        """One token a character."""
+        return Count(len(text), exact=True)
+
+
+class World:
+    """Agents with their logs, states and live paths."""
+
+    def __init__(self, counter: Counter | None = None) -> None:
+        self.counter: Counter = counter or CharacterCounter()
+        self.logs: dict[AgentId, list[Recorded]] = {}
+        self.states: dict[AgentId, State] = {}
+        self.lives: dict[AgentId, Live] = {}
+        self.commands = 0
+
+    def copy(self) -> "World":
+        """The same world, to try something in."""
+        other = World(self.counter)
+        other.logs = {agent: list(log) for agent, log in self.logs.items()}
+        other.states = dict(self.states)
+        other.lives = dict(self.lives)
+        other.commands = self.commands
+        return other
+
+    def start(self, name: str = "", settings: Settings | None = None) -> AgentId:
+        """A new root agent."""
+        agent = AgentId(f"agent{len(self.logs) + 1}")
+        self.do(StartAgent(agent, name, settings or Settings(model="scripted")))
+        return agent
+
+    def turn(self, agent: AgentId, prompt: str, reply: str) -> None:
+        """A completed turn without tools."""
+        self.do(StartTurn(agent, (Text(prompt),)))
+        self.do(AddReply(agent, (Text(reply),)))
+        self.do(CompleteTurn(agent))
+
+    def do(self, command: Command, actor: Actor = HUMAN, call: str | None = None) -> Decision:
+        """Decides a command and applies what follows."""
+        self.commands += 1
+        given = Given(CommandId(f"c{self.commands}"), self.commands * 1000, actor, call)
+        decision = decide(self.scene(command), command, given)
+        if isinstance(decision, Accepted):
+            for change in decision.changes:
+                self._apply(change, given)
+        return decision
+
+    def request(self, agent: AgentId) -> Request:
+        """What the model would be sent now."""
+        return view(self.states[agent], self.lives[agent])
+
+    def scene(self, command: Command) -> Scene:
+        """What a decision on this command may look at."""
+        agent = command.agent
+        others = {a: s for a, s in self.states.items() if a != agent}
+        if isinstance(command, Kill):
+            others = {a: s for a, s in others.items() if agent in self.ancestors(a)}
+        return Scene(
+            self.states.get(agent, State(agent)),
+            self.lives.get(agent, EMPTY),
+            self.counter,
+            others,
+            frozenset(self.ancestors(agent)),
+        )
+
+    def ancestors(self, agent: AgentId) -> list[AgentId]:
+        """Parent, its parent, and so on."""
+        found: list[AgentId] = []
+        state = self.states.get(agent)
+        while state is not None and state.parent is not None:
+            found.append(state.parent)
+            state = self.states.get(state.parent)
+        return found
+
+    def read_live(self, agent: AgentId, context: Context | None = None) -> Live:
+        """The live path, read from the logs by walking."""
+        state = self.states[agent]
+        walk = Walk(state.context if context is None else context)
+        while (wanted := walk.wanted()) is not None:
+            walk.feed(self.logs[wanted.agent][wanted.first - 1 : wanted.last])
+        if state.open is None or context is not None:
+            return walk.live()
+        return walk.live(fold_turn(self.logs[agent][state.open.first - 1 :]))
+
+    def _apply(self, change: Change, given: Given) -> None:
+        agent = change.agent
+        log = self.logs.setdefault(agent, [])
+        live: Live | None = self.lives.get(agent, EMPTY)
+        for event in change.events:
+            recorded = Recorded(agent, len(log) + 1, event, given.at, given.actor, given.id)
+            log.append(recorded)
+            state = evolve(self.states.get(agent, State(agent)), recorded)
+            self.states[agent] = state
+            live = follow(live, recorded, state.context) if live is not None else None
+        self.lives[agent] = self.read_live(agent) if live is None else live

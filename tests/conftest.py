@@ -1,0 +1,25 @@
+"""What every test may ask for: a PostgreSQL server, and Hypothesis at the right effort.
+
+`HYPOTHESIS_PROFILE` chooses the effort: `dev` while writing code, `ci` in the check of a change
+(the same examples at every run, so that a red check is about the change), `prove` to search.
+"""
+
+import os
+from collections.abc import Generator
+
+import pytest
+from hypothesis import settings
+
+from tools.postgres import dsn_or_throwaway
+
+settings.register_profile("dev", max_examples=50, deadline=None)
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
+settings.register_profile("prove", max_examples=10_000, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn() -> Generator[str]:
+    """The address of a real server. Without one the test fails; it is never skipped."""
+    with dsn_or_throwaway() as dsn:
+        yield dsn

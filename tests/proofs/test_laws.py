@@ -1,0 +1,92 @@
+"""The laws hold on generated histories, and the proof of them notices when they do not."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from msgspec import structs
+
+from proofs.histories import OPERATIONS, Operation, histories
+from proofs.laws import Violation, run_history
+from sapwood.core import context, evolve, live, window
+from sapwood.core.context import Context, Mark, Step
+from sapwood.core.decide import contexts, forks, trimming
+from sapwood.core.view import build
+from sapwood.core.view import turns as view_turns
+
+
+@given(histories())
+def test_all_laws_hold_on_generated_histories(operations: list[Operation]) -> None:
+    run_history(operations)
+
+
+def forget_the_summary(step: Step, now: Context, marks: tuple[Mark, ...]) -> Any:
+    restored, kept = context.take_back(step, now, marks)
+    return structs.replace(restored, summary=None), kept
+
+
+def carry_nothing(*_: object) -> None:
+    return None
+
+
+def leave_one_turn_too_few(sizes: list[int], cap: int, low_water: float) -> int:
+    return max(0, window.turns_to_leave(sizes, cap, low_water) - 1)
+
+
+def suffix_with_one_turn_more(scene: Any, mark: Mark) -> Context:
+    return structs.replace(scene.state.context, head=None, summary=None, request=None)
+
+
+def mask_ended_turns(path: live.Live) -> list[int]:
+    return [turn.last for turn in path.all_turns]
+
+
+def never_refuse(*_: object) -> None:
+    return None
+
+
+def keep_the_marks(step: Step, now: Context, marks: tuple[Mark, ...]) -> Any:
+    return context.take_back(step, now, marks)[0], marks
+
+
+def answer_with_the_call(turn: Any, call: Any, result: Any, edge: int, over: int) -> Any:
+    return call
+
+
+def keep_the_old_path(path: live.Live, now: Context) -> live.Live:
+    return path
+
+
+BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "undo forgets the summary": (contexts, "take_back", forget_the_summary),
+    "undo forgets marks": (evolve, "take_back", keep_the_marks),
+    "a trim loses the last request": (trimming, "_carried", carry_nothing),
+    "the window stops too early": (trimming, "turns_to_leave", leave_one_turn_too_few),
+    "a fork from a mark sees too much": (forks, "_suffix", suffix_with_one_turn_more),
+    "an interrupted turn has no end": (view_turns, "_close", carry_nothing),
+    "results are masked without an event": (build, "mask_edges", mask_ended_turns),
+    "a turn ends with open calls": (view_turns, "_answer", answer_with_the_call),
+    "a turn starts inside another": (contexts, "require_no_turn", never_refuse),
+    "the live path is not read again": (live, "inherited", keep_the_old_path),
+}
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES)
+def test_a_broken_rule_is_noticed(breakage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, name, replacement = BREAKAGES[breakage]
+    monkeypatch.setattr(module, name, replacement)
+    with pytest.raises((Violation, AssertionError, ValueError, KeyError)):
+        play_until_broken()
+
+
+def play_until_broken() -> None:
+    random = Random(7)
+    for _ in range(400):
+        run_history(
+            [
+                (random.randrange(len(OPERATIONS)), random.randrange(256), random.randrange(256))
+                for _ in range(60)
+            ]
+        )

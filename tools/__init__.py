@@ -1,0 +1,1 @@
+"""What the project needs around its code and does not ship."""

@@ -1,0 +1,215 @@
+"""A PostgreSQL server for tests and benchmarks: the one you name, or one thrown away afterwards.
+
+    python -m tools.postgres -- just check
+
+runs the command with `SAPWOOD_TEST_POSTGRES` set. If the variable is set already, that server is
+used and left alone. Otherwise a new cluster starts on a free port of the loopback interface and
+is stopped and deleted when the command ends, however it ends.
+
+A throw-away cluster flushes its commits (`fsync` stays on), so what is measured on it is true of
+the disk under the temporary folder; `TMPDIR` chooses another.
+"""
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+__all__ = ["VARIABLE", "PostgresUnavailable", "dsn_or_throwaway", "throwaway"]
+
+VARIABLE = "SAPWOOD_TEST_POSTGRES"
+
+_DEBIAN = Path("/usr/lib/postgresql")
+_ROLE = "sapwood"
+_START_SECONDS = 60
+_STOP_SECONDS = 60
+
+
+class PostgresUnavailable(RuntimeError):
+    """No server could be had; the message says what to do."""
+
+
+@contextlib.contextmanager
+def dsn_or_throwaway() -> Generator[str]:
+    """The address in `SAPWOOD_TEST_POSTGRES`, else that of a throw-away cluster."""
+    if named := os.environ.get(VARIABLE):
+        yield named
+    else:
+        with throwaway() as dsn:
+            yield dsn
+
+
+@contextlib.contextmanager
+def throwaway() -> Generator[str]:
+    """The address of a new cluster, which lives as long as the `with` block."""
+    programs = _programs()
+    owner = _owner()
+    with tempfile.TemporaryDirectory(prefix="sapwood-pg-") as name:
+        folder = Path(name)
+        if owner:
+            shutil.chown(folder, owner)
+        _initialise(programs, folder, owner)
+        port = _free_port()
+        with _serving(programs, folder, owner, port):
+            yield f"postgresql://{_ROLE}@127.0.0.1:{port}/postgres"
+
+
+def _programs() -> Path:
+    """The folder of PostgreSQL's programs. Debian keeps the newest off the `PATH`."""
+    versions = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    if versions:
+        return versions[-1].parent
+    if found := shutil.which("initdb"):
+        return Path(found).resolve().parent
+    raise PostgresUnavailable(
+        "PostgreSQL is not installed. On Debian: apt-get install postgresql. "
+        f"Or set {VARIABLE} to the address of a server, such as postgresql://me@localhost/test."
+    )
+
+
+def _owner() -> str | None:
+    """The account that runs the server: PostgreSQL refuses root, so root lends it `postgres`."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("postgres").pw_name
+    except KeyError:
+        raise PostgresUnavailable(
+            "PostgreSQL does not run as root and there is no account `postgres` to run it. "
+            f"Use another account, or set {VARIABLE} to the address of a server."
+        ) from None
+
+
+def _initialise(programs: Path, folder: Path, owner: str | None) -> None:
+    done = subprocess.run(
+        [
+            str(programs / "initdb"),
+            f"--pgdata={folder / 'data'}",
+            f"--username={_ROLE}",
+            "--auth=trust",  # the server listens on loopback only
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
+            "--no-instructions",
+        ],
+        cwd=folder,
+        user=owner,
+        group=owner,
+        extra_groups=[] if owner else None,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise PostgresUnavailable(f"initdb failed:\n{done.stderr}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def _serving(programs: Path, folder: Path, owner: str | None, port: int) -> Generator[None]:
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [
+                *_dying_with_us(),
+                str(programs / "postgres"),
+                *("-D", str(folder / "data")),
+                *("-k", str(folder)),
+                *("-p", str(port)),
+                *("-c", "listen_addresses=127.0.0.1"),
+                *("-c", "max_connections=200"),
+            ],
+            cwd=folder,
+            user=owner,
+            group=owner,
+            extra_groups=[] if owner else None,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a Ctrl-C is for the command; we stop the server afterwards
+        )
+    try:
+        _await_ready(programs, server, port, log)
+        yield
+    finally:
+        _stop(server)
+
+
+def _dying_with_us() -> list[str]:
+    """A prefix that has Linux stop the server even when this process is killed outright.
+
+    Linux takes the thread that starts the server for its parent: start it in the main thread.
+    """
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "INT"] if setpriv else []
+
+
+def _await_ready(programs: Path, server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    probe = [str(programs / "pg_isready"), "--quiet", "--host=127.0.0.1", f"--port={port}"]
+    deadline = time.monotonic() + _START_SECONDS
+    while subprocess.run(probe).returncode != 0:
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise PostgresUnavailable(f"PostgreSQL did not start:\n{log.read_text()}")
+        time.sleep(0.05)
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    server.send_signal(signal.SIGINT)  # 'fast': sessions are closed, not waited for
+    try:
+        server.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.send_signal(signal.SIGQUIT)  # 'immediate'; SIGKILL would leave its children
+        server.wait()
+
+
+def _run(command: Sequence[str], dsn: str) -> int:
+    """Run the command to its end and return the code that a shell would report."""
+    with subprocess.Popen(command, env={**os.environ, VARIABLE: dsn}) as child:
+        while True:
+            try:
+                code = child.wait()
+            except KeyboardInterrupt:
+                continue  # the terminal sent it to the command too, which ends in its own way
+            except SystemExit:
+                child.terminate()
+                raise
+            return code if code >= 0 else 128 - code
+
+
+def _terminated(signum: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + signum)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command after `--` against a server, and return its exit code."""
+    command = list(arguments[1:] if arguments[:1] == ["--"] else arguments)
+    if not command:
+        print("usage: python -m tools.postgres -- COMMAND [ARGUMENT…]", file=sys.stderr)
+        return 2
+    if not shutil.which(command[0]):
+        print(f"no such command: {command[0]}", file=sys.stderr)
+        return 127
+    signal.signal(signal.SIGTERM, _terminated)  # so that the clean-up runs
+    try:
+        with dsn_or_throwaway() as dsn:
+            return _run(command, dsn)
+    except PostgresUnavailable as problem:
+        print(problem, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
