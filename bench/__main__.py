@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES: tuple[str, ...] = ()
+NAMES: tuple[str, ...] = ("window", "tokens", "fork")
 
 
 def main(argv: list[str]) -> int:

@@ -28,6 +28,7 @@ from sapwood.core.commands import (
     Kill,
     MaskResults,
     ReadMail,
+    RecordTurn,
     Redo,
     RemovePin,
     Rewind,
@@ -40,7 +41,7 @@ from sapwood.core.commands import (
     Undo,
     Unfocus,
 )
-from sapwood.core.content import Text, Thinking, ToolCall, Usage
+from sapwood.core.content import Got, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
@@ -76,6 +77,14 @@ def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
     text = (Text(_words(a)),) if b % 3 else ()
     usage = Usage(input=50 + 7 * a, output=b) if b % 2 else None
     return AddReply(agent, (*thinking, *text, *calls), "scripted", usage)
+
+
+def _recorded(world: World, agent: AgentId, a: int, b: int) -> Command:
+    call = ToolCall(f"r{len(world.logs[agent])}", "read", "{}")
+    tool = (Said((call,)), Got(call.id, _words(b))) if a % 2 else ()
+    items = (*tool, Said((Text(_words(b)),))) if b % 4 else (Said((call,)),)
+    status = "completed" if b % 4 else "interrupted" if a % 2 else "failed"
+    return RecordTurn(agent, (Text(_words(a)),), items, status)
 
 
 def _open_call(world: World, agent: AgentId, a: int) -> str:
@@ -158,6 +167,7 @@ OPERATIONS: tuple[_Maker, ...] = (
     *(_model(lambda w, g, a, b: _reply(w, g, a, b)),) * 4,
     *(_human(lambda w, g, a, b: FinishTool(g, _open_call(w, g, a), _words(b), b % 7 == 0)),) * 4,
     *(_human(lambda w, g, a, b: CompleteTurn(g)),) * 4,
+    *(_human(lambda w, g, a, b: _recorded(w, g, a, b)),) * 4,
     *(_human(lambda w, g, a, b: KeepLast(g, a % 5)),) * 2,
     *(_human(lambda w, g, a, b: Compact(g, _words(a), keep=b % 4, ledger=_words(b))),) * 2,
     _human(lambda w, g, a, b: StartTurn(g)),

@@ -29,6 +29,7 @@ from sapwood.core.commands import (
     KeepLast,
     Kill,
     MaskResults,
+    RecordTurn,
     Redo,
     Rewind,
     Send,
@@ -61,7 +62,8 @@ __all__ = ["Violation", "run_history"]
 
 Messages = tuple[Message, ...]
 CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact)
-TRIMS = (KeepLast, Compact, CompleteTurn, InterruptTurn, FailTurn, Configure, MaskResults)
+ENDS = (CompleteTurn, InterruptTurn, FailTurn, RecordTurn)
+TRIMS = (*ENDS, KeepLast, Compact, Configure, MaskResults)
 
 
 class Violation(AssertionError):
@@ -134,7 +136,7 @@ class Run:
 
     def _check_cap(self, command: Command) -> None:
         """After a turn ends or the cap changes; a context brought back is as large as it was."""
-        if not isinstance(command, CompleteTurn | InterruptTurn | FailTurn | Configure):
+        if not isinstance(command, (*ENDS, Configure)):
             return
         state, live = self.world.states[command.agent], self.world.lives[command.agent]
         if state.open is not None or not state.settings.cap or _rewound(self.world, command):
@@ -174,6 +176,8 @@ class Run:
         if not isinstance(step.command, TRIMS) or _cleared(decision, agent):
             return
         asked = _newest_request(before.lives[agent])
+        if isinstance(step.command, RecordTurn):
+            asked = step.command.prompt[0].text
         said = " ".join(
             part.text
             for message in self.world.request(agent).messages

@@ -16,6 +16,12 @@ class Budget(Struct, frozen=True):
 
     `level` is how many of the warning levels are passed: 0 (none) to 3. Without a known window
     nothing can be said of it, and it is 0.
+
+    >>> few, none = Count(200, exact=True), Count(0, exact=True)
+    >>> history = Count(59_800, exact=False)
+    >>> budget = Budget(few, none, none, history, window=100_000, level=1)
+    >>> budget.total, budget.share
+    (Count(tokens=60000, exact=False), 0.6)
     """
 
     system: Count

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import PromptPart, ReplyPart, Usage
+from sapwood.core.content import Got, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.events import HUMAN, Actor, Pin
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -33,6 +33,7 @@ __all__ = [
     "Kill",
     "MaskResults",
     "ReadMail",
+    "RecordTurn",
     "Redo",
     "RemovePin",
     "Rewind",
@@ -248,6 +249,15 @@ class ReadMail(_Command, frozen=True):
     into: Literal["prompt", "tool"] = "prompt"
 
 
+class RecordTurn(_Command, frozen=True):
+    """Record a whole turn that ran elsewhere. Only a completed one has a result for every call."""
+
+    prompt: tuple[PromptPart, ...]
+    items: tuple[Said | Got, ...] = ()
+    status: Literal["completed", "interrupted", "failed"] = "completed"
+    reason: str = ""
+
+
 Command = (
     StartAgent
     | Configure
@@ -277,4 +287,5 @@ Command = (
     | MaskResults
     | Send
     | ReadMail
+    | RecordTurn
 )

@@ -8,20 +8,38 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["Note", "Part", "PromptPart", "ReplyPart", "Text", "Thinking", "ToolCall", "Usage"]
+__all__ = [
+    "Got",
+    "Note",
+    "Part",
+    "PromptPart",
+    "ReplyPart",
+    "Said",
+    "Text",
+    "Thinking",
+    "ToolCall",
+    "Usage",
+]
 
 
-class Text(Struct, frozen=True, tag="text"):
-    """Words of whoever speaks."""
+class Text(Struct, frozen=True, tag="text", gc=False):
+    """Words of whoever speaks.
+
+    >>> Text("Is it cold in Oslo?")
+    Text(text='Is it cold in Oslo?')
+    """
 
     text: str
 
 
-class Note(Struct, frozen=True, tag="note"):
+class Note(Struct, frozen=True, tag="note", gc=False):
     """Words that reach the model with a prompt but are not the user's own.
 
     `mail` came from another agent, `delegated` was handed to a child, `self` is what an agent
     left for itself before it rewound.
+
+    >>> Note("mail", "The build is red.", source="abc123").origin
+    'mail'
     """
 
     origin: Literal["mail", "delegated", "self"]
@@ -29,29 +47,65 @@ class Note(Struct, frozen=True, tag="note"):
     source: str = ""
 
 
-class Thinking(Struct, frozen=True, tag="thinking"):
-    """A model's reasoning. Only the provider that signed it gets it back."""
+class Thinking(Struct, frozen=True, tag="thinking", gc=False):
+    """A model's reasoning. Only the provider that signed it gets it back.
+
+    >>> Thinking("Oslo is north.", provider="anthropic", signature="c2ln").provider
+    'anthropic'
+    """
 
     text: str
     provider: str = ""
     signature: str = ""
 
 
-class ToolCall(Struct, frozen=True, tag="call"):
-    """A tool that the model wants to run; `args` is JSON text as the model wrote it."""
+class ToolCall(Struct, frozen=True, tag="call", gc=False):
+    """A tool that the model wants to run; `args` is JSON text as the model wrote it.
+
+    >>> ToolCall("1", "weather", '{"city": "Oslo"}').name
+    'weather'
+    """
 
     id: str
     name: str
     args: str = "{}"
 
 
-class Usage(Struct, frozen=True, omit_defaults=True):
-    """What a provider reported for one call. `input` counts everything sent, cached or not."""
+class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a provider reported for one call. `input` counts everything sent, cached or not.
+
+    >>> Usage(input=1_200, output=80, cache_read=1_000).input
+    1200
+    """
 
     input: int
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+
+
+class Said(Struct, frozen=True, tag="said", omit_defaults=True, gc=False):
+    """A message of the model, in a turn that is recorded as a whole.
+
+    >>> Said((Text("Let me look."), ToolCall("1", "weather"))).parts[1].name
+    'weather'
+    """
+
+    parts: tuple["ReplyPart", ...]
+    model: str = ""
+    usage: Usage | None = None
+
+
+class Got(Struct, frozen=True, tag="got", omit_defaults=True, gc=False):
+    """The result of a tool call, in a turn that is recorded as a whole.
+
+    >>> Got("1", "no such city", error=True).error
+    True
+    """
+
+    call: str
+    content: str
+    error: bool = False
 
 
 PromptPart = Text | Note

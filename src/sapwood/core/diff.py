@@ -10,7 +10,18 @@ __all__ = ["ContextDiff", "diff"]
 
 
 class ContextDiff(Struct, frozen=True):
-    """Turns in one context only, how many are in both, and whether their front differs."""
+    """Turns in one context only, how many are in both, and whether their front differs.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     agent = wood.start("demo")
+    ...     agent.mark("START")
+    ...     agent.record("What is 6 x 7?", "42")
+    ...     found = agent.diff("START")
+    ...     print(found.same, found.shared, len(found.only_right))
+    "Marked 'START'."
+    False 0 1
+    """
 
     only_left: tuple[Turn, ...]
     only_right: tuple[Turn, ...]

@@ -37,6 +37,7 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnRecorded,
     TurnStarted,
     Unfocused,
 )
@@ -87,6 +88,10 @@ def evolve(state: State, recorded: Recorded) -> State:
             tip = TurnRef(state.agent, _turn(state).first, recorded.version)
             context = structs.replace(state.context, tip=tip)
             return structs.replace(state, context=context, open=None)
+        case TurnRecorded():
+            tip = TurnRef(state.agent, recorded.version, recorded.version)
+            context = structs.replace(state.context, tip=tip)
+            return structs.replace(state, context=context, notes=())
         case MarkSet():
             return _marked(state, recorded, event)
         case ContextTrimmed():

@@ -20,8 +20,12 @@ CommandId = NewType("CommandId", str)
 """Chosen by whoever gives a command; giving the same one twice acts once."""
 
 
-class EventRef(Struct, frozen=True, array_like=True):
-    """One event: the agent whose log holds it, and its version there."""
+class EventRef(Struct, frozen=True, array_like=True, gc=False):
+    """One event: the agent whose log holds it, and its version there.
+
+    >>> print(EventRef(AgentId("abc123"), 7))
+    abc123:7
+    """
 
     agent: AgentId
     version: int
@@ -30,7 +34,7 @@ class EventRef(Struct, frozen=True, array_like=True):
         return f"{self.agent}:{self.version}"
 
 
-class TurnRef(Struct, frozen=True, array_like=True):
+class TurnRef(Struct, frozen=True, array_like=True, gc=False):
     """One ended turn, as the slice of a log that holds it: versions `first` to `last`.
 
     Other facts of the agent (mail that arrived, a pin) may stand between the two; they are not

@@ -13,25 +13,31 @@ from sapwood.core.context import ROOT, Context
 from sapwood.core.events import (
     ContextSummarized,
     Recorded,
+    Size,
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnRecorded,
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, EventRef, TurnRef
-from sapwood.core.turn import Turn, fold_turn, grow, open_turn
+from sapwood.core.turn import Turn, fold_turn, grow, open_turn, recorded_turn
 
 __all__ = ["EMPTY", "Live", "Slice", "Walk", "follow", "inherited"]
 
 
 class Live(Struct, frozen=True):
-    """The turns in view, oldest first, the open one last, and what stands before them."""
+    """The turns in view, oldest first, the open one last, and what stands before them.
+
+    `weight` is the sum of the ended turns' sizes, where one counter counted them all.
+    """
 
     context: Context
     turns: tuple[Turn, ...] = ()
     open: Turn | None = None
     summary: ContextSummarized | None = None
     request: tuple[PromptPart, ...] = ()
+    weight: Size | None = None
 
     @property
     def all_turns(self) -> tuple[Turn, ...]:
@@ -63,7 +69,21 @@ def inherited(live: Live, context: Context) -> Live | None:
     if request is None:
         return None
     summary = live.summary if context.summary else None
-    return Live(context, kept, live.open, summary, request)
+    weight = live.weight if len(kept) == len(live.turns) else _weigh(kept)
+    return Live(context, kept, live.open, summary, request, weight)
+
+
+def _weigh(turns: Sequence[Turn]) -> Size | None:
+    weight = turns[0].size if turns else None
+    for turn in turns[1:]:
+        weight = _heavier(weight, turn.size)
+    return weight
+
+
+def _heavier(weight: Size | None, size: Size | None) -> Size | None:
+    if weight is None or size is None or weight.counter != size.counter:
+        return None
+    return Size(weight.tokens + size.tokens, weight.counter)
 
 
 def _grown(live: Live, recorded: Recorded) -> Live:
@@ -72,13 +92,20 @@ def _grown(live: Live, recorded: Recorded) -> Live:
             return structs.replace(live, open=open_turn(recorded, event))
         case TurnCompleted() | TurnInterrupted() | TurnFailed():
             assert live.open is not None
-            ended = grow(live.open, recorded)
-            context = structs.replace(live.context, tip=ended.ref)
-            return structs.replace(live, context=context, turns=(*live.turns, ended), open=None)
+            return _joined(live, grow(live.open, recorded))
+        case TurnRecorded() as event:
+            return _joined(live, recorded_turn(recorded.agent, recorded.version, event))
         case _ if live.open is not None:
             return structs.replace(live, open=grow(live.open, recorded))
         case _:
             return live
+
+
+def _joined(live: Live, ended: Turn) -> Live:
+    context = structs.replace(live.context, tip=ended.ref)
+    weight = _heavier(live.weight, ended.size) if live.turns else ended.size
+    turns = (*live.turns, ended)
+    return Live(context, turns, None, live.summary, live.request, weight)
 
 
 def _after(
@@ -175,10 +202,12 @@ class Walk:
             summary = self._found[self._context.summary].event
         if self._context.request:
             request = self._found[self._context.request].event
+        turns = tuple(reversed(self._turns))
         return Live(
             self._context,
-            tuple(reversed(self._turns)),
+            turns,
             open_turn,
             summary if isinstance(summary, ContextSummarized) else None,
-            request.prompt if isinstance(request, TurnStarted) else (),
+            request.prompt if isinstance(request, TurnStarted | TurnRecorded) else (),
+            _weigh(turns),
         )

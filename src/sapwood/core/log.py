@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.core.errors import LogError, VersionConflict
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef
 
@@ -30,6 +31,9 @@ class Facts(Struct, frozen=True, omit_defaults=True):
 
     `tokens` is the size of the live history and `exact` whether it was counted or estimated.
     `working` says that a turn is open: the agent has work to do.
+
+    >>> Facts(AgentId("abc123"), version=7, name="demo", unread=2).status
+    'running'
     """
 
     agent: AgentId
@@ -92,37 +96,43 @@ class Snapshot(Struct, frozen=True):
 
 
 class Cursor(Struct, frozen=True, array_like=True, order=True):
-    """A place in the order in which the commits of a space became visible."""
+    """A place in the order in which the commits of a space became visible.
+
+    >>> Cursor(3, 1) < Cursor(3, 2) < Cursor(4)
+    True
+    """
 
     transaction: int = 0
     position: int = 0
 
 
 class Tailed(Struct, frozen=True):
-    """An event of any agent of a space, and the cursor to go on from after it."""
+    """An event of any agent of a space, and the cursor to go on from after it.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     _ = wood.start("demo")
+    ...     next(wood.tail()).recorded.kind
+    'agent.started'
+    """
 
     cursor: Cursor
     recorded: Recorded
 
 
 class Hit(Struct, frozen=True):
-    """A place where searched words stand. A higher score is better."""
+    """A place where searched words stand. A higher score is better.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     wood.start("demo").record("Remember the heron.", "I will.")
+    ...     hit = wood.search("heron")[0]
+    ...     print(hit.snippet, hit.ref.version)
+    Remember the heron. I will. 2
+    """
 
     ref: EventRef
     kind: str
     at: int
     snippet: str
     score: float
-
-
-class LogError(Exception):
-    """A log could not do what was asked; the message says what happened and what was kept."""
-
-
-class VersionConflict(LogError):
-    """Somebody else appended first. Load again and decide again."""
-
-    def __init__(self, agent: AgentId, expected: int) -> None:
-        super().__init__(f"The log of '{agent}' is no longer at version {expected}.")
-        self.agent = agent
-        self.expected = expected

@@ -13,7 +13,7 @@ from sapwood.core.live import Live
 from sapwood.core.masking import hidden, mask_edges, stub
 from sapwood.core.turn import Result, Turn
 
-__all__ = ["calibrated", "count_texts", "history", "raw_history", "size_of", "turn_sizes"]
+__all__ = ["calibrated", "count_texts", "history", "settled", "size_of", "turn_sizes"]
 
 
 def count_texts(texts: Iterable[str], counter: Counter) -> int:
@@ -38,14 +38,21 @@ def turn_sizes(live: Live, counter: Counter, calibration: Calibration) -> list[C
     return [calibrated(raw, counter, calibration) for raw in _raw_sizes(live, counter)]
 
 
-def raw_history(live: Live, counter: Counter) -> int:
-    """Raw tokens of the whole live history."""
-    return sum(_raw_sizes(live, counter))
+def settled(live: Live, counter: Counter, calibration: Calibration) -> Count:
+    """The size of the ended turns. Costs nothing while one counter counted them all."""
+    weight = live.weight
+    if live.context.mask is None and weight is not None and weight.counter == counter.name:
+        return calibrated(weight.tokens, counter, calibration)
+    raw = sum(_raw_sizes(live, counter)[: len(live.turns)])
+    return calibrated(raw, counter, calibration)
 
 
 def history(live: Live, counter: Counter, calibration: Calibration) -> Count:
-    """The size of the whole live history."""
-    return sum(turn_sizes(live, counter, calibration), Count(0, exact=True))
+    """The size of the whole live history, the open turn included."""
+    ended = settled(live, counter, calibration)
+    if live.open is None:
+        return ended
+    return ended + calibrated(_raw_sizes(live, counter)[-1], counter, calibration)
 
 
 def _raw_sizes(live: Live, counter: Counter) -> list[int]:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 __all__ = [
     "AgentExists",
+    "AmbiguousAgent",
     "BadArguments",
     "BadMarkName",
     "BadSetting",
@@ -63,6 +64,17 @@ class UnknownAgent(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"There is no agent '{self.agent}'. /agents lists them."
+
+
+class AmbiguousAgent(Refusal, frozen=True):
+    """Several agents could be meant."""
+
+    name: str
+    agents: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        return f"'{self.name}' could be {', '.join(self.agents)}. Type more of the id."
 
 
 class AgentExists(Refusal, frozen=True):

@@ -7,7 +7,7 @@ phrase.
 
 import re
 
-from sapwood.core.content import ToolCall
+from sapwood.core.content import Got, Said, ToolCall
 from sapwood.core.events import (
     AgentForked,
     AgentStarted,
@@ -21,6 +21,7 @@ from sapwood.core.events import (
     ReplyAdded,
     ToolFinished,
     TurnFailed,
+    TurnRecorded,
     TurnStarted,
     Unfocused,
 )
@@ -41,10 +42,11 @@ def text_of(event: Event) -> str:
         case TurnStarted():
             return "\n".join(part.text for part in event.prompt)
         case ReplyAdded():
-            return "\n".join(
-                f"{part.name} {part.args}" if isinstance(part, ToolCall) else part.text
-                for part in event.parts
-            )
+            return _words(event)
+        case TurnRecorded():
+            said = [part.text for part in event.prompt]
+            said += [_words(item) for item in event.items]
+            return "\n".join(said)
         case ToolFinished():
             return event.content
         case ContextSummarized():
@@ -65,6 +67,15 @@ def text_of(event: Event) -> str:
             return event.error
         case _:
             return ""
+
+
+def _words(item: ReplyAdded | Said | Got) -> str:
+    if isinstance(item, Got):
+        return item.content
+    return "\n".join(
+        f"{part.name} {part.args}" if isinstance(part, ToolCall) else part.text
+        for part in item.parts
+    )
 
 
 def index_terms(text: str) -> str:

@@ -14,6 +14,10 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     `head` until at most `cap * low_water` are left. `mask_over` masks tool results of more
     characters whenever the window moves, 0 for never. `window` is the model's own limit, 0 while
     unknown. `levels` are the shares of it at which warnings are due.
+
+    >>> settings = Settings(model="gpt-5", cap=50_000)
+    >>> settings.cap * settings.low_water
+    30000.0
     """
 
     model: str = ""

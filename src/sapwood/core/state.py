@@ -42,7 +42,11 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):
-    """Mail that was not read yet."""
+    """Mail that was not read yet.
+
+    >>> Letter("m1", "The build is red.", sender="abc123").sender
+    'abc123'
+    """
 
     mail: str
     text: str
@@ -58,7 +62,15 @@ class Focus(Struct, frozen=True):
 
 
 class State(Struct, frozen=True, omit_defaults=True):
-    """One agent, as of one version of its log."""
+    """One agent, as of one version of its log.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     agent = wood.start("demo", pins={"style": "Be brief."})
+    ...     state = agent.state()
+    ...     print(state.status, state.version, [pin.name for pin in state.pins])
+    running 1 ['style']
+    """
 
     agent: AgentId
     version: int = 0

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from sapwood.core.content import PromptPart, ReplyPart, Text, ToolCall, Usage
+from sapwood.core.content import PromptPart, ReplyPart, Said, Text, ToolCall, Usage
 from sapwood.core.events import (
     Recorded,
     ReplyAdded,
@@ -18,16 +18,27 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnRecorded,
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 
-__all__ = ["Item", "Reply", "Result", "Status", "Turn", "fold_turn", "grow", "open_turn"]
+__all__ = [
+    "Item",
+    "Reply",
+    "Result",
+    "Status",
+    "Turn",
+    "fold_turn",
+    "grow",
+    "open_turn",
+    "recorded_turn",
+]
 
 Status = Literal["open", "completed", "interrupted", "failed"]
 
 
-class Reply(Struct, frozen=True):
+class Reply(Struct, frozen=True, gc=False):
     """One message of the model within the turn."""
 
     version: int
@@ -38,10 +49,10 @@ class Reply(Struct, frozen=True):
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tools it wants to run."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
 
-class Result(Struct, frozen=True):
+class Result(Struct, frozen=True, gc=False):
     """The result of one tool call."""
 
     version: int
@@ -53,7 +64,7 @@ class Result(Struct, frozen=True):
 Item = Reply | Result
 
 
-class Turn(Struct, frozen=True):
+class Turn(Struct, frozen=True, gc=False):
     """The atomic unit of a context: it is in view as a whole or not at all."""
 
     agent: AgentId
@@ -127,6 +138,26 @@ def open_turn(recorded: Recorded, event: TurnStarted) -> Turn:
     return Turn(recorded.agent, recorded.version, event.parent, event.prompt)
 
 
+def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
+    """The turn that this event holds as a whole."""
+    return Turn(
+        agent,
+        version,
+        event.parent,
+        event.prompt,
+        tuple(
+            Reply(version, item.parts, item.model, item.usage)
+            if isinstance(item, Said)
+            else Result(version, item.call, item.content, item.error)
+            for item in event.items
+        ),
+        status=event.status,
+        last=version,
+        size=event.size,
+        reason=event.reason,
+    )
+
+
 def grow(turn: Turn, recorded: Recorded) -> Turn:
     """The turn after one more event of its log."""
     event = recorded.event
@@ -152,6 +183,8 @@ def grow(turn: Turn, recorded: Recorded) -> Turn:
 def fold_turn(slice_: list[Recorded]) -> Turn:
     """The turn that a slice of a log holds; its first event opens it."""
     head = slice_[0]
+    if isinstance(head.event, TurnRecorded):
+        return recorded_turn(head.agent, head.version, head.event)
     if not isinstance(head.event, TurnStarted):
         raise ValueError(f"{head.ref} does not open a turn")
     turn = open_turn(head, head.event)

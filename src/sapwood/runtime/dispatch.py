@@ -7,8 +7,7 @@ checked against the log before it is believed.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from msgspec import Struct, structs
@@ -22,7 +21,7 @@ from sapwood.core.facts import facts_of
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.live import EMPTY, inherited
 from sapwood.core.log import Append, Commit, LogError, Receipt, VersionConflict
-from sapwood.core.measure import history
+from sapwood.core.measure import settled
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.runtime.log import Log
@@ -174,9 +173,12 @@ class Dispatcher:
             facts = await self._log.facts(self._space, change.agent)
             size = Count(facts.tokens, facts.exact) if facts else Count(0, exact=True)
             return Append(change.agent, version, events, facts_of(state, size)), None
-        after = await advanced(self._log, self._space, before, list(events))
+        if change.state is not None and change.live is not None:
+            after = Opened(change.state, change.live)
+        else:
+            after = await advanced(self._log, self._space, before, events)
         counter = self._counter_for(after.state.settings.model)
-        size = history(after.live, counter, after.state.ratio())
+        size = settled(after.live, counter, after.state.ratio())
         return Append(change.agent, version, events, facts_of(after.state, size)), after
 
     def _before(self, scene: Scene, change: Change) -> Opened:
@@ -236,14 +238,30 @@ class Dispatcher:
         if not task.cancelled():
             task.exception()
 
-    @asynccontextmanager
-    async def _alone(self, agents: set[AgentId]) -> AsyncGenerator[None]:
+    def _alone(self, agents: set[AgentId]) -> "_Held":
         """Lets one command at a time of this process touch an agent."""
-        async with AsyncExitStack() as stack:
-            for agent in sorted(agents):
-                lock = self._locks.setdefault(agent, asyncio.Lock())
-                await stack.enter_async_context(lock)
-            yield
+        return _Held([self._locks.setdefault(a, asyncio.Lock()) for a in sorted(agents)])
+
+
+class _Held:
+    """Locks, taken in one order by everybody, so that nobody waits in a circle."""
+
+    def __init__(self, locks: list[asyncio.Lock]) -> None:
+        self._locks = locks
+        self._taken = 0
+
+    async def __aenter__(self) -> None:
+        try:
+            for lock in self._locks:
+                await lock.acquire()
+                self._taken += 1
+        except BaseException:
+            await self.__aexit__()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        for lock in self._locks[: self._taken]:
+            lock.release()
 
 
 def _touched(command: Command) -> set[AgentId]:

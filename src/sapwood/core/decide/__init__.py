@@ -22,6 +22,7 @@ from sapwood.core.commands import (
     Kill,
     MaskResults,
     ReadMail,
+    RecordTurn,
     Redo,
     RemovePin,
     Rewind,
@@ -56,14 +57,14 @@ _HUMAN_ONLY: dict[type[Command], str] = {
 def decide(scene: Scene, command: Command, given: Given) -> Decision:
     """The events that follow from the command, or a refusal. Nothing else happens here."""
     try:
-        if given.actor.role == "model" and type(command) in _HUMAN_ONLY:
-            return HumanOnly(_HUMAN_ONLY[type(command)])
         return _decided(scene, command, given)
     except Refused as refused:
         return refused.refusal
 
 
 def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
+    if given.actor.role == "model" and type(command) in _HUMAN_ONLY:
+        raise Refused(HumanOnly(_HUMAN_ONLY[type(command)]))
     match command:
         case StartAgent():
             return agents.start_agent(scene, command, given)
@@ -105,6 +106,8 @@ def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
             return turns.interrupt_turn(scene, command, given)
         case FailTurn():
             return turns.fail_turn(scene, command, given)
+        case RecordTurn():
+            return turns.record_turn(scene, command, given)
         case SetMark():
             return contexts.set_mark(scene, command, given)
         case Clear():

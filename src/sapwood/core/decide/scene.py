@@ -31,10 +31,12 @@ class Scene(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """New events for one agent's log."""
+    """New events for one agent's log, and where known, the state and path they lead to."""
 
     agent: AgentId
     events: tuple[Event, ...]
+    state: State | None = None
+    live: Live | None = None
 
 
 class Accepted(Struct, frozen=True):
@@ -87,7 +89,7 @@ class Draft:
 
     def change(self) -> Change:
         """The events as a change."""
-        return Change(self.state.agent, tuple(self.events))
+        return Change(self.state.agent, tuple(self.events), self.state, self.live)
 
     def accepted(self, says: str = "") -> Accepted:
         """The decision, when this agent is all it touches."""

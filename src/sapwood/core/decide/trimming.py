@@ -6,7 +6,7 @@ from sapwood.core.decide.scene import Draft
 from sapwood.core.events import Cause, ContextTrimmed
 from sapwood.core.ids import EventRef
 from sapwood.core.live import Live
-from sapwood.core.measure import turn_sizes
+from sapwood.core.measure import settled, turn_sizes
 from sapwood.core.turn import Turn
 from sapwood.core.window import turns_to_leave
 
@@ -51,6 +51,9 @@ def slide(draft: Draft, counter: Counter) -> None:
     if live is None or live.open is not None:
         return
     settings = draft.state.settings
+    total = settled(live, counter, draft.state.ratio()).tokens
+    if not settings.cap or total <= settings.cap:
+        return
     sizes = [size.tokens for size in turn_sizes(live, counter, draft.state.ratio())]
     leaving = turns_to_leave(sizes, settings.cap, settings.low_water)
     if leaving:

@@ -1,5 +1,7 @@
 """Decisions inside a turn: prompt, model calls, replies, tools, the end."""
 
+from msgspec import structs
+
 from sapwood.core.commands import (
     AddReply,
     CallModel,
@@ -8,10 +10,11 @@ from sapwood.core.commands import (
     FinishTool,
     Given,
     InterruptTurn,
+    RecordTurn,
     StartTool,
     StartTurn,
 )
-from sapwood.core.content import PromptPart, ReplyPart, ToolCall
+from sapwood.core.content import Got, PromptPart, ReplyPart, ToolCall
 from sapwood.core.decide.contexts import apply_deferred
 from sapwood.core.decide.guards import require_no_turn, require_turn
 from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
@@ -25,10 +28,12 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnRecorded,
     TurnStarted,
 )
 from sapwood.core.measure import size_of
 from sapwood.core.refusals import CallsOpen, DuplicateCall, EmptyText, UnknownCall
+from sapwood.core.turn import recorded_turn
 
 __all__ = [
     "add_reply",
@@ -37,6 +42,7 @@ __all__ = [
     "fail_turn",
     "finish_tool",
     "interrupt_turn",
+    "record_turn",
     "start_tool",
     "start_turn",
 ]
@@ -123,6 +129,43 @@ def fail_turn(scene: Scene, command: FailTurn, given: Given) -> Accepted:
     draft.add(TurnFailed(_size(scene), command.error))
     slide(draft, scene.counter)
     return draft.accepted()
+
+
+def record_turn(scene: Scene, command: RecordTurn, given: Given) -> Accepted:
+    state = scene.state
+    require_no_turn(state, "A new turn")
+    prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
+    if not prompt:
+        raise Refused(EmptyText("prompt"))
+    _require_pairs(command)
+    turn = TurnRecorded(
+        state.context.tip, prompt, command.items, Size(0, ""), command.status, command.reason
+    )
+    size = size_of(recorded_turn(state.agent, state.version + 1, turn), scene.counter)
+    draft = Draft(state, scene.live, given)
+    draft.add(structs.replace(turn, size=size))
+    slide(draft, scene.counter)
+    return draft.accepted()
+
+
+def _require_pairs(command: RecordTurn) -> None:
+    """Every call is answered before the model speaks again, and, in a completed turn, at all."""
+    known: set[str] = set()
+    waiting: list[str] = []
+    for item in command.items:
+        if isinstance(item, Got):
+            if item.call not in waiting:
+                raise Refused(UnknownCall(item.call))
+            waiting.remove(item.call)
+            continue
+        if waiting:
+            raise Refused(CallsOpen(tuple(waiting)))
+        waiting = [part.id for part in item.parts if isinstance(part, ToolCall)]
+        if doubled := next((call for call in waiting if call in known), None):
+            raise Refused(DuplicateCall(doubled))
+        known.update(waiting)
+    if waiting and command.status == "completed":
+        raise Refused(CallsOpen(tuple(waiting)))
 
 
 def _said(prompt: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:

@@ -37,6 +37,7 @@ from sapwood.core.events.turn import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnRecorded,
     TurnStarted,
 )
 
@@ -80,6 +81,7 @@ __all__ = [
     "TurnEvent",
     "TurnFailed",
     "TurnInterrupted",
+    "TurnRecorded",
     "TurnStarted",
     "Unfocused",
 ]
@@ -104,6 +106,7 @@ TurnEvent = (
     | TurnCompleted
     | TurnInterrupted
     | TurnFailed
+    | TurnRecorded
 )
 ContextEvent = (
     MarkSet

@@ -23,14 +23,14 @@ __all__ = [
 ]
 
 
-class Pin(Struct, frozen=True):
+class Pin(Struct, frozen=True, gc=False):
     """Text that is in every request, whatever is trimmed."""
 
     name: str
     text: str
 
 
-class AgentStarted(Struct, frozen=True, omit_defaults=True):
+class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     """The first event of every log. A fork starts with its parent's context, others at the root."""
 
     kind: ClassVar = "agent.started"
@@ -45,7 +45,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True):
     context: Context = ROOT
 
 
-class AgentForked(Struct, frozen=True, omit_defaults=True):
+class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
     """In the parent's log: a child was made, perhaps from a mark, perhaps with a goal.
 
     A `delegated` goal was part of what the user sent to the parent, so its model hears of it with
@@ -60,7 +60,7 @@ class AgentForked(Struct, frozen=True, omit_defaults=True):
     delegated: bool = False
 
 
-class AgentArchived(Struct, frozen=True, omit_defaults=True):
+class AgentArchived(Struct, frozen=True, omit_defaults=True, gc=False):
     """The agent rests. Its log stays readable; `successor` went on in its workspace."""
 
     kind: ClassVar = "agent.archived"
@@ -68,7 +68,7 @@ class AgentArchived(Struct, frozen=True, omit_defaults=True):
     successor: AgentId | None = None
 
 
-class AgentKilled(Struct, frozen=True, omit_defaults=True):
+class AgentKilled(Struct, frozen=True, omit_defaults=True, gc=False):
     """The agent was ended, alone or because `target`, an ancestor, was."""
 
     kind: ClassVar = "agent.killed"
@@ -77,7 +77,7 @@ class AgentKilled(Struct, frozen=True, omit_defaults=True):
     by: AgentId | None = None
 
 
-class SettingsChanged(Struct, frozen=True):
+class SettingsChanged(Struct, frozen=True, gc=False):
     """Some settings have new values from here on."""
 
     kind: ClassVar = "settings.changed"
@@ -85,7 +85,7 @@ class SettingsChanged(Struct, frozen=True):
     change: SettingsChange
 
 
-class PinAdded(Struct, frozen=True):
+class PinAdded(Struct, frozen=True, gc=False):
     """A pin was set, or replaced under the same name."""
 
     kind: ClassVar = "pin.added"
@@ -93,7 +93,7 @@ class PinAdded(Struct, frozen=True):
     pin: Pin
 
 
-class PinRemoved(Struct, frozen=True):
+class PinRemoved(Struct, frozen=True, gc=False):
     """A pin was taken out."""
 
     kind: ClassVar = "pin.removed"
@@ -101,7 +101,7 @@ class PinRemoved(Struct, frozen=True):
     name: str
 
 
-class Focused(Struct, frozen=True):
+class Focused(Struct, frozen=True, gc=False):
     """A topic came into focus; 1 is the highest priority."""
 
     kind: ClassVar = "topic.focused"
@@ -110,7 +110,7 @@ class Focused(Struct, frozen=True):
     priority: int = 1
 
 
-class Unfocused(Struct, frozen=True):
+class Unfocused(Struct, frozen=True, gc=False):
     """A topic went to the background."""
 
     kind: ClassVar = "topic.unfocused"

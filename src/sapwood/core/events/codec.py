@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from sapwood.core.errors import NewerEvent
 from sapwood.core.events import Event
 
 __all__ = ["LARGE", "Encoded", "NewerEvent", "decode", "encode"]
@@ -22,16 +23,6 @@ _KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in get_args(Event)}
 _DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in _KINDS.items()}
 _encoder = msgspec.json.Encoder(order="deterministic")
 _PLACE = "$content"
-
-
-class NewerEvent(Exception):
-    """The log holds a kind of event that this version of Sapwood does not know."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(
-            f"The log holds an event of kind '{kind}', written by a newer Sapwood. "
-            "Nothing was changed. Upgrade Sapwood to open it."
-        )
 
 
 class Encoded(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ __all__ = [
 Cause = Literal["clear", "keep", "compact", "window"]
 
 
-class MarkSet(Struct, frozen=True, omit_defaults=True):
+class MarkSet(Struct, frozen=True, omit_defaults=True, gc=False):
     """The present context got a name, or an unnamed place on the stack of marks."""
 
     kind: ClassVar = "mark.set"
@@ -32,7 +32,7 @@ class MarkSet(Struct, frozen=True, omit_defaults=True):
     call: str | None = None
 
 
-class ContextTrimmed(Struct, frozen=True, omit_defaults=True):
+class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
     """The trim point: `head` moved, and this many turns, messages and tokens were left behind."""
 
     kind: ClassVar = "context.trimmed"
@@ -47,7 +47,7 @@ class ContextTrimmed(Struct, frozen=True, omit_defaults=True):
     mask: Mask | None = None
 
 
-class ContextSummarized(Struct, frozen=True, omit_defaults=True):
+class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
     """A summary of what the next trim leaves behind.
 
     `ledger` is what the log itself says of files and commands; `score` is how much of it the
@@ -61,7 +61,7 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True):
     score: float | None = None
 
 
-class ContextRewound(Struct, frozen=True, omit_defaults=True):
+class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
     """The context is again what it was at a mark; `version` tells which one."""
 
     kind: ClassVar = "context.rewound"
@@ -72,7 +72,7 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True):
     note: str = ""
 
 
-class ContextUndone(Struct, frozen=True):
+class ContextUndone(Struct, frozen=True, gc=False):
     """The last context command was taken back; this is the context since."""
 
     kind: ClassVar = "context.undone"
@@ -80,7 +80,7 @@ class ContextUndone(Struct, frozen=True):
     context: Context
 
 
-class ContextRedone(Struct, frozen=True):
+class ContextRedone(Struct, frozen=True, gc=False):
     """The last undo was taken back; this is the context since."""
 
     kind: ClassVar = "context.redone"
@@ -88,7 +88,7 @@ class ContextRedone(Struct, frozen=True):
     context: Context
 
 
-class ResultsMasked(Struct, frozen=True):
+class ResultsMasked(Struct, frozen=True, gc=False):
     """Large tool results show as stubs from here on."""
 
     kind: ClassVar = "results.masked"
@@ -96,7 +96,7 @@ class ResultsMasked(Struct, frozen=True):
     mask: Mask
 
 
-class ClearDeferred(Struct, frozen=True, omit_defaults=True):
+class ClearDeferred(Struct, frozen=True, omit_defaults=True, gc=False):
     """A model asked to clear its own context: it happens when its turn completes.
 
     `mark` and its `version` for a rewind, `keep` for the last turns, neither for a fresh start.

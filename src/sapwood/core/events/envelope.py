@@ -15,8 +15,12 @@ __all__ = ["HUMAN", "SYSTEM", "Actor", "Recorded", "Role"]
 Role = Literal["human", "model", "system"]
 
 
-class Actor(Struct, frozen=True, omit_defaults=True):
-    """Who acted: a person (named where there is an identity), a model, or the system itself."""
+class Actor(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Who acted: a person (named where there is an identity), a model, or the system itself.
+
+    >>> print(Actor("human", "ada"))
+    human:ada
+    """
 
     role: Role
     name: str = ""
@@ -37,10 +41,19 @@ HUMAN = Actor("human")
 SYSTEM = Actor("system")
 
 
-class Recorded(Struct, frozen=True):
+class Recorded(Struct, frozen=True, gc=False):
     """One fact in the log of `agent`. Versions count from 1 without gaps.
 
     `at` is in microseconds since 1970 (UTC).
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     agent = wood.start("demo")
+    ...     agent.record("What is 6 x 7?", "42")
+    ...     for recorded in agent.events():
+    ...         print(recorded.version, recorded.kind, recorded.actor)
+    1 agent.started human
+    2 turn.recorded human
     """
 
     agent: AgentId

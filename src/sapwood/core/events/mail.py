@@ -9,7 +9,7 @@ from sapwood.core.ids import AgentId
 __all__ = ["MailRead", "MailReceived", "MailSent"]
 
 
-class MailSent(Struct, frozen=True):
+class MailSent(Struct, frozen=True, gc=False):
     """In the sender's log."""
 
     kind: ClassVar = "mail.sent"
@@ -19,7 +19,7 @@ class MailSent(Struct, frozen=True):
     text: str
 
 
-class MailReceived(Struct, frozen=True, omit_defaults=True):
+class MailReceived(Struct, frozen=True, omit_defaults=True, gc=False):
     """In the receiver's log. `sender` is empty when a person wrote."""
 
     kind: ClassVar = "mail.received"
@@ -29,7 +29,7 @@ class MailReceived(Struct, frozen=True, omit_defaults=True):
     sender: str = ""
 
 
-class MailRead(Struct, frozen=True, omit_defaults=True):
+class MailRead(Struct, frozen=True, omit_defaults=True, gc=False):
     """Mail was read. `noted` mail goes out with the next prompt; else a tool result carried it."""
 
     kind: ClassVar = "mail.read"

@@ -1,10 +1,10 @@
 """Events inside a turn: the prompt, model calls, replies, tools, and how it ended."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import PromptPart, ReplyPart, Usage
+from sapwood.core.content import Got, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.context import Context
 from sapwood.core.ids import TurnRef
 
@@ -17,18 +17,19 @@ __all__ = [
     "TurnCompleted",
     "TurnFailed",
     "TurnInterrupted",
+    "TurnRecorded",
     "TurnStarted",
 ]
 
 
-class Size(Struct, frozen=True):
+class Size(Struct, frozen=True, gc=False):
     """Raw tokens of a whole turn, by the counter of this name, before any calibration."""
 
     tokens: int
     counter: str
 
 
-class TurnStarted(Struct, frozen=True):
+class TurnStarted(Struct, frozen=True, gc=False):
     """A prompt opened a turn. A prompt of notes alone is a wake-up, not a user's request."""
 
     kind: ClassVar = "turn.started"
@@ -37,7 +38,7 @@ class TurnStarted(Struct, frozen=True):
     prompt: tuple[PromptPart, ...]
 
 
-class ModelCalled(Struct, frozen=True, omit_defaults=True):
+class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
     """The manifest of one model call, stored before the call is made.
 
     `context` and this event's own place are all that is needed to build the request again; `hash`
@@ -56,7 +57,7 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True):
     view: int = 1
 
 
-class ReplyAdded(Struct, frozen=True, omit_defaults=True):
+class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
     """The model's message, whole: text, thinking, tool calls."""
 
     kind: ClassVar = "reply.added"
@@ -66,7 +67,7 @@ class ReplyAdded(Struct, frozen=True, omit_defaults=True):
     usage: Usage | None = None
 
 
-class ToolStarted(Struct, frozen=True):
+class ToolStarted(Struct, frozen=True, gc=False):
     """A tool call is about to have effects; stored first, so that nobody runs it twice."""
 
     kind: ClassVar = "tool.started"
@@ -74,7 +75,7 @@ class ToolStarted(Struct, frozen=True):
     call: str
 
 
-class ToolFinished(Struct, frozen=True, omit_defaults=True):
+class ToolFinished(Struct, frozen=True, omit_defaults=True, gc=False):
     """The result of a tool call."""
 
     kind: ClassVar = "tool.finished"
@@ -84,7 +85,7 @@ class ToolFinished(Struct, frozen=True, omit_defaults=True):
     error: bool = False
 
 
-class TurnCompleted(Struct, frozen=True):
+class TurnCompleted(Struct, frozen=True, gc=False):
     """The model has answered."""
 
     kind: ClassVar = "turn.completed"
@@ -92,7 +93,7 @@ class TurnCompleted(Struct, frozen=True):
     size: Size
 
 
-class TurnInterrupted(Struct, frozen=True):
+class TurnInterrupted(Struct, frozen=True, gc=False):
     """Somebody stopped the turn. What was there is kept."""
 
     kind: ClassVar = "turn.interrupted"
@@ -101,10 +102,23 @@ class TurnInterrupted(Struct, frozen=True):
     reason: str = ""
 
 
-class TurnFailed(Struct, frozen=True):
+class TurnFailed(Struct, frozen=True, gc=False):
     """The turn could not go on. What was there is kept."""
 
     kind: ClassVar = "turn.failed"
 
     size: Size
     error: str = ""
+
+
+class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A whole turn that ran elsewhere, as one fact."""
+
+    kind: ClassVar = "turn.recorded"
+
+    parent: TurnRef | None
+    prompt: tuple[PromptPart, ...]
+    items: tuple[Said | Got, ...]
+    size: Size
+    status: Literal["completed", "interrupted", "failed"] = "completed"
+    reason: str = ""

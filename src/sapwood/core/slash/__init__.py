@@ -1,6 +1,6 @@
 """Slash commands: the registry, the parser of submissions, and what each typed command asks."""
 
-from sapwood.core.slash.interpret import Fresh, interpret
+from sapwood.core.slash.interpret import Fresh, interpret, names_agent
 from sapwood.core.slash.registry import BY_NAME, COMMANDS, SlashCommand, for_models, names
 from sapwood.core.slash.script import Run, Say, Script, Step, parse
 
@@ -16,5 +16,6 @@ __all__ = [
     "for_models",
     "interpret",
     "names",
+    "names_agent",
     "parse",
 ]

@@ -5,7 +5,6 @@ core: for them `interpret` returns None and the face that read them goes on.
 """
 
 import re
-from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -32,25 +31,32 @@ from sapwood.core.refusals import BadArguments, Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.slash.script import Run
 
-__all__ = ["Fresh", "interpret"]
+__all__ = ["Fresh", "interpret", "names_agent"]
 
 _NUMBER = re.compile(r"\d+")
 _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
 
 
 class Fresh(Struct, frozen=True):
-    """Ids for what a command may create, chosen by the caller, and how it finds agents.
-
-    `resolve` turns what was typed for an agent (id, short id or name) into its id.
-    """
+    """Ids for what a command may create, chosen by the caller."""
 
     agent: AgentId
     mail: str
-    resolve: Callable[[str], AgentId | Refusal]
 
 
-def interpret(run: Run, agent: AgentId, fresh: Fresh, goal: str = "") -> Command | Refusal | None:
-    """What the typed command asks of `agent`; `goal` is the text that stood before a fork."""
+def names_agent(run: Run) -> str | None:
+    """What was typed for another agent (id, short id or name), in commands that take one."""
+    words = run.args.split()
+    return words[0] if words and run.command.name in ("send", "kill") else None
+
+
+def interpret(
+    run: Run, agent: AgentId, fresh: Fresh, *, goal: str = "", other: AgentId | None = None
+) -> Command | Refusal | None:
+    """What the typed command asks of `agent`.
+
+    `goal` is the text that stood before a fork, `other` the agent that `names_agent` named.
+    """
     words = run.args.split()
     match run.command.name:
         case "mark":
@@ -66,11 +72,11 @@ def interpret(run: Run, agent: AgentId, fresh: Fresh, goal: str = "") -> Command
         case "fork":
             return _fork(run, agent, fresh, goal)
         case "send":
-            return _send(run, agent, fresh)
+            return _send(run, agent, fresh, other)
         case "check-mail":
             return None if words == ["--peek"] else ReadMail(agent)
         case "kill":
-            return _kill(run, words, agent, fresh)
+            return _kill(run, words, agent, other)
         case "new":
             return Succeed(agent, fresh.agent)
         case "archive":
@@ -115,21 +121,17 @@ def _fork(run: Run, agent: AgentId, fresh: Fresh, goal: str) -> Command | Refusa
     return Fork(agent, fresh.agent, mark, whole, delegated=bool(goal))
 
 
-def _send(run: Run, agent: AgentId, fresh: Fresh) -> Command | Refusal:
-    to, _, text = run.args.partition(" ")
-    if not text.strip():
+def _send(run: Run, agent: AgentId, fresh: Fresh, other: AgentId | None) -> Command | Refusal:
+    _, _, text = run.args.partition(" ")
+    if other is None or not text.strip():
         return _usage(run, "Mail needs a receiver and a message.")
-    receiver = fresh.resolve(to)
-    if isinstance(receiver, Refusal):
-        return receiver
-    return Send(receiver, fresh.mail, text.strip(), sender=agent)
+    return Send(other, fresh.mail, text.strip(), sender=agent)
 
 
-def _kill(run: Run, words: list[str], agent: AgentId, fresh: Fresh) -> Command | Refusal:
-    if len(words) != 1:
+def _kill(run: Run, words: list[str], agent: AgentId, other: AgentId | None) -> Command | Refusal:
+    if other is None or len(words) != 1:
         return _usage(run, "Which agent?")
-    target = fresh.resolve(words[0])
-    return target if isinstance(target, Refusal) else Kill(target, by=agent)
+    return Kill(other, by=agent)
 
 
 def _at_most_one(run: Run, words: list[str]) -> Refusal | None:

@@ -17,7 +17,7 @@ PENDING = "[no result yet]"
 
 def framed_prompt(prompt: tuple[PromptPart, ...]) -> tuple[Text, ...]:
     """A prompt as the model reads it."""
-    return tuple(_framed(part) for part in prompt)
+    return tuple([_framed(part) for part in prompt])
 
 
 def _framed(part: PromptPart) -> Text:

@@ -12,8 +12,12 @@ from sapwood.core.content import Text, Thinking, ToolCall
 __all__ = ["Block", "Message", "MessagePart", "Request", "ToolResult", "digest"]
 
 
-class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True):
-    """What a tool gave back, whole or as a stub."""
+class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True, gc=False):
+    """What a tool gave back, whole or as a stub.
+
+    >>> ToolResult("1", "weather", "-3 degrees").content
+    '-3 degrees'
+    """
 
     call: str
     name: str
@@ -24,23 +28,47 @@ class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True):
 MessagePart = Text | Thinking | ToolCall | ToolResult
 
 
-class Block(Struct, frozen=True):
-    """A part of the system prompt: the prompt itself, or a pin."""
+class Block(Struct, frozen=True, gc=False):
+    """A part of the system prompt: the prompt itself, or a pin.
+
+    >>> Block("pin", "style", "Be brief.").kind
+    'pin'
+    """
 
     kind: Literal["system", "pin"]
     name: str
     text: str
 
 
-class Message(Struct, frozen=True):
-    """One message. Results of tools are the user's side of the conversation."""
+class Message(Struct, frozen=True, gc=False):
+    """One message. Results of tools are the user's side of the conversation.
+
+    >>> Message("assistant", (Text("Let me look."), ToolCall("1", "weather"))).text
+    'Let me look.'
+    """
 
     role: Literal["user", "assistant"]
     parts: tuple[MessagePart, ...]
 
+    @property
+    def text(self) -> str:
+        """What it says, without thinking, tool calls and results."""
+        return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
-class Request(Struct, frozen=True):
-    """What a model is sent. Valid for any provider once it is mapped to its format."""
+
+class Request(Struct, frozen=True, gc=False):
+    """What a model is sent. Valid for any provider once it is mapped to its format.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     agent = wood.start("demo", model="gpt-5", system="Be brief.")
+    ...     agent.record("What is 6 x 7?", "42")
+    ...     request = agent.request()
+    ...     print(request.model, [block.text for block in request.system])
+    ...     print([(message.role, message.text) for message in request.messages])
+    gpt-5 ['Be brief.']
+    [('user', 'What is 6 x 7?'), ('assistant', '42')]
+    """
 
     model: str
     system: tuple[Block, ...]

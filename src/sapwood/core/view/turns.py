@@ -4,7 +4,7 @@ Calls and results pair up here by construction: every reply with calls is follow
 with a result for each, in order, and a call that never got one says so.
 """
 
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.masking import hidden, stub
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view.framing import PENDING, framed_prompt, how_it_ended
@@ -15,23 +15,26 @@ __all__ = ["messages_of"]
 
 def messages_of(turn: Turn, edge: int = 0, over: int = 0) -> list[Message]:
     """The turn's messages, with results up to version `edge` of more than `over` masked."""
-    results = {item.call: item for item in turn.items if isinstance(item, Result)}
     messages = [Message("user", framed_prompt(turn.prompt))]
     for item in turn.items:
-        if isinstance(item, Reply):
-            _say(messages, _spoken(item))
-            if item.calls:
-                answers = (_answer(turn, c, results.get(c.id), edge, over) for c in item.calls)
-                messages.append(Message("user", tuple(answers)))
+        if type(item) is not Reply:
+            continue
+        _say(messages, _spoken(item))
+        calls = item.calls
+        if calls:
+            results = {each.call: each for each in turn.items if isinstance(each, Result)}
+            answers = [_answer(turn, call, results.get(call.id), edge, over) for call in calls]
+            messages.append(Message("user", tuple(answers)))
     if turn.status != "open":
         _close(messages, turn)
     return messages
 
 
 def _spoken(reply: Reply) -> tuple[MessagePart, ...]:
-    return tuple(
-        part for part in reply.parts if isinstance(part, ToolCall | Thinking) or part.text.strip()
-    )
+    spoken: list[MessagePart] = [
+        part for part in reply.parts if type(part) is not Text or part.text.strip()
+    ]
+    return tuple(spoken)
 
 
 def _say(messages: list[Message], parts: tuple[MessagePart, ...]) -> None:
@@ -51,8 +54,13 @@ def _answer(turn: Turn, call: ToolCall, result: Result | None, edge: int, over: 
 
 
 def _close(messages: list[Message], turn: Turn) -> None:
-    answered = messages[-1].role == "assistant" and any(
-        isinstance(part, Text) for part in messages[-1].parts
-    )
-    if turn.status != "completed" or not answered:
+    if turn.status != "completed" or not _answers(messages[-1]):
         _say(messages, (Text(how_it_ended(turn)),))
+
+
+def _answers(message: Message) -> bool:
+    if message.role == "assistant":
+        for part in message.parts:
+            if type(part) is Text:
+                return True
+    return False

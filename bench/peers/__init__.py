@@ -1,0 +1,78 @@
+"""The peers' side of the comparison: what other stores take for the same conversation.
+
+Each store is measured by a program of its own in the peers' environment, one after another,
+with the settings that it ships with. Nothing of the peers is imported here.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.peers.environment import PeersError, peers_python
+from bench.peers.figures import PeerFigures
+
+__all__ = ["PeerFigures", "PeersError", "measure_peers"]
+
+_HERE = Path(__file__).resolve().parent
+
+_STORES = (
+    ("langgraph_sqlite.py", "full"),
+    ("langgraph_sqlite.py", "delta"),
+    ("openai_agents.py", "plain"),
+    ("openai_agents.py", "advanced"),
+    ("google_adk.py", "database"),
+    ("google_adk.py", "sqlite"),
+)
+
+_SILENCE = {
+    "DO_NOT_TRACK": "1",
+    "LANGCHAIN_TRACING_V2": "false",
+    "LANGSMITH_TRACING": "false",
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "OTEL_SDK_DISABLED": "true",
+}
+"""Switches off every tracer that the peers bring, so that a run calls nobody."""
+
+_TIMEOUT_SECONDS = 300
+
+
+def measure_peers(messages: int, directory: Path | None = None) -> list[PeerFigures]:
+    """Measure every peer on a conversation of `messages` messages, one after another.
+
+    The databases are made below `directory`, or below the usual temporary one, and removed.
+    """
+    python = peers_python()
+    return [_measure(python, program, store, messages, directory) for program, store in _STORES]
+
+
+def _measure(
+    python: Path, program: str, store: str, messages: int, directory: Path | None
+) -> PeerFigures:
+    started = time.monotonic()
+    print(f"peers: {program} {store} ...", end=" ", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="peers-", dir=directory) as database:
+        arguments = ("--store", store, "--messages", str(messages), "--database", database)
+        line = _run([str(python), str(_HERE / program), *arguments], home=database)
+    print(f"{time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    return PeerFigures.from_json(line)
+
+
+def _run(command: list[str], home: str) -> str:
+    """The last line that a peer's program prints."""
+    try:
+        finished = subprocess.run(
+            command,
+            env=_SILENCE | {"PATH": os.defpath, "HOME": home},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            timeout=_TIMEOUT_SECONDS,
+        )
+    except subprocess.CalledProcessError as failure:
+        raise PeersError("The program of a peer failed; its message is above.") from failure
+    except subprocess.TimeoutExpired as expiry:
+        raise PeersError(f"A peer took more than {_TIMEOUT_SECONDS} s and was ended.") from expiry
+    return finished.stdout.splitlines()[-1]

@@ -1,0 +1,40 @@
+"""What comes from anywhere, made fit to be stored."""
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct, structs
+
+__all__ = ["canonical", "clean", "cleaned"]
+
+P = TypeVar("P", bound=Struct)
+
+
+def clean(text: str) -> str:
+    """The text without lone surrogates, which no encoding can hold.
+
+    >>> clean("caf\\udce9")
+    'caf?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def cleaned(part: P) -> P:
+    """The part of a message with every text in it clean.
+
+    >>> from sapwood.core.content import Text
+    >>> cleaned(Text("caf\\udce9"))
+    Text(text='caf?')
+    """
+    fields = {name: getattr(part, name) for name in part.__struct_fields__}
+    texts = {name: clean(value) for name, value in fields.items() if isinstance(value, str)}
+    return structs.replace(part, **texts)
+
+
+def canonical(value: object) -> str:
+    """The value as JSON, the same text for equal values.
+
+    >>> canonical({"top_p": 1, "temperature": 0})
+    '{"temperature":0,"top_p":1}'
+    """
+    return msgspec.json.encode(value, order="deterministic").decode()

@@ -1,0 +1,40 @@
+"""A space of a database, ready for commands: log, dispatcher and counters wired together."""
+
+from pathlib import Path
+
+from sapwood.app.opening import open_log
+from sapwood.core.counting import Counter
+from sapwood.core.ids import Space
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.log import Log
+
+__all__ = ["Connection", "connect"]
+
+
+class Connection:
+    """What every face holds on to."""
+
+    def __init__(self, log: Log, space: Space) -> None:
+        self.log = log
+        self.space = space
+        self.dispatcher = Dispatcher(log, space, self.counter_for)
+        self._counters: dict[str, Counter] = {}
+
+    def counter_for(self, model: str) -> Counter:
+        """The best counter there is for a model."""
+        counter = self._counters.get(model)
+        if counter is None:
+            from sapwood.tokens import counter_for
+
+            counter = self._counters[model] = counter_for(model)
+        return counter
+
+    async def close(self) -> None:
+        """Finishes what is under way and lets go of the database."""
+        await self.dispatcher.close()
+        await self.log.close()
+
+
+async def connect(address: str | Path, space: str = "local") -> Connection:
+    """Opens a database and one space of it."""
+    return Connection(await open_log(address), Space(space))

@@ -1,0 +1,65 @@
+"""What passes between a turn and a model: tools offered, deltas streamed, the answer, failures.
+
+Neutral between providers. Deltas are for screens and are never stored; the answer is.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.core.content import ReplyPart, Usage
+
+__all__ = ["Answer", "Delta", "Failure", "FailureKind", "ToolSpec"]
+
+
+class ToolSpec(Struct, frozen=True):
+    """A tool that the model may call; `schema` is the JSON Schema of its arguments, as text."""
+
+    name: str
+    description: str
+    schema: str
+
+
+class Delta(Struct, frozen=True, gc=False):
+    """A piece of the answer as it arrives. For a call, `text` is a piece of its arguments."""
+
+    kind: Literal["text", "thinking", "call"]
+    text: str
+    name: str = ""
+
+
+class Answer(Struct, frozen=True):
+    """The whole message of the model."""
+
+    parts: tuple[ReplyPart, ...]
+    model: str = ""
+    usage: Usage | None = None
+
+
+FailureKind = Literal[
+    "no_key",  # no key for the provider
+    "bad_key",  # the provider refused it
+    "no_model",  # no such model, or no such provider
+    "no_network",  # the provider cannot be reached
+    "too_long",  # the request does not fit the model's window
+    "overloaded",  # the provider asks to come back later
+    "cut",  # the stream ended in the middle
+    "refused",  # the provider says that the request is wrong
+    "other",
+]
+
+
+class Failure(Exception):
+    """A model call that gave no answer. The message is fit for a person.
+
+    `again` says whether the same call may succeed later; `after` is how long the provider asks to
+    wait, in seconds.
+    """
+
+    def __init__(
+        self, kind: FailureKind, message: str, *, again: bool = False, after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.again = again
+        self.after = after

@@ -1,0 +1,77 @@
+"""What can go wrong, as exceptions.
+
+SapwoodError
+├── LogError              a log could not do what was asked
+│   └── VersionConflict   somebody else appended first
+├── NewerEvent            the log was written by a newer Sapwood
+└── RefusedError          a command was refused; `refusal` says why and what to do
+"""
+
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
+
+__all__ = ["LogError", "NewerEvent", "RefusedError", "SapwoodError", "VersionConflict"]
+
+
+class SapwoodError(Exception):
+    """The base of all errors that Sapwood raises. Its message is fit for a person.
+
+    >>> try:
+    ...     raise NewerEvent("turn.dreamt")
+    ... except SapwoodError as error:
+    ...     print(error)
+    The log holds an event of kind 'turn.dreamt', written by a newer Sapwood. Nothing was
+    changed. Upgrade Sapwood to open it.
+    """
+
+
+class LogError(SapwoodError):
+    """A log could not do what was asked; the message says what happened and what was kept.
+
+    >>> import sapwood
+    >>> try:
+    ...     with sapwood.open_sync("redis://here") as wood:
+    ...         pass
+    ... except LogError as error:
+    ...     print(error)
+    There is no store for 'redis://'. Give a path for SQLite, postgresql://… or :memory:.
+    """
+
+
+class VersionConflict(LogError):
+    """Somebody else appended first. Load again and decide again."""
+
+    def __init__(self, agent: AgentId, expected: int) -> None:
+        super().__init__(f"The log of '{agent}' is no longer at version {expected}.")
+        self.agent = agent
+        self.expected = expected
+
+
+class NewerEvent(SapwoodError):
+    """The log holds a kind of event that this version of Sapwood does not know."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"The log holds an event of kind '{kind}', written by a newer Sapwood. "
+            "Nothing was changed. Upgrade Sapwood to open it."
+        )
+
+
+class RefusedError(SapwoodError):
+    """A command was refused and changed nothing. `refusal` is the reason as a typed value.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     agent = wood.start("demo")
+    ...     agent.mark("START")
+    ...     try:
+    ...         agent.rewind("STRAT")
+    ...     except RefusedError as error:
+    ...         print(error, error.refusal.close)
+    "Marked 'START'."
+    There is no mark 'STRAT'. Did you mean START? Nothing was changed. ('START',)
+    """
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.sentence)
+        self.refusal = refusal

@@ -1,0 +1,23 @@
+"""Finding an agent by what a person types: its id, the start of it, or its name."""
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent
+from sapwood.runtime.log import Log
+
+__all__ = ["find_agent"]
+
+
+async def find_agent(log: Log, space: Space, typed: str) -> AgentId | Refusal:
+    """The one agent that is meant, or why that cannot be said.
+
+    A name stands for the one running agent that has it: those it succeeded have the same.
+    """
+    found = await log.find(space, typed, limit=5) if typed else []
+    if not found:
+        return UnknownAgent(typed)
+    running = [facts for facts in found if facts.status == "running"]
+    if len(running) == 1 and all(facts.name == typed for facts in found):
+        return running[0].agent
+    if len(found) > 1:
+        return AmbiguousAgent(typed, tuple(facts.agent for facts in found))
+    return found[0].agent

@@ -1,0 +1,69 @@
+"""Carries out what a person sends at once: commands and text, in order.
+
+Stops at the first refusal, so that a script never goes on from where its author did not expect
+to be.
+"""
+
+from msgspec import Struct
+
+from sapwood.core.commands import Command, StartTurn
+from sapwood.core.content import Text
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.refusals import Refusal
+from sapwood.core.slash import Fresh, Run, Say, Script, interpret, names_agent
+from sapwood.runtime.dispatch import Dispatcher, Done
+from sapwood.runtime.finding import find_agent
+from sapwood.runtime.fresh import given, new_agent_id, new_mail_id
+from sapwood.runtime.log import Log
+
+__all__ = ["Outcome", "carry_out"]
+
+
+class Outcome(Struct, frozen=True):
+    """What came of one step. `done` is None for commands that only a face can answer.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     for outcome in wood.start("demo").submit("/mark START\\n/help"):
+    ...         print(outcome.step.command.name, outcome.done and outcome.done.says)
+    mark Marked 'START'.
+    help None
+    """
+
+    step: Say | Run
+    done: Done | Refusal | None
+
+
+async def carry_out(
+    log: Log, space: Space, dispatcher: Dispatcher, agent: AgentId, script: Script
+) -> list[Outcome]:
+    """Carries out a parsed submission, step by step."""
+    outcomes: list[Outcome] = []
+    goal = ""
+    for step in script:
+        if isinstance(step, Say) and step.goal:
+            goal = step.text
+            continue
+        command = await _command(log, space, agent, step, goal)
+        is_fork = isinstance(step, Run) and step.command.name == "fork"
+        goal = "" if is_fork else goal
+        if command is None or isinstance(command, Refusal):
+            answer = command
+        else:
+            answer = await dispatcher.dispatch(command, given())
+        outcomes.append(Outcome(step, answer))
+        if isinstance(answer, Refusal):
+            break
+    return outcomes
+
+
+async def _command(
+    log: Log, space: Space, agent: AgentId, step: Say | Run, goal: str
+) -> Command | Refusal | None:
+    if isinstance(step, Say):
+        return StartTurn(agent, (Text(step.text),))
+    typed = names_agent(step)
+    other = await find_agent(log, space, typed) if typed else None
+    if isinstance(other, Refusal):
+        return other
+    return interpret(step, agent, Fresh(new_agent_id(), new_mail_id()), goal=goal, other=other)

@@ -1,0 +1,88 @@
+"""Agents: their facts, the list, finding by name, and kin."""
+
+import msgspec
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import Facts
+from sapwood.store.postgres.job import plain_name
+from sapwood.store.postgres.reading import FOREVER
+from sapwood.store.postgres.sessions import Readers
+
+__all__ = ["ancestors", "descendants", "facts_of", "find", "page"]
+
+_FACTS = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = $2"
+_PAGE = """
+    SELECT facts FROM sapwood.agents
+    WHERE space = $1 AND (created, agent) < ($2, $3)
+        AND ($4::text IS NULL OR parent = $4) AND ($5::text IS NULL OR status = $5)
+    ORDER BY created DESC, agent DESC LIMIT $6
+"""
+_FIND = """
+    SELECT facts FROM sapwood.agents
+    WHERE space = $1 AND (agent >= $2 AND agent < $3 OR name = $2)
+    ORDER BY created DESC, agent DESC LIMIT $4
+"""
+_ANCESTORS = """
+    WITH RECURSIVE line (agent, depth) AS (
+        SELECT parent, 1 FROM sapwood.agents
+        WHERE space = $1 AND agent = $2 AND parent IS NOT NULL
+        UNION ALL
+        SELECT kin.parent, line.depth + 1
+        FROM line JOIN sapwood.agents AS kin ON kin.space = $1 AND kin.agent = line.agent
+        WHERE kin.parent IS NOT NULL
+    )
+    SELECT agent FROM line ORDER BY depth
+"""
+_DESCENDANTS = """
+    WITH RECURSIVE line (agent, created, depth) AS (
+        SELECT agent, created, 1 FROM sapwood.agents WHERE space = $1 AND parent = $2
+        UNION ALL
+        SELECT kin.agent, kin.created, line.depth + 1
+        FROM line JOIN sapwood.agents AS kin ON kin.space = $1 AND kin.parent = line.agent
+    )
+    SELECT agent FROM line ORDER BY depth, created, agent
+"""
+_LAST_CHARACTER = "\U0010ffff"
+
+_facts = msgspec.json.Decoder(Facts)
+
+
+async def facts_of(readers: Readers, space: Space, agent: AgentId) -> Facts | None:
+    """What is known of one agent without opening its log."""
+    row = await readers.fetchrow(_FACTS, space, agent)
+    return _facts.decode(row["facts"]) if row else None
+
+
+async def page(
+    readers: Readers,
+    space: Space,
+    after: Facts | None,
+    limit: int,
+    parent: AgentId | None,
+    status: str | None,
+) -> list[Facts]:
+    """The next agents after the last one seen, newest first."""
+    created, agent = (after.created, after.agent) if after else (FOREVER, "")
+    rows = await readers.fetch(_PAGE, space, created, agent, parent, status, limit)
+    return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def find(readers: Readers, space: Space, name: str, limit: int) -> list[Facts]:
+    """The agent with this id, or those whose id starts with it or whose name it is."""
+    asked = plain_name(name)
+    if exact := await facts_of(readers, space, AgentId(asked)):
+        return [exact]
+    if not name:
+        return []
+    rows = await readers.fetch(_FIND, space, asked, asked + _LAST_CHARACTER, limit)
+    return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def ancestors(readers: Readers, space: Space, agent: AgentId) -> list[AgentId]:
+    """Parent, grandparent, and so on."""
+    return [AgentId(row["agent"]) for row in await readers.fetch(_ANCESTORS, space, agent)]
+
+
+async def descendants(readers: Readers, space: Space, agent: AgentId) -> list[AgentId]:
+    """Children, then their children, and so on."""
+    return [AgentId(row["agent"]) for row in await readers.fetch(_DESCENDANTS, space, agent)]

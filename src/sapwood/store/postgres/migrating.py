@@ -1,0 +1,82 @@
+"""Numbered migrations, each run once and in a transaction of its own.
+
+Processes that open an old or empty database at the same moment take turns. A released migration
+is never edited.
+"""
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from sapwood.core.log import LogError
+
+if TYPE_CHECKING:
+    from sapwood.store.postgres.sessions import Session
+
+__all__ = ["NEWEST", "migrate", "migrations"]
+
+NEWEST = 3
+
+_FOLDER = resources.files("sapwood.store.postgres") / "migrations"
+_OLDEST_SERVER = 14
+_LOCK = 0x5A9_100D  # any number that nobody else locks
+_TABLE = """
+    CREATE SCHEMA IF NOT EXISTS sapwood;
+    CREATE TABLE IF NOT EXISTS sapwood.migrations (
+        number integer PRIMARY KEY,
+        name   text NOT NULL,
+        since  timestamptz NOT NULL DEFAULT now()
+    );
+"""
+_AT = "SELECT max(number) FROM sapwood.migrations"
+_DONE = "INSERT INTO sapwood.migrations (number, name) VALUES ($1, $2)"
+
+
+def migrations() -> dict[int, str]:
+    """The names of all migrations by their number."""
+    names = sorted(file.name for file in _FOLDER.iterdir() if file.name.endswith(".sql"))
+    return {int(name.partition("_")[0]): name for name in names}
+
+
+async def migrate(session: "Session") -> None:
+    """Brings the database to the newest schema; refuses one that is newer than this Sapwood."""
+    if session.get_server_version().major < _OLDEST_SERVER:
+        raise LogError(
+            f"The server is PostgreSQL {session.get_server_version().major}; Sapwood needs "
+            f"{_OLDEST_SERVER} or newer. Nothing was changed."
+        )
+    at = await _at(session)
+    _refuse_newer(at)
+    if at < NEWEST:
+        async with session.transaction():
+            await session.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+            await session.execute(_TABLE)
+        for number, name in migrations().items():
+            await _run(session, number, name)
+
+
+async def _run(session: "Session", number: int, name: str) -> None:
+    text = (_FOLDER / name).read_text(encoding="utf-8")
+    async with session.transaction():
+        await session.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        at = await _at(session)
+        _refuse_newer(at)
+        if at < number:
+            await session.execute(text)
+            await session.execute(_DONE, number, name)
+
+
+async def _at(session: "Session") -> int:
+    try:
+        return await session.fetchval(_AT) or 0
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+        return 0
+
+
+def _refuse_newer(at: int) -> None:
+    if at > NEWEST:
+        raise LogError(
+            f"The database has schema {at}, made by a newer Sapwood; this one knows {NEWEST}. "
+            "Nothing was changed. Upgrade Sapwood to open it."
+        )

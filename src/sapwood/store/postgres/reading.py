@@ -1,0 +1,88 @@
+"""Events out of the database: parts of one log, and the texts that were kept apart."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sapwood.core.events import Actor, Recorded
+from sapwood.core.events.codec import decode
+from sapwood.core.ids import AgentId, CommandId, EventRef, Space
+from sapwood.store.postgres.sessions import Readers
+
+if TYPE_CHECKING:
+    from sapwood.store.postgres.sessions import Row
+
+__all__ = ["COLUMNS", "FOREVER", "read", "read_refs", "recorded_from"]
+
+COLUMNS = "agent, version, kind, data, contents, at, actor, command"
+FOREVER = 2**63 - 1
+
+_FORWARD = f"""
+    SELECT {COLUMNS} FROM sapwood.events
+    WHERE space = $1 AND agent = $2 AND version BETWEEN $3 AND $4
+    ORDER BY version LIMIT $5
+"""
+_BACKWARD = _FORWARD.replace("ORDER BY version", "ORDER BY version DESC")
+_REFS = f"""
+    SELECT event.{COLUMNS.replace(", ", ", event.")}
+    FROM unnest($2::text[], $3::bigint[]) AS asked (agent, version)
+    JOIN sapwood.events AS event
+        ON event.space = $1 AND event.agent = asked.agent AND event.version = asked.version
+"""
+_CONTENTS = "SELECT hash, data FROM sapwood.contents WHERE space = $1 AND hash = ANY($2)"
+_HASH_BYTES = 32
+
+
+async def read(
+    readers: Readers,
+    space: Space,
+    agent: AgentId,
+    first: int,
+    last: int | None,
+    limit: int | None,
+    backward: bool,
+) -> list[Recorded]:
+    """Versions `first` to `last` of one log."""
+    rows = await readers.fetch(
+        _BACKWARD if backward else _FORWARD,
+        *(space, agent, first, FOREVER if last is None else last, limit),
+    )
+    return await recorded_from(readers, space, rows)
+
+
+async def read_refs(
+    readers: Readers, space: Space, refs: Sequence[EventRef]
+) -> dict[EventRef, Recorded]:
+    """Single events of any logs."""
+    agents, versions = [ref.agent for ref in refs], [ref.version for ref in refs]
+    rows = await readers.fetch(_REFS, space, agents, versions)
+    return {each.ref: each for each in await recorded_from(readers, space, rows)}
+
+
+async def recorded_from(readers: Readers, space: Space, rows: "Sequence[Row]") -> list[Recorded]:
+    """Rows with `COLUMNS` as events, their long texts put back."""
+    hashes = {digest for row in rows if row["contents"] for digest in _split(row["contents"])}
+    contents = await _contents(readers, space, hashes) if hashes else {}
+    return [_recorded(row, contents) for row in rows]
+
+
+async def _contents(readers: Readers, space: Space, hashes: Iterable[bytes]) -> dict[bytes, str]:
+    rows = await readers.fetch(_CONTENTS, space, sorted(hashes))
+    return {row["hash"]: row["data"].decode() for row in rows}
+
+
+def _recorded(row: "Row", contents: Mapping[bytes, str]) -> Recorded:
+    agent, version, kind, data, hashes, at, actor, command = row
+    texts = {digest.hex(): contents[digest] for digest in _split(hashes)} if hashes else None
+    return Recorded(
+        AgentId(agent), version, decode(kind, data, texts), at, _actor(actor), CommandId(command)
+    )
+
+
+def _split(hashes: bytes) -> list[bytes]:
+    return [hashes[n : n + _HASH_BYTES] for n in range(0, len(hashes), _HASH_BYTES)]
+
+
+@lru_cache(maxsize=256)
+def _actor(text: str) -> Actor:
+    return Actor.parse(text)

@@ -1,0 +1,116 @@
+"""Sessions on the server: how one is opened, and the pool that reads use."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import asyncpg
+
+from sapwood.core.log import LogError
+from sapwood.store.postgres.faults import patiently
+
+if TYPE_CHECKING:
+    from asyncpg.pool import Pool, PoolConnectionProxy
+
+    Session = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
+    Row = asyncpg.Record
+
+__all__ = ["Readers", "Server"]
+
+# Sent after the start of a session and not with it, because PgBouncer refuses what it does not
+# know there. Our statements have one good plan each, by index; statistics of a table that was
+# empty a moment ago must not talk the planner out of it.
+_ALWAYS = """
+    SET application_name = 'sapwood';
+    SET client_min_messages = warning;
+    SET idle_in_transaction_session_timeout = '30s';
+    SET jit = off;
+    SET enable_seqscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off';
+"""
+_WRITING = _ALWAYS + "SET plan_cache_mode = force_generic_plan; SET lock_timeout = '10s';"
+# Only a plan made for the values at hand knows which partition they are in.
+_READING = _ALWAYS + "SET plan_cache_mode = force_custom_plan;"
+_CLOSED = "The log is closed. Open it again to go on."
+_FAILED = "Nothing was changed. Is the server up? Then try again."
+
+T = TypeVar("T")
+
+
+class Server:
+    """Where the database is, and how long we wait for it."""
+
+    def __init__(self, dsn: str, patience: float) -> None:
+        self.patience = patience
+        self._options: dict[str, Any] = {
+            "dsn": dsn,
+            "timeout": patience,
+            # Statements stay prepared: all are ours, and there are few.
+            "max_cached_statement_lifetime": 0,
+            "max_cacheable_statement_size": 0,
+        }
+
+    async def connect(self) -> "Session":
+        """A session of one's own, for writing."""
+        session: Session = await asyncpg.connect(**self._options, command_timeout=self.patience)
+        await session.execute(_WRITING)
+        return session
+
+    def pool(self, size: int) -> "Pool[asyncpg.Record]":
+        """Sessions for reading, opened when they are needed."""
+        return asyncpg.create_pool(
+            min_size=0,
+            max_size=size,
+            init=_set_up_reading,
+            reset=_leave_alone,
+            command_timeout=10 * self.patience,  # a long log takes its time
+            **self._options,
+        )
+
+
+class Readers:
+    """Statements that read. A fault that passes is waited out."""
+
+    def __init__(self, server: Server, size: int) -> None:
+        self._patience = server.patience
+        self._pool = server.pool(size)
+        self._closed = False
+
+    async def use(self, action: "Callable[[Session], Awaitable[T]]") -> T:
+        """Lends a session, from the start again if it is lost on the way."""
+
+        async def once() -> T:
+            if self._closed:
+                raise LogError(_CLOSED)
+            async with self._pool.acquire() as session:
+                return await action(session)
+
+        return await patiently(once, self._patience, _FAILED)
+
+    async def fetch(self, query: str, *args: object) -> "list[Row]":
+        """All rows."""
+        return await self.use(lambda session: session.fetch(query, *args))
+
+    async def fetchrow(self, query: str, *args: object) -> "Row | None":
+        """The first row, if there is one."""
+        rows = await self.fetch(query, *args)
+        return rows[0] if rows else None
+
+    async def open(self) -> None:
+        """Makes the pool; sessions come later."""
+        await self._pool
+
+    async def close(self) -> None:
+        """Waits for what is being read, then closes."""
+        self._closed = True
+        await self._pool.close()
+
+
+async def _set_up_reading(session: "Session") -> None:
+    await session.execute(_READING)
+
+
+async def _leave_alone(session: "Session") -> None:
+    """Our statements leave nothing behind, so there is nothing to reset."""

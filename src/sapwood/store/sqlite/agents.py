@@ -1,0 +1,185 @@
+"""The list of agents: facts, pages, names and kin."""
+
+import sqlite3
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import Facts
+
+__all__ = [
+    "advance_agent",
+    "ancestors",
+    "descendants",
+    "find_agents",
+    "find_facts",
+    "insert_agent",
+    "list_agents",
+]
+
+_COLUMNS = (
+    "agent, version, status, name, parent, model, folder,"
+    " created, updated, tokens, exact, unread, working"
+)
+_Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int]
+_LAST_CHARACTER = "\U0010ffff"
+
+
+def insert_agent(connection: sqlite3.Connection, space: Space, expected: int, facts: Facts) -> bool:
+    """A new agent; false if there is one already. `expected` is 0."""
+    inserted = connection.execute(
+        f"INSERT INTO agents (space, {_COLUMNS})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            space,
+            facts.agent,
+            facts.version,
+            facts.status,
+            facts.name,
+            facts.parent,
+            facts.model,
+            facts.folder,
+            facts.created,
+            facts.updated,
+            facts.tokens,
+            facts.exact,
+            facts.unread,
+            facts.working,
+        ),
+    )
+    return inserted.rowcount == 1
+
+
+def advance_agent(
+    connection: sqlite3.Connection, space: Space, expected: int, facts: Facts
+) -> bool:
+    """New facts of an agent at version `expected`; false if it is not."""
+    listed = connection.execute(
+        "UPDATE agents SET version = ?, model = ?, folder = ?, updated = ?, tokens = ?,"
+        " exact = ?, unread = ?, working = ? WHERE space = ? AND agent = ? AND version = ?"
+        " RETURNING status, name, parent, created",
+        (
+            facts.version,
+            facts.model,
+            facts.folder,
+            facts.updated,
+            facts.tokens,
+            facts.exact,
+            facts.unread,
+            facts.working,
+            space,
+            facts.agent,
+            expected,
+        ),
+    ).fetchone()
+    # These are indexed and seldom change; setting them would rewrite four indexes each time.
+    if listed and listed != (facts.status, facts.name, facts.parent, facts.created):
+        _change_listing(connection, space, facts)
+    return listed is not None
+
+
+def _change_listing(connection: sqlite3.Connection, space: Space, facts: Facts) -> None:
+    connection.execute(
+        "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?"
+        " WHERE space = ? AND agent = ?",
+        (facts.status, facts.name, facts.parent, facts.created, space, facts.agent),
+    )
+
+
+def find_facts(connection: sqlite3.Connection, space: Space, agent: AgentId) -> Facts | None:
+    """The facts of one agent."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND agent = ?", (space, agent)
+    ).fetchone()
+    return _facts(row) if row else None
+
+
+def list_agents(
+    connection: sqlite3.Connection,
+    space: Space,
+    after: Facts | None,
+    limit: int,
+    parent: AgentId | None,
+    status: str | None,
+) -> list[Facts]:
+    """A page of the list, newest first."""
+    where, values = ["space = ?"], list[str | int]([space])
+    if after is not None:
+        where.append("(created, agent) < (?, ?)")
+        values += [after.created, after.agent]
+    if parent is not None:
+        where.append("parent = ?")
+        values.append(parent)
+    if status is not None:
+        where.append("status = ?")
+        values.append(status)
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE {' AND '.join(where)}"
+        " ORDER BY created DESC, agent DESC LIMIT ?",
+        (*values, limit),
+    )
+    return [_facts(row) for row in rows]
+
+
+def find_agents(
+    connection: sqlite3.Connection, space: Space, name: str, limit: int
+) -> list[Facts]:
+    """Agents by the start of their id or by their name; an exact id comes alone."""
+    if exact := find_facts(connection, space, AgentId(name)):
+        return [exact]
+    if not name:
+        return []
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE space = ?1 AND agent >= ?2 AND agent < ?3"
+        f" UNION SELECT {_COLUMNS} FROM agents WHERE space = ?1 AND name = ?2 AND name <> ''"
+        " ORDER BY created DESC, agent DESC LIMIT ?4",
+        (space, name, name + _LAST_CHARACTER, limit),
+    )
+    return [_facts(row) for row in rows]
+
+
+def ancestors(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentId]:
+    """The parent, its parent, and so on."""
+    rows = connection.execute(
+        "WITH RECURSIVE kin (agent, distance) AS ("
+        "  SELECT parent, 1 FROM agents WHERE space = ?1 AND agent = ?2 AND parent IS NOT NULL"
+        "  UNION ALL"
+        "  SELECT agents.parent, distance + 1 FROM kin JOIN agents"
+        "  ON agents.space = ?1 AND agents.agent = kin.agent AND agents.parent IS NOT NULL"
+        ") SELECT agent FROM kin ORDER BY distance",
+        (space, agent),
+    )
+    return [AgentId(row[0]) for row in rows]
+
+
+def descendants(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentId]:
+    """The children, their children, and so on."""
+    rows = connection.execute(
+        "WITH RECURSIVE kin (agent, distance) AS ("
+        "  SELECT agent, 1 FROM agents WHERE space = ?1 AND parent = ?2"
+        "  UNION ALL"
+        "  SELECT agents.agent, distance + 1 FROM kin JOIN agents"
+        "  ON agents.space = ?1 AND agents.parent = kin.agent"
+        ") SELECT agent FROM kin ORDER BY distance",
+        (space, agent),
+    )
+    return [AgentId(row[0]) for row in rows]
+
+
+def _facts(row: _Row) -> Facts:
+    agent, version, status, name, parent, model, folder, *rest = row
+    created, updated, tokens, exact, unread, working = rest
+    assert status == "running" or status == "archived" or status == "killed"
+    return Facts(
+        AgentId(agent),
+        version,
+        status,
+        name,
+        AgentId(parent) if parent is not None else None,
+        model,
+        folder,
+        created,
+        updated,
+        tokens,
+        bool(exact),
+        unread,
+        bool(working),
+    )

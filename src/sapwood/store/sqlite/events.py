@@ -1,0 +1,115 @@
+"""Reading events, with the long texts put back in."""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from functools import lru_cache
+
+from sapwood.core.events import Actor, Recorded
+from sapwood.core.events.codec import decode
+from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.log import Cursor, Tailed
+from sapwood.store.sqlite.errors import damaged
+
+__all__ = [
+    "Row",
+    "last_position",
+    "origins_after",
+    "read_after",
+    "read_all_after",
+    "read_part",
+    "recorded_of",
+]
+
+Row = tuple[int, str, str, int, str, str, str | None, int, str, str]
+"""position, space, agent, version, kind, data, contents, at, actor, command"""
+
+_COLUMNS = "position, space, agent, version, kind, data, contents, at, actor, command"
+_ALL = 2**62
+
+
+def read_part(
+    connection: sqlite3.Connection,
+    space: Space,
+    agent: AgentId,
+    first: int,
+    last: int | None,
+    limit: int | None,
+    backward: bool,
+) -> list[Recorded]:
+    """A part of one agent's log."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM events WHERE space = ? AND agent = ? AND version BETWEEN ? AND ?"
+        f" ORDER BY version {'DESC' if backward else 'ASC'} LIMIT ?",
+        (space, agent, first, _ALL if last is None else last, _ALL if limit is None else limit),
+    ).fetchall()
+    return recorded_of(connection, space, rows)
+
+
+def read_after(
+    connection: sqlite3.Connection, space: Space, position: int, limit: int
+) -> list[Tailed]:
+    """The next events of a space, in the order of commits."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM events WHERE space = ? AND position > ? ORDER BY position LIMIT ?",
+        (space, position, limit),
+    ).fetchall()
+    events = recorded_of(connection, space, rows)
+    return [Tailed(Cursor(0, row[0]), event) for row, event in zip(rows, events, strict=True)]
+
+
+def read_all_after(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
+    """The next events of all spaces, undecoded; for what serves every space alike."""
+    return connection.execute(
+        f"SELECT {_COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ?",
+        (position, limit),
+    ).fetchall()
+
+
+def last_position(connection: sqlite3.Connection) -> int:
+    """Where the log ends now."""
+    (position,) = connection.execute("SELECT max(position) FROM events").fetchone()
+    return position or 0
+
+
+def origins_after(
+    connection: sqlite3.Connection, position: int
+) -> list[tuple[Space, AgentId, int]]:
+    """Whose events came after a position, and each one's last, in that order."""
+    return connection.execute(
+        "SELECT space, agent, max(position) AS last FROM events WHERE position > ?"
+        " GROUP BY space, agent ORDER BY last",
+        (position,),
+    ).fetchall()
+
+
+def recorded_of(
+    connection: sqlite3.Connection, space: Space, rows: Iterable[Row]
+) -> list[Recorded]:
+    """Rows of one space as events."""
+    rows = list(rows)
+    hashes = {digest for row in rows if row[6] for digest in row[6].split()}
+    texts = _contents(connection, space, hashes) if hashes else {}
+    return [_recorded(row, texts) for row in rows]
+
+
+def _contents(connection: sqlite3.Connection, space: Space, hashes: set[str]) -> dict[str, str]:
+    found = connection.execute(
+        "SELECT hash, data FROM contents WHERE space = ? AND hash IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(list(hashes))),
+    )
+    texts = {digest: data.decode() for digest, data in found}
+    if missing := hashes - texts.keys():
+        raise damaged(f"{len(missing)} of its texts are missing")
+    return texts
+
+
+def _recorded(row: Row, texts: dict[str, str]) -> Recorded:
+    _, _, agent, version, kind, data, contents, at, actor, command = row
+    event = decode(kind, data, texts if contents else None)
+    return Recorded(AgentId(agent), version, event, at, _actor(actor), CommandId(command))
+
+
+@lru_cache(maxsize=256)
+def _actor(text: str) -> Actor:
+    return Actor.parse(text)

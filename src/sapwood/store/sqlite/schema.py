@@ -1,0 +1,89 @@
+"""The tables, as numbered migrations; the file itself knows how far it has come.
+
+A released migration is never edited. A file of a newer Sapwood, or of another program, is left
+as it is.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from sapwood.core.log import LogError
+
+__all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare"]
+
+NEWEST = 1
+"""The schema that this version of Sapwood works with."""
+
+APPLICATION = 0x53617077
+"""'Sapw': tells our files from those of other programs."""
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+_OLDEST_SQLITE = (3, 37, 0)
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Brings the file to the newest schema and into WAL mode, whoever else is opening it too."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise LogError(
+            f"This Python has SQLite {sqlite3.sqlite_version}; Sapwood needs 3.37 or newer. "
+            "Nothing was changed. Use a newer Python."
+        )
+    _require_ours(connection, path)
+    if _schema(connection) < NEWEST:
+        _migrate(connection, path)
+    if _mode(connection, "") != "wal":
+        _mode(connection, " = WAL")
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _require_ours(connection, path)  # again, now that nobody else can change it
+        for number in range(_schema(connection) + 1, NEWEST + 1):
+            for statement in _statements(number):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {NEWEST}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and application != APPLICATION:
+        raise LogError(
+            f"'{path}' is a database of another program. It was left as it is. "
+            "Choose another file."
+        )
+    if (schema := _schema(connection)) > NEWEST:
+        raise LogError(
+            f"'{path}' was written by a newer Sapwood (schema {schema}, this one knows {NEWEST}). "
+            "It was left as it is. Upgrade Sapwood to open it."
+        )
+
+
+def _schema(connection: sqlite3.Connection) -> int:
+    (schema,) = connection.execute("PRAGMA user_version").fetchone()
+    return schema
+
+
+def _mode(connection: sqlite3.Connection, change: str) -> str:
+    (mode,) = connection.execute(f"PRAGMA journal_mode{change}").fetchone()
+    return mode
+
+
+def _statements(number: int) -> Iterator[str]:
+    """The statements of one migration, one by one: a script would commit before it runs."""
+    (file,) = MIGRATIONS.glob(f"{number:04}_*.sql")
+    statement = ""
+    for line in file.read_text(encoding="utf-8").splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

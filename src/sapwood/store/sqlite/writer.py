@@ -1,0 +1,168 @@
+"""The one thread that writes. What waits is written together: one transaction, one flush.
+
+Each job is a savepoint of its own, so a refused one leaves the others alone. The caller may stop
+waiting at any time; a job that was handed over is done all the same.
+"""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, Generic, TypeVar, cast
+
+from sapwood.store.sqlite.errors import closed, explain
+from sapwood.store.sqlite.postbox import Postbox
+
+__all__ = ["Writer"]
+
+T = TypeVar("T")
+
+_MOST = 500
+"""Jobs in one transaction: enough to share the flush, few enough to answer soon."""
+
+
+def _nothing() -> None: ...
+
+
+class _Job(Generic[T]):
+    """Work for the writer and, afterwards, how it ended."""
+
+    __slots__ = ("durable", "error", "future", "result", "then", "work")
+
+    def __init__(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        future: "asyncio.Future[T]",
+        then: Callable[[], None],
+        durable: bool,
+    ) -> None:
+        self.work = work
+        self.future = future
+        self.then = then
+        self.durable = durable
+        self.result: T | None = None
+        self.error: Exception | None = None
+
+    def deliver(self) -> None:
+        if not self.future.done():  # else the caller stopped waiting
+            if self.error is None:
+                self.future.set_result(cast("T", self.result))
+            else:
+                self.future.set_exception(self.error)
+        if self.error is None:
+            self.then()
+
+
+_Batch = list[_Job[Any]]
+
+
+class Writer:
+    """Owns the connection that writes. Belongs to the event loop in which it was made."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._loop = asyncio.get_running_loop()
+        self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        self._done: Postbox[_Batch | None] = Postbox(self._deliver)
+        self._ended = self._loop.create_future()
+        self._closed = False
+        self._flushes = True
+        # A daemon: whoever forgets to close must still be able to leave. What was acknowledged is
+        # on disk, and a transaction cut short never was.
+        Thread(target=self._run, name="sapwood-writer", daemon=True).start()
+
+    async def do(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        then: Callable[[], None] = _nothing,
+        *,
+        durable: bool = True,
+    ) -> T:
+        """Runs the work in a transaction, and `then` once that is on disk.
+
+        Work that could be done again need not be `durable`: it waits for no flush of its own.
+        """
+        if self._closed:
+            raise closed()
+        job = _Job(work, self._loop.create_future(), then, durable)
+        self._jobs.put(job)
+        return await job.future
+
+    async def close(self) -> None:
+        """Finishes what was handed over, then lets go of the file."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+        await asyncio.shield(self._ended)
+
+    def _deliver(self, batch: _Batch | None) -> None:
+        if batch is None:
+            self._done.close()
+            self._ended.set_result(None)
+        else:
+            for job in batch:
+                job.deliver()
+
+    def _run(self) -> None:
+        more = True
+        while more:
+            batch, more = self._next_batch()
+            if batch:
+                self._commit(batch)
+                self._done.put(batch)
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+        self._done.put(None)
+
+    def _next_batch(self) -> tuple[_Batch, bool]:
+        """What waits, and whether more may come."""
+        batch: _Batch = []
+        job = self._jobs.get()
+        try:
+            while job is not None:
+                batch.append(job)
+                if len(batch) == _MOST:
+                    return batch, True
+                job = self._jobs.get_nowait()
+        except Empty:
+            return batch, True
+        return batch, False
+
+    def _commit(self, batch: _Batch) -> None:
+        try:
+            self._transact(batch)
+        except Exception as error:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.rollback()
+            for job in batch:
+                job.error = job.error or explain(error, self._path)
+
+    def _transact(self, batch: _Batch) -> None:
+        self._flush_at_commit(any(job.durable for job in batch))
+        self._connection.execute("BEGIN IMMEDIATE")
+        if len(batch) == 1:
+            batch[0].result = batch[0].work(self._connection)
+        else:
+            for job in batch:
+                self._attempt(job)
+        self._connection.execute("COMMIT")
+
+    def _flush_at_commit(self, flush: bool) -> None:
+        if flush != self._flushes:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
+            self._flushes = flush
+
+    def _attempt(self, job: _Job[Any]) -> None:
+        self._connection.execute("SAVEPOINT job")
+        try:
+            job.result = job.work(self._connection)
+        except Exception as error:
+            if not self._connection.in_transaction:
+                raise  # a full disk, for one, ends the transaction for all
+            self._connection.execute("ROLLBACK TO job")
+            job.error = explain(error, self._path)
+        self._connection.execute("RELEASE job")
