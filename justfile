@@ -64,6 +64,10 @@ prove *ARGS:
 crash *ARGS:
     python -m proofs.crash "$@"
 
+# Write docs/reference/ from the code that it describes
+reference *ARGS:
+    python -m tools.reference "$@"
+
 # Recompile the hashed requirements; `just lock --upgrade` moves to the newest versions
 lock *ARGS:
     {{ compile }} pyproject.toml --all-extras --group dev --output-file requirements/dev.txt "$@"

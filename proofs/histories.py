@@ -45,6 +45,7 @@ from sapwood.core.content import Got, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
+from sapwood.core.view.request import digest
 from sapwood.testing.world import World
 
 __all__ = ["MODEL", "OPERATIONS", "Operation", "Step", "histories", "next_steps"]
@@ -77,6 +78,17 @@ def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
     text = (Text(_words(a)),) if b % 3 else ()
     usage = Usage(input=50 + 7 * a, output=b) if b % 2 else None
     return AddReply(agent, (*thinking, *text, *calls), "scripted", usage)
+
+
+def _call(world: World, agent: AgentId, a: int, b: int) -> Command:
+    """A model call, now and then with a request that is no longer the present one."""
+    hash_ = digest(world.request(agent)) if b % 5 else "outdated"
+    return CallModel(agent, "scripted", hash_, estimate=40 + 5 * a)
+
+
+def _letter(world: World, seed: int) -> str:
+    """Words that no other mail has, so that it can be told where they are."""
+    return f"{_words(seed)}{world.commands}"
 
 
 def _recorded(world: World, agent: AgentId, a: int, b: int) -> Command:
@@ -172,7 +184,7 @@ OPERATIONS: tuple[_Maker, ...] = (
     *(_human(lambda w, g, a, b: Compact(g, _words(a), keep=b % 4, ledger=_words(b))),) * 2,
     _human(lambda w, g, a, b: StartTurn(g)),
     _human(lambda w, g, a, b: StartTool(g, _open_call(w, g, a))),
-    _human(lambda w, g, a, b: CallModel(g, "scripted", "hash", estimate=40 + 5 * a)),
+    *(_human(lambda w, g, a, b: _call(w, g, a, b)),) * 2,
     _human(lambda w, g, a, b: InterruptTurn(g, _words(a) if b % 2 else "")),
     _human(lambda w, g, a, b: FailTurn(g, _words(a))),
     _human(lambda w, g, a, b: SetMark(g, MARKS[a % 3])),
@@ -197,20 +209,35 @@ OPERATIONS: tuple[_Maker, ...] = (
     _human(lambda w, g, a, b: Fork(g, _new(w), goal=_words(a), delegated=b % 2 == 0)),
     _human(lambda w, g, a, b: Fork(g, _new(w), _mark(w, g, a), goal=_words(b) if b % 2 else "")),
     _model(lambda w, g, a, b: Fork(g, _new(w), _mark(w, g, a), goal=_words(b) if b % 2 else "")),
-    _human(lambda w, g, a, b: Send(g, f"m{w.commands}", _words(a), _someone(w, b))),
-    _model(lambda w, g, a, b: Send(_someone(w, a), f"m{w.commands}", _words(b), g)),
-    _human(lambda w, g, a, b: ReadMail(g)),
+    _human(lambda w, g, a, b: Send(g, f"m{w.commands}", _letter(w, a), _someone(w, b))),
+    _model(lambda w, g, a, b: Send(_someone(w, a), f"m{w.commands}", _letter(w, b), g)),
+    *(_human(lambda w, g, a, b: ReadMail(g)),) * 2,
     _model(lambda w, g, a, b: ReadMail(g, "tool")),
     _human(lambda w, g, a, b: _seldom(a, Kill(g))),
     _model(lambda w, g, a, b: Kill(_someone(w, a), by=g)),
     _human(lambda w, g, a, b: _seldom(a, Archive(g))),
     _human(lambda w, g, a, b: _seldom(a, Succeed(g, _new(w)))),
     # What a model must never be able to do.
-    _model(lambda w, g, a, b: Undo(g)),
-    _model(lambda w, g, a, b: AddPin(g, "p0", _words(a))),
-    _model(lambda w, g, a, b: Configure(g, _change(a, b))),
-    _model(lambda w, g, a, b: Succeed(g, _new(w))),
+    _model(lambda w, g, a, b: _forbidden(w, g, a, b)),
 )
+
+
+def _forbidden(world: World, agent: AgentId, a: int, b: int) -> Command:
+    new = _new(world)
+    commands: tuple[Command, ...] = (
+        Undo(agent),
+        Redo(agent),
+        AddPin(agent, "p0", _words(a)),
+        RemovePin(agent, "p0"),
+        Configure(agent, _change(a, b)),
+        Archive(agent),
+        Succeed(agent, new),
+        StartAgent(new),
+        StartTurn(agent, (Text(_words(a)),)),
+        RecordTurn(agent, (Text(_words(a)),)),
+        MaskResults(agent, 1 + b),
+    )
+    return commands[a % len(commands)]
 
 
 def next_steps(world: World, operation: Operation) -> list[Step]:

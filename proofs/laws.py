@@ -18,52 +18,80 @@ from msgspec import structs
 
 from proofs.histories import MODEL, Operation, Step, histories, next_steps
 from sapwood.core.commands import (
+    AddReply,
+    CallModel,
     Clear,
     Command,
     Compact,
     CompleteTurn,
     Configure,
     FailTurn,
+    FinishTool,
     Fork,
     InterruptTurn,
     KeepLast,
     Kill,
     MaskResults,
+    ReadMail,
     RecordTurn,
     Redo,
     Rewind,
     Send,
+    SetMark,
+    StartTool,
+    StartTurn,
     Undo,
 )
-from sapwood.core.content import Text
-from sapwood.core.context import find_mark
+from sapwood.core.content import PromptPart, Text
+from sapwood.core.context import as_of_turn, find_mark
+from sapwood.core.counting import Count, Counter
 from sapwood.core.decide import Accepted
 from sapwood.core.events import (
     ContextEvent,
     ContextSummarized,
     Event,
+    MailRead,
     MailReceived,
     MarkSet,
+    ModelCalled,
     PinAdded,
     PinRemoved,
     SettingsChanged,
+    TurnRecorded,
+    TurnStarted,
 )
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
 from sapwood.core.live import Live
-from sapwood.core.measure import history
+from sapwood.core.measure import settled
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view import Message, check, view
-from sapwood.testing.world import World
+from sapwood.core.view.request import digest
+from sapwood.testing.world import CharacterCounter, World
 
 __all__ = ["Violation", "run_history"]
 
 Messages = tuple[Message, ...]
 CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact)
 ENDS = (CompleteTurn, InterruptTurn, FailTurn, RecordTurn)
-TRIMS = (*ENDS, KeepLast, Compact, Configure, MaskResults)
+TRIMS = (*ENDS, KeepLast, Compact, Configure, MaskResults, StartTurn)
+FOR_MODELS = {
+    *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, Compact),
+    *(AddReply, CallModel, StartTool, FinishTool, CompleteTurn, InterruptTurn, FailTurn),
+}
+
+
+class HalfCounter:
+    """An estimate that is wrong, so that what providers report corrects it."""
+
+    name = "halves"
+    exact = False
+
+    def count(self, text: str) -> Count:
+        """One token for two characters."""
+        return Count(len(text) // 2, exact=False)
 
 
 class Violation(AssertionError):
@@ -82,8 +110,8 @@ def require(law: int, holds: bool, what: str) -> None:
 class Run:
     """One history with what must be remembered to judge it."""
 
-    def __init__(self, cap: int) -> None:
-        self.world = World()
+    def __init__(self, cap: int, counter: Counter) -> None:
+        self.world = World(counter)
         self.world.start(settings=Settings(model="scripted", cap=cap))
         self.at_mark: dict[tuple[AgentId, int], Messages] = {}
         self.born: dict[AgentId, tuple[State, Messages]] = {}
@@ -95,7 +123,8 @@ class Run:
         before = world.copy()
         decision = world.do(step.command, step.actor, step.call)
         if not isinstance(decision, Accepted):
-            require(2, decision.sentence != "", "a refusal without a sentence")
+            sentence = decision.sentence
+            require(2, sentence.endswith("."), f"a refusal that is no sentence: {sentence}")
             return
         for changed in {change.agent for change in decision.changes}:
             self._check_request(changed)
@@ -112,6 +141,8 @@ class Run:
         """Checks what only the whole history shows."""
         for agent in self.world.logs:
             self._check_fold(agent)
+            self._check_replay(agent)
+            self._check_notes(agent)
         for child, (state, messages) in self.born.items():
             live = self.world.read_live(child, state.context)
             require(5, view(state, live).messages == messages, f"{child} changed after birth")
@@ -129,19 +160,54 @@ class Run:
         walked = self.world.read_live(agent)
         require(1, walked == self.world.lives[agent], f"{agent} walks to another path")
 
+    def _check_replay(self, agent: AgentId) -> None:
+        for recorded in self.world.logs[agent]:
+            if isinstance(recorded.event, ModelCalled):
+                sent = digest(self.world.request_at(agent, recorded.version - 1))
+                same = sent == recorded.event.hash
+                require(1, same, f"the call {recorded.ref} replays to another request")
+
+    def _check_notes(self, agent: AgentId) -> None:
+        """Mail that was read reaches the model: it waits for the next prompt or was in one."""
+        letters: dict[str, str] = {}
+        read: set[str] = set()
+        prompts: list[PromptPart] = list(self.world.states[agent].notes)
+        for recorded in self.world.logs[agent]:
+            match recorded.event:
+                case MailReceived() as event:
+                    letters[event.mail] = event.text
+                case MailRead(noted=True) as event:
+                    read.update(event.mails)
+                case TurnStarted() | TurnRecorded() as event:
+                    prompts += event.prompt
+                case _:
+                    pass
+        said = {part.text for part in prompts}
+        lost = [mail for mail in read if letters[mail] not in said]
+        require(6, not lost, f"{agent} lost mail {lost}")
+
     def _check_request(self, agent: AgentId) -> None:
         state, live = self.world.states[agent], self.world.lives[agent]
         faults = check(self.world.request(agent), state, live)
         require(2, not faults, "; ".join(faults))
+        own = [part for turn in live.all_turns if turn.agent == agent for part in turn.prompt]
+        doubled = [note for note in state.notes if note.origin == "mail" and note in own]
+        require(6, not doubled, f"{agent} has in view what still waits: {doubled}")
 
     def _check_cap(self, command: Command) -> None:
-        """After a turn ends or the cap changes; a context brought back is as large as it was."""
-        if not isinstance(command, (*ENDS, Configure)):
+        """When a turn starts or ends, or the cap changes.
+
+        A context that was brought back is as large as it was, until the next prompt.
+        """
+        if not isinstance(command, (*ENDS, Configure, StartTurn)):
             return
         state, live = self.world.states[command.agent], self.world.lives[command.agent]
-        if state.open is not None or not state.settings.cap or _rewound(self.world, command):
+        starts = isinstance(command, StartTurn)
+        if not state.settings.cap or (state.open is not None and not starts):
             return
-        size = history(live, self.world.counter, state.ratio()).tokens
+        if _rewound(self.world, command):
+            return
+        size = settled(live, self.world.counter, state.ratio()).tokens
         fits = size <= state.settings.cap or len(live.turns) == 1
         require(3, fits, f"{size} tokens in {len(live.turns)} turns, cap {state.settings.cap}")
 
@@ -166,9 +232,13 @@ class Run:
         marks = [(m.name, m.context) for m in trial.states[agent].marks]
         expected = [(m.name, m.context) for m in before.states[agent].marks]
         require(4, marks == expected, "undo restored other marks")
+        waiting = trial.states[agent].notes == before.states[agent].notes
+        require(4, waiting, "undo restored other notes")
         trial.do(Redo(agent))
         same = _messages(trial, agent) == _messages(self.world, agent)
         require(4, same, "redo restored something else")
+        waiting = trial.states[agent].notes == self.world.states[agent].notes
+        require(4, waiting, "redo restored other notes")
 
     def _check_last_request(self, before: World, step: Step, decision: Accepted) -> None:
         """What was asked last stays verbatim in view, whatever trims."""
@@ -193,11 +263,14 @@ class Run:
         live = self.world.lives[child]
         inherited = structs.replace(live, open=None)
         parents = _settled(before.lives[parent])
-        own, theirs = _flat(inherited), _flat(parents)
+        own, theirs, now = _flat(inherited), _flat(parents), _flat(before.lives[parent])
+        require(5, now[: len(theirs)] == theirs, "the parent saw something else")
         if command.mark is None:
             require(5, own == theirs, "a fork sees something else than its parent")
         else:
             require(5, theirs[len(theirs) - len(own) :] == own, "a fork sees no suffix")
+            expected = _since_mark(before, parent, command.mark)
+            require(5, inherited.turns == expected, "a fork sees not what came after its mark")
         state = self.world.states[child]
         require(5, not state.marks and not state.inbox, "a child was born with marks or mail")
         self.born[child] = (state, view(state, inherited).messages)
@@ -228,14 +301,15 @@ class Run:
             mail = all(isinstance(event, MailReceived) for event in change.events)
             own = change.agent == acting or acting in self.world.ancestors(change.agent)
             require(10, own or mail, f"a model of {acting} changed {change.agent}")
-        forbidden = (Undo, Redo, Configure)
-        require(10, not isinstance(command, forbidden), f"a model gave {type(command).__name__}")
+        require(10, type(command) in FOR_MODELS, f"a model gave {type(command).__name__}")
 
     def _remember_marks(self, decision: Accepted) -> None:
         for change in decision.changes:
             if any(isinstance(event, MarkSet) for event in change.events):
                 mark = self.world.states[change.agent].marks[-1]
-                live = _settled(self.world.lives[change.agent])
+                live = self.world.read_live(change.agent, mark.context)
+                now, seen = _flat(self.world.lives[change.agent]), _flat(live)
+                require(4, now[: len(seen)] == seen, "a mark names something else")
                 messages = view(self.world.states[change.agent], live).messages
                 self.at_mark[change.agent, mark.version] = messages
 
@@ -246,7 +320,23 @@ def _messages(world: World, agent: AgentId) -> Messages:
 
 def _settled(live: Live) -> Live:
     """The path as it was when the open turn started."""
-    return structs.replace(live, open=None)
+    if live.open is None:
+        return live
+    context = as_of_turn(live.context, live.open.agent, live.open.first)
+    return structs.replace(live, context=context, open=None)
+
+
+def _since_mark(world: World, agent: AgentId, name: str) -> tuple[Turn, ...]:
+    """The live turns after a mark; none, when it stands in the open turn."""
+    state, live = world.states[agent], world.lives[agent]
+    index = find_mark(state.marks, name)
+    assert index is not None
+    mark = state.marks[index]
+    if state.open is not None and mark.turn == state.open.first:
+        return ()
+    refs = [turn.ref for turn in live.turns]
+    tip = mark.context.tip
+    return live.turns[refs.index(tip) + 1 :] if tip in refs else live.turns
 
 
 def _flat(live: Live) -> list[object]:
@@ -286,7 +376,8 @@ def _moves_context(event: Event) -> bool:
 
 def run_history(operations: list[Operation]) -> int:
     """Plays one history; raises `Violation` at the first broken law. Returns commands given."""
-    run = Run(cap=(0, 150, 400, 1500)[operations[0][1] % 4])
+    cap = (0, 150, 400, 1500)[operations[0][1] % 4]
+    run = Run(cap, HalfCounter() if operations[0][2] % 3 == 0 else CharacterCounter())
     for operation in operations:
         for step in next_steps(run.world, operation):
             run.step(step)

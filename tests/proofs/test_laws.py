@@ -12,7 +12,7 @@ from proofs.histories import OPERATIONS, Operation, histories
 from proofs.laws import Violation, run_history
 from sapwood.core import context, evolve, live, window
 from sapwood.core.context import Context, Mark, Step
-from sapwood.core.decide import contexts, forks, trimming
+from sapwood.core.decide import contexts, forks, trimming, turns
 from sapwood.core.view import build
 from sapwood.core.view import turns as view_turns
 
@@ -35,7 +35,7 @@ def leave_one_turn_too_few(sizes: list[int], cap: int, low_water: float) -> int:
     return max(0, window.turns_to_leave(sizes, cap, low_water) - 1)
 
 
-def suffix_with_one_turn_more(scene: Any, mark: Mark) -> Context:
+def suffix_with_one_turn_more(scene: Any, now: Context, mark: Mark) -> Context:
     return structs.replace(scene.state.context, head=None, summary=None, request=None)
 
 
@@ -51,12 +51,33 @@ def keep_the_marks(step: Step, now: Context, marks: tuple[Mark, ...]) -> Any:
     return context.take_back(step, now, marks)[0], marks
 
 
-def answer_with_the_call(turn: Any, call: Any, result: Any, edge: int, over: int) -> Any:
+def answer_with_the_call(turn: Any, call: Any, result: Any, masked: Any) -> Any:
     return call
 
 
 def keep_the_old_path(path: live.Live, now: Context) -> live.Live:
     return path
+
+
+def leave_the_mask(now: Context, *_: object) -> Context:
+    return now
+
+
+def leave_the_notes(step: Step, notes: Any) -> Any:
+    return notes
+
+
+def any_hash(request: Any) -> Any:
+    class Same(str):
+        def __ne__(self, other: object) -> bool:
+            return False
+
+    return Same()
+
+
+def slide_at_the_end_only(draft: Any, counter: Any) -> None:
+    if draft.events:
+        trimming.slide(draft, counter)
 
 
 BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
@@ -70,6 +91,11 @@ BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a turn ends with open calls": (view_turns, "_answer", answer_with_the_call),
     "a turn starts inside another": (contexts, "require_no_turn", never_refuse),
     "the live path is not read again": (live, "inherited", keep_the_old_path),
+    "a mark brings masked results back": (evolve, "as_of_turn", leave_the_mask),
+    "a fork brings masked results back": (forks, "as_of_turn", leave_the_mask),
+    "undo mixes up what waits": (evolve, "_notes_before", leave_the_notes),
+    "a manifest may be outdated": (turns, "digest", any_hash),
+    "an outgrown window stays": (turns, "slide", slide_at_the_end_only),
 }
 
 

@@ -154,9 +154,15 @@ class Agent(Handle):
         """Takes the last undo back."""
         return (await self.do(Redo(self.id))).says
 
-    async def compact(self, summary: str, *, keep: int = 0, ledger: str = "") -> str:
-        """Puts a summary in place of the history, but for the last `keep` turns."""
-        command = Compact(self.id, clean(summary), keep, clean(ledger))
+    async def compact(
+        self, summary: str, *, keep: int = 0, ledger: str = "", score: float | None = None
+    ) -> str:
+        """Puts a summary in place of the history, but for the last `keep` turns.
+
+        `ledger` is what is known without a model, such as files changed; it stands below the
+        summary. `score`, from 0 to 1, says how well a check of yours found the summary to hold.
+        """
+        command = Compact(self.id, clean(summary), keep, clean(ledger), score)
         return (await self.do(command)).says
 
     async def mask(self, over: int) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 from sapwood.api.agent import Agent
 from sapwood.api.text import clean
@@ -17,6 +18,7 @@ from sapwood.core.refusals import AgentExists, BadSetting, Refusal
 from sapwood.core.settings import Settings, Workspace
 from sapwood.runtime.finding import find_agent
 from sapwood.runtime.fresh import given, new_agent_id
+from sapwood.runtime.log import Log
 
 __all__ = ["Sapwood", "open"]
 
@@ -97,27 +99,30 @@ class Sapwood:
         *,
         after: Facts | None = None,
         limit: int = 100,
-        parent: AgentId | None = None,
-        status: str | None = None,
+        parent: str | None = None,
+        status: Literal["running", "archived", "killed"] | None = None,
     ) -> list[Facts]:
         """A page of agents, newest first, going on after the last one seen."""
         held = self.connection
+        above = None if parent is None else AgentId(parent)
         return await held.log.agents(
-            held.space, after=after, limit=limit, parent=parent, status=status
+            held.space, after=after, limit=limit, parent=above, status=status
         )
 
     async def search(
         self,
         query: str,
         *,
-        agents: Sequence[AgentId] | None = None,
+        agents: Sequence[str] | None = None,
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
-        """Where these words were ever said, best first."""
+        """Where these words were ever said, by all agents or those with these ids, best first."""
         held = self.connection
+        ids = [agents] if isinstance(agents, str) else agents
+        among = None if ids is None else [AgentId(each) for each in ids]
         return await held.log.search(
-            held.space, clean(query), agents=agents, limit=limit, offset=offset
+            held.space, clean(query), agents=among, limit=limit, offset=offset
         )
 
     async def event(self, ref: EventRef) -> Recorded | None:
@@ -125,6 +130,19 @@ class Sapwood:
         held = self.connection
         found = await held.log.read(held.space, ref.agent, ref.version, ref.version)
         return found[0] if found else None
+
+    def space(self, name: str) -> "Sapwood":
+        """Another space of the same database, such as that of another tenant. Needs no closing.
+
+        >>> import asyncio, sapwood
+        >>> async def main() -> None:
+        ...     async with sapwood.open(":memory:") as wood:
+        ...         await wood.space("tenant-7").start("demo")
+        ...         print(len(await wood.agents()), len(await wood.space("tenant-7").agents()))
+        >>> asyncio.run(main())
+        0 1
+        """
+        return Sapwood(self.connection.beside(name))
 
     def tail(self, after: Cursor | None = None) -> AsyncIterator[Tailed]:
         """Every event of every agent after a cursor, then each new one as it happens."""
@@ -136,8 +154,10 @@ class Sapwood:
 
 
 @asynccontextmanager
-async def open(address: str | Path, *, space: str = "local") -> AsyncGenerator[Sapwood]:
+async def open(address: str | Path | Log, *, space: str = "local") -> AsyncGenerator[Sapwood]:
     """Opens `:memory:`, a path (an SQLite file, made if missing), or `postgresql://…`.
+
+    A log of `sapwood.store` that is open already is used as it is, and stays open.
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:

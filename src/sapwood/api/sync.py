@@ -50,12 +50,12 @@ class _Loop:
         if self._loop.is_closed():
             work.close()
             raise LogError("The database is closed. Open it again to go on.")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
-            return future.result()
-        except BaseException:
-            if future.cancel():  # Ctrl-C came while the work went on
-                self.run(_ended(work))
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        except Exception:
+            raise
+        except BaseException:  # Ctrl-C: the work goes on unless it is told
+            self.run(_stopped(work))
             raise
 
     def stop(self) -> None:
@@ -65,10 +65,13 @@ class _Loop:
         self._loop.close()
 
 
-async def _ended(work: Coroutine[Any, Any, Any]) -> None:
-    """Waits until what was cancelled has cleaned up after itself."""
+async def _stopped(work: Coroutine[Any, Any, Any]) -> None:
+    """Cancels the work and waits until it has put everything away."""
     tasks = [task for task in asyncio.all_tasks() if task.get_coro() is work]
+    for task in tasks:
+        task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    work.close()
 
 
 class _Plain(Generic[Inner]):
@@ -241,6 +244,17 @@ class SyncSapwood(_Plain[Sapwood]):
     agents = _plainly(Sapwood.agents)
     search = _plainly(Sapwood.search)
     event = _plainly(Sapwood.event)
+
+    def space(self, name: str) -> "SyncSapwood":
+        """Another space of the same database, such as that of another tenant. Needs no closing.
+
+        >>> import sapwood
+        >>> with sapwood.open_sync(":memory:") as wood:
+        ...     _ = wood.space("tenant-7").start("demo")
+        ...     print(len(wood.agents()), len(wood.space("tenant-7").agents()))
+        0 1
+        """
+        return SyncSapwood(self._loop, self._inner.space(name))
 
     def tail(self, after: Cursor | None = None) -> Iterator[Tailed]:
         """Every event of every agent after a cursor, then each new one as it happens."""

@@ -31,11 +31,13 @@ from sapwood.core.content import (
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.measure import count_texts
-from sapwood.core.refusals import NoTurnOpen
+from sapwood.core.refusals import NoTurnOpen, StaleRequest
 from sapwood.core.view import Request, check, view
 from sapwood.core.view.request import digest
 
 __all__ = ["TurnRecorder", "item_of", "prompt_of"]
+
+_TRIES = 10
 
 
 def prompt_of(prompt: str | Sequence[PromptPart]) -> tuple[PromptPart, ...]:
@@ -109,22 +111,23 @@ class TurnRecorder:
         `params` and `tools` are what is sent beside it: parameters are stored as they are, tool
         schemas as their hash.
         """
-        agent = self._agent
-        opened = await agent.opened()
-        request = view(opened.state, opened.live, model)
-        faults = check(request, opened.state, opened.live)
-        if faults:
-            raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
-        command = CallModel(
-            agent.id,
-            request.model,
-            digest(request),
-            estimate=count_texts(request.texts(), agent.connection.counter_for(request.model)),
-            params=canonical(params or {}),
-            tools=hashlib.sha256(canonical(tools).encode()).hexdigest() if tools else "",
-        )
-        await agent.do(command, SYSTEM)
-        return request
+        for _ in range(_TRIES):
+            request = await self._built(model)
+            manifest = CallModel(
+                self._agent.id,
+                request.model,
+                digest(request),
+                estimate=self._estimated(request),
+                params=canonical(params or {}),
+                tools=hashlib.sha256(canonical(tools).encode()).hexdigest() if tools else "",
+            )
+            try:
+                await self._agent.do(manifest, SYSTEM)
+                return request
+            except RefusedError as refused:  # somebody set a pin in between, say
+                if not isinstance(refused.refusal, StaleRequest):
+                    raise
+        raise RefusedError(StaleRequest())
 
     async def reply(
         self,
@@ -150,6 +153,17 @@ class TurnRecorder:
     async def result(self, call: str, content: str, *, error: bool = False) -> None:
         """What a tool gave back."""
         await self._agent.do(FinishTool(self._agent.id, clean(call), clean(content), error), SYSTEM)
+
+    async def _built(self, model: str | None) -> Request:
+        opened = await self._agent.opened()
+        request = view(opened.state, opened.live, model)
+        faults = check(request, opened.state, opened.live)
+        if faults:
+            raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
+        return request
+
+    def _estimated(self, request: Request) -> int:
+        return count_texts(request.texts(), self._agent.connection.counter_for(request.model))
 
     async def _give_up(self, error: BaseException) -> None:
         """Ends the turn because of an error, which stays the one that the caller sees."""

@@ -12,11 +12,12 @@ __all__ = ["Connection", "connect"]
 
 
 class Connection:
-    """What every face holds on to."""
+    """What every face holds on to. Only the owner of a log closes it."""
 
-    def __init__(self, log: Log, space: Space) -> None:
+    def __init__(self, log: Log, space: Space, *, owner: bool = True) -> None:
         self.log = log
         self.space = space
+        self._owner = owner
         self.dispatcher = Dispatcher(log, space, self.counter_for)
         self._counters: dict[str, Counter] = {}
 
@@ -29,12 +30,19 @@ class Connection:
             counter = self._counters[model] = counter_for(model)
         return counter
 
+    def beside(self, space: str) -> "Connection":
+        """Another space, over the same log."""
+        return Connection(self.log, Space(space), owner=False)
+
     async def close(self) -> None:
         """Finishes what is under way and lets go of the database."""
         await self.dispatcher.close()
-        await self.log.close()
+        if self._owner:
+            await self.log.close()
 
 
-async def connect(address: str | Path, space: str = "local") -> Connection:
-    """Opens a database and one space of it."""
-    return Connection(await open_log(address), Space(space))
+async def connect(address: str | Path | Log, space: str = "local") -> Connection:
+    """Opens a database, unless it is given as a log that is open, and one space of it."""
+    if isinstance(address, str | Path):
+        return Connection(await open_log(address), Space(space))
+    return Connection(address, Space(space), owner=False)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sapwood.core.content import ReplyPart, Usage
 
-__all__ = ["Answer", "Delta", "Failure", "FailureKind", "ToolSpec"]
+__all__ = ["Answer", "Delta", "Ended", "Failure", "FailureKind", "ToolSpec"]
 
 
 class ToolSpec(Struct, frozen=True):
@@ -28,12 +28,20 @@ class Delta(Struct, frozen=True, gc=False):
     name: str = ""
 
 
+Ended = Literal["done", "length", "refused"]
+
+
 class Answer(Struct, frozen=True):
-    """The whole message of the model."""
+    """The whole message of the model.
+
+    `ended` says whether it was done, ran into the limit of its length (its last part is then
+    incomplete), or was stopped by the provider's filter.
+    """
 
     parts: tuple[ReplyPart, ...]
     model: str = ""
     usage: Usage | None = None
+    ended: Ended = "done"
 
 
 FailureKind = Literal[

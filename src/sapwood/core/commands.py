@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sapwood.core.content import Got, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.events import HUMAN, Actor, Pin
-from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.ids import AgentId, CommandId, TurnRef
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 
 __all__ = [
@@ -142,13 +142,17 @@ class StartTurn(_Command, frozen=True):
 
 
 class CallModel(_Command, frozen=True):
-    """Record what is about to be sent to a model."""
+    """Record what is about to be sent to a model: the view of the present state, by its hash.
+
+    With an `instruction`, which is sent after the history, it belongs to no turn.
+    """
 
     model: str
     hash: str
     estimate: int = 0
     params: str = "{}"
     tools: str = ""
+    instruction: str = ""
 
 
 class AddReply(_Command, frozen=True):
@@ -221,12 +225,18 @@ class Redo(_Command, frozen=True):
 
 
 class Compact(_Command, frozen=True):
-    """Put a summary in place of the history, but for the last `keep` turns."""
+    """Put a summary in place of the history, but for the last `keep` turns.
+
+    `of` is the tip that the summary was made of: when turns were added since, it no longer fits.
+    """
 
     summary: str
     keep: int = 0
     ledger: str = ""
     score: float | None = None
+    model: str = ""
+    usage: Usage | None = None
+    of: TurnRef | None = None
 
 
 class MaskResults(_Command, frozen=True):

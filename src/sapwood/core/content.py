@@ -72,16 +72,29 @@ class ToolCall(Struct, frozen=True, tag="call", gc=False):
 
 
 class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
-    """What a provider reported for one call. `input` counts everything sent, cached or not.
+    """What a provider reported for one call, or the sum of several.
 
-    >>> Usage(input=1_200, output=80, cache_read=1_000).input
-    1200
+    `input` counts everything sent, cached or not. `cost` is in millionths of a dollar, 0 while
+    nobody knows the price.
+
+    >>> (Usage(input=1_200, output=80) + Usage(input=1_300, cache_read=1_200)).input
+    2500
     """
 
     input: int
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    cost: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.cost + other.cost,
+        )
 
 
 class Said(Struct, frozen=True, tag="said", omit_defaults=True, gc=False):

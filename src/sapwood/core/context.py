@@ -10,9 +10,10 @@ mark or a fork taken in an open turn means the place where that turn started.
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from sapwood.core.ids import EventRef, TurnRef
+from sapwood.core.content import Note
+from sapwood.core.ids import AgentId, EventRef, TurnRef
 
 __all__ = [
     "ROOT",
@@ -21,6 +22,7 @@ __all__ = [
     "Mask",
     "Moved",
     "Step",
+    "as_of_turn",
     "find_mark",
     "keep_marks",
     "take_back",
@@ -71,20 +73,36 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 class Step(Struct, frozen=True):
     """What one context command changed: enough to take it back.
 
-    `context` and `marks` are those before the command; `version` is where it stands in the log.
+    `context`, `marks` and the waiting `notes` are those before the command; `version` is where it
+    stands in the log.
     """
 
     moved: Moved
     context: Context
     marks: tuple[Mark, ...]
     version: int
+    notes: tuple[Note, ...] = ()
+
+
+def as_of_turn(context: Context, agent: AgentId, first: int) -> Context:
+    """The context when the open turn of `agent` started at version `first`.
+
+    A mask set in that turn ends inside it: seen from the turn's start, it covers all there is.
+    """
+    mask = context.mask
+    if mask is None or mask.upto.agent != agent or mask.upto.version < first:
+        return context
+    tip = context.tip
+    edge = Mask(EventRef(tip.agent, tip.last), mask.over) if tip else None
+    return structs.replace(context, mask=edge)
 
 
 def find_mark(marks: tuple[Mark, ...], name: str | None) -> int | None:
-    """Index of the mark with this name; without a name, of the newest mark."""
-    if name is None:
-        return len(marks) - 1 if marks else None
-    return next((i for i, mark in enumerate(marks) if mark.name == name), None)
+    """Index of the newest mark with this name; without a name, of the newest mark."""
+    for index in reversed(range(len(marks))):
+        if name is None or marks[index].name == name:
+            return index
+    return None
 
 
 def keep_marks(marks: tuple[Mark, ...], index: int) -> tuple[Mark, ...]:
@@ -97,8 +115,8 @@ def take_back(
 ) -> tuple[Context, tuple[Mark, ...]]:
     """Context and marks after undoing `step`.
 
-    A moved head moves back and turns and marks made since stay. A moved tip moves back with
-    everything else, and what was made since becomes a side branch.
+    A moved head moves back, and turns, marks and masks made since stay. A moved tip moves back
+    with everything else, and what was made since becomes a side branch.
     """
     if step.moved == "tip":
         return step.context, step.marks
@@ -106,7 +124,8 @@ def take_back(
     renewed = {mark.name for mark in since if mark.name}
     older = tuple(mark for mark in step.marks if mark.name not in renewed)
     before = step.context
+    mask = context.mask or before.mask
     return (
-        Context(context.tip, before.head, before.summary, before.request, before.mask),
+        Context(context.tip, before.head, before.summary, before.request, mask),
         older + since,
     )

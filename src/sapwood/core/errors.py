@@ -69,7 +69,7 @@ class RefusedError(SapwoodError):
     ...     except RefusedError as error:
     ...         print(error, error.refusal.close)
     "Marked 'START'."
-    There is no mark 'STRAT'. Did you mean START? Nothing was changed. ('START',)
+    There is no mark 'STRAT'. Did you mean START? Nothing was changed... ('START',)
     """
 
     def __init__(self, refusal: Refusal) -> None:

@@ -7,8 +7,8 @@ from typing import assert_never
 
 from msgspec import structs
 
-from sapwood.core.content import Note, Text, ToolCall
-from sapwood.core.context import Context, Mark, Moved, Step, keep_marks, take_back
+from sapwood.core.content import Note, Said, Text, ToolCall, Usage
+from sapwood.core.context import Context, Mark, Moved, Step, as_of_turn, keep_marks, take_back
 from sapwood.core.events import (
     AgentArchived,
     AgentForked,
@@ -75,6 +75,8 @@ def evolve(state: State, recorded: Recorded) -> State:
         case TurnStarted():
             opened = OpenTurn(recorded.version, event.parent)
             return structs.replace(state, open=opened, notes=())
+        case ModelCalled() if event.instruction:
+            return state
         case ModelCalled():
             return _open(state, estimate=event.estimate, called=event.model)
         case ReplyAdded():
@@ -82,8 +84,7 @@ def evolve(state: State, recorded: Recorded) -> State:
         case ToolStarted():
             return _open(state, started=(*_turn(state).started, event.call))
         case ToolFinished():
-            calls = tuple(call for call in _turn(state).calls if call != event.call)
-            return _open(state, calls=calls)
+            return _finished(state, event)
         case TurnCompleted() | TurnInterrupted() | TurnFailed():
             tip = TurnRef(state.agent, _turn(state).first, recorded.version)
             context = structs.replace(state.context, tip=tip)
@@ -91,13 +92,15 @@ def evolve(state: State, recorded: Recorded) -> State:
         case TurnRecorded():
             tip = TurnRef(state.agent, recorded.version, recorded.version)
             context = structs.replace(state.context, tip=tip)
+            for item in event.items:
+                state = _spent(state, item.usage if isinstance(item, Said) else None)
             return structs.replace(state, context=context, notes=())
         case MarkSet():
             return _marked(state, recorded, event)
         case ContextTrimmed():
             return _trimmed(state, recorded, event)
         case ContextSummarized():
-            return state
+            return _spent(state, event.usage)
         case ContextRewound():
             return _rewound(state, recorded, event)
         case ContextUndone():
@@ -162,15 +165,27 @@ def _unfocused(state: State, event: Unfocused) -> State:
 def _replied(state: State, event: ReplyAdded) -> State:
     turn = _turn(state)
     calls = (*turn.calls, *(part.id for part in event.parts if isinstance(part, ToolCall)))
-    after = _open(state, calls=calls, estimate=0, called="")
+    after = _spent(_open(state, calls=calls, estimate=0, called=""), event.usage)
     if event.usage is None or not turn.estimate:
         return after
     learnt = state.ratio(turn.called).observe(turn.estimate, event.usage.input)
     return structs.replace(after, calibration={**state.calibration, turn.called: learnt})
 
 
+def _finished(state: State, event: ToolFinished) -> State:
+    turn = _turn(state)
+    return _open(
+        state,
+        calls=tuple([call for call in turn.calls if call != event.call]),
+        started=tuple([call for call in turn.started if call != event.call]),
+    )
+
+
 def _marked(state: State, recorded: Recorded, event: MarkSet) -> State:
-    mark = Mark(event.name, state.context, recorded.version, event.turn, event.call)
+    context = state.context
+    if state.open is not None:
+        context = as_of_turn(context, state.agent, state.open.first)
+    mark = Mark(event.name, context, recorded.version, event.turn, event.call)
     others = tuple(m for m in state.marks if not event.name or m.name != event.name)
     return structs.replace(state, marks=(*others, mark)[-MARKS_KEPT:])
 
@@ -179,7 +194,7 @@ def _trimmed(state: State, recorded: Recorded, event: ContextTrimmed) -> State:
     tip = state.context.tip
     context = Context(tip, event.head, event.summary, event.request, event.mask)
     if event.cause == "window":
-        return structs.replace(state, context=context)
+        return structs.replace(state, context=context, slid=recorded.version)
     state = _stepped(state, "head", recorded.version)
     marks = () if event.cause == "clear" else state.marks
     return structs.replace(state, context=context, marks=marks)
@@ -196,20 +211,37 @@ def _rewound(state: State, recorded: Recorded, event: ContextRewound) -> State:
 
 def _undone(state: State, recorded: Recorded, event: ContextUndone) -> State:
     step = state.undo[-1]
-    redo = (*state.redo, Step(step.moved, state.context, state.marks, recorded.version))
-    _, marks = take_back(step, state.context, state.marks)
-    return structs.replace(
-        state, context=event.context, marks=marks, undo=state.undo[:-1], redo=redo
-    )
+    redo = (*state.redo, _step(state, step.moved, recorded.version))
+    state = _taken_back(state, step, event.context)
+    return structs.replace(state, undo=state.undo[:-1], redo=redo)
 
 
 def _redone(state: State, recorded: Recorded, event: ContextRedone) -> State:
     step = state.redo[-1]
-    undo = (*state.undo, Step(step.moved, state.context, state.marks, recorded.version))
+    undo = (*state.undo, _step(state, step.moved, recorded.version))
+    state = _taken_back(state, step, event.context)
+    return structs.replace(state, undo=undo, redo=state.redo[:-1])
+
+
+def _taken_back(state: State, step: Step, context: Context) -> State:
     _, marks = take_back(step, state.context, state.marks)
-    return structs.replace(
-        state, context=event.context, marks=marks, undo=undo, redo=state.redo[:-1]
-    )
+    notes = _notes_before(step, state.notes) if step.moved == "tip" else state.notes
+    return structs.replace(state, context=context, marks=marks[-MARKS_KEPT:], notes=notes)
+
+
+def _notes_before(step: Step, now: tuple[Note, ...]) -> tuple[Note, ...]:
+    """Notes that wait as they did before a rewind, and what was read or delegated since.
+
+    What the agent told itself about the rewind goes with it.
+    """
+    known = list(step.notes)
+    since: list[Note] = []
+    for note in now:
+        if note in known:
+            known.remove(note)
+        elif note.origin != "self":
+            since.append(note)
+    return (*step.notes, *since)
 
 
 def _mail_read(state: State, event: MailRead) -> State:
@@ -222,9 +254,17 @@ def _mail_read(state: State, event: MailRead) -> State:
     return state
 
 
+def _step(state: State, moved: Moved, version: int) -> Step:
+    return Step(moved, state.context, state.marks, version, state.notes)
+
+
 def _stepped(state: State, moved: Moved, version: int) -> State:
-    step = Step(moved, state.context, state.marks, version)
-    return structs.replace(state, undo=(*state.undo, step)[-UNDO_DEPTH:], redo=())
+    steps = (*state.undo, _step(state, moved, version))
+    return structs.replace(state, undo=steps[-UNDO_DEPTH:], redo=())
+
+
+def _spent(state: State, usage: Usage | None) -> State:
+    return state if usage is None else structs.replace(state, spent=state.spent + usage)
 
 
 def _noted(state: State, note: Note) -> State:

@@ -10,7 +10,7 @@ from sapwood.core.calibration import Calibration
 from sapwood.core.counting import Count, Counter
 from sapwood.core.events import Size
 from sapwood.core.live import Live
-from sapwood.core.masking import hidden, mask_edges, stub
+from sapwood.core.masking import mask_edges, stubs
 from sapwood.core.turn import Result, Turn
 
 __all__ = ["calibrated", "count_texts", "history", "settled", "size_of", "turn_sizes"]
@@ -33,9 +33,9 @@ def calibrated(raw: int, counter: Counter, calibration: Calibration) -> Count:
     return Count(calibration.apply(raw), exact=False)
 
 
-def turn_sizes(live: Live, counter: Counter, calibration: Calibration) -> list[Count]:
-    """The size of each live turn, the open one last."""
-    return [calibrated(raw, counter, calibration) for raw in _raw_sizes(live, counter)]
+def turn_sizes(live: Live, counter: Counter) -> list[int]:
+    """The raw size of each ended turn."""
+    return _raw_sizes(live, counter, slice(len(live.turns)))
 
 
 def settled(live: Live, counter: Counter, calibration: Calibration) -> Count:
@@ -43,8 +43,7 @@ def settled(live: Live, counter: Counter, calibration: Calibration) -> Count:
     weight = live.weight
     if live.context.mask is None and weight is not None and weight.counter == counter.name:
         return calibrated(weight.tokens, counter, calibration)
-    raw = sum(_raw_sizes(live, counter)[: len(live.turns)])
-    return calibrated(raw, counter, calibration)
+    return calibrated(sum(turn_sizes(live, counter)), counter, calibration)
 
 
 def history(live: Live, counter: Counter, calibration: Calibration) -> Count:
@@ -52,16 +51,15 @@ def history(live: Live, counter: Counter, calibration: Calibration) -> Count:
     ended = settled(live, counter, calibration)
     if live.open is None:
         return ended
-    return ended + calibrated(_raw_sizes(live, counter)[-1], counter, calibration)
+    (growing,) = _raw_sizes(live, counter, slice(len(live.turns), None))
+    return ended + calibrated(growing, counter, calibration)
 
 
-def _raw_sizes(live: Live, counter: Counter) -> list[int]:
+def _raw_sizes(live: Live, counter: Counter, which: slice) -> list[int]:
     mask = live.context.mask
     over = mask.over if mask else 0
-    return [
-        _raw(turn, counter) - _saved(turn, edge, over, counter)
-        for turn, edge in zip(live.all_turns, mask_edges(live), strict=True)
-    ]
+    pairs = list(zip(live.all_turns, mask_edges(live), strict=True))
+    return [_raw(turn, counter) - _saved(turn, edge, over, counter) for turn, edge in pairs[which]]
 
 
 def _raw(turn: Turn, counter: Counter) -> int:
@@ -71,10 +69,11 @@ def _raw(turn: Turn, counter: Counter) -> int:
 
 
 def _saved(turn: Turn, edge: int, over: int, counter: Counter) -> int:
-    if not edge:
+    shown = stubs(turn, edge, over)
+    if not shown:
         return 0
     return sum(
-        counter.count(item.content).tokens - counter.count(stub(turn, item)).tokens
+        counter.count(item.content).tokens - counter.count(shown[item.call]).tokens
         for item in turn.items
-        if isinstance(item, Result) and hidden(item, edge, over)
+        if isinstance(item, Result) and item.call in shown
     )

@@ -10,6 +10,7 @@ __all__ = [
     "BadArguments",
     "BadMarkName",
     "BadSetting",
+    "CallStarted",
     "CallsOpen",
     "DuplicateCall",
     "EmptyText",
@@ -23,6 +24,8 @@ __all__ = [
     "NothingToUndo",
     "Refusal",
     "RootNeedsHuman",
+    "StaleRequest",
+    "SummaryOutdated",
     "TooLong",
     "TurnIsOpen",
     "UnknownAgent",
@@ -32,6 +35,9 @@ __all__ = [
     "UnknownPin",
     "nearest",
 ]
+
+
+_SHOWN = 60
 
 
 def nearest(word: str, names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
@@ -45,6 +51,15 @@ def _did_you_mean(names: tuple[str, ...], prefix: str = "") -> str:
     if not names:
         return ""
     return f" Did you mean {' or '.join(prefix + name for name in names)}?"
+
+
+def _cut(word: str) -> str:
+    """What was typed, unless somebody pasted a page."""
+    return word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
+
+
+def _quoted(word: str) -> str:
+    return f"'{_cut(word)}'"
 
 
 class Refusal(Struct, frozen=True):
@@ -63,7 +78,7 @@ class UnknownAgent(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"There is no agent '{self.agent}'. /agents lists them."
+        return f"There is no agent {_quoted(self.agent)}. /agents lists them."
 
 
 class AmbiguousAgent(Refusal, frozen=True):
@@ -74,7 +89,8 @@ class AmbiguousAgent(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"'{self.name}' could be {', '.join(self.agents)}. Type more of the id."
+        agents = ", ".join(self.agents)
+        return f"{_quoted(self.name)} could be {agents}. Type more of the id."
 
 
 class AgentExists(Refusal, frozen=True):
@@ -137,7 +153,27 @@ class UnknownCall(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"No open tool call has the id '{self.call}'. Only calls of the last reply can end."
+        call = _quoted(self.call)
+        return f"No open tool call has the id {call}. Only calls of the last reply can end."
+
+
+class CallStarted(Refusal, frozen=True):
+    """The tool call may have had effects already."""
+
+    call: str
+
+    @property
+    def sentence(self) -> str:
+        call = _quoted(self.call)
+        return f"Tool call {call} has started already. Record its result, or interrupt the turn."
+
+
+class StaleRequest(Refusal, frozen=True):
+    """What is about to be sent is not what the log says."""
+
+    @property
+    def sentence(self) -> str:
+        return "Something was recorded since this request was built. Build it again and call then."
 
 
 class DuplicateCall(Refusal, frozen=True):
@@ -147,7 +183,8 @@ class DuplicateCall(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"The turn has a tool call '{self.call}' already. Give each call an id of its own."
+        call = _quoted(self.call)
+        return f"The turn has a tool call {call} already. Give each call an id of its own."
 
 
 class BadMarkName(Refusal, frozen=True):
@@ -158,8 +195,8 @@ class BadMarkName(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"'{self.name}' is no name for a mark. Use up to 64 letters, digits, '_', '.' or '-', "
-            "starting with a letter or '_'."
+            f"{_quoted(self.name)} is no name for a mark. Use up to 64 letters, digits, '_', '.' "
+            "or '-', starting with a letter or '_'."
         )
 
 
@@ -171,7 +208,8 @@ class UnknownMark(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"There is no mark '{self.name}'.{_did_you_mean(self.close)} Nothing was changed."
+        instead = _did_you_mean(self.close) or " /mark NAME sets one."
+        return f"There is no mark {_quoted(self.name)}.{instead} Nothing was changed."
 
 
 class NoMarks(Refusal, frozen=True):
@@ -187,7 +225,7 @@ class NothingToUndo(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return "There is no context command to undo."
+        return "There is no context command to undo: /undo takes back /clear, /rewind, /compact."
 
 
 class NothingToRedo(Refusal, frozen=True):
@@ -196,6 +234,14 @@ class NothingToRedo(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return "There is nothing to redo: /redo works after /undo, until the next context command."
+
+
+class SummaryOutdated(Refusal, frozen=True):
+    """Turns were added while the summary was written."""
+
+    @property
+    def sentence(self) -> str:
+        return "The conversation went on while it was summarised. Nothing was trimmed; try again."
 
 
 class NoGoal(Refusal, frozen=True):
@@ -251,7 +297,10 @@ class UnknownPin(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"There is no pin '{self.name}'.{_did_you_mean(self.close)}"
+        return (
+            f"There is no pin {_quoted(self.name)}.{_did_you_mean(self.close)} "
+            "/context lists the pins."
+        )
 
 
 class NotDescendant(Refusal, frozen=True):
@@ -271,7 +320,7 @@ class RootNeedsHuman(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"Agent '{self.agent}' is a root. Only a person may kill it."
+        return f"Agent '{self.agent}' is a root. Only a person may kill it: ask the user."
 
 
 class HumanOnly(Refusal, frozen=True):
@@ -293,7 +342,7 @@ class UnknownCommand(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"There is no command {self.word}.{_did_you_mean(self.close, '/')} "
+            f"There is no command {_cut(self.word)}.{_did_you_mean(self.close, '/')} "
             f"/help lists them; start with // to send the text as it is."
         )
 
@@ -306,4 +355,4 @@ class BadArguments(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"{self.reason} Usage: {self.usage}"
+        return f"{self.reason} Type it as {self.usage}."

@@ -6,11 +6,13 @@ phrase.
 """
 
 import re
+import unicodedata
 
 from sapwood.core.content import Got, Said, ToolCall
 from sapwood.core.events import (
     AgentForked,
     AgentStarted,
+    ContextRewound,
     ContextSummarized,
     Event,
     Focused,
@@ -51,6 +53,8 @@ def text_of(event: Event) -> str:
             return event.content
         case ContextSummarized():
             return event.text
+        case ContextRewound():
+            return event.note
         case MailSent() | MailReceived():
             return event.text
         case PinAdded():
@@ -80,7 +84,7 @@ def _words(item: ReplyAdded | Said | Got) -> str:
 
 def index_terms(text: str) -> str:
     """The text as ASCII terms separated by spaces, as an index takes them."""
-    return " ".join(_ascii(term) for term in _TERM.findall(text))
+    return " ".join(_ascii(term) for term in _terms(text))
 
 
 def query_phrases(query: str) -> list[list[str]]:
@@ -90,7 +94,7 @@ def query_phrases(query: str) -> list[list[str]]:
     [['retry'], ['token', 'refresh'], ['u6570', 'u636e']]
     """
     words = (quoted or word for quoted, word in _QUERY.findall(query))
-    phrases = ([_ascii(term) for term in _TERM.findall(word)] for word in words)
+    phrases = ([_ascii(term) for term in _terms(word)] for word in words)
     return [phrase for phrase in phrases if phrase]
 
 
@@ -105,6 +109,13 @@ def snippet_of(text: str, query: str) -> str:
     start = max(0, found - _SNIPPET // 3)
     end = start + _SNIPPET
     return f"{'…' if start else ''}{flat[start:end].strip()}{'…' if end < len(flat) else ''}"
+
+
+def _terms(text: str) -> list[str]:
+    """Words, one character a word where a script has no spaces. However an accent was typed."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return _TERM.findall(text)
 
 
 def _ascii(term: str) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sapwood.core.calibration import Calibration
-from sapwood.core.content import Note
+from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
 from sapwood.core.events import ClearDeferred, Pin
 from sapwood.core.ids import AgentId, TurnRef
@@ -29,7 +29,8 @@ Status = Literal["none", "running", "archived", "killed"]
 class OpenTurn(Struct, frozen=True, omit_defaults=True):
     """What must be known of the open turn without reading it.
 
-    `estimate` is the raw count of the last model call that has no reply yet.
+    `calls` have no result yet, `started` are those among them that may have had effects. `estimate`
+    is the raw count of the last model call that has no reply yet.
     """
 
     first: int
@@ -62,7 +63,7 @@ class Focus(Struct, frozen=True):
 
 
 class State(Struct, frozen=True, omit_defaults=True):
-    """One agent, as of one version of its log.
+    """One agent, as of one version of its log. `slid` is where the window moved `head` last.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -87,11 +88,13 @@ class State(Struct, frozen=True, omit_defaults=True):
     marks: tuple[Mark, ...] = ()
     undo: tuple[Step, ...] = ()
     redo: tuple[Step, ...] = ()
+    slid: int = 0
     notes: tuple[Note, ...] = ()
     inbox: tuple[Letter, ...] = ()
     focus: tuple[Focus, ...] = ()
     background: tuple[str, ...] = ()
     calibration: dict[str, Calibration] = {}
+    spent: Usage = Usage(0)
 
     def ratio(self, model: str = "") -> Calibration:
         """What the provider's reports taught about counting for a model."""

@@ -4,6 +4,7 @@ Folded from the slice of a log that holds it. Other facts between its first and 
 passed over, so a slice may be read as it stands.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -65,7 +66,11 @@ Item = Reply | Result
 
 
 class Turn(Struct, frozen=True, gc=False):
-    """The atomic unit of a context: it is in view as a whole or not at all."""
+    """The atomic unit of a context: it is in view as a whole or not at all.
+
+    `started` are calls that may have had effects and have no result. While the turn is open,
+    `call_ids` are those of all its calls, so that a long turn need not be searched for them.
+    """
 
     agent: AgentId
     first: int
@@ -73,6 +78,7 @@ class Turn(Struct, frozen=True, gc=False):
     prompt: tuple[PromptPart, ...]
     items: tuple[Item, ...] = ()
     started: frozenset[str] = frozenset()
+    call_ids: frozenset[str] = frozenset()
     status: Status = "open"
     last: int = 0
     size: Size | None = None
@@ -160,24 +166,7 @@ def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
 
 def grow(turn: Turn, recorded: Recorded) -> Turn:
     """The turn after one more event of its log."""
-    event = recorded.event
-    match event:
-        case ReplyAdded():
-            reply = Reply(recorded.version, event.parts, event.model, event.usage)
-            return structs.replace(turn, items=(*turn.items, reply))
-        case ToolStarted():
-            return structs.replace(turn, started=turn.started | {event.call})
-        case ToolFinished():
-            result = Result(recorded.version, event.call, event.content, event.error)
-            return structs.replace(turn, items=(*turn.items, result))
-        case TurnCompleted():
-            return _ended(turn, recorded, "completed", event.size, "")
-        case TurnInterrupted():
-            return _ended(turn, recorded, "interrupted", event.size, event.reason)
-        case TurnFailed():
-            return _ended(turn, recorded, "failed", event.size, event.error)
-        case _:
-            return turn
+    return _grown(turn, (recorded,))
 
 
 def fold_turn(slice_: list[Recorded]) -> Turn:
@@ -187,11 +176,58 @@ def fold_turn(slice_: list[Recorded]) -> Turn:
         return recorded_turn(head.agent, head.version, head.event)
     if not isinstance(head.event, TurnStarted):
         raise ValueError(f"{head.ref} does not open a turn")
-    turn = open_turn(head, head.event)
-    for recorded in slice_[1:]:
-        turn = grow(turn, recorded)
-    return turn
+    return _grown(open_turn(head, head.event), slice_[1:])
 
 
-def _ended(turn: Turn, recorded: Recorded, status: Status, size: Size, reason: str) -> Turn:
-    return structs.replace(turn, status=status, last=recorded.version, size=size, reason=reason)
+def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
+    """All events at once, because a turn of thousands must not be copied thousands of times."""
+    items: list[Item] = []
+    calls: list[str] = []
+    started = set(turn.started)
+    for recorded in events:
+        match recorded.event:
+            case ReplyAdded() as event:
+                items.append(Reply(recorded.version, event.parts, event.model, event.usage))
+                calls += [part.id for part in event.parts if type(part) is ToolCall]
+            case ToolStarted() as event:
+                started.add(event.call)
+            case ToolFinished() as event:
+                items.append(Result(recorded.version, event.call, event.content, event.error))
+                started.discard(event.call)
+            case TurnCompleted() as event:
+                return _ended(turn, items, started, recorded, "completed", event.size, "")
+            case TurnInterrupted() as event:
+                return _ended(
+                    turn, items, started, recorded, "interrupted", event.size, event.reason
+                )
+            case TurnFailed() as event:
+                return _ended(turn, items, started, recorded, "failed", event.size, event.error)
+            case _:
+                pass
+    return structs.replace(
+        turn,
+        items=(*turn.items, *items) if items else turn.items,
+        started=frozenset(started),
+        call_ids=turn.call_ids.union(calls) if calls else turn.call_ids,
+    )
+
+
+def _ended(
+    turn: Turn,
+    items: list[Item],
+    started: set[str],
+    recorded: Recorded,
+    status: Status,
+    size: Size,
+    reason: str,
+) -> Turn:
+    return structs.replace(
+        turn,
+        items=(*turn.items, *items),
+        started=frozenset(started),
+        call_ids=frozenset(),
+        status=status,
+        last=recorded.version,
+        size=size,
+        reason=reason,
+    )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 __all__ = ["turns_to_leave"]
 
 
-def turns_to_leave(sizes: Sequence[int], cap: int, low_water: float) -> int:
+def turns_to_leave(sizes: Sequence[float], cap: int, low_water: float) -> int:
     """How many of the oldest turns to leave behind; the newest always stays.
 
     >>> turns_to_leave([40, 30, 20, 20], cap=100, low_water=0.6)

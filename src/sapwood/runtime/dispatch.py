@@ -12,14 +12,14 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct, structs
 
-from sapwood.core.commands import Command, Fork, Given, Kill, Send, Succeed
-from sapwood.core.counting import Count, Counter
+from sapwood.core.commands import Command, Configure, Fork, Given, Kill, Send, Succeed
+from sapwood.core.counting import ZERO, Count, Counter
 from sapwood.core.decide import Accepted, Change, Scene, decide
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.facts import facts_of
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.core.live import EMPTY, inherited
+from sapwood.core.live import EMPTY, Live, inherited
 from sapwood.core.log import Append, Commit, LogError, Receipt, VersionConflict
 from sapwood.core.measure import settled
 from sapwood.core.refusals import Refusal
@@ -66,19 +66,26 @@ class Dispatcher:
         self._space = space
         self._counter_for = counter_for
         self._kept_open = kept_open
+        self._committed: list[Callable[[tuple[Append, ...]], None]] = []
         self._opened: OrderedDict[AgentId, Opened] = OrderedDict()
         self._locks: WeakValueDictionary[AgentId, asyncio.Lock] = WeakValueDictionary()
         self._saving: set[asyncio.Task[None]] = set()
 
     async def dispatch(self, command: Command, given: Given) -> Done | Refusal:
         """Carries the command out, or says why not. The same id again returns the first answer."""
+        taken: set[AgentId] = set()
         async with self._alone(_touched(command)):
             for attempt in range(_TRIES):
                 try:
-                    return await self._try(command, given)
+                    answer = await self._try(command, given, taken)
                 except VersionConflict as conflict:
-                    await self._learn(conflict)
-                    await asyncio.sleep(0 if attempt < 3 else 0.002 * attempt)
+                    self._opened.pop(conflict.agent, None)
+                    if conflict.expected == 0:
+                        taken.add(conflict.agent)
+                else:
+                    if answer is not None:
+                        return answer
+                await asyncio.sleep(0 if attempt < 3 else 0.002 * attempt)
         raise LogError(
             f"'{command.agent}' is written to so often that this command found no gap. "
             "Nothing was changed. Try again."
@@ -89,31 +96,37 @@ class Dispatcher:
         async with self._alone({agent}):
             return await self._fresh(agent)
 
+    def on_commit(self, tell: Callable[[tuple[Append, ...]], None]) -> None:
+        """Has `tell` called after each commit of this process."""
+        self._committed.append(tell)
+
     async def close(self) -> None:
         """Waits for snapshots that are being saved."""
         await asyncio.gather(*self._saving, return_exceptions=True)
 
-    async def _try(self, command: Command, given: Given) -> Done | Refusal:
-        scene = await self._scene(command)
+    async def _try(
+        self, command: Command, given: Given, taken: set[AgentId]
+    ) -> Done | Refusal | None:
+        """The answer, or None when it was found on a state that others have changed since."""
+        scene = await self._scene(command, taken)
         decision = decide(scene, command, given)
         if isinstance(decision, Refusal) or not decision.changes:
             receipt = await self._log.receipt(self._space, given.id)
             if receipt is not None:
                 return _repeated(receipt)
-            if await self._is_outdated(command):
-                return await self._try(command, given)
+            if await self._is_outdated(scene, command):
+                return None
             return decision if isinstance(decision, Refusal) else Done(decision.says)
         return await self._commit(scene, decision, given)
 
-    async def _scene(self, command: Command) -> Scene:
+    async def _scene(self, command: Command, taken: set[AgentId]) -> Scene:
+        """What the decision may look at. `taken` are ids that were to be new and are not."""
         opened = await self._get(command.agent)
         others: dict[AgentId, State] = {}
         ancestors: frozenset[AgentId] = frozenset()
         match command:
-            case Fork():
-                others = await self._existing(command.child)
-            case Succeed():
-                others = await self._existing(command.successor)
+            case Fork(child=new) | Succeed(successor=new) if new in taken or new in self._opened:
+                others = {new: State(new)}
             case Send() if command.sender is not None:
                 others = {command.sender: (await self._get(command.sender)).state}
             case Kill():
@@ -122,13 +135,10 @@ class Dispatcher:
                 ancestors = frozenset(await self._log.ancestors(self._space, command.agent))
             case _:
                 pass
-        counter = self._counter_for(opened.state.settings.model)
-        return Scene(opened.state, opened.live, counter, others, ancestors)
-
-    async def _existing(self, agent: AgentId) -> dict[AgentId, State]:
-        """The state of an agent whose id was to be new, when it is known to be taken."""
-        opened = self._opened.get(agent)
-        return {agent: opened.state} if opened and opened.state.version else {}
+        model = opened.state.settings.model
+        if isinstance(command, Configure) and isinstance(command.change.model, str):
+            model = command.change.model
+        return Scene(opened.state, opened.live, self._counter_for(model), others, ancestors)
 
     async def _commit(self, scene: Scene, accepted: Accepted, given: Given) -> Done:
         after: dict[AgentId, Opened] = {}
@@ -148,49 +158,62 @@ class Dispatcher:
         for opened in after.values():
             self._keep(opened)
         self._snapshot(appends, after)
+        for tell in self._committed:
+            tell(tuple(appends))
         return Done(accepted.says, refs)
-
-    async def _learn(self, conflict: VersionConflict) -> None:
-        """Forgets an outdated agent; when a new agent's id was taken, remembers who has it."""
-        self._opened.pop(conflict.agent, None)
-        if conflict.expected == 0:
-            await self._get(conflict.agent)
 
     async def _append(
         self, scene: Scene, change: Change, given: Given
     ) -> tuple[Append, Opened | None]:
         """The append for one change, and the agent after it where its live path is at hand."""
-        before = self._before(scene, change)
-        version = before.state.version
+        state, live = self._before(scene, change)
+        version = state.version
         events = tuple(
             Recorded(change.agent, version + i, event, given.at, given.actor, given.id)
             for i, event in enumerate(change.events, start=1)
         )
-        if before.live is EMPTY and version:
-            state = before.state
+        if live is None:
             for recorded in events:
                 state = evolve(state, recorded)
             facts = await self._log.facts(self._space, change.agent)
-            size = Count(facts.tokens, facts.exact) if facts else Count(0, exact=True)
+            size = Count(facts.tokens, facts.exact) if facts else ZERO
             return Append(change.agent, version, events, facts_of(state, size)), None
         if change.state is not None and change.live is not None:
             after = Opened(change.state, change.live)
         else:
-            after = await advanced(self._log, self._space, before, events)
-        counter = self._counter_for(after.state.settings.model)
-        size = settled(after.live, counter, after.state.ratio())
+            after = await advanced(self._log, self._space, Opened(state, live), events)
+        after = self._measured(after)
+        size = after.size or ZERO
         return Append(change.agent, version, events, facts_of(after.state, size)), after
 
-    def _before(self, scene: Scene, change: Change) -> Opened:
-        """What is known of an agent before a change. A child's path is a part of its parent's."""
+    def _before(self, scene: Scene, change: Change) -> tuple[State, Live | None]:
+        """The state that was decided on, and the live path where it is at hand."""
         agent = change.agent
         if agent == scene.state.agent:
-            return Opened(scene.state, scene.live)
+            return scene.state, scene.live
         born = change.events[0]
-        if isinstance(born, AgentStarted):
+        if isinstance(born, AgentStarted):  # a child's path is a part of its parent's
             parents = structs.replace(scene.live, open=None)
-            return Opened(State(agent), inherited(parents, born.context) or EMPTY)
-        return self._opened.get(agent) or Opened(scene.others.get(agent, State(agent)), EMPTY)
+            return State(agent), inherited(parents, born.context) or EMPTY
+        state, opened = scene.others[agent], self._opened.get(agent)
+        is_current = opened is not None and opened.state.version == state.version
+        return state, opened.live if opened and is_current else None
+
+    def _measured(self, opened: Opened) -> Opened:
+        """The agent with the size of its ended turns, which is not counted again at every event."""
+        state, live = opened.state, opened.live
+        known = self._opened.get(state.agent)
+        if (
+            known is not None
+            and known.size is not None
+            and known.live.turns is live.turns
+            and known.live.context == live.context
+            and known.state.settings.model == state.settings.model
+            and known.state.calibration == state.calibration
+        ):
+            return Opened(state, live, known.size)
+        counter = self._counter_for(state.settings.model)
+        return Opened(state, live, settled(live, counter, state.ratio()))
 
     async def _get(self, agent: AgentId) -> Opened:
         opened = self._opened.get(agent)
@@ -204,13 +227,12 @@ class Dispatcher:
         self._keep(opened)
         return opened
 
-    async def _is_outdated(self, command: Command) -> bool:
+    async def _is_outdated(self, scene: Scene, command: Command) -> bool:
         """Whether others wrote to what this command touches since it was read; reads it again."""
-        found = False
-        for agent in _touched(command):
-            before = self._opened.get(agent)
-            found |= before is not None and (await self._fresh(agent)).state is not before.state
-        return found
+        seen = {scene.state.agent: scene.state.version}
+        seen |= {agent: state.version for agent, state in scene.others.items()}
+        fresh = [await self._fresh(agent) for agent in _touched(command)]
+        return any(seen[opened.state.agent] != opened.state.version for opened in fresh)
 
     def _keep(self, opened: Opened) -> None:
         if opened.state.version == 0:

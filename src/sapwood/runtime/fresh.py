@@ -7,7 +7,7 @@ from sapwood.core.commands import Given
 from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId, CommandId
 
-__all__ = ["given", "new_agent_id", "new_mail_id"]
+__all__ = ["given", "new_agent_id", "new_mail_id", "now"]
 
 # Without vowels and look-alikes: ids are read aloud, typed, and should spell nothing.
 _LETTERS = "23456789bcdfghjkmnpqrstvwxz"
@@ -25,4 +25,9 @@ def new_mail_id() -> str:
 
 def given(actor: Actor = HUMAN, *, call: str | None = None, command: str | None = None) -> Given:
     """Now, by this actor, under a new id unless one is named."""
-    return Given(CommandId(command or secrets.token_hex(12)), time.time_ns() // 1000, actor, call)
+    return Given(CommandId(command or secrets.token_hex(12)), now(), actor, call)
+
+
+def now() -> int:
+    """Microseconds since 1970 (UTC)."""
+    return time.time_ns() // 1000

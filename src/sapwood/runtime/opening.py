@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.core.context import Context
+from sapwood.core.counting import Count
 from sapwood.core.events import Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, Space
@@ -38,19 +39,35 @@ _decoder = msgspec.msgpack.Decoder(State)
 
 
 class Opened(Struct, frozen=True):
-    """An agent in memory: its state and what its context points at."""
+    """An agent in memory: its state and what its context points at.
+
+    `size` is that of the ended turns, where it was counted.
+    """
 
     state: State
     live: Live
+    size: Count | None = None
 
 
 async def open_state(log: Log, space: Space, agent: AgentId, at: int | None = None) -> State:
     """The state as of version `at`, or the newest. An agent nobody started has version 0."""
-    snapshot = await log.snapshot(space, agent, SCHEMA, at)
-    state = _decoder.decode(snapshot.data) if snapshot else State(agent)
+    state = await _newest_snapshot(log, space, agent, at)
     for recorded in await log.read(space, agent, state.version + 1, at):
         state = evolve(state, recorded)
     return state
+
+
+async def _newest_snapshot(log: Log, space: Space, agent: AgentId, at: int | None) -> State:
+    """The newest state that can be read. One that cannot costs time, never truth."""
+    while (snapshot := await log.snapshot(space, agent, SCHEMA, at)) is not None:
+        try:
+            state = _decoder.decode(snapshot.data)
+        except msgspec.MsgspecError:
+            state = None
+        if state is not None and (state.agent, state.version) == (agent, snapshot.version):
+            return state
+        at = snapshot.version - 1
+    return State(agent)
 
 
 async def open_agent(log: Log, space: Space, agent: AgentId, at: int | None = None) -> Opened:

@@ -233,7 +233,7 @@ def _hit(recorded: Recorded, terms: str, phrases: list[str], query: str) -> Hit:
 
 def _stem(term: str) -> str:
     """The first step of Porter's rules: enough for plurals, tenses and a final y."""
-    if term.endswith("ies") or term.endswith("sses"):
+    if term.endswith(("ies", "sses")):
         term = term[:-2]
     elif term.endswith("s") and not term.endswith("ss"):
         term = term[:-1]

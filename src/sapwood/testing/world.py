@@ -15,6 +15,8 @@ For specifications in the form given, when, then: give commands, look at logs an
 ['What is 6 x 7?', '42']
 """
 
+from msgspec import structs
+
 from sapwood.core.commands import (
     AddReply,
     Command,
@@ -96,6 +98,13 @@ class World:
         """What the model would be sent now."""
         return view(self.states[agent], self.lives[agent])
 
+    def request_at(self, agent: AgentId, version: int) -> Request:
+        """What the model would have been sent after this event, from the log alone."""
+        state = State(agent)
+        for recorded in self.logs[agent][:version]:
+            state = evolve(state, recorded)
+        return view(state, self._walked(state))
+
     def scene(self, command: Command) -> Scene:
         """What a decision on this command may look at."""
         agent = command.agent
@@ -120,14 +129,20 @@ class World:
         return found
 
     def read_live(self, agent: AgentId, context: Context | None = None) -> Live:
-        """The live path, read from the logs by walking."""
+        """The live path, read from the logs by walking; or that of another context."""
         state = self.states[agent]
-        walk = Walk(state.context if context is None else context)
+        if context is not None:
+            state = structs.replace(state, context=context, open=None)
+        return self._walked(state)
+
+    def _walked(self, state: State) -> Live:
+        walk = Walk(state.context)
         while (wanted := walk.wanted()) is not None:
             walk.feed(self.logs[wanted.agent][wanted.first - 1 : wanted.last])
-        if state.open is None or context is not None:
+        if state.open is None:
             return walk.live()
-        return walk.live(fold_turn(self.logs[agent][state.open.first - 1 :]))
+        turn = self.logs[state.agent][state.open.first - 1 : state.version]
+        return walk.live(fold_turn(turn))
 
     def _apply(self, change: Change, given: Given) -> None:
         agent = change.agent

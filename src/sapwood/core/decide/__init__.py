@@ -42,8 +42,22 @@ from sapwood.core.refusals import HumanOnly
 
 __all__ = ["Accepted", "Change", "Decision", "Scene", "decide"]
 
-_HUMAN_ONLY: dict[type[Command], str] = {
+# Whatever is not named here is not for models, commands to come included.
+_FOR_MODELS: frozenset[type[Command]] = frozenset(
+    {
+        # what the registry gives them
+        *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, Compact),
+        # their focus, as the `context` tool has it
+        *(Focus, Unfocus),
+        # their own turn
+        *(CallModel, AddReply, StartTool, FinishTool, CompleteTurn, InterruptTurn, FailTurn),
+    }
+)
+_TYPED: dict[type[Command], str] = {
     StartAgent: "Starting a root agent",
+    StartTurn: "Prompting an agent",
+    RecordTurn: "Recording a turn",
+    MaskResults: "Masking results",
     Configure: "/config",
     AddPin: "/pin",
     RemovePin: "/unpin",
@@ -63,8 +77,8 @@ def decide(scene: Scene, command: Command, given: Given) -> Decision:
 
 
 def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
-    if given.actor.role == "model" and type(command) in _HUMAN_ONLY:
-        raise Refused(HumanOnly(_HUMAN_ONLY[type(command)]))
+    if given.actor.role == "model" and type(command) not in _FOR_MODELS:
+        raise Refused(HumanOnly(_TYPED.get(type(command), type(command).__name__)))
     match command:
         case StartAgent():
             return agents.start_agent(scene, command, given)

@@ -14,6 +14,7 @@ from sapwood.core.commands import (
     Succeed,
     Unfocus,
 )
+from sapwood.core.content import Note
 from sapwood.core.decide.guards import (
     require_exists,
     require_length,
@@ -52,6 +53,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
+from sapwood.core.view.framing import framed_prompt
 
 __all__ = [
     "MAIL_LIMIT",
@@ -80,13 +82,15 @@ def start_agent(scene: Scene, command: StartAgent, given: Given) -> Accepted:
     if scene.state.status != "none":
         raise Refused(AgentExists(command.agent))
     _require_settings(command.settings)
+    for pin in command.pins:
+        _require_pin(pin)
     draft = Draft(scene.state, scene.live, given)
     draft.add(
         AgentStarted(
             name=command.name,
             settings=command.settings,
             workspace=command.workspace,
-            pins=command.pins,
+            pins=tuple({pin.name: pin for pin in command.pins}.values()),
         )
     )
     return draft.accepted(f"Started {command.agent}.")
@@ -106,11 +110,12 @@ def configure(scene: Scene, command: Configure, given: Given) -> Accepted:
 
 def add_pin(scene: Scene, command: AddPin, given: Given) -> Accepted:
     require_running(scene.state)
-    require_text(command.name, "name of the pin")
-    require_text(command.text, "pin")
-    require_length(command.text, PIN_LIMIT, "pin")
+    pin = Pin(command.name, command.text)
+    _require_pin(pin)
+    if pin in scene.state.pins:
+        return Accepted((), f"'{pin.name}' is pinned already.")
     draft = Draft(scene.state, scene.live, given)
-    draft.add(PinAdded(Pin(command.name, command.text)))
+    draft.add(PinAdded(pin))
     return draft.accepted(f"Pinned '{command.name}'.")
 
 
@@ -150,7 +155,7 @@ def archive(scene: Scene, command: Archive, given: Given) -> Accepted:
 def succeed(scene: Scene, command: Succeed, given: Given) -> Accepted:
     state = scene.state
     require_no_turn(state, "/new")
-    if command.successor in scene.others:
+    if command.successor == state.agent or command.successor in scene.others:
         raise Refused(AgentExists(command.successor))
     draft = Draft(state, scene.live, given)
     draft.add(AgentArchived(command.successor))
@@ -208,8 +213,8 @@ def read_mail(scene: Scene, command: ReadMail, given: Given) -> Accepted:
         return Accepted((), "No mail.")
     draft = Draft(scene.state, scene.live, given)
     draft.add(MailRead(tuple(letter.mail for letter in inbox), noted=command.into == "prompt"))
-    letters = (f"Mail from {letter.sender or 'a person'}:\n{letter.text}" for letter in inbox)
-    return draft.accepted("\n\n".join(letters))
+    letters = tuple(Note("mail", letter.text, letter.sender) for letter in inbox)
+    return draft.accepted("\n\n".join(part.text for part in framed_prompt(letters)))
 
 
 def _sender(scene: Scene, sender: AgentId) -> State:
@@ -229,6 +234,12 @@ def _open_size(scene: Scene, state: State) -> Size:
     if turn is None or turn.agent != state.agent:
         return Size(0, "")
     return size_of(turn, scene.counter)
+
+
+def _require_pin(pin: Pin) -> None:
+    require_text(pin.name, "name of the pin")
+    require_text(pin.text, "pin")
+    require_length(pin.text, PIN_LIMIT, "pin")
 
 
 def _require_settings(settings: Settings) -> None:

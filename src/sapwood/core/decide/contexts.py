@@ -11,7 +11,7 @@ from sapwood.core.commands import (
     SetMark,
     Undo,
 )
-from sapwood.core.context import Mask, take_back
+from sapwood.core.context import Context, Mark, Mask, Step, find_mark, take_back
 from sapwood.core.decide.guards import (
     require_mark,
     require_mark_name,
@@ -33,7 +33,8 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import EventRef
-from sapwood.core.refusals import BadArguments, NothingToRedo, NothingToUndo
+from sapwood.core.masking import live_mask, mask_edges
+from sapwood.core.refusals import BadArguments, NothingToRedo, NothingToUndo, SummaryOutdated
 from sapwood.core.turn import Result
 
 __all__ = [
@@ -63,8 +64,8 @@ def clear(scene: Scene, command: Clear, given: Given) -> Accepted:
     if given.actor.role == "model":
         return _deferred(scene, ClearDeferred(), given)
     require_no_turn(scene.state, "/clear")
-    state = scene.state
-    if not scene.live.turns and not state.context.summary and not state.marks:
+    state, context = scene.state, scene.state.context
+    if not (scene.live.turns or context.summary or context.request or state.marks):
         return Accepted((), "The context is clear already.")
     draft = Draft(state, scene.live, given)
     trim(draft, "clear", len(scene.live.turns), scene.counter)
@@ -92,12 +93,12 @@ def rewind(scene: Scene, command: Rewind, given: Given) -> Accepted:
     if given.actor.role == "model":
         require_turn(state)
         _, mark = require_mark(state, command.mark)
-        wish = ClearDeferred(mark=mark.name, version=mark.version, note=command.note)
+        wish = ClearDeferred(mark=mark.name, version=mark.version, note=command.note.strip())
         return _deferred(scene, wish, given)
     require_no_turn(state, "/rewind")
     _, mark = require_mark(state, command.mark)
     draft = Draft(state, scene.live, given)
-    draft.add(ContextRewound(mark.name, mark.version, mark.context, command.note))
+    draft.add(ContextRewound(mark.name, mark.version, mark.context, command.note.strip()))
     return draft.accepted(
         f"Rewound to '{mark.name}'." if mark.name else "Rewound to the last mark."
     )
@@ -108,9 +109,8 @@ def undo(scene: Scene, command: Undo, given: Given) -> Accepted:
     require_no_turn(state, "/undo")
     if not state.undo:
         raise Refused(NothingToUndo())
-    context, _ = take_back(state.undo[-1], state.context, state.marks)
     draft = Draft(state, scene.live, given)
-    draft.add(ContextUndone(context))
+    draft.add(ContextUndone(_taken_back(scene, state.undo[-1])))
     return draft.accepted("Undone.")
 
 
@@ -119,15 +119,30 @@ def redo(scene: Scene, command: Redo, given: Given) -> Accepted:
     require_no_turn(state, "/redo")
     if not state.redo:
         raise Refused(NothingToRedo())
-    context, _ = take_back(state.redo[-1], state.context, state.marks)
     draft = Draft(state, scene.live, given)
-    draft.add(ContextRedone(context))
+    draft.add(ContextRedone(_taken_back(scene, state.redo[-1])))
     return draft.accepted("Redone.")
+
+
+def _taken_back(scene: Scene, step: Step) -> Context:
+    """The context that taking a step back leads to; the window's moves since are not taken back.
+
+    Had the step not been, the window would have left the same old turns behind, or more.
+    """
+    state, now = scene.state, scene.state.context
+    context, _ = take_back(step, now, state.marks)
+    if step.moved == "tip" or state.slid <= step.version:
+        return context
+    if context.head == now.head or any(turn.ref == context.head for turn in scene.live.turns):
+        return context
+    return Context(now.tip, now.head, context.summary, now.request, now.mask)
 
 
 def compact(scene: Scene, command: Compact, given: Given) -> Accepted:
     require_no_turn(scene.state, "/compact")
     require_text(command.summary, "summary")
+    if command.of is not None and command.of != scene.state.context.tip:
+        raise Refused(SummaryOutdated())
     live = scene.live
     leaving = len(live.turns) - max(0, command.keep)
     if leaving <= 0:
@@ -135,7 +150,11 @@ def compact(scene: Scene, command: Compact, given: Given) -> Accepted:
         return Accepted((), f"Nothing to compact: {count} {_turns(count)} in view.")
     draft = Draft(scene.state, live, given)
     summary = EventRef(scene.state.agent, draft.next_version)
-    draft.add(ContextSummarized(command.summary, command.ledger, command.score))
+    draft.add(
+        ContextSummarized(
+            command.summary, command.ledger, command.score, command.model, command.usage
+        )
+    )
     trim(draft, "compact", leaving, scene.counter, summary=summary, mask=live.context.mask)
     return draft.accepted(f"Compacted {leaving} {_turns(leaving)} into a summary.")
 
@@ -144,27 +163,31 @@ def mask_results(scene: Scene, command: MaskResults, given: Given) -> Accepted:
     require_running(scene.state)
     if command.over < 1:
         raise Refused(BadArguments("mask results over N", "N counts characters, from 1."))
-    turns = scene.live.all_turns
-    large = any(
-        isinstance(item, Result) and len(item.content) > command.over
-        for turn in turns
-        for item in turn.items
-    )
-    if not large:
-        return Accepted((), f"No tool result in view is over {command.over:,} characters.")
-    newest = turns[-1]
+    before = live_mask(scene.live)
+    over = min(command.over, before.over) if before else command.over
+    if not _has_more_to_mask(scene, before, over):
+        return Accepted((), f"No further tool result in view is over {over:,} characters.")
+    newest = scene.live.all_turns[-1]
     last = scene.state.version if newest.status == "open" else newest.last
     draft = Draft(scene.state, scene.live, given)
-    draft.add(ResultsMasked(Mask(EventRef(newest.agent, last), command.over)))
+    draft.add(ResultsMasked(Mask(EventRef(newest.agent, last), over)))
     return draft.accepted("Large tool results are masked.")
 
 
-def apply_deferred(draft: Draft, deferred: ClearDeferred, scene: Scene) -> None:
-    """What a model asked of its own context, now that its turn has completed.
+def _has_more_to_mask(scene: Scene, before: Mask | None, over: int) -> bool:
+    """Whether a result of more than `over` characters is not masked yet."""
+    shown_up_to = before.over if before else 0
+    return any(
+        isinstance(item, Result)
+        and len(item.content) > over
+        and (item.version > edge or len(item.content) <= shown_up_to)
+        for turn, edge in zip(scene.live.all_turns, mask_edges(scene.live), strict=True)
+        for item in turn.items
+    )
 
-    A mark made inside a turn stands for that turn's start, where its prompt waits for an answer:
-    so a rewind to it opens the turn again, with the note that tells the model why.
-    """
+
+def apply_deferred(draft: Draft, deferred: ClearDeferred, scene: Scene) -> None:
+    """What a model asked of its own context, now that its turn has completed."""
     assert draft.live is not None
     if deferred.keep is not None:
         leaving = len(draft.live.turns) - deferred.keep
@@ -177,15 +200,26 @@ def apply_deferred(draft: Draft, deferred: ClearDeferred, scene: Scene) -> None:
 
 
 def _rewind_deferred(draft: Draft, deferred: ClearDeferred) -> None:
-    mark = next((m for m in draft.state.marks if m.version == deferred.version), None)
+    """A mark made inside a turn stands for that turn's start, where a prompt waits for an answer:
+    so a rewind to it opens the turn again, with the note that tells the model why.
+    """
+    mark = _deferred_mark(draft.state.marks, deferred)
     if mark is None or draft.live is None:
         return
-    turns = draft.live.turns
+    turns = draft.live.turns if mark.turn is not None else ()
+    asked = next((turn.prompt for turn in turns if turn.parent == mark.context.tip), None)
     draft.add(ContextRewound(mark.name, mark.version, mark.context, deferred.note))
-    marked = EventRef(draft.state.agent, mark.turn or 0)
-    asked = next((turn.prompt for turn in turns if turn.prompt_ref == marked), None)
     if asked is not None:
         draft.add(TurnStarted(draft.state.context.tip, (*draft.state.notes, *asked)))
+
+
+def _deferred_mark(marks: tuple[Mark, ...], deferred: ClearDeferred) -> Mark | None:
+    """The mark that was meant, wherever its name has moved since."""
+    for mark in marks:
+        if mark.version == deferred.version:
+            return mark
+    index = find_mark(marks, deferred.mark) if deferred.mark else None
+    return None if index is None else marks[index]
 
 
 def _deferred(scene: Scene, event: ClearDeferred, given: Given) -> Accepted:

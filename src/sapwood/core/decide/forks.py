@@ -6,7 +6,7 @@ the child is asked it too, and the half-done work is not.
 
 from sapwood.core.commands import Fork, Given
 from sapwood.core.content import PromptPart, Text, ToolCall
-from sapwood.core.context import Context, Mark
+from sapwood.core.context import Context, Mark, as_of_turn
 from sapwood.core.decide.guards import require_exists, require_mark, require_running
 from sapwood.core.decide.scene import Accepted, Change, Draft, Refused, Scene
 from sapwood.core.events import AgentForked, AgentStarted, Event, TurnStarted
@@ -21,7 +21,7 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
     if given.actor.role == "model":
         require_running(state)
     require_exists(state)
-    if command.child in scene.others:
+    if command.child == state.agent or command.child in scene.others:
         raise Refused(AgentExists(command.child))
     mark = require_mark(state, command.mark)[1] if command.mark is not None else None
     context, prompt = _inheritance(scene, mark, given.call)
@@ -30,7 +30,8 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
         raise Refused(NoGoal(mark.name))
 
     draft = Draft(state, scene.live, given)
-    draft.add(AgentForked(command.child, command.mark or "", goal, command.delegated))
+    delegated = command.delegated and bool(goal)
+    draft.add(AgentForked(command.child, command.mark or "", goal, delegated))
     born: list[Event] = [
         AgentStarted(
             by="fork",
@@ -55,14 +56,15 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
 def _inheritance(
     scene: Scene, mark: Mark | None, call: str | None
 ) -> tuple[Context, tuple[PromptPart, ...]]:
-    context = scene.state.context
-    asked = scene.live.open.prompt if scene.live.open else ()
+    context, turn = scene.state.context, scene.live.open
+    if turn is not None:
+        context = as_of_turn(context, turn.agent, turn.first)
+    asked = turn.prompt if turn else ()
     if mark is None:
         return context, asked
-    if _within_open_turn(scene, mark):
-        assert scene.live.open is not None
-        return Context(context.tip, context.tip), _written_after(scene.live.open, mark.call, call)
-    return _suffix(scene, mark), asked
+    if turn is not None and mark.turn == turn.first:
+        return Context(context.tip, context.tip), _written_after(turn, mark.call, call)
+    return _suffix(scene, context, mark), asked
 
 
 def _within_open_turn(scene: Scene, mark: Mark) -> bool:
@@ -70,9 +72,8 @@ def _within_open_turn(scene: Scene, mark: Mark) -> bool:
     return turn is not None and mark.turn == turn.first
 
 
-def _suffix(scene: Scene, mark: Mark) -> Context:
+def _suffix(scene: Scene, context: Context, mark: Mark) -> Context:
     """What the parent sees from the mark on: all of it, when the mark is older than its view."""
-    context = scene.state.context
     head = mark.context.tip
     if head == context.head or any(turn.ref == head for turn in scene.live.turns):
         return Context(context.tip, head, mask=context.mask)

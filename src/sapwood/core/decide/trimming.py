@@ -1,12 +1,13 @@
 """Moves of `head`, whoever asks for them: a person, a model at the end of its turn, the window."""
 
 from sapwood.core.context import Context, Mask
-from sapwood.core.counting import Count, Counter
+from sapwood.core.counting import Counter
 from sapwood.core.decide.scene import Draft
 from sapwood.core.events import Cause, ContextTrimmed
 from sapwood.core.ids import EventRef
 from sapwood.core.live import Live
-from sapwood.core.measure import settled, turn_sizes
+from sapwood.core.masking import live_mask
+from sapwood.core.measure import calibrated, settled, turn_sizes
 from sapwood.core.turn import Turn
 from sapwood.core.window import turns_to_leave
 
@@ -29,18 +30,19 @@ def trim(
     """
     live = draft.live
     assert live is not None, "a trim needs the live path"
-    sizes = turn_sizes(live, counter, draft.state.ratio())
+    sizes = turn_sizes(live, counter)
     gone, kept = live.turns[:leaving], live.turns[leaving:]
+    covers = mask is not None and any(turn.covers(mask.upto) for turn in kept)
     draft.add(
         ContextTrimmed(
             cause=cause,
             head=gone[-1].ref if gone else live.context.head,
             turns=leaving,
             messages=sum(turn.messages for turn in gone),
-            tokens=sum(sizes[:leaving], Count(0, exact=True)).tokens,
+            tokens=calibrated(sum(sizes[:leaving]), counter, draft.state.ratio()).tokens,
             summary=summary,
             request=None if cause == "clear" else _carried(live.context, gone, kept),
-            mask=mask,
+            mask=mask if covers else None,
         )
     )
 
@@ -50,15 +52,18 @@ def slide(draft: Draft, counter: Counter) -> None:
     live = draft.live
     if live is None or live.open is not None:
         return
-    settings = draft.state.settings
-    total = settled(live, counter, draft.state.ratio()).tokens
+    settings, calibration = draft.state.settings, draft.state.ratio()
+    total = settled(live, counter, calibration).tokens
     if not settings.cap or total <= settings.cap:
         return
-    sizes = [size.tokens for size in turn_sizes(live, counter, draft.state.ratio())]
+    ratio = 1.0 if counter.exact else calibration.ratio
+    sizes = [raw * ratio for raw in turn_sizes(live, counter)]
     leaving = turns_to_leave(sizes, settings.cap, settings.low_water)
     if leaving:
         mask = _mask(live, leaving, settings.mask_over)
         trim(draft, "window", leaving, counter, summary=live.context.summary, mask=mask)
+        if mask != live.context.mask:
+            slide(draft, counter)  # a stub is shorter than what it hides, but may weigh more
 
 
 def _carried(context: Context, gone: tuple[Turn, ...], kept: tuple[Turn, ...]) -> EventRef | None:
@@ -69,7 +74,13 @@ def _carried(context: Context, gone: tuple[Turn, ...], kept: tuple[Turn, ...]) -
 
 
 def _mask(live: Live, leaving: int, over: int) -> Mask | None:
+    """All but the newest turn is masked. What was masked before stays so: it made room."""
     older = live.turns[leaving:-1]
+    before = live_mask(live)
     if not over or not older:
-        return live.context.mask
-    return Mask(EventRef(older[-1].agent, older[-1].last), over)
+        return before
+    edge = EventRef(older[-1].agent, older[-1].last)
+    if before is None:
+        return Mask(edge, over)
+    inside_newest = live.turns[-1].covers(before.upto)
+    return Mask(before.upto if inside_newest else edge, min(over, before.over))

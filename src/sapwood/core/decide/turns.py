@@ -32,8 +32,17 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.measure import size_of
-from sapwood.core.refusals import CallsOpen, DuplicateCall, EmptyText, UnknownCall
+from sapwood.core.refusals import (
+    CallsOpen,
+    CallStarted,
+    DuplicateCall,
+    EmptyText,
+    StaleRequest,
+    UnknownCall,
+)
 from sapwood.core.turn import recorded_turn
+from sapwood.core.view import view
+from sapwood.core.view.request import digest
 
 __all__ = [
     "add_reply",
@@ -55,12 +64,19 @@ def start_turn(scene: Scene, command: StartTurn, given: Given) -> Accepted:
     if not prompt:
         raise Refused(EmptyText("prompt"))
     draft = Draft(state, scene.live, given)
+    slide(draft, scene.counter)  # an undo may have brought back more than the cap
     draft.add(TurnStarted(state.context.tip, prompt))
     return draft.accepted()
 
 
 def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
-    require_turn(scene.state)
+    if command.instruction:
+        require_no_turn(scene.state, "A call outside of the turn")
+    elif (turn := require_turn(scene.state)).calls:
+        raise Refused(CallsOpen(turn.calls))
+    request = view(scene.state, scene.live, command.model, command.instruction)
+    if digest(request) != command.hash:
+        raise Refused(StaleRequest())
     draft = Draft(scene.state, scene.live, given)
     draft.add(
         ModelCalled(
@@ -70,6 +86,7 @@ def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
             estimate=command.estimate,
             params=command.params,
             tools=command.tools,
+            instruction=command.instruction,
         )
     )
     return draft.accepted()
@@ -87,8 +104,10 @@ def add_reply(scene: Scene, command: AddReply, given: Given) -> Accepted:
 
 def start_tool(scene: Scene, command: StartTool, given: Given) -> Accepted:
     turn = require_turn(scene.state)
-    if command.tool_call not in turn.calls or command.tool_call in turn.started:
+    if command.tool_call not in turn.calls:
         raise Refused(UnknownCall(command.tool_call))
+    if command.tool_call in turn.started:
+        raise Refused(CallStarted(command.tool_call))
     draft = Draft(scene.state, scene.live, given)
     draft.add(ToolStarted(command.tool_call))
     return draft.accepted()
@@ -173,12 +192,13 @@ def _said(prompt: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
 
 
 def _require_new_calls(scene: Scene, parts: tuple[ReplyPart, ...]) -> None:
-    known = set(scene.live.open.calls) if scene.live.open else set[str]()
+    known = scene.live.open.call_ids if scene.live.open else frozenset[str]()
+    new: set[str] = set()
     for part in parts:
         if isinstance(part, ToolCall):
-            if part.id in known:
+            if part.id in known or part.id in new:
                 raise Refused(DuplicateCall(part.id))
-            known.add(part.id)
+            new.add(part.id)
 
 
 def _size(scene: Scene) -> Size:

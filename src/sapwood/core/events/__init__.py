@@ -5,6 +5,7 @@ A kind, once released, keeps its meaning for ever; new fields get defaults.
 
 from sapwood.core.events.agent import (
     AgentArchived,
+    AgentEvent,
     AgentForked,
     AgentKilled,
     AgentStarted,
@@ -18,6 +19,7 @@ from sapwood.core.events.agent import (
 from sapwood.core.events.context import (
     Cause,
     ClearDeferred,
+    ContextEvent,
     ContextRedone,
     ContextRewound,
     ContextSummarized,
@@ -26,8 +28,8 @@ from sapwood.core.events.context import (
     MarkSet,
     ResultsMasked,
 )
-from sapwood.core.events.envelope import HUMAN, SYSTEM, Actor, Recorded, Role
-from sapwood.core.events.mail import MailRead, MailReceived, MailSent
+from sapwood.core.events.envelope import HUMAN, SYSTEM, Actor, Event, Recorded, Role
+from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent
 from sapwood.core.events.turn import (
     ModelCalled,
     ReplyAdded,
@@ -35,6 +37,7 @@ from sapwood.core.events.turn import (
     ToolFinished,
     ToolStarted,
     TurnCompleted,
+    TurnEvent,
     TurnFailed,
     TurnInterrupted,
     TurnRecorded,
@@ -85,38 +88,3 @@ __all__ = [
     "TurnStarted",
     "Unfocused",
 ]
-
-AgentEvent = (
-    AgentStarted
-    | AgentForked
-    | AgentArchived
-    | AgentKilled
-    | SettingsChanged
-    | PinAdded
-    | PinRemoved
-    | Focused
-    | Unfocused
-)
-TurnEvent = (
-    TurnStarted
-    | ModelCalled
-    | ReplyAdded
-    | ToolStarted
-    | ToolFinished
-    | TurnCompleted
-    | TurnInterrupted
-    | TurnFailed
-    | TurnRecorded
-)
-ContextEvent = (
-    MarkSet
-    | ContextTrimmed
-    | ContextSummarized
-    | ContextRewound
-    | ContextUndone
-    | ContextRedone
-    | ResultsMasked
-    | ClearDeferred
-)
-MailEvent = MailSent | MailReceived | MailRead
-Event = AgentEvent | TurnEvent | ContextEvent | MailEvent

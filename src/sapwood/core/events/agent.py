@@ -11,6 +11,7 @@ from sapwood.core.settings import Settings, SettingsChange, Workspace
 
 __all__ = [
     "AgentArchived",
+    "AgentEvent",
     "AgentForked",
     "AgentKilled",
     "AgentStarted",
@@ -116,3 +117,16 @@ class Unfocused(Struct, frozen=True, gc=False):
     kind: ClassVar = "topic.unfocused"
 
     topic: str
+
+
+AgentEvent = (
+    AgentStarted
+    | AgentForked
+    | AgentArchived
+    | AgentKilled
+    | SettingsChanged
+    | PinAdded
+    | PinRemoved
+    | Focused
+    | Unfocused
+)

@@ -4,12 +4,14 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
+from sapwood.core.content import Usage
 from sapwood.core.context import Context, Mask
 from sapwood.core.ids import EventRef, TurnRef
 
 __all__ = [
     "Cause",
     "ClearDeferred",
+    "ContextEvent",
     "ContextRedone",
     "ContextRewound",
     "ContextSummarized",
@@ -59,6 +61,8 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
     text: str
     ledger: str = ""
     score: float | None = None
+    model: str = ""
+    usage: Usage | None = None
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -108,3 +112,15 @@ class ClearDeferred(Struct, frozen=True, omit_defaults=True, gc=False):
     version: int = 0
     keep: int | None = None
     note: str = ""
+
+
+ContextEvent = (
+    MarkSet
+    | ContextTrimmed
+    | ContextSummarized
+    | ContextRewound
+    | ContextUndone
+    | ContextRedone
+    | ResultsMasked
+    | ClearDeferred
+)

@@ -1,16 +1,19 @@
 """The envelope of an event: whose log, which place in it, who did it, when, by which command."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.core.events.agent import AgentEvent
+from sapwood.core.events.context import ContextEvent
+from sapwood.core.events.mail import MailEvent
+from sapwood.core.events.turn import TurnEvent
 from sapwood.core.ids import AgentId, CommandId, EventRef
 
-if TYPE_CHECKING:
-    from sapwood.core.events import Event
+__all__ = ["HUMAN", "SYSTEM", "Actor", "Event", "Recorded", "Role"]
 
-__all__ = ["HUMAN", "SYSTEM", "Actor", "Recorded", "Role"]
+Event = AgentEvent | TurnEvent | ContextEvent | MailEvent
 
 Role = Literal["human", "model", "system"]
 
@@ -58,7 +61,7 @@ class Recorded(Struct, frozen=True, gc=False):
 
     agent: AgentId
     version: int
-    event: "Event"
+    event: Event
     at: int
     actor: Actor
     command: CommandId

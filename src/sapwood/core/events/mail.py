@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId
 
-__all__ = ["MailRead", "MailReceived", "MailSent"]
+__all__ = ["MailEvent", "MailRead", "MailReceived", "MailSent"]
 
 
 class MailSent(Struct, frozen=True, gc=False):
@@ -36,3 +36,6 @@ class MailRead(Struct, frozen=True, omit_defaults=True, gc=False):
 
     mails: tuple[str, ...]
     noted: bool = False
+
+
+MailEvent = MailSent | MailReceived | MailRead

@@ -15,6 +15,7 @@ __all__ = [
     "ToolFinished",
     "ToolStarted",
     "TurnCompleted",
+    "TurnEvent",
     "TurnFailed",
     "TurnInterrupted",
     "TurnRecorded",
@@ -43,7 +44,8 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
 
     `context` and this event's own place are all that is needed to build the request again; `hash`
     proves that it is the same one. `estimate` is the raw count that the reply's reported usage
-    calibrates.
+    calibrates. An `instruction` is sent after the history and belongs to no turn: a summary is
+    asked for in this way.
     """
 
     kind: ClassVar = "model.called"
@@ -55,6 +57,7 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
     params: str = "{}"
     tools: str = ""
     view: int = 1
+    instruction: str = ""
 
 
 class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -122,3 +125,16 @@ class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
     size: Size
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
+
+
+TurnEvent = (
+    TurnStarted
+    | ModelCalled
+    | ReplyAdded
+    | ToolStarted
+    | ToolFinished
+    | TurnCompleted
+    | TurnInterrupted
+    | TurnFailed
+    | TurnRecorded
+)

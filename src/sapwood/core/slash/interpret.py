@@ -6,6 +6,7 @@ core: for them `interpret` returns None and the face that read them goes on.
 
 import re
 
+import msgspec
 from msgspec import Struct
 
 from sapwood.core.commands import (
@@ -27,13 +28,14 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import BadArguments, Refusal
+from sapwood.core.refusals import BadArguments, BadSetting, Refusal, nearest
 from sapwood.core.settings import SettingsChange
 from sapwood.core.slash.script import Run
 
 __all__ = ["Fresh", "interpret", "names_agent"]
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"[0-9]+")
+_MOST = 10**9
 _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
 
 
@@ -58,6 +60,8 @@ def interpret(
     `goal` is the text that stood before a fork, `other` the agent that `names_agent` named.
     """
     words = run.args.split()
+    if words and not run.command.usage:
+        return _usage(run, f"/{run.command.name} stands alone.")
     match run.command.name:
         case "mark":
             return _at_most_one(run, words) or SetMark(agent, words[0] if words else "")
@@ -74,7 +78,7 @@ def interpret(
         case "send":
             return _send(run, agent, fresh, other)
         case "check-mail":
-            return None if words == ["--peek"] else ReadMail(agent)
+            return _check_mail(run, words, agent)
         case "kill":
             return _kill(run, words, agent, other)
         case "new":
@@ -82,18 +86,16 @@ def interpret(
         case "archive":
             return Archive(agent)
         case "pin":
-            name, _, text = run.args.partition(" ")
-            return (
-                AddPin(agent, name, text.strip())
-                if text.strip()
-                else _usage(run, "A pin has a name and a text.")
-            )
+            name, text = _parted(run)
+            return AddPin(agent, name, text) if text else _usage(run, "A pin has name and text.")
         case "unpin":
             return RemovePin(agent, run.args) if words else _usage(run, "Which pin?")
         case "model":
             return Configure(agent, SettingsChange(model=run.args)) if words else None
         case "system":
             return Configure(agent, SettingsChange(system=run.args)) if words else None
+        case "config":
+            return _config(run, agent) if words else None
         case _:
             return None
 
@@ -104,7 +106,7 @@ def _clear(run: Run, words: list[str], agent: AgentId) -> Command | Refusal:
     if len(words) > 1:
         return _usage(run, "One number or one mark, please.")
     if _NUMBER.fullmatch(words[0]):
-        count = int(words[0])
+        count = int(words[0]) if len(words[0]) < 10 else _MOST
         return KeepLast(agent, count) if count else _usage(run, "N counts turns, from 1.")
     return Rewind(agent, words[0])
 
@@ -122,16 +124,46 @@ def _fork(run: Run, agent: AgentId, fresh: Fresh, goal: str) -> Command | Refusa
 
 
 def _send(run: Run, agent: AgentId, fresh: Fresh, other: AgentId | None) -> Command | Refusal:
-    _, _, text = run.args.partition(" ")
-    if other is None or not text.strip():
+    _, text = _parted(run)
+    if other is None or not text:
         return _usage(run, "Mail needs a receiver and a message.")
-    return Send(other, fresh.mail, text.strip(), sender=agent)
+    return Send(other, fresh.mail, text, sender=agent)
 
 
 def _kill(run: Run, words: list[str], agent: AgentId, other: AgentId | None) -> Command | Refusal:
     if other is None or len(words) != 1:
         return _usage(run, "Which agent?")
     return Kill(other, by=agent)
+
+
+def _check_mail(run: Run, words: list[str], agent: AgentId) -> Command | Refusal | None:
+    if words == ["--peek"]:
+        return None
+    return _usage(run, "Mail is read all at once.") if words else ReadMail(agent)
+
+
+def _config(run: Run, agent: AgentId) -> Command | Refusal:
+    """`/config cap 50000`; a setting with several values takes them one after the other."""
+    name, text = _parted(run)
+    names = SettingsChange.__struct_fields__
+    if name not in names:
+        known = " or ".join(nearest(name, names)) or ", ".join(names)
+        return _usage(run, f"There is no setting '{name[:60]}'; there is {known}.")
+    if not text:
+        return _usage(run, f"Which value for {name}?")
+    value = text.split() if name == "levels" else text
+    try:
+        change = msgspec.convert({name: value}, SettingsChange, strict=False)
+    except msgspec.ValidationError:
+        rule = "three numbers such as 0.5 0.65 0.85" if name == "levels" else "a number such as 0.6"
+        return BadSetting(name, rule if name in ("levels", "low_water") else "a whole number")
+    return Configure(agent, change)
+
+
+def _parted(run: Run) -> tuple[str, str]:
+    """The first word of the arguments, and all that follows it."""
+    first, *rest = run.args.split(maxsplit=1) or [""]
+    return first, rest[0] if rest else ""
 
 
 def _at_most_one(run: Run, words: list[str]) -> Refusal | None:

@@ -1,7 +1,7 @@
 """The one parser of submissions: what a person sends at once is a little script.
 
-A line whose first word is a registered command is a command; everything else is text. Fenced
-blocks, paths and lines that start with `//` stay text.
+A line that starts with a registered command is a command; everything else is text, kept as it was
+typed. Fenced blocks and paths stay text, and so does a command behind a second slash.
 """
 
 import re
@@ -14,7 +14,7 @@ from sapwood.core.slash.registry import BY_NAME, SlashCommand, names
 __all__ = ["Run", "Say", "Script", "Step", "parse"]
 
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class Say(Struct, frozen=True):
@@ -46,17 +46,17 @@ def parse(submission: str) -> Script | Refusal:
     'mark'
     """
     text = submission.strip("\r\n").rstrip()
-    unknown = _unknown_one_liner(text)
-    if unknown is not None:
-        return unknown
+    if "\n" not in text:
+        return _one_line(text)
     steps: list[Step] = []
     said: list[str] = []
     fence = ""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         fence = _fence_after(fence, line)
         run = None if fence else _command(line)
         if run is None:
-            said.append(line if fence else _unescaped(line))
+            escaped = not fence and line.startswith("//") and _command(line[1:]) is not None
+            said.append(line[1:] if escaped else line)
             continue
         _flush(said, steps)
         steps.append(run)
@@ -64,13 +64,16 @@ def parse(submission: str) -> Script | Refusal:
     return _with_goals(steps)
 
 
-def _unknown_one_liner(text: str) -> Refusal | None:
-    if "\n" in text.strip():
-        return None
-    word = _WORD.match(text)
-    if word is None or word[1] in BY_NAME:
-        return None
-    return UnknownCommand(word[0], nearest(word[1], names()))
+def _one_line(text: str) -> Script | Refusal:
+    """A slash alone on its line is meant: it names a command, or somebody mistyped one."""
+    line = text.strip()
+    word = _WORD.match(line)
+    if word is not None:
+        run = _command(line)
+        return (run,) if run else UnknownCommand(word[0], nearest(word[1], names()))
+    if line.startswith("//") and _WORD.match(line[1:]):
+        return (Say(line[1:]),)
+    return (Say(text),) if line else ()
 
 
 def _command(line: str) -> Run | None:
@@ -79,23 +82,20 @@ def _command(line: str) -> Run | None:
     return Run(command, line[word.end() :].strip()) if word and command else None
 
 
-def _unescaped(line: str) -> str:
-    return line[1:] if line.startswith("//") else line
-
-
 def _fence_after(fence: str, line: str) -> str:
     """The fence that is open after this line; a closing fence still counts as inside."""
     found = _FENCE.match(line)
     if found is None:
         return fence if fence != "closed" else ""
     if not fence or fence == "closed":
-        return found[1]
+        within = found[1][0] == "`" and "`" in line[found.end() :]
+        return "" if within else found[1]
     closes = found[1].startswith(fence) and not line.strip().strip(fence[0])
     return "closed" if closes else fence
 
 
 def _flush(said: list[str], steps: list[Step]) -> None:
-    text = "\n".join(said).strip("\n")
+    text = "\n".join(said).strip("\r\n")
     said.clear()
     if text.strip():
         steps.append(Say(text))

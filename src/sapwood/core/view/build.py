@@ -15,12 +15,19 @@ from sapwood.core.view.turns import messages_of
 __all__ = ["front_texts", "view"]
 
 
-def view(state: State, live: Live, model: str | None = None) -> Request:
-    """The request as it would be sent now; `model` overrides the agent's own."""
+def view(state: State, live: Live, model: str | None = None, instruction: str = "") -> Request:
+    """The request as it would be sent now.
+
+    `model` overrides the agent's own. An `instruction` comes last, after all that a cached prefix
+    holds.
+    """
+    messages = _messages(live)
+    if instruction:
+        messages = (*messages, Message("user", (Text(instruction),)))
     return Request(
         model=state.settings.model if model is None else model,
         system=_system(state),
-        messages=_messages(live),
+        messages=messages,
     )
 
 

@@ -10,9 +10,17 @@ from sapwood.core.content import Note, PromptPart, Text
 from sapwood.core.events import ContextSummarized
 from sapwood.core.turn import Turn
 
-__all__ = ["PENDING", "framed_prompt", "framed_request", "framed_summary", "how_it_ended"]
+__all__ = [
+    "EMPTY_RESULT",
+    "PENDING",
+    "framed_prompt",
+    "framed_request",
+    "framed_summary",
+    "how_it_ended",
+]
 
 PENDING = "[no result yet]"
+EMPTY_RESULT = "[empty]"
 
 
 def framed_prompt(prompt: tuple[PromptPart, ...]) -> tuple[Text, ...]:

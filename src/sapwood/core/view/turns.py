@@ -5,9 +5,9 @@ with a result for each, in order, and a call that never got one says so.
 """
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.masking import hidden, stub
+from sapwood.core.masking import stubs
 from sapwood.core.turn import Reply, Result, Turn
-from sapwood.core.view.framing import PENDING, framed_prompt, how_it_ended
+from sapwood.core.view.framing import EMPTY_RESULT, PENDING, framed_prompt, how_it_ended
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 
 __all__ = ["messages_of"]
@@ -16,14 +16,17 @@ __all__ = ["messages_of"]
 def messages_of(turn: Turn, edge: int = 0, over: int = 0) -> list[Message]:
     """The turn's messages, with results up to version `edge` of more than `over` masked."""
     messages = [Message("user", framed_prompt(turn.prompt))]
+    results: dict[str, Result] | None = None
+    masked = stubs(turn, edge, over)
     for item in turn.items:
         if type(item) is not Reply:
             continue
         _say(messages, _spoken(item))
         calls = item.calls
         if calls:
-            results = {each.call: each for each in turn.items if isinstance(each, Result)}
-            answers = [_answer(turn, call, results.get(call.id), edge, over) for call in calls]
+            if results is None:
+                results = {each.call: each for each in turn.items if isinstance(each, Result)}
+            answers = [_answer(turn, call, results.get(call.id), masked) for call in calls]
             messages.append(Message("user", tuple(answers)))
     if turn.status != "open":
         _close(messages, turn)
@@ -45,12 +48,14 @@ def _say(messages: list[Message], parts: tuple[MessagePart, ...]) -> None:
     messages.append(Message("assistant", parts))
 
 
-def _answer(turn: Turn, call: ToolCall, result: Result | None, edge: int, over: int) -> ToolResult:
+def _answer(
+    turn: Turn, call: ToolCall, result: Result | None, masked: dict[str, str]
+) -> ToolResult:
     if result is None:
         missing = PENDING if turn.status == "open" else how_it_ended(turn)
         return ToolResult(call.id, call.name, missing, error=True)
-    shown = stub(turn, result) if hidden(result, edge, over) else result.content
-    return ToolResult(call.id, call.name, shown or "[empty]", result.error)
+    shown = masked.get(call.id, result.content)
+    return ToolResult(call.id, call.name, shown if shown.strip() else EMPTY_RESULT, result.error)
 
 
 def _close(messages: list[Message], turn: Turn) -> None:

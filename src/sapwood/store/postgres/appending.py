@@ -1,7 +1,6 @@
 """The statements that append: one round trip for a batch, and what to make of a refusal."""
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -9,7 +8,7 @@ import msgspec
 
 from sapwood.core.log import LogError, Receipt, VersionConflict
 from sapwood.store.postgres.faults import is_conflict
-from sapwood.store.postgres.job import Job
+from sapwood.store.postgres.job import Job, Stream, plain_name
 
 if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
@@ -62,7 +61,9 @@ class Appender:
         known = await self.session.fetchval(_RECEIPT, job.space, job.commit.receipt.command)
         if known is not None:
             return _receipt.decode(known)
-        rows = await self.session.fetch(_VERSIONS, job.space, job.touched)
+        rows = await self.session.fetch(
+            _VERSIONS, job.space, [append.agent for append in job.commit.appends]
+        )
         found = {row["agent"]: row["version"] for row in rows}
         for append in job.commit.appends:
             if found.get(append.agent, 0) != append.expected:
@@ -72,66 +73,85 @@ class Appender:
 
 def _of_one_turn(job: Job) -> list[object] | None:
     """The arguments for one log, if one actor and one command stand behind all its events."""
-    if len(job.agents) != 1 or not job.events:
+    if len(job.streams) != 1 or not job.streams[0].events:
         return None
-    space, agent, expected, version, facts, name, parent, status, created = job.agents[0]
-    command, actor = job.commit.receipt.command, job.events[0][7]
-    if any(row[7] != actor or row[8] != command for row in job.events):
+    (stream,) = job.streams
+    append, facts = stream.append, stream.append.facts
+    actor, command = append.events[0].actor, job.commit.receipt.command
+    if any(each.command != command or each.actor != actor for each in append.events):
         return None
-    _, _, _, kinds, data, contents, ats, _, _ = zip(*job.events, strict=True)
+    contents = job.contents
+    hashes = sorted(contents)
     mark = _MARKS[0]  # kinds, JSON, digests and numbers: no control character in any of them
-    hashes, texts = _columns_of_contents(job.contents)
     return [
-        *(mark, space, agent, int(expected), int(version), facts),
-        *(name, parent or None, status, int(created)),
-        *(command, job.receipt, hashes, texts, actor),
-        *(mark.join(kinds), mark.join(data)),
-        mark.join(contents) if hashes else None,
-        mark.join(ats),
+        *(mark, job.space, append.agent, append.expected, facts.version, stream.facts),
+        *(plain_name(facts.name), facts.parent, facts.status, facts.created),
+        *(command, job.receipt),
+        *((hashes, [contents[digest] for digest in hashes]) if hashes else (None, None)),
+        str(actor),
+        mark.join([each.kind for each in stream.events]),
+        mark.join([each.data for each in stream.events]),
+        mark.join(["".join(each.contents) for each in stream.events]) if hashes else None,
+        mark.join([str(each.at) for each in append.events]),
     ]
 
 
 def _of_many(jobs: Sequence[Job]) -> list[object]:
     """The arguments for any number of commits, sorted so that no two writers block each other."""
-    agents = sorted((row for job in jobs for row in job.agents), key=lambda row: row[:2])
+    agents = sorted(
+        (_agent(job, stream) for job in jobs for stream in job.streams), key=lambda row: row[:2]
+    )
     receipts = sorted((job.space, job.commit.receipt.command, job.receipt) for job in jobs)
-    events = list(chain.from_iterable(job.events for job in jobs))
     contents = {(job.space, digest): text for job in jobs for digest, text in job.contents.items()}
     keys = sorted(contents)
-    for mark in _MARKS:
-        columns = _joined(mark, agents, 9), _joined(mark, receipts, 3), _joined(mark, events, 9)
-        if None not in columns:
-            break
-    else:
-        raise LogError("An id holds every control character there is. Nothing was stored.")
+    columns = [*_columns(agents, 9), *_columns(receipts, 3), *_event_columns(jobs)]
+    mark, joined = _joined(columns)
     return [
         mark,
-        *(columns[0] or ()),
-        *(columns[1] or ()),
+        *joined[:12],
         [key[0] for key in keys] or None,
         [key[1] for key in keys] or None,
         [contents[key] for key in keys] or None,
-        *(columns[2] or ()),
+        *joined[12:],
     ]
 
 
-def _joined(mark: str, rows: Sequence[Sequence[str]], width: int) -> Sequence[str | None] | None:
-    """Each column as one text, or None if a value holds the mark."""
-    if not rows:
-        return [None] * width
-    columns: list[str | None] = []
-    for column in zip(*rows, strict=True):
-        joined = mark.join(column)
-        if joined.count(mark) != len(rows) - 1:
-            return None
-        columns.append(joined)
-    return columns
+def _agent(job: Job, stream: Stream) -> tuple[str, ...]:
+    append, facts = stream.append, stream.append.facts
+    return (
+        *(job.space, append.agent, str(append.expected), str(facts.version), stream.facts),
+        *(plain_name(facts.name), facts.parent or "", facts.status, str(facts.created)),
+    )
 
 
-def _columns_of_contents(
-    contents: dict[bytes, bytes],
-) -> tuple[list[bytes] | None, list[bytes] | None]:
-    if not contents:
-        return None, None
-    hashes = sorted(contents)
-    return hashes, [contents[digest] for digest in hashes]
+def _columns(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
+    return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
+def _event_columns(jobs: Sequence[Job]) -> list[list[str]]:
+    streams = [stream for job in jobs for stream in job.streams]
+    recorded = [each for stream in streams for each in stream.append.events]
+    encoded = [each for stream in streams for each in stream.events]
+    return [
+        [job.space for job in jobs for _ in range(job.events)],
+        [each.agent for each in recorded],
+        [str(each.version) for each in recorded],
+        [each.kind for each in encoded],
+        [each.data for each in encoded],
+        ["".join(each.contents) for each in encoded],
+        [str(each.at) for each in recorded],
+        [str(each.actor) for each in recorded],
+        [each.command for each in recorded],
+    ]
+
+
+def _joined(columns: Sequence[Sequence[str]]) -> tuple[str, list[str | None]]:
+    """Each column as one text, and the mark between its values, which none of them holds."""
+    for mark in _MARKS:
+        joined = [mark.join(column) if column else None for column in columns]
+        if all(
+            text is None or text.count(mark) == len(column) - 1
+            for text, column in zip(joined, columns, strict=True)
+        ):
+            return mark, joined
+    raise LogError("An id holds every control character there is. Nothing was stored.")

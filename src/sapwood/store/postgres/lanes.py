@@ -49,11 +49,13 @@ class Lanes:
 
     def take(self) -> list[Job]:
         """The next batch: what is ready, as long as it stays small enough to be quick."""
+        if len(self.ready) == 1:
+            return [self.ready.popleft()]
         batch: list[Job] = []
         events = size = 0
         while self.ready and len(batch) < _MOST_JOBS:
             job = self.ready[0]
-            events, size = events + len(job.events), size + job.size
+            events, size = events + job.events, size + job.size
             if batch and (events > _MOST_EVENTS or size > _MOST_BYTES):
                 break
             batch.append(self.ready.popleft())

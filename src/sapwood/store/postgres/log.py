@@ -7,9 +7,12 @@ import msgspec
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log import Commit, Cursor, Facts, Hit, Receipt, Snapshot, Tailed
-from sapwood.store.postgres import listing, reading, snapshots
+from sapwood.store.postgres import following, listing, reading, searching, snapshots
+from sapwood.store.postgres.bell import Bell, key_of
+from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.job import Job
 from sapwood.store.postgres.migrating import migrate
+from sapwood.store.postgres.projecting import Projector
 from sapwood.store.postgres.sessions import Readers, Server
 from sapwood.store.postgres.writing import Writers
 
@@ -22,9 +25,12 @@ _receipt = msgspec.json.Decoder(Receipt)
 class PostgresLog:
     """A log in the schema `sapwood` of a database. Belongs to the event loop that opened it."""
 
-    def __init__(self, server: Server, readers: Readers, writers: int) -> None:
+    def __init__(self, server: Server, readers: Readers, writers: int, shift: int) -> None:
         self._readers = readers
         self._writers = Writers(server, writers, self._publish)
+        self._bell = Bell(server)
+        self._projector = Projector(readers, shift)
+        self._shift = shift
 
     @classmethod
     async def open(
@@ -38,8 +44,12 @@ class PostgresLog:
         server = Server(dsn, patience)
         pool = Readers(server, readers)
         await pool.open()
-        await pool.use(migrate)
-        return cls(server, pool, writers)
+        try:
+            await pool.use(migrate)
+            return cls(server, pool, writers, await pool.use(shift_of))
+        except BaseException:
+            await pool.close()
+            raise
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipt durably, or nothing."""
@@ -61,7 +71,7 @@ class PostgresLog:
         backward: bool = False,
     ) -> list[Recorded]:
         """Events of one agent, oldest first, or newest if `backward`."""
-        return await reading.read(self._readers, space, agent, first, last, limit, backward)
+        return await reading.read(self._readers.fetch, space, agent, first, last, limit, backward)
 
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
@@ -101,15 +111,14 @@ class PostgresLog:
         """All children, their children, and so on; parents before their children."""
         return await listing.descendants(self._readers, space, agent)
 
-    async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
+    def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
-        raise NotImplementedError
-        yield
+        return following.follow(self._readers, self._bell, space, agent, after)
 
-    async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[Tailed]:
+    def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[Tailed]:
         """Every event of a space after a cursor, then each new one as it is committed."""
-        raise NotImplementedError
-        yield
+        start = after or Cursor()
+        return following.tail(self._readers, self._bell, space, start, self._shift)
 
     async def search(
         self,
@@ -120,13 +129,21 @@ class PostgresLog:
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
-        """Where these words stand, best first."""
-        raise NotImplementedError
+        """Where these words stand, best first. Sees everything committed before the call."""
+        await self._projector.catch_up(space)
+        fetch = self._readers.fetch
+        return await searching.search(fetch, space, query, agents, limit, offset)
 
     async def close(self) -> None:
         """Finishes what was begun and closes every session."""
         await self._writers.close()
+        await self._projector.close()
+        await self._bell.close()
         await self._readers.close()
 
     def _publish(self, jobs: Sequence[Job]) -> None:
-        pass
+        keys = {key_of(job.space) for job in jobs}
+        for job in jobs:
+            keys.update(key_of(job.space, append.agent) for append in job.commit.appends)
+        self._bell.ring(keys)
+        self._projector.later(job.space for job in jobs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sapwood.core.events import Actor, Recorded
 from sapwood.core.events.codec import decode
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.store.postgres.sessions import Readers
+from sapwood.store.postgres.sessions import Fetch
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.sessions import Row
@@ -34,7 +34,7 @@ _HASH_BYTES = 32
 
 
 async def read(
-    readers: Readers,
+    fetch: Fetch,
     space: Space,
     agent: AgentId,
     first: int,
@@ -43,36 +43,36 @@ async def read(
     backward: bool,
 ) -> list[Recorded]:
     """Versions `first` to `last` of one log."""
-    rows = await readers.fetch(
+    rows = await fetch(
         _BACKWARD if backward else _FORWARD,
         *(space, agent, first, FOREVER if last is None else last, limit),
     )
-    return await recorded_from(readers, space, rows)
+    return await recorded_from(fetch, space, rows)
 
 
 async def read_refs(
-    readers: Readers, space: Space, refs: Sequence[EventRef]
+    fetch: Fetch, space: Space, refs: Sequence[EventRef]
 ) -> dict[EventRef, Recorded]:
     """Single events of any logs."""
     agents, versions = [ref.agent for ref in refs], [ref.version for ref in refs]
-    rows = await readers.fetch(_REFS, space, agents, versions)
-    return {each.ref: each for each in await recorded_from(readers, space, rows)}
+    rows = await fetch(_REFS, space, agents, versions)
+    return {each.ref: each for each in await recorded_from(fetch, space, rows)}
 
 
-async def recorded_from(readers: Readers, space: Space, rows: "Sequence[Row]") -> list[Recorded]:
-    """Rows with `COLUMNS` as events, their long texts put back."""
+async def recorded_from(fetch: Fetch, space: Space, rows: "Sequence[Row]") -> list[Recorded]:
+    """Rows that start with `COLUMNS`, as events, their long texts put back."""
     hashes = {digest for row in rows if row["contents"] for digest in _split(row["contents"])}
-    contents = await _contents(readers, space, hashes) if hashes else {}
+    contents = await _contents(fetch, space, hashes) if hashes else {}
     return [_recorded(row, contents) for row in rows]
 
 
-async def _contents(readers: Readers, space: Space, hashes: Iterable[bytes]) -> dict[bytes, str]:
-    rows = await readers.fetch(_CONTENTS, space, sorted(hashes))
+async def _contents(fetch: Fetch, space: Space, hashes: Iterable[bytes]) -> dict[bytes, str]:
+    rows = await fetch(_CONTENTS, space, sorted(hashes))
     return {row["hash"]: row["data"].decode() for row in rows}
 
 
 def _recorded(row: "Row", contents: Mapping[bytes, str]) -> Recorded:
-    agent, version, kind, data, hashes, at, actor, command = row
+    agent, version, kind, data, hashes, at, actor, command = row[:8]
     texts = {digest.hex(): contents[digest] for digest in _split(hashes)} if hashes else None
     return Recorded(
         AgentId(agent), version, decode(kind, data, texts), at, _actor(actor), CommandId(command)

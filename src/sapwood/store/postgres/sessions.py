@@ -1,7 +1,7 @@
 """Sessions on the server: how one is opened, and the pool that reads use."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import asyncpg
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Session = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
     Row = asyncpg.Record
 
-__all__ = ["Readers", "Server"]
+__all__ = ["Fetch", "Readers", "Server"]
 
 # Sent after the start of a session and not with it, because PgBouncer refuses what it does not
 # know there. Our statements have one good plan each, by index; statistics of a table that was
@@ -37,6 +37,14 @@ _CLOSED = "The log is closed. Open it again to go on."
 _FAILED = "Nothing was changed. Is the server up? Then try again."
 
 T = TypeVar("T")
+
+
+class Fetch(Protocol):
+    """Runs a statement that reads: on any session, or on one that is held."""
+
+    def __call__(self, query: str, *args: object) -> "Awaitable[list[Row]]":
+        """All rows."""
+        ...
 
 
 class Server:

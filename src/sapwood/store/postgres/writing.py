@@ -12,7 +12,7 @@ from sapwood.core.ids import Space
 from sapwood.core.log import Commit, LogError, Receipt
 from sapwood.store.postgres.appending import Appender
 from sapwood.store.postgres.faults import FAULTS, is_lost, passes, refused
-from sapwood.store.postgres.job import Job, encode_commit
+from sapwood.store.postgres.job import Job, job_of
 from sapwood.store.postgres.lanes import Lanes
 from sapwood.store.postgres.sessions import Server
 
@@ -47,7 +47,7 @@ class Writers:
         if self._closed:
             raise LogError(_CLOSED)
         deadline = asyncio.get_running_loop().time() + self._patience
-        job = encode_commit(space, commit, deadline)
+        job = job_of(space, commit, deadline)
         self._lanes.enter(job)
         if self._free and len(self._lanes.ready) == 1 and not job.blocked:
             # Two turns of the event loop less than with a task, which is a tenth of a commit.
@@ -83,6 +83,10 @@ class Writers:
             self._freed.set()
             self._start()
 
+    def _publish(self, jobs: Sequence[Job]) -> None:
+        if stored := [job for job in jobs if _may_be_stored(job)]:
+            self._published(stored)
+
     async def _settle(self, writer: "_Writer", batch: Sequence[Job]) -> None:
         """Brings every job of a batch to its end, whatever happens."""
         wanted = [job for job in batch if not job.done.cancelled()]
@@ -100,7 +104,8 @@ class Writers:
             for job in batch:
                 self._lanes.leave(job)
                 job.done.cancel()  # without effect on a job that has its end
-            self._published([job for job in wanted if _may_be_stored(job)])
+            # Soon, and not first: whoever asked goes on while others are told.
+            asyncio.get_running_loop().call_soon(self._publish, wanted)
 
 
 def _end(job: Job, end: Receipt | Exception | None) -> None:

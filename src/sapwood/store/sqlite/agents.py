@@ -119,9 +119,7 @@ def list_agents(
     return [_facts(row) for row in rows]
 
 
-def find_agents(
-    connection: sqlite3.Connection, space: Space, name: str, limit: int
-) -> list[Facts]:
+def find_agents(connection: sqlite3.Connection, space: Space, name: str, limit: int) -> list[Facts]:
     """Agents by the start of their id or by their name; an exact id comes alone."""
     if exact := find_facts(connection, space, AgentId(name)):
         return [exact]

@@ -18,12 +18,16 @@ def explained(path: Path) -> Generator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise explain(error, path) from error
+        raise explain(error, path)  # noqa: B904 # it is the cause already
 
 
 def explain(error: Exception, path: Path) -> Exception:
     """The same error, in words if it is the driver's."""
-    return LogError(_words(error, path)) if isinstance(error, sqlite3.Error) else error
+    if not isinstance(error, sqlite3.Error):
+        return error
+    explained = LogError(_words(error, path))
+    explained.__cause__ = error
+    return explained
 
 
 def closed() -> LogError:

@@ -50,8 +50,10 @@ def read_after(
     connection: sqlite3.Connection, space: Space, position: int, limit: int
 ) -> list[Tailed]:
     """The next events of a space, in the order of commits."""
+    # By position: the index would find all events of the space, then sort them.
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM events WHERE space = ? AND position > ? ORDER BY position LIMIT ?",
+        f"SELECT {_COLUMNS} FROM events NOT INDEXED WHERE space = ? AND position > ?"
+        " ORDER BY position LIMIT ?",
         (space, position, limit),
     ).fetchall()
     events = recorded_of(connection, space, rows)
@@ -77,7 +79,7 @@ def origins_after(
 ) -> list[tuple[Space, AgentId, int]]:
     """Whose events came after a position, and each one's last, in that order."""
     return connection.execute(
-        "SELECT space, agent, max(position) AS last FROM events WHERE position > ?"
+        "SELECT space, agent, max(position) AS last FROM events NOT INDEXED WHERE position > ?"
         " GROUP BY space, agent ORDER BY last",
         (position,),
     ).fetchall()
@@ -95,7 +97,8 @@ def recorded_of(
 
 def _contents(connection: sqlite3.Connection, space: Space, hashes: set[str]) -> dict[str, str]:
     found = connection.execute(
-        "SELECT hash, data FROM contents WHERE space = ? AND hash IN (SELECT value FROM json_each(?))",
+        "SELECT hash, data FROM contents"
+        " WHERE space = ? AND hash IN (SELECT value FROM json_each(?))",
         (space, json.dumps(list(hashes))),
     )
     texts = {digest: data.decode() for digest, data in found}

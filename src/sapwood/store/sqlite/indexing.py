@@ -70,6 +70,7 @@ class Indexing:
                     if idle < _IDLE_SECONDS:
                         await asyncio.sleep(_IDLE_SECONDS - idle)
                     else:
-                        more = await self._step()
+                        known = self._last_commit
+                        more = await self._step() or self._last_commit != known
         finally:
             self._task = None

@@ -10,7 +10,7 @@ from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log import Commit, Cursor, Facts, Hit, Receipt, Snapshot, Tailed
 from sapwood.store.sqlite import agents as listing
 from sapwood.store.sqlite.commits import find_receipt, rows_of, store
-from sapwood.store.sqlite.connection import connect
+from sapwood.store.sqlite.connection import connect, make_private
 from sapwood.store.sqlite.errors import explained
 from sapwood.store.sqlite.events import read_after, read_part
 from sapwood.store.sqlite.indexing import Indexing
@@ -39,8 +39,7 @@ class SqliteLog:
     @classmethod
     async def open(cls, path: Path | str) -> "SqliteLog":
         """Opens the log in this file, and makes the file if there is none."""
-        file = Path(path).expanduser().absolute()
-        return cls(await asyncio.to_thread(_open, file), file)
+        return cls(*await asyncio.to_thread(_open, Path(path)))
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipt durably, or nothing."""
@@ -111,9 +110,7 @@ class SqliteLog:
         """All children, their children, and so on; parents before their children."""
         return await self._readers.do(lambda on: listing.descendants(on, space, agent))
 
-    async def follow(
-        self, space: Space, agent: AgentId, after: int = 0
-    ) -> AsyncIterator[Recorded]:
+    async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
         with self._watch.bell(space, agent) as bell:
             while not self._watch.closed:
@@ -166,7 +163,9 @@ class SqliteLog:
         await self._writer.close()
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> tuple[sqlite3.Connection, Path]:
+    path = path.expanduser().absolute()  # whatever folder the process changes to
+    make_private(path)
     with explained(path):
         connection = connect(path)
         try:
@@ -174,4 +173,4 @@ def _open(path: Path) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-        return connection
+        return connection, path

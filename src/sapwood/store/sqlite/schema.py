@@ -31,10 +31,11 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             "Nothing was changed. Use a newer Python."
         )
     _require_ours(connection, path)
+    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+    if mode != "wal":
+        connection.execute("PRAGMA journal_mode = WAL")
     if _schema(connection) < NEWEST:
         _migrate(connection, path)
-    if _mode(connection, "") != "wal":
-        _mode(connection, " = WAL")
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
@@ -58,8 +59,7 @@ def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION:
         raise LogError(
-            f"'{path}' is a database of another program. It was left as it is. "
-            "Choose another file."
+            f"'{path}' is a database of another program. It was left as it is. Choose another file."
         )
     if (schema := _schema(connection)) > NEWEST:
         raise LogError(
@@ -71,11 +71,6 @@ def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
 def _schema(connection: sqlite3.Connection) -> int:
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
     return schema
-
-
-def _mode(connection: sqlite3.Connection, change: str) -> str:
-    (mode,) = connection.execute(f"PRAGMA journal_mode{change}").fetchone()
-    return mode
 
 
 def _statements(number: int) -> Iterator[str]:

@@ -22,7 +22,7 @@ def find_snapshot(
     """The newest one of this schema, at or before a version."""
     row = connection.execute(
         "SELECT version, data FROM snapshots WHERE space = ? AND agent = ? AND schema = ?"
-        " AND version <= coalesce(?, version) ORDER BY version DESC LIMIT 1",
-        (space, agent, schema, at),
+        " AND version <= ? ORDER BY version DESC LIMIT 1",
+        (space, agent, schema, 2**62 if at is None else at),
     ).fetchone()
     return Snapshot(agent, row[0], schema, row[1]) if row else None

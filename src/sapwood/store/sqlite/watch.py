@@ -7,12 +7,13 @@ asked while nobody waits.
 import asyncio
 import sqlite3
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log import LogError
 from sapwood.store.sqlite.connection import connect_to_read
+from sapwood.store.sqlite.errors import explained
 from sapwood.store.sqlite.events import last_position, origins_after
 from sapwood.store.sqlite.readers import Readers
 
@@ -38,10 +39,12 @@ class Watch:
     @contextmanager
     def bell(self, space: Space, agent: AgentId | None) -> Generator[asyncio.Event]:
         """A bell to clear before reading, and to wait for when there was nothing to read."""
+        if self._looking is None or self._looking.done():
+            with explained(self._path):
+                connection = connect_to_read(self._path, busy_seconds=0)
+            self._looking = asyncio.create_task(self._look(connection))
         key, bell = (space, agent), asyncio.Event()
         self._bells.setdefault(key, set()).add(bell)
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
         try:
             yield bell
         finally:
@@ -68,26 +71,31 @@ class Watch:
             for bell in bells:
                 bell.set()
 
-    async def _look(self) -> None:
+    async def _look(self, connection: sqlite3.Connection) -> None:
         """Looks for commits of others, as long as somebody waits."""
-        connection = connect_to_read(self._path)
-        try:
-            # Here and now nobody knows what came before: ring for all, then only for the right ones.
-            seen, version = await self._readers.do(last_position), None
-            self._ring_all()
+        seen: int | None = None
+        version: int | None = None
+        with closing(connection):
             while self._bells:
+                now = _data_version(connection)
+                if now is None or now != version:
+                    # A disk that fails for a moment is no reason to stop looking.
+                    with suppress(LogError):
+                        seen = await self._ring_after(seen)
+                        version = now
                 await asyncio.sleep(_SECONDS)
-                if version != (version := _data_version(connection)):
-                    seen = await self._ring_after(seen)
-        finally:
-            connection.close()
 
-    async def _ring_after(self, seen: int) -> int:
-        # A disk that fails for a moment is no reason to stop looking.
-        with suppress(LogError):
-            for space, agent, seen in await self._readers.do(lambda on: origins_after(on, seen)):
-                self.ring(space, (agent,))
-        return seen
+    async def _ring_after(self, seen: int | None) -> int:
+        """Rings for what came after a position, and returns the new end."""
+        if seen is None:
+            # Nobody knows what came just before the first look, so it rings for all.
+            seen = await self._readers.do(last_position)
+            self._ring_all()
+            return seen
+        origins = await self._readers.do(lambda on: origins_after(on, seen))
+        for space, agent, _ in origins:
+            self.ring(space, (agent,))
+        return origins[-1][-1] if origins else seen
 
 
 def _data_version(connection: sqlite3.Connection) -> int | None:

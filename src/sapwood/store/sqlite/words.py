@@ -110,7 +110,8 @@ def _hits(
 
 def _terms(connection: sqlite3.Connection, row: Row) -> str:
     (recorded,) = recorded_of(connection, Space(row[1]), [row])
-    return index_terms(text_of(recorded.event))
+    # Line by line, because cutting a huge text at once would hold up every other thread.
+    return " ".join(map(index_terms, text_of(recorded.event).split("\n"))).strip()
 
 
 def _table(connection: sqlite3.Connection, space: Space) -> str | None:

@@ -1,12 +1,14 @@
-"""The one thread that writes. What waits is written together: one transaction, one flush.
+"""The one thread that writes. Commits that wait are written together: one transaction, one flush.
 
-Each job is a savepoint of its own, so a refused one leaves the others alone. The caller may stop
-waiting at any time; a job that was handed over is done all the same.
+Each is a savepoint of its own, so a refused one leaves the others alone. Work that could be done
+again (words to index, snapshots) goes between commits, a piece at a time and without a flush. The
+caller may stop waiting at any time; what was handed over is done all the same.
 """
 
 import asyncio
 import contextlib
 import sqlite3
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -70,6 +72,8 @@ class Writer:
         self._done: Postbox[_Batch | None] = Postbox(self._deliver)
         self._ended = self._loop.create_future()
         self._closed = False
+        self._between: deque[_Job[Any]] = deque()
+        self._last = False
         self._flushes = True
         # A daemon: whoever forgets to close must still be able to leave. What was acknowledged is
         # on disk, and a transaction cut short never was.
@@ -108,31 +112,31 @@ class Writer:
                 job.deliver()
 
     def _run(self) -> None:
-        more = True
-        while more:
-            batch, more = self._next_batch()
-            if batch:
-                self._commit(batch)
-                self._done.put(batch)
+        while not (self._last and self._jobs.empty() and not self._between):
+            if commits := self._waiting_commits():
+                self._write(commits)
+            if self._between:
+                self._write([self._between.popleft()])
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
         self._done.put(None)
 
-    def _next_batch(self) -> tuple[_Batch, bool]:
-        """What waits, and whether more may come."""
-        batch: _Batch = []
-        job = self._jobs.get()
-        try:
-            while job is not None:
-                batch.append(job)
-                if len(batch) == _MOST:
-                    return batch, True
-                job = self._jobs.get_nowait()
-        except Empty:
-            return batch, True
-        return batch, False
+    def _waiting_commits(self) -> _Batch:
+        """Everything that waits is sorted; with nothing at all to do, the thread sleeps here."""
+        commits: _Batch = []
+        with contextlib.suppress(Empty):
+            while len(commits) < _MOST:
+                idle = not (commits or self._between or self._last)
+                job = self._jobs.get(block=idle)
+                if job is None:
+                    self._last = True
+                elif job.durable:
+                    commits.append(job)
+                else:
+                    self._between.append(job)
+        return commits
 
-    def _commit(self, batch: _Batch) -> None:
+    def _write(self, batch: _Batch) -> None:
         try:
             self._transact(batch)
         except Exception as error:
@@ -140,9 +144,10 @@ class Writer:
                 self._connection.rollback()
             for job in batch:
                 job.error = job.error or explain(error, self._path)
+        self._done.put(batch)
 
     def _transact(self, batch: _Batch) -> None:
-        self._flush_at_commit(any(job.durable for job in batch))
+        self._flush_at_commit(batch[0].durable)
         self._connection.execute("BEGIN IMMEDIATE")
         if len(batch) == 1:
             batch[0].result = batch[0].work(self._connection)

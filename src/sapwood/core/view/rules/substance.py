@@ -9,16 +9,22 @@ __all__ = ["Substance"]
 
 
 class Substance:
-    """Every message says something."""
+    """Every message and every block of the system prompt says something."""
 
     def broken(self, request: Request, state: State, live: Live) -> list[str]:
-        """Empty messages and blank texts."""
+        """Empty messages, blank texts, results and blocks."""
         faults: list[str] = []
         for index, message in enumerate(request.messages):
             if not message.parts:
                 faults.append(f"message {index} is empty")
             if any(isinstance(part, Text) and not part.text.strip() for part in message.parts):
                 faults.append(f"message {index} holds a blank text")
-            if any(isinstance(part, ToolResult) and not part.content for part in message.parts):
+            if any(
+                isinstance(part, ToolResult) and not part.content.strip() for part in message.parts
+            ):
                 faults.append(f"message {index} holds an empty result")
-        return faults
+        return faults + [
+            f"the {block.kind} '{block.name}' is blank"
+            for block in request.system
+            if not block.text.strip()
+        ]

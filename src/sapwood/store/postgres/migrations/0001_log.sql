@@ -65,6 +65,36 @@ CREATE INDEX agents_by_status ON sapwood.agents (space, status, created, agent);
 CREATE INDEX agents_by_parent ON sapwood.agents (space, parent, created, agent);
 CREATE INDEX agents_by_name ON sapwood.agents (space, name, created, agent);
 
+-- Search is a projection of the log, made after the fact and never in the way of an append.
+-- Terms are plain ASCII when they come. Words are stemmed, and none is too common to be found.
+CREATE TEXT SEARCH DICTIONARY sapwood.stem (TEMPLATE = snowball, LANGUAGE = english);
+CREATE TEXT SEARCH CONFIGURATION sapwood.sapwood (PARSER = default);
+ALTER TEXT SEARCH CONFIGURATION sapwood.sapwood
+    ADD MAPPING FOR asciiword WITH sapwood.stem;
+ALTER TEXT SEARCH CONFIGURATION sapwood.sapwood
+    ADD MAPPING FOR word, numword, int, uint, float, sfloat, version WITH simple;
+
+-- `part` counts the pieces of a very long text. Space and agent are among the terms, so that the
+-- index itself leaves out strangers.
+CREATE TABLE sapwood.search (
+    space   text COLLATE "C" NOT NULL,
+    agent   text COLLATE "C" NOT NULL,
+    version bigint NOT NULL,
+    part    integer NOT NULL,
+    at      bigint NOT NULL,
+    terms   tsvector NOT NULL,
+    PRIMARY KEY (space, agent, version, part)
+) PARTITION BY HASH (space);
+
+CREATE INDEX search_terms ON sapwood.search USING gin (terms);
+
+-- How far the projection has come in each space.
+CREATE TABLE sapwood.searchable (
+    space    text COLLATE "C" PRIMARY KEY,
+    tx       xid8 NOT NULL,
+    position bigint NOT NULL
+) WITH (fillfactor = 50);
+
 -- Which server numbers the transactions, and what to add to its numbers: a dump restored on
 -- another server meets numbers that start anew, and the order of events must not.
 CREATE TABLE sapwood.epochs (
@@ -97,6 +127,8 @@ BEGIN
              CREATE TABLE sapwood.receipts_%1$s PARTITION OF sapwood.receipts
              FOR VALUES WITH (MODULUS 16, REMAINDER %1$s);
              CREATE TABLE sapwood.snapshots_%1$s PARTITION OF sapwood.snapshots
+             FOR VALUES WITH (MODULUS 16, REMAINDER %1$s);
+             CREATE TABLE sapwood.search_%1$s PARTITION OF sapwood.search
              FOR VALUES WITH (MODULUS 16, REMAINDER %1$s)', i);
     END LOOP;
 END $$;
@@ -134,4 +166,139 @@ BEGIN
         EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER refuse_change', kept);
         EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER refuse_truncate', kept);
     END LOOP;
+END $$;
+
+-- The two ways to append, each one call and so one transaction of one statement.
+--
+-- Columns of many rows arrive as one text, split at a mark that none of them holds: reading that
+-- takes a fraction of what an array parameter costs on both sides.
+--
+-- The order inside is what keeps writers from deadlock: first the agents, then contents, then
+-- receipts, each sorted by its key by the caller. Agents come first for the tail as well: a
+-- transaction gets its number with its first write, when it has seen the versions it goes on from,
+-- so later versions of an agent never have earlier numbers.
+
+-- One log, one actor, one command: a turn of a single agent, which is most of what happens.
+CREATE FUNCTION sapwood.append_one(
+    mark text,
+    a_space text, a_agent text, a_expected bigint, a_version bigint, a_facts text,
+    a_name text, a_parent text, a_status text, a_created bigint,
+    r_command text, r_data text,
+    c_hash bytea[], c_data bytea[],
+    e_actor text, e_kind text, e_data text, e_contents text, e_at text
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF a_expected = 0 THEN
+        INSERT INTO sapwood.agents (space, agent, version, facts, name, parent, status, created)
+        VALUES (a_space, a_agent, a_version, a_facts, a_name, a_parent, a_status, a_created);
+    ELSE
+        UPDATE sapwood.agents
+        SET version = a_version, facts = a_facts, name = a_name, parent = a_parent,
+            status = a_status, created = a_created
+        WHERE space = a_space AND agent = a_agent AND version = a_expected;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'A log is not at the expected version.' USING ERRCODE = 'SW409';
+        END IF;
+    END IF;
+    IF c_hash IS NOT NULL THEN
+        INSERT INTO sapwood.contents (space, hash, data)
+        SELECT a_space, content.hash, content.data
+        FROM unnest(c_hash, c_data) AS content (hash, data)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    WITH receipt AS (
+        INSERT INTO sapwood.receipts (space, command, data) VALUES (a_space, r_command, r_data)
+    )
+    INSERT INTO sapwood.events (space, agent, version, kind, data, contents, at, actor, command)
+    SELECT a_space, a_agent, a_expected + event.place, event.kind, event.data,
+           decode(nullif(event.contents, ''), 'hex'), event.at, e_actor, r_command
+    FROM unnest(
+        string_to_array(e_kind, mark),
+        string_to_array(e_data, mark),
+        string_to_array(e_contents, mark),
+        string_to_array(e_at, mark)::bigint[]
+    ) WITH ORDINALITY AS event (kind, data, contents, at, place);
+END $$;
+
+-- Any number of commits together. A column of one empty text arrives as no column at all, hence
+-- the coalesce.
+CREATE FUNCTION sapwood.append_many(
+    mark text,
+    a_space text, a_agent text, a_expected text, a_version text, a_facts text,
+    a_name text, a_parent text, a_status text, a_created text,
+    r_space text, r_command text, r_data text,
+    c_space text[], c_hash bytea[], c_data bytea[],
+    e_space text, e_agent text, e_version text, e_kind text, e_data text,
+    e_contents text, e_at text, e_actor text, e_command text
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    spaces    text[]   := string_to_array(a_space, mark);
+    agents    text[]   := string_to_array(a_agent, mark);
+    expecteds bigint[] := string_to_array(a_expected, mark);
+    versions  bigint[] := string_to_array(a_version, mark);
+    facts_now text[]   := string_to_array(a_facts, mark);
+    names     text[]   := string_to_array(a_name, mark);
+    parents   text[]   := string_to_array(a_parent, mark);
+    statuses  text[]   := string_to_array(a_status, mark);
+    createds  bigint[] := string_to_array(a_created, mark);
+BEGIN
+    -- All expected versions are seen before the first write gives this transaction its number.
+    IF EXISTS (
+        SELECT FROM unnest(spaces, agents, expecteds) AS asked (space, agent, expected)
+        WHERE asked.expected > 0 AND NOT EXISTS (
+            SELECT FROM sapwood.agents AS known
+            WHERE known.space = coalesce(asked.space, '')
+                AND known.agent = coalesce(asked.agent, '')
+                AND known.version = asked.expected
+        )
+    ) THEN
+        RAISE EXCEPTION 'A log is not at the expected version.' USING ERRCODE = 'SW409';
+    END IF;
+    -- A loop, because no plan of a join promises in which order it locks rows.
+    FOR i IN 1..coalesce(cardinality(expecteds), 0) LOOP
+        IF expecteds[i] = 0 THEN
+            INSERT INTO sapwood.agents (space, agent, version, facts, name, parent, status, created)
+            VALUES (
+                coalesce(spaces[i], ''), coalesce(agents[i], ''), versions[i], facts_now[i],
+                coalesce(names[i], ''), nullif(parents[i], ''), statuses[i], createds[i]
+            );
+        ELSE
+            UPDATE sapwood.agents AS known
+            SET version = versions[i], facts = facts_now[i], name = coalesce(names[i], ''),
+                parent = nullif(parents[i], ''), status = statuses[i], created = createds[i]
+            WHERE known.space = coalesce(spaces[i], '') AND known.agent = coalesce(agents[i], '')
+                AND known.version = expecteds[i];
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'A log is not at the expected version.' USING ERRCODE = 'SW409';
+            END IF;
+        END IF;
+    END LOOP;
+    IF c_hash IS NOT NULL THEN
+        INSERT INTO sapwood.contents (space, hash, data)
+        SELECT content.space, content.hash, content.data
+        FROM unnest(c_space, c_hash, c_data) AS content (space, hash, data)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    INSERT INTO sapwood.receipts (space, command, data)
+    SELECT coalesce(receipt.space, ''), coalesce(receipt.command, ''), receipt.data
+    FROM unnest(
+        string_to_array(r_space, mark),
+        string_to_array(r_command, mark),
+        string_to_array(r_data, mark)
+    ) AS receipt (space, command, data);
+    INSERT INTO sapwood.events (space, agent, version, kind, data, contents, at, actor, command)
+    SELECT coalesce(event.space, ''), coalesce(event.agent, ''), event.version, event.kind,
+           event.data, decode(nullif(event.contents, ''), 'hex'), event.at, event.actor,
+           coalesce(event.command, '')
+    FROM unnest(
+        string_to_array(e_space, mark),
+        string_to_array(e_agent, mark),
+        string_to_array(e_version, mark)::bigint[],
+        string_to_array(e_kind, mark),
+        string_to_array(e_data, mark),
+        string_to_array(e_contents, mark),
+        string_to_array(e_at, mark)::bigint[],
+        string_to_array(e_actor, mark),
+        string_to_array(e_command, mark)
+    ) AS event (space, agent, version, kind, data, contents, at, actor, command);
 END $$;

@@ -1,0 +1,129 @@
+"""Compaction: the agent's own model summarises, the log checks it, and only then is anything cut.
+
+The request is the present one with an instruction after it, so that the provider's cache serves
+all of the prefix. A summary that lacks what mattered gets one repair round; one that saves nothing
+is not used. Whatever fails, nothing is trimmed.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct, structs
+
+from sapwood.core.calling import Answer, Failure, ToolSpec
+from sapwood.core.commands import CallModel, Compact
+from sapwood.core.content import Text, Usage
+from sapwood.core.counting import Counter
+from sapwood.core.events import SYSTEM
+from sapwood.core.ids import AgentId
+from sapwood.core.ledger import ledger_of, render_ledger
+from sapwood.core.measure import calibrated, count_texts, settled
+from sapwood.core.probes import Checked, check_summary, probes_of
+from sapwood.core.refusals import Refusal, TurnIsOpen
+from sapwood.core.view import Request, view
+from sapwood.core.view.request import digest
+from sapwood.runtime.dispatch import Dispatcher, Done
+from sapwood.runtime.fresh import given
+from sapwood.runtime.model import ModelAccess
+from sapwood.runtime.opening import Opened
+
+__all__ = ["INSTRUCTION", "REPAIR", "Compactor"]
+
+INSTRUCTION = (
+    "Summarise this conversation for yourself: after this, the summary is all that you will see "
+    "of it. Keep what was asked, what was decided and why, what was done and in which files, what "
+    "was tried and failed, and what is still open. Write names of files, functions and commands "
+    "exactly. Answer with the summary alone, and call no tool."
+)
+REPAIR = "Your summary lacks the following, which mattered. Write it again, with them: {missing}."
+ENOUGH = 0.8
+
+
+class _Draft(Struct, frozen=True):
+    text: str
+    checked: Checked
+    usage: Usage
+
+
+class Compactor:
+    """Compacts agents of one space."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        models: ModelAccess,
+        counter_for: Callable[[str], Counter],
+        tools: Sequence[ToolSpec] = (),
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._models = models
+        self._counter_for = counter_for
+        self._tools = tools
+
+    async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
+        """Puts a checked summary in place of all but the last turns. Raises `Failure`."""
+        opened = await self._dispatcher.open(agent)
+        state, live = opened.state, opened.live
+        if state.open is not None:
+            return TurnIsOpen("/compact")
+        leaving = live.turns[: max(0, len(live.turns) - max(0, keep))]
+        if not leaving:
+            return Done(f"Nothing to compact: {len(live.turns)} turns in view.")
+        ledger = ledger_of(leaving)
+        draft = await self._summarise(opened, probes_of(leaving, ledger))
+        listed = render_ledger(ledger)
+        if not self._saves(opened, draft.text + listed):
+            return Done("The summary is no shorter than what it replaces. Nothing was changed.")
+        command = Compact(
+            agent,
+            draft.text,
+            keep,
+            listed,
+            round(draft.checked.score, 3),
+            state.settings.model,
+            draft.usage,
+            state.context.tip,
+        )
+        return await self._dispatcher.dispatch(command, given(SYSTEM))
+
+    async def _summarise(self, opened: Opened, probes: Sequence[str]) -> _Draft:
+        draft = await self._ask(opened, INSTRUCTION, probes)
+        if draft.checked.score >= ENOUGH:
+            return draft
+        missing = ", ".join(draft.checked.missing)
+        again = f"{INSTRUCTION}\n\n{draft.text}\n\n{REPAIR.format(missing=missing)}"
+        repaired = await self._ask(opened, again, probes)
+        usage = draft.usage + repaired.usage
+        better = repaired if repaired.checked.score >= draft.checked.score else draft
+        return structs.replace(better, usage=usage)
+
+    async def _ask(self, opened: Opened, instruction: str, probes: Sequence[str]) -> _Draft:
+        request = view(opened.state, opened.live, instruction=instruction)
+        await self._record(opened, request, instruction)
+        answer = await self._answer(request)
+        text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
+        if not text:
+            raise Failure("other", "The model wrote no summary. Nothing was trimmed.")
+        return _Draft(text, check_summary(text, probes), answer.usage or Usage(0))
+
+    async def _record(self, opened: Opened, request: Request, instruction: str) -> None:
+        counter = self._counter_for(request.model)
+        command = CallModel(
+            opened.state.agent,
+            request.model,
+            digest(request),
+            count_texts(request.texts(), counter),
+            instruction=instruction,
+        )
+        await self._dispatcher.dispatch(command, given(SYSTEM))
+
+    async def _answer(self, request: Request) -> Answer:
+        async for piece in self._models.stream(request, self._tools):
+            if isinstance(piece, Answer):
+                return piece
+        raise Failure("cut", "The summary ended before it was whole. Nothing was trimmed.")
+
+    def _saves(self, opened: Opened, summary: str) -> bool:
+        counter = self._counter_for(opened.state.settings.model)
+        ratio = opened.state.ratio()
+        cost = calibrated(counter.count(summary).tokens, counter, ratio).tokens
+        return cost < settled(opened.live, counter, ratio).tokens

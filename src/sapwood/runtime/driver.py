@@ -1,0 +1,248 @@
+"""The turn loop: takes an agent's open turn as far as it goes.
+
+Every round starts from the log: results that are missing are made, a model that has all results is
+called, a turn that is answered completes. So a turn goes on where it stood, whichever process died,
+without repeating a call whose answer was stored or a tool that finished.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct, structs
+
+from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
+from sapwood.core.commands import (
+    AddReply,
+    CallModel,
+    Command,
+    CompleteTurn,
+    FailTurn,
+    FinishTool,
+    MaskResults,
+    StartTool,
+)
+from sapwood.core.content import ReplyPart, ToolCall
+from sapwood.core.counting import Counter
+from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.measure import count_texts
+from sapwood.core.refusals import Refusal
+from sapwood.core.turn import Reply, Turn
+from sapwood.core.view import Request, check, view
+from sapwood.core.view.request import digest
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.fresh import given
+from sapwood.runtime.log import Log
+from sapwood.runtime.model import ModelAccess
+from sapwood.runtime.opening import Opened
+from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec
+from sapwood.runtime.toolbox import Toolbox, ToolOutcome, ToolUse
+from sapwood.runtime.waiting import Parked
+
+__all__ = ["Driver", "Limits"]
+
+_UNKNOWN_OUTCOME = (
+    "The process that ran this stopped before it had a result. "
+    "Whether it took effect is unknown: look before you run it again."
+)
+
+
+class Limits(Struct, frozen=True):
+    """How far a turn may go by itself. `mask_over` is for the emergency of a request too long."""
+
+    model_calls: int = 200
+    mask_over: int = 2_000
+
+
+class Driver:
+    """Drives the agents of one space."""
+
+    def __init__(
+        self,
+        log: Log,
+        space: Space,
+        dispatcher: Dispatcher,
+        models: ModelAccess,
+        toolbox: Toolbox,
+        counter_for: Callable[[str], Counter],
+        *,
+        clean: Callable[[str], str] = str,
+        show: Callable[[AgentId, Delta], None] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._log = log
+        self._space = space
+        self._dispatcher = dispatcher
+        self._models = models
+        self._toolbox = toolbox
+        self._counter_for = counter_for
+        self._clean = clean
+        self._show = show
+        self._limits = limits or Limits()
+        self._slash = SlashTool(log, space, dispatcher)
+        self._masked: set[tuple[AgentId, int]] = set()
+
+    async def drive(self, agent: AgentId) -> float | None:
+        """Drives until there is nothing to do. Returns when to look again, for one that waits."""
+        opened = await self._dispatcher.open(agent)
+        work = asyncio.ensure_future(self._rounds(agent))
+        watch = asyncio.ensure_future(self._stopped(agent, opened.state.version))
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                with suppress(asyncio.CancelledError):
+                    await work
+                return None
+            return work.result()
+        finally:
+            for task in (work, watch):
+                task.cancel()
+            await asyncio.gather(work, watch, return_exceptions=True)
+
+    async def _stopped(self, agent: AgentId, version: int) -> None:
+        """Ends when somebody interrupts the turn or kills the agent."""
+        async for recorded in self._log.follow(self._space, agent, version):
+            if isinstance(recorded.event, TurnInterrupted | AgentKilled):
+                return
+
+    async def _rounds(self, agent: AgentId) -> float | None:
+        while True:
+            opened = await self._dispatcher.open(agent)
+            turn = opened.live.open
+            if opened.state.status != "running" or turn is None:
+                return None
+            if turn.open_calls:
+                parked = await self._run_tools(opened, turn)
+                if parked is not None:
+                    return parked
+            elif _is_answered(turn):
+                await self._do(CompleteTurn(agent))
+            else:
+                await self._ask(opened, turn)
+
+    # The model
+
+    async def _ask(self, opened: Opened, turn: Turn) -> None:
+        agent = opened.state.agent
+        calls = sum(isinstance(item, Reply) for item in turn.items)
+        if calls >= self._limits.model_calls:
+            error = f"Stopped after {calls} model calls in one turn. Send a prompt to go on."
+            await self._do(FailTurn(agent, error))
+            return
+        request = view(opened.state, opened.live)
+        faults = check(request, opened.state, opened.live)
+        if faults:
+            raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
+        tools = await self._offered()
+        manifest = self._manifest(agent, request, tools)
+        stored = await self._dispatcher.dispatch(manifest, given(SYSTEM))
+        if isinstance(stored, Refusal):
+            return  # the state moved on, and so does the next round
+        try:
+            answer = await self._answer(agent, request, tools)
+        except Failure as failure:
+            await self._failed(opened, failure)
+            return
+        parts = _with_new_ids(answer.parts, turn)
+        reply = AddReply(agent, parts, answer.model or request.model, answer.usage)
+        await self._do(reply, Actor("model", answer.model or request.model))
+
+    async def _offered(self) -> tuple[ToolSpec, ...]:
+        return (slash_spec(), *await self._toolbox.specs())
+
+    def _manifest(self, agent: AgentId, request: Request, tools: Sequence[ToolSpec]) -> CallModel:
+        counter = self._counter_for(request.model)
+        offered = msgspec.json.encode(tools)
+        texts = [*request.texts(), offered.decode()]
+        return CallModel(
+            agent,
+            request.model,
+            digest(request),
+            estimate=count_texts(texts, counter),
+            tools=hashlib.sha256(offered).hexdigest(),
+        )
+
+    async def _answer(self, agent: AgentId, request: Request, tools: Sequence[ToolSpec]) -> Answer:
+        async for piece in self._models.stream(request, tools):
+            if isinstance(piece, Answer):
+                return piece
+            if self._show is not None:
+                self._show(agent, piece)
+        raise Failure("cut", "The model's answer ended before it was whole.", again=True)
+
+    async def _failed(self, opened: Opened, failure: Failure) -> None:
+        """A request that is too long is tried once more with large results masked."""
+        agent = opened.state.agent
+        place = (agent, opened.state.open.first if opened.state.open else 0)
+        if failure.kind == "too_long" and place not in self._masked:
+            self._masked.add(place)
+            mask = MaskResults(agent, self._limits.mask_over)
+            done = await self._dispatcher.dispatch(mask, given(SYSTEM))
+            if not isinstance(done, Refusal) and done.events:
+                return
+        await self._do(FailTurn(agent, str(failure)))
+
+    # Tools
+
+    async def _run_tools(self, opened: Opened, turn: Turn) -> float | None:
+        """Runs what has no result: together if nothing has effects, else one after the other."""
+        calls = turn.open_calls
+        if all(self._is_harmless(opened, call) for call in calls):
+            parked = await asyncio.gather(*(self._run_tool(opened, turn, c) for c in calls))
+        else:
+            parked = [await self._run_tool(opened, turn, call) for call in calls]
+        delays = [each for each in parked if each is not None]
+        return min(delays) if delays else None
+
+    def _is_harmless(self, opened: Opened, call: ToolCall) -> bool:
+        return call.name != SLASH and self._toolbox.effect(_use(opened, call)) == "none"
+
+    async def _run_tool(self, opened: Opened, turn: Turn, call: ToolCall) -> float | None:
+        agent = opened.state.agent
+        started = call.id in turn.started
+        if call.name == SLASH:
+            if not started:
+                await self._do(StartTool(agent, call.id))
+            state = (await self._dispatcher.open(agent)).state
+            outcome = await self._slash.run(state, call, state.settings.model)
+            if isinstance(outcome, Parked):
+                return outcome.delay
+        elif self._is_harmless(opened, call):
+            outcome = await self._toolbox.run(_use(opened, call))
+        elif started:
+            outcome = ToolOutcome(_UNKNOWN_OUTCOME, error=True)
+        else:
+            await self._do(StartTool(agent, call.id))
+            outcome = await self._toolbox.run(_use(opened, call))
+        content = self._clean(outcome.content)
+        await self._do(FinishTool(agent, call.id, content, outcome.error))
+        return None
+
+    async def _do(self, command: Command, actor: Actor = SYSTEM) -> None:
+        """Gives a command. One refused because the turn was ended elsewhere ends the round."""
+        await self._dispatcher.dispatch(command, given(actor))
+
+
+def _is_answered(turn: Turn) -> bool:
+    return bool(turn.items) and isinstance(turn.items[-1], Reply)
+
+
+def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, ...]:
+    """The parts, with call ids that are new to the turn: some models number them anew each time."""
+    known = set(turn.calls)
+    renewed: list[ReplyPart] = []
+    for part in parts:
+        if isinstance(part, ToolCall):
+            while part.id in known or not part.id:
+                part = structs.replace(part, id=f"{part.id or 'call'}-{len(known)}")
+            known.add(part.id)
+        renewed.append(part)
+    return tuple(renewed)
+
+
+def _use(opened: Opened, call: ToolCall) -> ToolUse:
+    return ToolUse(opened.state.agent, opened.state.workspace, call)

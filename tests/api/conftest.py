@@ -1,0 +1,28 @@
+"""An open database of each kind that needs no server, and a way to read what a model would."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+import sapwood
+from sapwood import Agent, Sapwood
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where the test's database is."""
+    return ":memory:" if request.param == "memory" else str(tmp_path / "conversations.db")
+
+
+@pytest.fixture
+async def wood(address: str) -> AsyncGenerator[Sapwood]:
+    """The test's database, open."""
+    async with sapwood.open(address) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def agent(wood: Sapwood) -> Agent:
+    """An agent that has said nothing yet."""
+    return await wood.start("demo", model="scripted")

@@ -1,0 +1,209 @@
+"""The face without `await`: the same words, the same types, and Ctrl-C."""
+
+import asyncio
+import inspect
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import assert_type
+
+import pytest
+
+import sapwood
+from sapwood import (
+    Agent,
+    Budget,
+    Facts,
+    Hit,
+    LogError,
+    Outcome,
+    Recorded,
+    RefusedError,
+    Replayed,
+    Request,
+    Sapwood,
+    SyncAgent,
+    SyncSapwood,
+    SyncTurnRecorder,
+    Tailed,
+    ToolCall,
+    TurnRecorder,
+)
+from sapwood.api.sync import _plainly  # pyright: ignore[reportPrivateUsage]
+from sapwood.core.ids import AgentId
+
+
+@pytest.fixture
+def wood(address: str) -> Iterator[SyncSapwood]:
+    """The test's database, open."""
+    with sapwood.open_sync(address) as opened:
+        yield opened
+
+
+@pytest.fixture
+def agent(wood: SyncSapwood) -> SyncAgent:
+    """An agent that has said nothing yet."""
+    return wood.start("demo", model="scripted")
+
+
+def kinds(agent: SyncAgent) -> list[str]:
+    return [recorded.kind for recorded in agent.events()]
+
+
+def said(agent: SyncAgent) -> list[str]:
+    return [message.text for message in agent.request().messages]
+
+
+def press_ctrl_c() -> None:
+    """What the terminal does: the signal reaches the main thread, whatever it waits for."""
+    main = threading.main_thread().ident
+    assert main is not None
+    signal.pthread_kill(main, signal.SIGINT)
+
+
+def test_a_script_tells_a_whole_story(wood: SyncSapwood, agent: SyncAgent) -> None:
+    agent.record("one", "1")
+    agent.mark("ONE")
+    with agent.turn("two") as turn:
+        sent = turn.call()
+        turn.reply(calls=[ToolCall("1", "count")])
+        turn.started("1")
+        turn.result("1", "2")
+        turn.reply("2")
+    child = agent.fork("ONE", goal="three")
+    with child.turn() as turn:
+        turn.reply("3")
+    child.send(agent, "Done.")
+    assert said(child)[-2:] == ["three", "3"]
+    assert agent.read_mail().endswith("Done.")
+    assert agent.replay().request == sent
+    assert len(agent.diff("ONE").only_right) == 1
+    agent.rewind("ONE")
+    assert said(agent) == ["one", "1"]
+    agent.undo()
+    assert {hit.ref.agent for hit in wood.search("three")} == {agent.id, child.id}
+    assert repr(agent) == f"SyncAgent('{agent.id}')"
+
+
+def test_a_database_is_resumed_by_the_next_script(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    with sapwood.open_sync(path) as wood:
+        wood.start("demo").record("one", "1")
+    with sapwood.open_sync(path) as wood:
+        assert said(wood.agent("demo")) == ["one", "1"]
+
+
+def test_an_exception_fails_the_turn(agent: SyncAgent) -> None:
+    with pytest.raises(KeyError), agent.turn("one"):
+        raise KeyError("city")
+    assert kinds(agent)[-1] == "turn.failed"
+
+
+def test_ctrl_c_in_a_turn_interrupts_it(agent: SyncAgent) -> None:
+    with pytest.raises(KeyboardInterrupt), agent.turn("one"):
+        press_ctrl_c()
+    assert kinds(agent)[-1] == "turn.interrupted"
+    agent.record("two", "2")
+
+
+def test_ctrl_c_ends_a_wait_for_news_and_nothing_else(agent: SyncAgent) -> None:
+    news = agent.follow()
+    assert next(news).kind == "agent.started"
+
+    def wait() -> Recorded:
+        threading.Timer(0.05, press_ctrl_c).start()
+        return next(news)
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    agent.record("one", "1")
+    assert kinds(agent) == ["agent.started", "turn.recorded"]
+
+
+async def wait_for_a_model(agent: Agent) -> None:
+    async with agent.turn("one"):
+        press_ctrl_c()
+        await asyncio.Event().wait()
+
+
+def test_ctrl_c_comes_back_when_what_it_stopped_has_been_put_away(
+    agent: SyncAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SyncAgent, "archive", _plainly(wait_for_a_model))
+    with pytest.raises(KeyboardInterrupt):
+        agent.archive()
+    assert kinds(agent)[-1] == "turn.interrupted"
+
+
+def test_following_gives_what_was_and_ends_when_it_is_left(agent: SyncAgent) -> None:
+    agent.mark("A")
+    for recorded in agent.follow(after=1):
+        assert recorded.kind == "mark.set"
+        break
+
+
+def test_a_tail_is_read_like_a_list(wood: SyncSapwood, agent: SyncAgent) -> None:
+    agent.mark("A")
+    tail = wood.tail()
+    assert [next(tail).recorded.kind for _ in range(2)] == ["agent.started", "mark.set"]
+
+
+def test_what_is_used_after_its_database_was_closed_says_so(address: str) -> None:
+    with sapwood.open_sync(address) as wood:
+        agent = wood.start("demo")
+        news = agent.follow()
+        next(news)
+    with pytest.raises(LogError, match="The database is closed"):
+        agent.record("one", "1")
+    with pytest.raises(LogError, match="The database is closed"):
+        next(news)
+
+
+def test_refusals_are_raised_as_they_are(agent: SyncAgent) -> None:
+    with pytest.raises(RefusedError, match="no mark to rewind to"):
+        agent.rewind()
+
+
+def test_two_databases_are_open_side_by_side(tmp_path: Path) -> None:
+    with sapwood.open_sync(tmp_path / "a.db") as a, sapwood.open_sync(tmp_path / "b.db") as b:
+        a.start("only here")
+        assert (len(a.agents()), len(b.agents())) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("plain", "awaited"),
+    [(SyncAgent, Agent), (SyncSapwood, Sapwood), (SyncTurnRecorder, TurnRecorder)],
+)
+def test_every_method_is_there_with_its_signature_and_its_docstring(
+    plain: type, awaited: type
+) -> None:
+    for name, method in inspect.getmembers(awaited, inspect.isfunction):
+        if name.startswith("_") or name == "close":  # which `with` does
+            continue
+        twin = getattr(plain, name)
+        names = list(inspect.signature(method).parameters)
+        assert list(inspect.signature(twin).parameters) == names, name
+        said = (method.__doc__ or "").replace("async with", "with").replace("await ", "")
+        assert said.startswith((twin.__doc__ or "").replace("await ", "").split(">>>")[0]), name
+
+
+def test_types_are_those_of_the_awaited_methods(wood: SyncSapwood, agent: SyncAgent) -> None:
+    assert_type(agent.id, AgentId)
+    assert_type(agent.mark("A"), str)
+    assert_type(agent.fork("A", goal="one", name="child"), SyncAgent)
+    assert_type(agent.submit("/mark B"), list[Outcome])
+    assert_type(agent.request(), Request)
+    assert_type(agent.budget(), Budget)
+    assert_type(agent.events(1, 2, limit=1), list[Recorded])
+    assert_type(agent.follow(), Iterator[Recorded])
+    assert_type(wood.tail(), Iterator[Tailed])
+    assert_type(wood.search("one"), list[Hit])
+    assert_type(wood.agents(parent=agent.id), list[Facts])
+    assert_type(wood.agent("demo"), SyncAgent)
+    with agent.turn("one") as turn:
+        assert_type(turn, SyncTurnRecorder)
+        assert_type(turn.call("gpt-5", params={"seed": 1}), Request)
+        turn.reply("1", model="gpt-5")
+    assert_type(agent.replay(), Replayed)
+    assert_type(agent.new(), SyncAgent)

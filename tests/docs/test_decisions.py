@@ -1,0 +1,21 @@
+"""Figures in decisions are those of the code."""
+
+from pathlib import Path
+
+from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH
+from sapwood.runtime.opening import SNAPSHOT_EVERY
+
+FOLDER = Path(__file__).parents[2] / "docs" / "decisions"
+
+
+def test_the_limits_of_the_state_are_told_as_they_are() -> None:
+    text = (FOLDER / "0004-bounded-state.md").read_text(encoding="utf-8")
+    assert f"`UNDO_DEPTH` ({UNDO_DEPTH})" in text
+    assert f"`MARKS_KEPT` ({MARKS_KEPT})" in text
+    assert f"every {SNAPSHOT_EVERY} events" in text
+
+
+def test_records_are_numbered_as_their_titles_say() -> None:
+    for path in FOLDER.glob("*.md"):
+        title = path.read_text(encoding="utf-8").splitlines()[0]
+        assert title.startswith(f"# {int(path.name[:4])}. "), path.name

@@ -1,0 +1,92 @@
+"""The three kinds of database that the contract suite runs on."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from sapwood.runtime.log import Log
+from sapwood.store.memory import MemoryLog
+from sapwood.store.sqlite import SqliteLog
+
+__all__ = ["MemoryBackend", "PostgresBackend", "SqliteBackend", "open_at"]
+
+
+async def open_at(name: str, address: str) -> Log:
+    """The log of the kind `name` at an address, also from another process."""
+    if name == "sqlite":
+        return await SqliteLog.open(Path(address))
+    # Here, because the driver is an extra and the other backends must run without it.
+    from sapwood.store.postgres import PostgresLog
+
+    return await PostgresLog.open(address)
+
+
+class MemoryBackend:
+    """One log, opened any number of times: memory has no second door."""
+
+    name = "memory"
+    address = ""
+
+    def __init__(self) -> None:
+        self._log = MemoryLog()
+
+    async def open(self) -> Log:
+        return self._log
+
+    async def size(self) -> int:
+        raise NotImplementedError
+
+    async def execute(self, statement: str) -> None:
+        raise NotImplementedError
+
+
+class SqliteBackend:
+    """A file."""
+
+    name = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.address = str(path)
+
+    async def open(self) -> Log:
+        return await open_at(self.name, self.address)
+
+    async def size(self) -> int:
+        with closing(sqlite3.connect(self.address)) as connection:
+            (pages,) = connection.execute("PRAGMA page_count").fetchone()
+            (page,) = connection.execute("PRAGMA page_size").fetchone()
+        return pages * page
+
+    async def execute(self, statement: str) -> None:
+        with closing(sqlite3.connect(self.address)) as connection, connection:
+            connection.execute(statement)
+
+
+class PostgresBackend:
+    """A database of its own on a real server."""
+
+    name = "postgres"
+
+    def __init__(self, dsn: str) -> None:
+        self.address = dsn
+
+    async def open(self) -> Log:
+        return await open_at(self.name, self.address)
+
+    async def size(self) -> int:
+        import asyncpg
+
+        connection = await asyncpg.connect(self.address)
+        try:
+            return await connection.fetchval("SELECT pg_database_size(current_database())")
+        finally:
+            await connection.close()
+
+    async def execute(self, statement: str) -> None:
+        import asyncpg
+
+        connection = await asyncpg.connect(self.address)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()

@@ -1,0 +1,79 @@
+"""An open log of every kind, a space of one's own, and a way to open the same database again."""
+
+import asyncio
+import itertools
+import os
+from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from sapwood.core.ids import Space
+from sapwood.runtime.log import Log
+from tests.store.backends import MemoryBackend, PostgresBackend, SqliteBackend
+from tests.store.contract import Backend, OpenLog
+
+_numbers = itertools.count(1)
+
+
+async def _on_server(dsn: str, statement: str) -> None:
+    import asyncpg
+
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="module")
+def postgres_database(postgres_dsn: str) -> Generator[str]:
+    """A database for the tests of one module, dropped after them."""
+    name = f"sapwood_test_{os.getpid()}_{next(_numbers)}"
+    asyncio.run(_on_server(postgres_dsn, f"CREATE DATABASE {name}"))
+    yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
+    asyncio.run(_on_server(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def _backend(kind: str, request: pytest.FixtureRequest, folder: Path) -> Backend:
+    match kind:
+        case "memory":
+            return MemoryBackend()
+        case "sqlite":
+            return SqliteBackend(folder / "log.db")
+        case _:
+            return PostgresBackend(request.getfixturevalue("postgres_database"))
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """Each kind of database in turn."""
+    return _backend(request.param, request, tmp_path)
+
+
+@pytest.fixture
+def space() -> Space:
+    """A space that no other test has."""
+    return Space(f"space-{os.getpid()}-{next(_numbers)}")
+
+
+@pytest.fixture
+async def open_log(backend: Backend) -> AsyncGenerator[OpenLog]:
+    """Opens the test's database, each time anew; all are closed afterwards."""
+    opened: list[Log] = []
+
+    async def open_once_more() -> Log:
+        log = await backend.open()
+        opened.append(log)
+        return log
+
+    yield open_once_more
+    for log in opened:
+        await log.close()
+
+
+@pytest.fixture
+async def log(open_log: OpenLog) -> Log:
+    """The test's database, open."""
+    return await open_log()

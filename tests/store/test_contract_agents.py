@@ -1,0 +1,198 @@
+"""The contract of a log: agents are listed page by page, found by name, and know their kin."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import Facts
+from sapwood.runtime.log import Log
+from tests.store.contract import append, commit_of, said, start
+
+ADA, BOB = AgentId("ada"), AgentId("bob")
+DEPTH = 2000
+
+
+async def names(log: Log, space: Space, name: str, limit: int = 10) -> list[str]:
+    return [facts.agent for facts in await log.find(space, name, limit)]
+
+
+async def pages(
+    log: Log, space: Space, limit: int, parent: AgentId | None = None, status: str | None = None
+) -> list[str]:
+    """Every agent of the list, taken `limit` at a time."""
+    found: list[Facts] = []
+    while page := await log.agents(
+        space, after=found[-1] if found else None, limit=limit, parent=parent, status=status
+    ):
+        assert len(page) <= limit
+        found += page
+    return [facts.agent for facts in found]
+
+
+async def start_all(log: Log, space: Space, *appends: Facts) -> None:
+    await log.commit(
+        space,
+        commit_of(
+            *(
+                append(
+                    each.agent,
+                    said("hello"),
+                    created=each.created,
+                    parent=each.parent,
+                    status=each.status,
+                    name=each.name,
+                )
+                for each in appends
+            )
+        ),
+    )
+
+
+def born(agent: str, created: int, parent: str | None = None, status: str = "running") -> Facts:
+    assert status == "running" or status == "archived" or status == "killed"
+    return Facts(
+        AgentId(agent), 1, status, "", AgentId(parent) if parent else None, created=created
+    )
+
+
+async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) -> None:
+    first = Facts(ADA, 1, "running", "Ada 🌲", BOB, "m", "~/project", 10, 20, 77_000, True, 3, True)
+    await log.commit(space, commit_of(append(ADA, said("one"), **_given(first))))
+    assert await log.facts(space, ADA) == first
+    then = Facts(ADA, 3, "archived", "Adele", BOB, "n", "~/other", 10, 30, 5, False, 0, False)
+    more = append(ADA, said("two"), said("three"), expected=1, **_given(then))
+    await log.commit(space, commit_of(more))
+    assert await log.facts(space, ADA) == then
+    assert await log.agents(space) == [then]
+    assert await log.agents(space, status="running") == []
+    assert await names(log, space, "Ada 🌲") == []
+    assert await names(log, space, "Adele") == [ADA]
+
+
+def _given(facts: Facts) -> dict[str, Any]:
+    names = set(Facts.__struct_fields__) - {"agent", "version"}
+    return {name: getattr(facts, name) for name in names}
+
+
+async def test_an_unknown_agent_has_no_facts(log: Log, space: Space) -> None:
+    assert await log.facts(space, AgentId("nobody")) is None
+    assert await log.agents(space) == []
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
+async def test_pages_show_each_agent_once_newest_first(log: Log, space: Space, limit: int) -> None:
+    # Three were created in the same moment, where the id decides.
+    born_at = {"a": 1, "b": 5, "c": 5, "d": 5, "e": 3, "f": 9, "g": 2}
+    await start_all(log, space, *(born(agent, created) for agent, created in born_at.items()))
+    assert await pages(log, space, limit) == ["f", "d", "c", "b", "e", "g", "a"]
+
+
+async def test_pages_show_each_agent_once_while_others_start(log: Log, space: Space) -> None:
+    await start_all(log, space, *(born(f"old-{n:02}", n) for n in range(30)))
+    seen: list[Facts] = []
+    newer = 100
+    while page := await log.agents(space, after=seen[-1] if seen else None, limit=7):
+        seen += page
+        await start_all(log, space, born(f"new-{newer}", newer), born(f"between-{newer}", newer))
+        newer += 1
+    assert [facts.agent for facts in seen] == [f"old-{n:02}" for n in reversed(range(30))]
+
+
+async def test_a_list_can_show_children_or_one_status_only(log: Log, space: Space) -> None:
+    await start_all(
+        log,
+        space,
+        born("root", 1),
+        born("x", 2, "root"),
+        born("y", 3, "root", "killed"),
+        born("z", 4, "x", "archived"),
+        born("w", 5, "root"),
+    )
+    root = AgentId("root")
+    for limit in (1, 2, 100):
+        assert await pages(log, space, limit, parent=root) == ["w", "y", "x"]
+        assert await pages(log, space, limit, status="running") == ["w", "x", "root"]
+        assert await pages(log, space, limit, status="killed") == ["y"]
+        assert await pages(log, space, limit, root, "running") == ["w", "x"]
+        assert await pages(log, space, limit, root, "archived") == []
+
+
+async def test_an_agent_is_found_by_the_start_of_its_id_or_by_its_name(
+    log: Log, space: Space
+) -> None:
+    await start(log, space, AgentId("abc123"), name="builder")
+    await start(log, space, AgentId("abc456"), name="tester")
+    await start(log, space, AgentId("b777"), name="abc")
+    await start(log, space, AgentId("c888"), name="builder")
+    assert set(await names(log, space, "abc")) == {"abc123", "abc456", "b777"}
+    assert await names(log, space, "abc4") == ["abc456"]
+    assert set(await names(log, space, "builder")) == {"abc123", "c888"}
+    assert await names(log, space, "build") == []
+    assert await names(log, space, "nobody") == []
+    assert await names(log, space, "") == []
+    assert len(await names(log, space, "abc", 2)) == 2
+
+
+async def test_an_exact_id_comes_alone(log: Log, space: Space) -> None:
+    await start(log, space, AgentId("abc"), name="")
+    await start(log, space, AgentId("abcd"), name="abc")
+    assert await names(log, space, "abc") == ["abc"]
+
+
+@pytest.mark.parametrize("asked", ["a%", "a_", "a*", "a?", "[a]", "A", "%", "_", "a\\", "a'"])
+async def test_no_character_of_a_name_means_anything_else(
+    log: Log, space: Space, asked: str
+) -> None:
+    await start(log, space, AgentId("abc"), name="ab")
+    assert await names(log, space, asked) == []
+    await start(log, space, AgentId(f"{asked}1"), name="other")
+    assert await names(log, space, asked) == [f"{asked}1"]
+
+
+async def test_kin_are_found_however_deep(log: Log, space: Space) -> None:
+    chain = [AgentId(f"agent-{n}") for n in range(DEPTH)]
+    parents = [None, *chain]
+    for n in range(0, DEPTH, 500):
+        await start_all(log, space, *(born(chain[i], i, parents[i]) for i in range(n, n + 500)))
+    await start_all(log, space, born("stranger", 1))
+    assert await log.ancestors(space, chain[-1]) == chain[-2::-1]
+    assert await log.ancestors(space, chain[0]) == []
+    assert await log.descendants(space, chain[0]) == chain[1:]
+    assert await log.descendants(space, chain[-1]) == []
+    assert await log.ancestors(space, AgentId("nobody")) == []
+    assert await log.descendants(space, AgentId("nobody")) == []
+
+
+async def test_parents_come_before_their_children(log: Log, space: Space) -> None:
+    await start_all(
+        log,
+        space,
+        born("root", 1),
+        born("m", 2, "root"),
+        born("k", 3, "root"),
+        born("a", 4, "m"),
+        born("z", 5, "k"),
+        born("b", 6, "a"),
+    )
+    found = await log.descendants(space, AgentId("root"))
+    assert sorted(found) == ["a", "b", "k", "m", "z"]
+    for parent, child in [("m", "a"), ("k", "z"), ("a", "b")]:
+        assert found.index(AgentId(parent)) < found.index(AgentId(child))
+    assert await log.ancestors(space, AgentId("b")) == ["a", "m", "root"]
+
+
+async def test_the_list_is_true_at_every_moment(log: Log, space: Space) -> None:
+    """Facts and events are one commit: no reader sees one without the other."""
+
+    async def write() -> None:
+        for n in range(40):
+            await log.commit(space, commit_of(append(ADA, said(str(n)), expected=n)))
+
+    writing = asyncio.ensure_future(write())
+    while not writing.done():
+        facts = await log.facts(space, ADA)
+        known = facts.version if facts else 0
+        assert len(await log.read(space, ADA)) >= known
+    await writing

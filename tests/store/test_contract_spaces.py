@@ -1,0 +1,119 @@
+"""The contract of a log: nothing of one space is seen, counted or guessed from another."""
+
+import asyncio
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import Facts, Snapshot
+from sapwood.runtime.log import Log
+from tests.store.contract import append, commit_of, grow, said, start, take, texts
+
+ADA, BOB, CHILD = AgentId("ada"), AgentId("bob"), AgentId("child")
+BIG = "secret " * 10_000
+
+
+def other(space: Space) -> Space:
+    return Space(f"{space}-other")
+
+
+async def test_the_same_id_is_free_in_every_space(log: Log, space: Space) -> None:
+    await start(log, space, ADA, "mine", name="mine")
+    await start(log, other(space), ADA, "theirs", "theirs too", name="theirs")
+    assert texts(await log.read(space, ADA)) == ["mine"]
+    assert texts(await log.read(other(space), ADA)) == ["theirs", "theirs too"]
+    assert await log.facts(space, ADA) == Facts(ADA, 1, name="mine")
+    assert await log.facts(other(space), ADA) == Facts(ADA, 2, name="theirs")
+
+
+async def test_a_command_id_is_free_in_every_space(log: Log, space: Space) -> None:
+    mine = commit_of(append(ADA, said("mine")), says="mine")
+    theirs = commit_of(append(ADA, said("theirs")), command=mine.receipt.command, says="theirs")
+    assert await log.commit(space, mine) is None
+    assert await log.receipt(other(space), mine.receipt.command) is None
+    assert await log.commit(other(space), theirs) is None
+    assert await log.receipt(space, mine.receipt.command) == mine.receipt
+    assert await log.receipt(other(space), mine.receipt.command) == theirs.receipt
+
+
+async def test_strangers_see_no_agents(log: Log, space: Space) -> None:
+    await start(log, space, ADA, "hello", name="Ada")
+    await start(log, space, CHILD, "hello", parent=ADA)
+    there = other(space)
+    assert await log.read(there, ADA) == []
+    assert await log.facts(there, ADA) is None
+    assert await log.agents(there) == []
+    assert await log.agents(there, parent=ADA) == []
+    assert await log.agents(there, status="running") == []
+    assert await log.find(there, "Ada") == []
+    assert await log.find(there, "ad") == []
+    assert await log.find(there, "ada") == []
+    assert await log.ancestors(there, CHILD) == []
+    assert await log.descendants(there, ADA) == []
+
+
+async def test_kin_end_at_the_border(log: Log, space: Space) -> None:
+    await start(log, space, ADA)
+    await start(log, space, CHILD, parent=ADA)
+    await start(log, other(space), ADA, parent=BOB)
+    await start(log, other(space), AgentId("stranger"), parent=CHILD)
+    assert await log.ancestors(space, CHILD) == [ADA]
+    assert await log.descendants(space, ADA) == [CHILD]
+
+
+async def test_an_exact_id_elsewhere_hides_nothing_here(log: Log, space: Space) -> None:
+    await start(log, other(space), AgentId("abc"))
+    await start(log, space, AgentId("abcd"))
+    assert [facts.agent for facts in await log.find(space, "abc")] == ["abcd"]
+
+
+async def test_snapshots_stay_at_home(log: Log, space: Space) -> None:
+    await log.save_snapshot(space, Snapshot(ADA, 1, "1", b"mine"))
+    await log.save_snapshot(other(space), Snapshot(BOB, 1, "1", b"theirs"))
+    assert await log.snapshot(other(space), ADA, "1") is None
+    assert await log.snapshot(space, BOB, "1") is None
+
+
+async def test_long_texts_stay_at_home(log: Log, space: Space) -> None:
+    await start(log, space, ADA, BIG)
+    await start(log, other(space), ADA, BIG)
+    assert texts(await log.read(space, ADA)) == texts(await log.read(other(space), ADA)) == [BIG]
+
+
+async def test_nobody_follows_strangers(log: Log, space: Space) -> None:
+    following = asyncio.ensure_future(take(log.follow(space, ADA), 2))
+    tailing = asyncio.ensure_future(take(log.tail(space), 2))
+    for n in range(5):
+        await grow(log, other(space), ADA, f"theirs {n}")
+    await grow(log, space, ADA, "mine")
+    await grow(log, other(space), ADA, "theirs")
+    await grow(log, space, ADA, "mine again")
+    assert texts(await following) == ["mine", "mine again"]
+    assert texts([tailed.recorded for tailed in await tailing]) == ["mine", "mine again"]
+
+
+async def test_searches_stay_at_home(log: Log, space: Space) -> None:
+    await start(log, space, ADA, "a needle of mine")
+    await start(log, other(space), ADA, "a needle of theirs", "another needle")
+    assert [hit.snippet for hit in await log.search(space, "needle")] == ["a needle of mine"]
+    assert await log.search(space, "theirs") == []
+    assert await log.search(Space(f"{space}-third"), "needle") == []
+    assert await log.search(other(space), "mine", agents=[ADA]) == []
+
+
+async def test_a_score_tells_nothing_of_strangers(log: Log, space: Space) -> None:
+    """A rank by how rare a word is must not count the texts of others."""
+    await start(log, space, ADA, "a needle", "some hay", "more hay")
+    (before,) = await log.search(space, "needle")
+    for n in range(20):
+        await start(log, other(space), AgentId(f"agent-{n}"), "needle " * n, "hay")
+    (after,) = await log.search(space, "needle")
+    assert after == before
+
+
+async def test_any_text_can_name_a_space(log: Log) -> None:
+    names = [Space(name) for name in ("", " ", "x'; --", "名前 🌲", "a/b%_", "A", "a")]
+    unique = [Space(f"{name}|{id(log)}") for name in names]
+    for space in unique:
+        await start(log, space, ADA, f"hello from {space}")
+    for space in unique:
+        assert texts(await log.read(space, ADA)) == [f"hello from {space}"]
+        assert len(await log.search(space, "hello")) == 1

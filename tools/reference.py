@@ -1,0 +1,277 @@
+"""The reference pages, written from the code that they describe.
+
+    python -m tools.reference           writes docs/reference/
+    python -m tools.reference --check   fails when a page is out of date
+
+Words are never added here that the code could say itself: to change a page, change the registry,
+the event or the docstring.
+"""
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Any, get_args
+
+from msgspec import Struct, structs
+
+import sapwood
+from sapwood.core.events import (
+    Actor,
+    AgentEvent,
+    ContextEvent,
+    Event,
+    MailEvent,
+    Recorded,
+    TurnEvent,
+)
+from sapwood.core.ids import AgentId
+from sapwood.core.slash import COMMANDS, Fresh, Run, SlashCommand, interpret
+
+__all__ = ["main", "pages"]
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+WIDTH = 96
+
+_MODULES = re.compile(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z])")
+_OPTIONAL = re.compile(r"Optional\[(\w+)\]")
+_MADE = "Written by `just reference` from {source}. Change that, not this page."
+
+
+def pages() -> dict[str, str]:
+    """Every page by its name."""
+    return {"api.md": api_page(), "commands.md": commands_page(), "events.md": events_page()}
+
+
+def commands_page() -> str:
+    """The slash commands."""
+    lines = [
+        "# Commands",
+        "",
+        _MADE.format(source="the registry, `sapwood.core.slash.COMMANDS`"),
+        "",
+        "The registry is complete, so that names stay what they are. In this version",
+        "`Agent.submit` carries out the commands marked with ● under its name; the others are",
+        "parsed and left to whoever shows the conversation. *Model* says that a model may give",
+        "the command too, *open* that a person may while a turn is open.",
+        "",
+        "| command | what it does | model | open | `submit` | method |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for command in COMMANDS:
+        cells = (
+            ", ".join(f"`{name}`" for name in _typed(command)).replace("|", "\\|"),
+            command.help,
+            _dot(command.who == "both"),
+            _dot(command.while_open),
+            _dot(_carried_out(command)),
+            f"`Agent.{command.name}`" if hasattr(sapwood.Agent, command.name) else "",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return _page(lines)
+
+
+def events_page() -> str:
+    """The events, with the values inside them."""
+    lines = [
+        "# Events",
+        "",
+        _MADE.format(source="the classes in `sapwood.core.events`"),
+        "",
+        "An event is immutable. A kind, once released, keeps its meaning for ever; new fields get",
+        "defaults.",
+    ]
+    families: list[tuple[str, Any]] = [
+        ("Agents", AgentEvent),
+        ("Turns", TurnEvent),
+        ("Contexts", ContextEvent),
+        ("Mail", MailEvent),
+    ]
+    for title, family in families:
+        lines += ["", f"## {title}"]
+        for event in get_args(family):
+            lines += _struct(f"`{event.kind}`", event)
+    lines += ["", "## Envelope and values"]
+    values: dict[str, type[Struct]] = {"Recorded": Recorded, "Actor": Actor}
+    for event in get_args(Event):
+        for inner in _inside(event):
+            values.setdefault(inner.__name__, inner)
+    for name, value in values.items():
+        lines += _struct(name, value)
+    return _page(lines)
+
+
+def api_page() -> str:
+    """Every public name."""
+    lines = [
+        "# Python API",
+        "",
+        _MADE.format(source="`sapwood.__all__`"),
+        "",
+        "Names beginning with `Sync` have the methods of their namesakes, without `await`.",
+    ]
+    things = {name: getattr(sapwood, name) for name in sapwood.__all__}
+    lines += ["", "## Functions"]
+    for name, thing in things.items():
+        if not inspect.isclass(thing):
+            lines += _callable(f"sapwood.{name}", thing, "###")
+    lines += ["", "## Classes"]
+    for name, thing in things.items():
+        if inspect.isclass(thing):
+            lines += _class(name, thing)
+    return _page(lines)
+
+
+def _page(lines: list[str]) -> str:
+    return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+def _dot(holds: bool) -> str:
+    return "●" if holds else ""
+
+
+def _typed(command: SlashCommand) -> tuple[str, ...]:
+    return (command.line, *(f"/{alias}" for alias in command.aliases))
+
+
+def _carried_out(command: SlashCommand) -> bool:
+    """Whether the core decides it: then arguments lead to a command or to a refusal."""
+    run = Run(command, "two words" if command.usage else "")
+    return interpret(run, AgentId("one"), Fresh(AgentId("two"), "mail")) is not None
+
+
+def _class(name: str, thing: type[Any]) -> list[str]:
+    if issubclass(thing, Struct):
+        return [*_struct(f"`{name}`", thing, examples=True), *_methods(thing)]
+    lines = ["", f"### `{name}`", "", *_prose(thing)]
+    return lines if name.startswith("Sync") else lines + _methods(thing)
+
+
+def _methods(thing: type[Any]) -> list[str]:
+    lines: list[str] = []
+    own = [base for base in thing.__mro__ if base.__module__.startswith("sapwood.")]
+    members = {name: member for base in own for name, member in vars(base).items()}
+    for name, member in members.items():
+        if name.startswith("_"):
+            continue
+        if isinstance(member, property):
+            lines += ["", f"#### `{thing.__name__}.{name}`", "", *_prose(member)]
+        elif isinstance(member, FunctionType):
+            lines += _callable(f"{thing.__name__}.{name}", member, "####")
+    return lines
+
+
+def _callable(name: str, function: Callable[..., Any], level: str) -> list[str]:
+    plain = inspect.unwrap(function)
+    shown = _signature(name.rpartition(".")[2], plain)
+    return ["", f"{level} `{name}`", "", "```python", *shown, "```", "", *_prose(function)]
+
+
+def _signature(name: str, function: Callable[..., Any]) -> list[str]:
+    signature = inspect.signature(function)
+    returns = _type(signature.return_annotation)
+    awaited = "async " if inspect.iscoroutinefunction(function) else ""
+    if returns.startswith("AsyncGenerator"):
+        awaited, returns = "async with ", returns.removeprefix("AsyncGenerator[").rstrip("]")
+    elif returns.startswith("Generator"):
+        awaited, returns = "with ", returns.removeprefix("Generator[").rstrip("]")
+    given = list(_parameters(signature))
+    line = f"{awaited}{name}({', '.join(given)}) -> {returns}"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"{awaited}{name}(", *(f"    {each}," for each in given), f") -> {returns}"]
+
+
+def _parameters(signature: inspect.Signature) -> Iterator[str]:
+    starred = False
+    for parameter in signature.parameters.values():
+        if parameter.name == "self":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "*"
+        stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        starred = starred or bool(stars)
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        yield f"{stars}{parameter.name}: {_type(parameter.annotation)}{default}"
+
+
+def _struct(title: str, thing: type[Struct], *, examples: bool = False) -> list[str]:
+    lines = ["", f"### {title}", "", *_prose(thing, examples=examples)]
+    rows = list(_fields(thing))
+    return [*lines, "", "| field | type | default |", "| --- | --- | --- |", *rows]
+
+
+def _fields(thing: type[Struct]) -> Iterator[str]:
+    for name, parameter in inspect.signature(thing).parameters.items():
+        shown = _type(parameter.annotation).replace("|", "\\|")
+        default = "" if parameter.default is parameter.empty else _default(parameter.default)
+        yield f"| `{name}` | `{shown}` | {default} |"
+
+
+def _default(value: object) -> str:
+    return f"`{type(value).__name__}()`" if isinstance(value, Struct) else f"`{value!r}`"
+
+
+def _inside(thing: Any) -> Iterator[type[Struct]]:
+    """The values that a type is made of, outer ones first."""
+    if inspect.isclass(thing) and issubclass(thing, Struct):
+        for field in structs.fields(thing):
+            for part in _parts(field.type):
+                yield part
+                yield from _inside(part)
+
+
+def _parts(annotation: Any) -> Iterator[type[Struct]]:
+    if inspect.isclass(annotation) and issubclass(annotation, Struct):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _parts(inner)
+
+
+def _type(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return annotation
+    plain = inspect.isclass(annotation) and not get_args(annotation)
+    name = annotation.__name__ if plain else str(annotation).replace(str(Event), "Event")
+    name = _OPTIONAL.sub(r"\1 | None", _MODULES.sub("", name))
+    return "None" if name == "NoneType" else name
+
+
+def _prose(thing: Any, *, examples: bool = True) -> list[str]:
+    """A docstring with its examples fenced, or without them."""
+    paragraphs = (inspect.getdoc(thing) or "").split("\n\n")
+    shown: list[str] = []
+    for paragraph in paragraphs:
+        if not paragraph.startswith(">>>"):
+            shown.append(paragraph)
+        elif examples:
+            shown.append(f"```pycon\n{paragraph}\n```")
+    return "\n\n".join(shown).splitlines()
+
+
+def main(argv: list[str]) -> int:
+    """Writes the pages, or names those that are out of date."""
+    parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args(argv).check
+    outdated = 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        path = FOLDER / name
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        outdated += 1
+        if check:
+            print(f"docs/reference/{name} is out of date. Run: just reference", file=sys.stderr)
+        else:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote docs/reference/{name}")
+    return 1 if check and outdated else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
