@@ -38,7 +38,7 @@ from sapwood.runtime.fresh import given
 from sapwood.runtime.log import Log
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.opening import Opened
-from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec
+from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec, waits
 from sapwood.runtime.toolbox import Toolbox, ToolOutcome, ToolUse
 from sapwood.runtime.waiting import Parked
 
@@ -205,7 +205,7 @@ class Driver:
         agent = opened.state.agent
         started = call.id in turn.started
         if call.name == SLASH:
-            if not started:
+            if not started and waits(call):
                 await self._do(StartTool(agent, call.id))
             state = (await self._dispatcher.open(agent)).state
             outcome = await self._slash.run(state, call, state.settings.model)

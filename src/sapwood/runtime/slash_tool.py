@@ -26,7 +26,7 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.toolbox import ToolOutcome
 from sapwood.runtime.waiting import Parked, wait_for
 
-__all__ = ["SLASH", "SlashTool", "slash_spec"]
+__all__ = ["SLASH", "SlashTool", "slash_spec", "waits"]
 
 _PLACE = re.compile(r"([\w.-]+):(\d+)")
 
@@ -118,6 +118,14 @@ class SlashTool:
         hits = await self._log.search(self._space, query, agents=own, limit=8)
         lines = [f"{hit.ref}: {hit.snippet}" for hit in hits]
         return ToolOutcome("\n".join(lines) or "Nothing was found.")
+
+
+def waits(call: ToolCall) -> bool:
+    """Whether the call is a wait, whose start has to be in the log."""
+    try:
+        return msgspec.json.decode(call.args, type=_Arguments).command == "wait"
+    except msgspec.MsgspecError:
+        return False
 
 
 def _allowed(arguments: _Arguments) -> Run | Refusal:
