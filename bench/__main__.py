@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES: tuple[str, ...] = ("window", "tokens", "fork")
+NAMES: tuple[str, ...] = ("window", "tokens", "fork", "open", "append", "subscribe")
 
 
 def main(argv: list[str]) -> int:

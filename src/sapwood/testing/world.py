@@ -30,10 +30,10 @@ from sapwood.core.content import Text
 from sapwood.core.context import Context
 from sapwood.core.counting import Count, Counter
 from sapwood.core.decide import Accepted, Change, Decision, Scene, decide
-from sapwood.core.events import HUMAN, Actor, Recorded
+from sapwood.core.events import HUMAN, Actor, AgentStarted, Event, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.core.live import EMPTY, Live, Walk, follow
+from sapwood.core.live import EMPTY, Live, Walk, follow, inherited
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.turn import fold_turn
@@ -144,10 +144,17 @@ class World:
         turn = self.logs[state.agent][state.open.first - 1 : state.version]
         return walk.live(fold_turn(turn))
 
+    def _inherited(self, born: Event) -> Live:
+        """The part of its parent's path that a child is born with."""
+        if not isinstance(born, AgentStarted) or born.parent is None:
+            return EMPTY
+        parents = structs.replace(self.lives[born.parent], open=None)
+        return inherited(parents, born.context) or EMPTY
+
     def _apply(self, change: Change, given: Given) -> None:
         agent = change.agent
         log = self.logs.setdefault(agent, [])
-        live: Live | None = self.lives.get(agent, EMPTY)
+        live: Live | None = self.lives.get(agent) or self._inherited(change.events[0])
         for event in change.events:
             recorded = Recorded(agent, len(log) + 1, event, given.at, given.actor, given.id)
             log.append(recorded)

@@ -1,5 +1,7 @@
 """Decisions inside a turn: prompt, model calls, replies, tools, the end."""
 
+from collections.abc import Set as AbstractSet
+
 from msgspec import structs
 
 from sapwood.core.commands import (
@@ -96,7 +98,7 @@ def add_reply(scene: Scene, command: AddReply, given: Given) -> Accepted:
     turn = require_turn(scene.state)
     if turn.calls:
         raise Refused(CallsOpen(turn.calls))
-    _require_new_calls(scene, command.parts)
+    _new_calls(command.parts, scene.live.open.call_ids if scene.live.open else set[str]())
     draft = Draft(scene.state, scene.live, given)
     draft.add(ReplyAdded(command.parts, command.model, command.usage))
     return draft.accepted()
@@ -179,9 +181,7 @@ def _require_pairs(command: RecordTurn) -> None:
             continue
         if waiting:
             raise Refused(CallsOpen(tuple(waiting)))
-        waiting = [part.id for part in item.parts if isinstance(part, ToolCall)]
-        if doubled := next((call for call in waiting if call in known), None):
-            raise Refused(DuplicateCall(doubled))
+        waiting = _new_calls(item.parts, known)
         known.update(waiting)
     if waiting and command.status == "completed":
         raise Refused(CallsOpen(tuple(waiting)))
@@ -191,14 +191,15 @@ def _said(prompt: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
     return tuple(part for part in prompt if part.text.strip())
 
 
-def _require_new_calls(scene: Scene, parts: tuple[ReplyPart, ...]) -> None:
-    known = scene.live.open.call_ids if scene.live.open else frozenset[str]()
-    new: set[str] = set()
+def _new_calls(parts: tuple[ReplyPart, ...], known: AbstractSet[str]) -> list[str]:
+    """The ids of the calls in a reply, which no other call of the turn may have."""
+    new: dict[str, None] = {}
     for part in parts:
         if isinstance(part, ToolCall):
             if part.id in known or part.id in new:
                 raise Refused(DuplicateCall(part.id))
-            new.add(part.id)
+            new[part.id] = None
+    return list(new)
 
 
 def _size(scene: Scene) -> Size:

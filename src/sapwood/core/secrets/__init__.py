@@ -24,7 +24,7 @@ from sapwood.core.secrets.tokens import tokens
 from sapwood.core.secrets.urls import KIND as URL
 from sapwood.core.secrets.urls import url_passwords
 
-__all__ = ["Secret", "find_secrets", "mask_secrets"]
+__all__ = ["Secret", "find_masks", "find_secrets", "mask_secrets"]
 
 _VAGUE = frozenset({*ASSIGNED, URL})
 """Kinds that say where a secret stood and not what it was: another name for it is better."""
@@ -76,6 +76,15 @@ def mask_secrets(text: str, known: Sequence[str] = ()) -> str:
     while found := find_secrets(text, known):
         text = "".join(_pieces(text, found))
     return text
+
+
+def find_masks(text: str) -> list[str]:
+    """The masks that stand in a text.
+
+    >>> find_masks("TOKEN=[secret: github-token …9xQ2]")
+    ['[secret: github-token …9xQ2]']
+    """
+    return _MASK.findall(text) if "[secret: " in text else []
 
 
 def _lower(text: str) -> str:

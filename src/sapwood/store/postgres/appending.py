@@ -1,4 +1,4 @@
-"""The statements that append: one round trip for a batch, and what to make of a refusal."""
+"""A session that appends: one round trip for a turn or a batch, and what a refusal means."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,6 +9,8 @@ import msgspec
 from sapwood.core.log import LogError, Receipt, VersionConflict
 from sapwood.store.postgres.faults import is_conflict
 from sapwood.store.postgres.job import Job, Stream, plain_name
+from sapwood.store.postgres.sessions import terminating
+from sapwood.store.postgres.turn import is_turn, turn_statement, turn_values
 
 if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Appender"]
 
-_ONE = f"SELECT sapwood.append_one({', '.join(f'${n}' for n in range(1, 20))})"
-_MANY = f"SELECT sapwood.append_many({', '.join(f'${n}' for n in range(1, 26))})"
+_MANY = f"SELECT sapwood.append({', '.join(f'${n}' for n in range(1, 26))})"
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
 _VERSIONS = "SELECT agent, version FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
 
@@ -31,30 +32,37 @@ _receipt = msgspec.json.Decoder(Receipt)
 
 
 class Appender:
-    """A session that appends, with both statements prepared for as long as it lives."""
+    """A session that appends. Its statements stay prepared for as long as it lives."""
 
-    def __init__(self, session: "Session", one: "Statement", many: "Statement") -> None:
+    def __init__(self, session: "Session", many: "Statement") -> None:
         self.session = session
-        self._one = one
         self._many = many
+        self._turns: dict[int, Statement] = {}
 
     @classmethod
     async def on(cls, session: "Session") -> "Appender":
         """Prepares a session."""
-        return cls(session, await session.prepare(_ONE), await session.prepare(_MANY))
+        with terminating(session):
+            return cls(session, await session.prepare(_MANY))
 
     async def append(self, jobs: Sequence[Job]) -> bool:
         """Stores all of the jobs, or none: False if one of them was refused."""
         try:
-            if len(jobs) == 1 and (one := _of_one_turn(jobs[0])):
-                await self._one.fetch(*one)
-            else:
-                await self._many.fetch(*_of_many(jobs))
+            if len(jobs) == 1 and is_turn(jobs[0]):
+                return await self._append_turn(jobs[0])
+            await self._many.fetch(*_of_many(jobs))
         except asyncpg.PostgresError as fault:
             if is_conflict(fault):
                 return False
             raise
         return True
+
+    async def _append_turn(self, job: Job) -> bool:
+        size = len(job.streams[0].events)
+        statement = self._turns.get(size)
+        if statement is None:
+            statement = self._turns[size] = await self.session.prepare(turn_statement(size))
+        return bool(await statement.fetch(*turn_values(job)))
 
     async def diagnose(self, job: Job) -> Receipt | VersionConflict | None:
         """Why a job was refused: its command is known or a log has grown, or None if neither."""
@@ -69,31 +77,6 @@ class Appender:
             if found.get(append.agent, 0) != append.expected:
                 return VersionConflict(append.agent, append.expected)
         return None
-
-
-def _of_one_turn(job: Job) -> list[object] | None:
-    """The arguments for one log, if one actor and one command stand behind all its events."""
-    if len(job.streams) != 1 or not job.streams[0].events:
-        return None
-    (stream,) = job.streams
-    append, facts = stream.append, stream.append.facts
-    actor, command = append.events[0].actor, job.commit.receipt.command
-    if any(each.command != command or each.actor != actor for each in append.events):
-        return None
-    contents = job.contents
-    hashes = sorted(contents)
-    mark = _MARKS[0]  # kinds, JSON, digests and numbers: no control character in any of them
-    return [
-        *(mark, job.space, append.agent, append.expected, facts.version, stream.facts),
-        *(plain_name(facts.name), facts.parent, facts.status, facts.created),
-        *(command, job.receipt),
-        *((hashes, [contents[digest] for digest in hashes]) if hashes else (None, None)),
-        str(actor),
-        mark.join([each.kind for each in stream.events]),
-        mark.join([each.data for each in stream.events]),
-        mark.join(["".join(each.contents) for each in stream.events]) if hashes else None,
-        mark.join([str(each.at) for each in append.events]),
-    ]
 
 
 def _of_many(jobs: Sequence[Job]) -> list[object]:

@@ -12,7 +12,13 @@ __all__ = ["FAULTS", "is_conflict", "is_lost", "passes", "patiently", "refused"]
 
 T = TypeVar("T")
 
-FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+FAULTS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
 """Everything that the driver raises when a statement or a connection fails."""
 
 _CONFLICT = "SW409"
@@ -24,7 +30,8 @@ _LOST = (
     asyncpg.TooManyConnectionsError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.ReadOnlySQLTransactionError,  # the server was demoted: another one is in charge
-    asyncpg.InterfaceError,  # what the driver says of a connection that ended under it
+    asyncpg.InterfaceError,  # these two are said of a connection that ended between two commands
+    asyncpg.InternalClientError,
     OSError,
     TimeoutError,
 )

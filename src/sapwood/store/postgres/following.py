@@ -16,12 +16,11 @@ from sapwood.store.postgres.bell import Bell, key_of
 from sapwood.store.postgres.reading import COLUMNS, read, recorded_from
 from sapwood.store.postgres.sessions import Readers
 
-__all__ = ["follow", "tail"]
+__all__ = ["Following"]
 
 T = TypeVar("T")
 
 _PAGE = 1_000
-_LOOK = 5.0
 _FIRST_LOOK = 0.01
 
 _TAIL = f"""
@@ -39,52 +38,65 @@ _TAIL = f"""
 """
 
 
-async def follow(
-    readers: Readers, bell: Bell, space: Space, agent: AgentId, after: int
-) -> AsyncIterator[Recorded]:
-    """Every event of one agent after a version, then each new one."""
-    with bell.waiting(key_of(space, agent)) as wake:
-        while not bell.closed:
-            wake.clear()
-            page = await _unless_closed(
-                bell, read(readers.fetch, space, agent, after + 1, None, _PAGE, backward=False)
-            )
-            for recorded in page:
-                yield recorded
-                after = recorded.version
-            if len(page) < _PAGE:
-                await wake.wait(_LOOK)
+class Following:
+    """Reads on as the log grows. Ends when the log is closed."""
 
+    def __init__(self, readers: Readers, bell: Bell, poll: float, shift: int) -> None:
+        self._readers = readers
+        self._bell = bell
+        self._poll = poll
+        self._shift = shift
 
-async def tail(
-    readers: Readers, bell: Bell, space: Space, after: Cursor, shift: int
-) -> AsyncIterator[Tailed]:
-    """Every event of a space after a cursor, then each new one."""
-    pause = _FIRST_LOOK
-    with bell.waiting(key_of(space)) as wake:
-        while not bell.closed:
-            wake.clear()
-            args = (space, after.transaction, after.position, shift, _PAGE)
-            rows = await _unless_closed(bell, readers.fetch(_TAIL, *args))
-            page = [row for row in rows if row["tx"] is not None]
-            events = await _unless_closed(bell, recorded_from(readers.fetch, space, page))
-            for row, recorded in zip(page, events, strict=False):
-                after = Cursor(row["tx"], row["position"])
-                yield Tailed(after, recorded)
-            if len(page) == _PAGE:
-                continue
-            # While others are under way the end may be hidden behind them, and not all of them
-            # are ours to ring when they are done.
-            complete = bool(rows and rows[0]["complete"])
-            pause = _LOOK if complete else min(2 * pause, _LOOK)
-            pause = _FIRST_LOOK if await wake.wait(pause) else pause
+    async def follow(self, space: Space, agent: AgentId, after: int) -> AsyncIterator[Recorded]:
+        """Every event of one agent after a version, then each new one."""
+        fetch = self._readers.fetch
+        with self._bell.waiting(key_of(space, agent)) as wake:
+            while not self._bell.closed:
+                wake.clear()
+                page = await self._unless_closed(
+                    read(fetch, space, agent, after + 1, None, _PAGE, backward=False)
+                )
+                for recorded in page:
+                    yield recorded
+                    after = recorded.version
+                if len(page) < _PAGE:
+                    await wake.wait(self._poll)
 
+    async def tail(self, space: Space, after: Cursor) -> AsyncIterator[Tailed]:
+        """Every event of a space after a cursor, then each new one."""
+        pause = _FIRST_LOOK
+        with self._bell.waiting(key_of(space)) as wake:
+            while not self._bell.closed:
+                wake.clear()
+                page, complete = await self._page(space, after)
+                for tailed in page:
+                    yield tailed
+                    after = tailed.cursor
+                if len(page) == _PAGE:
+                    continue
+                # While others are under way the end may be hidden behind them, and not all of
+                # them are ours to ring when they are done.
+                pause = self._poll if complete else min(2 * pause, self._poll)
+                if await wake.wait(pause):
+                    pause = _FIRST_LOOK
 
-async def _unless_closed(bell: Bell, reading: "Awaitable[list[T]]") -> "list[T]":
-    """What is read, or nothing if the log was closed meanwhile."""
-    try:
-        return await reading
-    except LogError:
-        if bell.closed:
-            return []
-        raise
+    async def _page(self, space: Space, after: Cursor) -> tuple[list[Tailed], bool]:
+        """The next events, and whether nobody was under way who could still hide some."""
+        args = (space, after.transaction, after.position, self._shift, _PAGE)
+        rows = await self._unless_closed(self._readers.fetch(_TAIL, *args))
+        found = [row for row in rows if row["tx"] is not None]
+        events = await self._unless_closed(recorded_from(self._readers.fetch, space, found))
+        cursors = (Cursor(row["tx"], row["position"]) for row in found)
+        complete = bool(rows) and rows[0]["complete"]
+        return [
+            Tailed(cursor, event) for cursor, event in zip(cursors, events, strict=False)
+        ], complete
+
+    async def _unless_closed(self, reading: "Awaitable[list[T]]") -> "list[T]":
+        """What is read, or nothing if the log was closed meanwhile."""
+        try:
+            return await reading
+        except LogError:
+            if self._bell.closed:
+                return []
+            raise

@@ -7,9 +7,10 @@ import msgspec
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log import Commit, Cursor, Facts, Hit, Receipt, Snapshot, Tailed
-from sapwood.store.postgres import following, listing, reading, searching, snapshots
-from sapwood.store.postgres.bell import Bell, key_of
+from sapwood.store.postgres import listing, reading, searching, snapshots
+from sapwood.store.postgres.bell import Bell, Place
 from sapwood.store.postgres.epochs import shift_of
+from sapwood.store.postgres.following import Following
 from sapwood.store.postgres.job import Job
 from sapwood.store.postgres.migrating import migrate
 from sapwood.store.postgres.projecting import Projector
@@ -25,28 +26,37 @@ _receipt = msgspec.json.Decoder(Receipt)
 class PostgresLog:
     """A log in the schema `sapwood` of a database. Belongs to the event loop that opened it."""
 
-    def __init__(self, server: Server, readers: Readers, writers: int, shift: int) -> None:
+    def __init__(
+        self, server: Server, readers: Readers, writers: int, poll: float, shift: int
+    ) -> None:
         self._readers = readers
         self._writers = Writers(server, writers, self._publish)
         self._bell = Bell(server)
+        self._following = Following(readers, self._bell, poll, shift)
         self._projector = Projector(readers, shift)
-        self._shift = shift
 
     @classmethod
     async def open(
-        cls, dsn: str, *, patience: float = 30.0, writers: int = 2, readers: int = 8
+        cls,
+        dsn: str,
+        *,
+        patience: float = 30.0,
+        writers: int = 2,
+        readers: int = 8,
+        poll: float = 5.0,
     ) -> "PostgresLog":
         """Opens the database at an address such as `postgresql://me@localhost/team`.
 
         An empty database gets its tables, an older one is migrated. `patience` is how many seconds
-        a call waits for a server that is away. `writers` and `readers` limit the sessions.
+        a call waits for a server that is away, `poll` how often those who follow look by
+        themselves, in case nobody told them. `writers` and `readers` limit the sessions.
         """
         server = Server(dsn, patience)
         pool = Readers(server, readers)
         await pool.open()
         try:
             await pool.use(migrate)
-            return cls(server, pool, writers, await pool.use(shift_of))
+            return cls(server, pool, writers, poll, await pool.use(shift_of))
         except BaseException:
             await pool.close()
             raise
@@ -113,12 +123,11 @@ class PostgresLog:
 
     def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
-        return following.follow(self._readers, self._bell, space, agent, after)
+        return self._following.follow(space, agent, after)
 
     def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[Tailed]:
         """Every event of a space after a cursor, then each new one as it is committed."""
-        start = after or Cursor()
-        return following.tail(self._readers, self._bell, space, start, self._shift)
+        return self._following.tail(space, after or Cursor())
 
     async def search(
         self,
@@ -142,8 +151,8 @@ class PostgresLog:
         await self._readers.close()
 
     def _publish(self, jobs: Sequence[Job]) -> None:
-        keys = {key_of(job.space) for job in jobs}
+        places: set[Place] = {(job.space, None) for job in jobs}
         for job in jobs:
-            keys.update(key_of(job.space, append.agent) for append in job.commit.appends)
-        self._bell.ring(keys)
+            places.update((job.space, append.agent) for append in job.commit.appends)
+        self._bell.ring(places)
         self._projector.later(job.space for job in jobs)

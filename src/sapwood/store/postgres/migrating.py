@@ -14,7 +14,7 @@ from sapwood.core.log import LogError
 if TYPE_CHECKING:
     from sapwood.store.postgres.sessions import Session
 
-__all__ = ["NEWEST", "migrate", "migrations"]
+__all__ = ["NEWEST", "migrate", "migrations", "script"]
 
 NEWEST = 1
 
@@ -39,6 +39,11 @@ def migrations() -> dict[int, str]:
     return {int(name.partition("_")[0]): name for name in names}
 
 
+def script(name: str) -> str:
+    """The statements of a migration."""
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
 async def migrate(session: "Session") -> None:
     """Brings the database to the newest schema; refuses one that is newer than this Sapwood."""
     if session.get_server_version().major < _OLDEST_SERVER:
@@ -57,13 +62,12 @@ async def migrate(session: "Session") -> None:
 
 
 async def _run(session: "Session", number: int, name: str) -> None:
-    text = (_FOLDER / name).read_text(encoding="utf-8")
     async with session.transaction():
         await session.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         at = await _at(session)
         _refuse_newer(at)
         if at < number:
-            await session.execute(text)
+            await session.execute(script(name))
             await session.execute(_DONE, number, name)
 
 

@@ -23,10 +23,9 @@ _SEARCH = """
     SELECT agent, version, max(at) AS at, max(ts_rank(terms, asked.words, 1)) AS score
     FROM sapwood.search, asked
     WHERE space = $1 AND terms @@ (SELECT words && $2::text::tsquery FROM asked)
-        AND ($4::text[] IS NULL OR agent = ANY($4))
     GROUP BY agent, version
     ORDER BY score DESC, at DESC, agent, version
-    LIMIT $5 OFFSET $6
+    LIMIT $4 OFFSET $5
 """
 
 
@@ -42,7 +41,7 @@ async def search(
     phrases = [" ".join(phrase) for phrase in query_phrases(query)]
     if not phrases or (agents is not None and not agents):
         return []
-    rows = await fetch(_SEARCH, space, _scope(space, agents), phrases, agents, limit, offset)
+    rows = await fetch(_SEARCH, space, _scope(space, agents), phrases, limit, offset)
     scores = {EventRef(row["agent"], row["version"]): row["score"] for row in rows}
     events = await read_refs(fetch, space, list(scores))
     return [

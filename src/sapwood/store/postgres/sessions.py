@@ -1,6 +1,7 @@
 """Sessions on the server: how one is opened, and the pool that reads use."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import asyncpg
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     Session = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
     Row = asyncpg.Record
 
-__all__ = ["Fetch", "Readers", "Server"]
+__all__ = ["Fetch", "Readers", "Server", "terminating"]
 
 # Sent after the start of a session and not with it, because PgBouncer refuses what it does not
 # know there. Our statements have one good plan each, by index; statistics of a table that was
@@ -47,6 +48,16 @@ class Fetch(Protocol):
         ...
 
 
+@contextmanager
+def terminating(session: "Session") -> Generator[None]:
+    """Ends a session at once if it cannot be set up."""
+    try:
+        yield
+    except BaseException:
+        session.terminate()
+        raise
+
+
 class Server:
     """Where the database is, and how long we wait for it."""
 
@@ -63,7 +74,8 @@ class Server:
     async def connect(self) -> "Session":
         """A session of one's own, for writing."""
         session: Session = await asyncpg.connect(**self._options, command_timeout=self.patience)
-        await session.execute(_WRITING)
+        with terminating(session):
+            await session.execute(_WRITING)
         return session
 
     def pool(self, size: int) -> "Pool[asyncpg.Record]":

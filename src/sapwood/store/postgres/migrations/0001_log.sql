@@ -1,6 +1,6 @@
 -- The log, and what is kept beside it.
 --
--- Every key starts with the space. Text compares by its bytes (COLLATE "C"): a prefix is a range,
+-- Keys start with the space. Text compares by its bytes (COLLATE "C"): a prefix is a range,
 -- and no update of the system's collations can break an index.
 
 CREATE SEQUENCE sapwood.positions CACHE 64;
@@ -75,7 +75,8 @@ ALTER TEXT SEARCH CONFIGURATION sapwood.sapwood
     ADD MAPPING FOR word, numword, int, uint, float, sfloat, version WITH simple;
 
 -- `part` counts the pieces of a very long text. Space and agent are among the terms, so that the
--- index itself leaves out strangers.
+-- index itself leaves out strangers. The key does not start with the space, lest a search take it
+-- for a way to the words.
 CREATE TABLE sapwood.search (
     space   text COLLATE "C" NOT NULL,
     agent   text COLLATE "C" NOT NULL,
@@ -83,7 +84,7 @@ CREATE TABLE sapwood.search (
     part    integer NOT NULL,
     at      bigint NOT NULL,
     terms   tsvector NOT NULL,
-    PRIMARY KEY (space, agent, version, part)
+    PRIMARY KEY (agent, version, part, space)
 ) PARTITION BY HASH (space);
 
 CREATE INDEX search_terms ON sapwood.search USING gin (terms);
@@ -168,61 +169,17 @@ BEGIN
     END LOOP;
 END $$;
 
--- The two ways to append, each one call and so one transaction of one statement.
+-- Appends any number of commits together, in one call and so in one transaction.
 --
 -- Columns of many rows arrive as one text, split at a mark that none of them holds: reading that
--- takes a fraction of what an array parameter costs on both sides.
+-- takes a fraction of what an array parameter costs on both sides. A column of a single empty text
+-- arrives as an empty array, hence the coalesce.
 --
 -- The order inside is what keeps writers from deadlock: first the agents, then contents, then
 -- receipts, each sorted by its key by the caller. Agents come first for the tail as well: a
 -- transaction gets its number with its first write, when it has seen the versions it goes on from,
 -- so later versions of an agent never have earlier numbers.
-
--- One log, one actor, one command: a turn of a single agent, which is most of what happens.
-CREATE FUNCTION sapwood.append_one(
-    mark text,
-    a_space text, a_agent text, a_expected bigint, a_version bigint, a_facts text,
-    a_name text, a_parent text, a_status text, a_created bigint,
-    r_command text, r_data text,
-    c_hash bytea[], c_data bytea[],
-    e_actor text, e_kind text, e_data text, e_contents text, e_at text
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF a_expected = 0 THEN
-        INSERT INTO sapwood.agents (space, agent, version, facts, name, parent, status, created)
-        VALUES (a_space, a_agent, a_version, a_facts, a_name, a_parent, a_status, a_created);
-    ELSE
-        UPDATE sapwood.agents
-        SET version = a_version, facts = a_facts, name = a_name, parent = a_parent,
-            status = a_status, created = a_created
-        WHERE space = a_space AND agent = a_agent AND version = a_expected;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION 'A log is not at the expected version.' USING ERRCODE = 'SW409';
-        END IF;
-    END IF;
-    IF c_hash IS NOT NULL THEN
-        INSERT INTO sapwood.contents (space, hash, data)
-        SELECT a_space, content.hash, content.data
-        FROM unnest(c_hash, c_data) AS content (hash, data)
-        ON CONFLICT DO NOTHING;
-    END IF;
-    WITH receipt AS (
-        INSERT INTO sapwood.receipts (space, command, data) VALUES (a_space, r_command, r_data)
-    )
-    INSERT INTO sapwood.events (space, agent, version, kind, data, contents, at, actor, command)
-    SELECT a_space, a_agent, a_expected + event.place, event.kind, event.data,
-           decode(nullif(event.contents, ''), 'hex'), event.at, e_actor, r_command
-    FROM unnest(
-        string_to_array(e_kind, mark),
-        string_to_array(e_data, mark),
-        string_to_array(e_contents, mark),
-        string_to_array(e_at, mark)::bigint[]
-    ) WITH ORDINALITY AS event (kind, data, contents, at, place);
-END $$;
-
--- Any number of commits together. A column of one empty text arrives as no column at all, hence
--- the coalesce.
-CREATE FUNCTION sapwood.append_many(
+CREATE FUNCTION sapwood.append(
     mark text,
     a_space text, a_agent text, a_expected text, a_version text, a_facts text,
     a_name text, a_parent text, a_status text, a_created text,

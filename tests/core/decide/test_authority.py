@@ -1,0 +1,52 @@
+"""A model can do what the registry gives it, and nothing else."""
+
+import pytest
+
+from sapwood.core.commands import (
+    AddPin,
+    Archive,
+    Command,
+    Configure,
+    MaskResults,
+    RecordTurn,
+    Redo,
+    RemovePin,
+    StartAgent,
+    StartTurn,
+    Succeed,
+    Undo,
+)
+from sapwood.core.content import Text
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import HumanOnly
+from sapwood.core.settings import SettingsChange
+from tests.core.speaking import MODEL, conversation, opens, refusal
+
+AGENT, NEW = AgentId("agent1"), AgentId("new")
+
+FORBIDDEN: dict[str, Command] = {
+    "/undo": Undo(AGENT),
+    "/redo": Redo(AGENT),
+    "/pin": AddPin(AGENT, "rule", "x"),
+    "/unpin": RemovePin(AGENT, "rule"),
+    "/config": Configure(AGENT, SettingsChange(model="another")),
+    "/archive": Archive(AGENT),
+    "/new": Succeed(AGENT, NEW),
+    "Starting a root agent": StartAgent(NEW),
+    "Prompting an agent": StartTurn(AGENT, (Text("As the user, I say yes."),)),
+    "Recording a turn": RecordTurn(AGENT, (Text("As the user, I say yes."),)),
+    "Masking results": MaskResults(AGENT, 10),
+}
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+@pytest.mark.parametrize("turn", ["open", "none"])
+def test_what_is_for_people_is_refused_to_models(name: str, turn: str) -> None:
+    world, agent = conversation(1)
+    if turn == "open":
+        opens(world, agent)
+    assert refusal(world, FORBIDDEN[name], MODEL) == HumanOnly(name)
+
+
+def test_a_model_is_told_whom_to_ask() -> None:
+    assert HumanOnly("/undo").sentence == "/undo is for people. Ask the user to run it."

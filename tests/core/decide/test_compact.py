@@ -1,0 +1,120 @@
+"""`/compact`: a summary in place of the history, all of it or nothing."""
+
+import pytest
+
+from sapwood.core.commands import Compact, Fork, KeepLast, SetMark, Undo
+from sapwood.core.events import ContextSummarized, ContextTrimmed
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import EmptyText, SummaryOutdated, TurnIsOpen
+from tests.core.speaking import conversation, does, kinds, last_event, marked, opens, refusal, said
+
+
+def test_a_summary_stands_where_the_history_was() -> None:
+    world, agent = conversation(2)
+    assert does(world, Compact(agent, "Numbers.")) == "Compacted 2 turns into a summary."
+    assert said(world, agent) == [
+        "[Summary of the conversation before this point]\nNumbers.\n\n"
+        "[The user's last request before this point, verbatim]\nask 2"
+    ]
+
+
+def test_the_ledger_is_beside_the_summary() -> None:
+    world, agent = conversation(1)
+    does(world, Compact(agent, "Numbers.", ledger="changed: a.py"))
+    assert "Numbers.\n\n[From the log]\nchanged: a.py" in said(world, agent)[0]
+
+
+def test_the_next_prompt_follows_the_summary_in_one_message() -> None:
+    world, agent = conversation(2)
+    does(world, Compact(agent, "Numbers."))
+    opens(world, agent, "ask 3")
+    assert len(said(world, agent)) == 1
+    assert said(world, agent)[0].endswith("ask 2\n\nask 3")
+
+
+def test_summary_and_trim_are_one_command() -> None:
+    world, agent = conversation(2)
+    does(world, Compact(agent, "Numbers.", score=0.9))
+    first, second = world.logs[agent][-2:]
+    assert first.command == second.command
+    assert first.event == ContextSummarized("Numbers.", score=0.9)
+    assert isinstance(second.event, ContextTrimmed)
+    assert (second.event.cause, second.event.summary) == ("compact", first.ref)
+
+
+def test_the_last_turns_can_be_kept() -> None:
+    world, agent = conversation(3)
+    does(world, Compact(agent, "Numbers.", keep=1))
+    assert said(world, agent)[0].endswith("Numbers.\n\nask 3")
+    assert said(world, agent)[1:] == ["answer 3"]
+
+
+@pytest.mark.parametrize("keep", [2, 3])
+def test_keeping_everything_changes_nothing_and_says_so(keep: int) -> None:
+    world, agent = conversation(2)
+    before = list(world.logs[agent])
+    says = does(world, Compact(agent, "Numbers.", keep=keep))
+    assert says == "Nothing to compact: 2 turns in view."
+    assert world.logs[agent] == before
+
+
+@pytest.mark.parametrize("summary", ["", "  \n "])
+def test_without_a_summary_nothing_is_trimmed(summary: str) -> None:
+    world, agent = conversation(2)
+    assert refusal(world, Compact(agent, summary)) == EmptyText("summary")
+
+
+def test_several_in_a_row_each_have_their_summary_and_trim_point() -> None:
+    world, agent = conversation(1)
+    for number in range(2, 5):
+        does(world, Compact(agent, f"Summary {number}."))
+        world.turn(agent, f"ask {number}", f"answer {number}")
+    assert kinds(world, agent).count("context.summarized") == 3
+    assert "Summary 4." in said(world, agent)[0]
+    assert "Summary 3." not in said(world, agent)[0]
+
+
+def test_marks_survive() -> None:
+    world, agent = conversation(1)
+    does(world, SetMark(agent, "HERE"))
+    does(world, Compact(agent, "Numbers."))
+    assert marked(world, agent) == ["HERE"]
+
+
+def test_a_later_clear_n_leaves_the_summary() -> None:
+    world, agent = conversation(1)
+    does(world, Compact(agent, "Numbers."))
+    world.turn(agent, "ask 2", "answer 2")
+    world.turn(agent, "ask 3", "answer 3")
+    does(world, KeepLast(agent, 1))
+    does(world, Undo(agent))
+    assert "Numbers." in said(world, agent)[0]
+
+
+def test_a_child_inherits_the_summary() -> None:
+    world, agent = conversation(2)
+    does(world, Compact(agent, "Numbers."))
+    does(world, Fork(agent, child := AgentId("child")))
+    assert world.request(child) == world.request(agent)
+
+
+def test_a_person_cannot_compact_under_a_running_turn() -> None:
+    world, agent = conversation(2)
+    opens(world, agent)
+    assert refusal(world, Compact(agent, "Numbers.")) == TurnIsOpen("/compact")
+
+
+def test_a_summary_of_something_else_is_refused() -> None:
+    world, agent = conversation(2)
+    of = world.states[agent].context.tip
+    world.turn(agent, "ask 3", "answer 3")
+    assert refusal(world, Compact(agent, "Numbers.", of=of)) == SummaryOutdated()
+    does(world, Compact(agent, "Numbers.", of=world.states[agent].context.tip))
+
+
+def test_tokens_left_behind_are_counted() -> None:
+    world, agent = conversation(2)
+    does(world, Compact(agent, "Numbers."))
+    event = last_event(world, agent)
+    assert isinstance(event, ContextTrimmed)
+    assert (event.turns, event.messages, event.tokens) == (2, 4, 26)

@@ -1,0 +1,224 @@
+"""One example of every kind of event, with every field set, and strategies for any of them."""
+
+from hypothesis import strategies as st
+
+from sapwood.core.content import Got, Note, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.context import Context, Mask
+from sapwood.core.events import (
+    AgentArchived,
+    AgentForked,
+    AgentKilled,
+    AgentStarted,
+    ClearDeferred,
+    ContextRedone,
+    ContextRewound,
+    ContextSummarized,
+    ContextTrimmed,
+    ContextUndone,
+    Event,
+    Focused,
+    MailRead,
+    MailReceived,
+    MailSent,
+    MarkSet,
+    ModelCalled,
+    Pin,
+    PinAdded,
+    PinRemoved,
+    ReplyAdded,
+    ResultsMasked,
+    SettingsChanged,
+    Size,
+    ToolFinished,
+    ToolStarted,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnRecorded,
+    TurnStarted,
+    Unfocused,
+)
+from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.settings import Settings, SettingsChange, Workspace
+
+__all__ = ["EXAMPLES", "NAMES", "any_event"]
+
+LEAD, CHILD = AgentId("lead"), AgentId("child")
+CONTEXT = Context(
+    TurnRef(LEAD, 20, 25),
+    TurnRef(LEAD, 10, 15),
+    EventRef(LEAD, 16),
+    EventRef(LEAD, 10),
+    Mask(EventRef(LEAD, 22), 2000),
+)
+PROMPT = (Note("mail", "The build is red.", "scout"), Text("Why? 数据 🌳"))
+CALL = ToolCall("call-1", "read", '{"path": "a.py"}')
+LONG = "A line of a long text.\n" * 100
+
+EXAMPLES: tuple[Event, ...] = (
+    AgentStarted(),
+    AgentStarted(
+        by="fork",
+        name="lead",
+        settings=Settings("gpt-5", "Be brief.", 50_000, 0.5, 4_000, 200_000, (0.4, 0.6, 0.8)),
+        workspace=Workspace("project", "worktree", "branch"),
+        pins=(Pin("rule", "No force push."),),
+        parent=LEAD,
+        mark="TASK",
+        context=CONTEXT,
+    ),
+    AgentForked(CHILD),
+    AgentForked(CHILD, "TASK", PROMPT, delegated=True),
+    AgentArchived(),
+    AgentArchived(CHILD),
+    AgentKilled(LEAD),
+    AgentKilled(LEAD, CHILD),
+    SettingsChanged(SettingsChange()),
+    SettingsChanged(SettingsChange("gpt-5", "", 0, 1.0, 0, 0, (0.5, 0.65, 0.85))),
+    PinAdded(Pin("rule", "No force push.")),
+    PinRemoved("rule"),
+    Focused("auth", 2),
+    Unfocused("auth"),
+    TurnStarted(None, (Text("Hello."),)),
+    TurnStarted(TurnRef(LEAD, 10, 15), PROMPT),
+    ModelCalled("gpt-5", Context(), "0" * 64),
+    ModelCalled("gpt-5", CONTEXT, "0" * 64, 1200, '{"n":0}', "f" * 64, 1, "Summarise."),
+    ReplyAdded(()),
+    ReplyAdded(
+        (Thinking("Hm.", "anthropic", "c2ln"), Text("Let me look."), CALL),
+        "gpt-5",
+        Usage(1200, 80, 1000, 200, 4_500),
+    ),
+    ToolStarted("call-1"),
+    ToolFinished("call-1", ""),
+    ToolFinished("call-1", "no such file\0", error=True),
+    TurnCompleted(Size(120, "features-1")),
+    TurnInterrupted(Size(0, ""), "killed"),
+    TurnFailed(Size(7, "characters"), "no network"),
+    TurnRecorded(None, (Text("Hello."),), (), Size(2, "characters")),
+    TurnRecorded(
+        TurnRef(LEAD, 10, 15),
+        PROMPT,
+        (Said((CALL,), "gpt-5", Usage(9)), Got("call-1", "x = 1", error=True)),
+        Size(9, "features-1"),
+        "failed",
+        "no network",
+    ),
+    MarkSet(""),
+    MarkSet("TASK", 20, "call-1"),
+    ContextTrimmed("clear", None),
+    ContextTrimmed(
+        "compact",
+        TurnRef(LEAD, 10, 15),
+        5,
+        17,
+        9_000,
+        EventRef(LEAD, 16),
+        EventRef(LEAD, 10),
+        Mask(EventRef(LEAD, 22), 2000),
+    ),
+    ContextSummarized("It was about numbers."),
+    ContextSummarized("It was about numbers.", "changed: a.py", 0.875, "gpt-5", Usage(1200)),
+    ContextRewound("TASK", 12, Context()),
+    ContextRewound("", 12, CONTEXT, "Retries do not help."),
+    ContextUndone(CONTEXT),
+    ContextRedone(CONTEXT),
+    ResultsMasked(Mask(EventRef(LEAD, 22), 2000)),
+    ClearDeferred(),
+    ClearDeferred("TASK", 12, 3, "Retries do not help."),
+    MailSent("m1", CHILD, "Look."),
+    MailReceived("m1", "Look."),
+    MailReceived("m1", "Look.", "lead"),
+    MailRead(("m1", "m2")),
+    MailRead(("m1", "m2"), noted=True),
+    ToolFinished("call-1", LONG),
+    ReplyAdded((Text(LONG), ToolCall("call-1", "write", LONG), Text("short"))),
+)
+
+NAMES = [f"{number} {event.kind}" for number, event in enumerate(EXAMPLES)]
+
+# Short, long, hostile: NUL, emoji, what looks like a reference, everything but lone surrogates.
+texts = (
+    st.text(max_size=40)
+    | st.text(alphabet='a\0\n"\\/<>\u2028🌳数', min_size=2000, max_size=2100)
+    | st.sampled_from(['{"$content":"0"}', "$content", "", "\0", "x" * 2048, "🌳" * 2048])
+)
+numbers = st.integers(0, 2**53)
+agents = st.builds(AgentId, texts)
+turn_refs = st.builds(TurnRef, agents, numbers, numbers)
+event_refs = st.builds(EventRef, agents, numbers)
+masks = st.builds(Mask, event_refs, numbers)
+contexts = st.builds(
+    Context,
+    st.none() | turn_refs,
+    st.none() | turn_refs,
+    st.none() | event_refs,
+    st.none() | event_refs,
+    st.none() | masks,
+)
+notes = st.builds(Note, st.sampled_from(["mail", "delegated", "self"]), texts, texts)
+prompts = st.lists(st.builds(Text, texts) | notes, max_size=3).map(tuple)
+usages = st.builds(Usage, numbers, numbers, numbers, numbers)
+parts = st.lists(
+    st.builds(Text, texts)
+    | st.builds(Thinking, texts, texts, texts)
+    | st.builds(ToolCall, texts, texts, texts),
+    max_size=3,
+).map(tuple)
+items = st.lists(
+    st.builds(Said, parts, texts, st.none() | usages) | st.builds(Got, texts, texts, st.booleans()),
+    max_size=3,
+).map(tuple)
+shares = st.floats(0, 1)
+sizes = st.builds(Size, numbers, texts)
+pins = st.builds(Pin, texts, texts)
+
+
+def any_event() -> st.SearchStrategy[Event]:
+    """Any event there can be."""
+    workspaces = st.builds(Workspace, texts, texts, texts)
+    settings = st.builds(
+        Settings, texts, texts, numbers, shares, numbers, numbers, st.tuples(shares, shares, shares)
+    )
+    changes = st.builds(SettingsChange, model=texts, cap=numbers, low_water=shares)
+    return st.one_of(
+        st.builds(
+            AgentStarted,
+            st.sampled_from(["person", "fork", "succession"]),
+            texts,
+            settings,
+            workspaces,
+            st.lists(pins, max_size=2).map(tuple),
+            st.none() | agents,
+            texts,
+            contexts,
+        ),
+        st.builds(AgentForked, agents, texts, prompts, st.booleans()),
+        st.builds(AgentArchived, st.none() | agents),
+        st.builds(AgentKilled, agents, st.none() | agents),
+        st.builds(SettingsChanged, changes),
+        st.builds(PinAdded, pins),
+        st.builds(PinRemoved, texts),
+        st.builds(Focused, texts, numbers),
+        st.builds(Unfocused, texts),
+        st.builds(TurnStarted, st.none() | turn_refs, prompts),
+        st.builds(ModelCalled, texts, contexts, texts, numbers, texts, texts, numbers),
+        st.builds(ReplyAdded, parts, texts, st.none() | usages),
+        st.builds(ToolStarted, texts),
+        st.builds(ToolFinished, texts, texts, st.booleans()),
+        st.builds(TurnCompleted, sizes),
+        st.builds(TurnInterrupted, sizes, texts),
+        st.builds(TurnFailed, sizes, texts),
+        st.builds(TurnRecorded, st.none() | turn_refs, prompts, items, sizes, reason=texts),
+        st.builds(MarkSet, texts, st.none() | numbers, st.none() | texts),
+        st.builds(ContextTrimmed, st.just("window"), st.none() | turn_refs, mask=masks),
+        st.builds(ContextSummarized, texts, texts, st.none() | shares),
+        st.builds(ContextRewound, texts, numbers, contexts, texts),
+        st.builds(ContextUndone, contexts),
+        st.builds(ContextRedone, contexts),
+        st.builds(ResultsMasked, masks),
+        st.builds(ClearDeferred, st.none() | texts, numbers, st.none() | numbers, texts),
+        st.builds(MailSent, texts, agents, texts),
+        st.builds(MailReceived, texts, texts, texts),
+        st.builds(MailRead, st.lists(texts, max_size=3).map(tuple), st.booleans()),
+    )

@@ -1,0 +1,89 @@
+"""Events to bytes and back: nothing is lost, nothing long is stored twice."""
+
+import hashlib
+import json
+from typing import get_args
+
+import pytest
+from hypothesis import given
+
+from sapwood.core.content import Text, ToolCall
+from sapwood.core.errors import NewerEvent
+from sapwood.core.events import Event, ReplyAdded, ToolFinished, TurnStarted
+from sapwood.core.events.codec import LARGE, decode, encode
+from tests.core.events.examples import EXAMPLES, NAMES, any_event
+
+
+def test_there_is_an_example_of_every_kind() -> None:
+    assert {type(event) for event in EXAMPLES} == set(get_args(Event))
+
+
+def test_every_kind_has_a_name_of_its_own() -> None:
+    names = [kind.kind for kind in get_args(Event)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("event", EXAMPLES, ids=NAMES)
+def test_every_example_comes_back(event: Event) -> None:
+    encoded = encode(event)
+    assert decode(encoded.kind, encoded.data, encoded.contents) == event
+
+
+@given(any_event())
+def test_every_event_comes_back(event: Event) -> None:
+    encoded = encode(event)
+    assert decode(encoded.kind, encoded.data.encode(), encoded.contents) == event
+    assert encode(event) == encoded
+
+
+@given(any_event())
+def test_long_texts_are_kept_apart_under_their_hash(event: Event) -> None:
+    encoded = encode(event)
+    for digest, text in encoded.contents.items():
+        assert len(text) >= LARGE
+        assert hashlib.sha256(text.encode()).hexdigest() == digest
+        assert text not in encoded.data
+
+
+def test_a_text_is_long_from_so_many_characters_on() -> None:
+    assert encode(ToolFinished("1", "x" * (LARGE - 1))).contents == {}
+    assert list(encode(ToolFinished("1", "x" * LARGE)).contents.values()) == ["x" * LARGE]
+
+
+def test_many_short_texts_stay_where_they_are() -> None:
+    parts = tuple(Text("short " * 20) for _ in range(100))
+    encoded = encode(ReplyAdded(parts))
+    assert encoded.contents == {}
+    assert len(encoded.data) > LARGE
+
+
+def test_the_same_long_text_is_kept_once() -> None:
+    long = "y" * 10_000
+    encoded = encode(ReplyAdded((Text(long), ToolCall("1", "write", long))))
+    assert list(encoded.contents.values()) == [long]
+    assert len(encoded.data) < 400
+
+
+def test_a_text_that_looks_like_a_reference_is_a_text() -> None:
+    trap = json.dumps({"$content": "0" * 64})
+    event = TurnStarted(None, (Text(trap), Text("x" * LARGE)))
+    encoded = encode(event)
+    assert decode(encoded.kind, encoded.data, encoded.contents) == event
+
+
+def test_a_missing_text_is_an_error_and_never_an_empty_one() -> None:
+    encoded = encode(ReplyAdded((Text("x" * LARGE), Text("y" * LARGE))))
+    contents = dict(list(encoded.contents.items())[:1])
+    with pytest.raises(KeyError):
+        decode(encoded.kind, encoded.data, contents)
+
+
+def test_an_unknown_kind_was_written_by_a_newer_sapwood() -> None:
+    with pytest.raises(NewerEvent, match=r"'moon.landed', written by a newer Sapwood.*Upgrade"):
+        decode("moon.landed", "{}")
+
+
+def test_an_unknown_field_is_passed_over() -> None:
+    assert decode("tool.started", '{"call":"1","novelty":true}') == decode(
+        "tool.started", '{"call":"1"}'
+    )

@@ -1,0 +1,107 @@
+"""Short words for specifications: who acts, what was answered, what a model would read."""
+
+from sapwood.core.commands import (
+    AddReply,
+    Command,
+    CompleteTurn,
+    FinishTool,
+    StartTurn,
+)
+from sapwood.core.content import Text, ToolCall
+from sapwood.core.decide import Accepted
+from sapwood.core.events import Actor, Event
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
+from sapwood.core.settings import Settings
+from sapwood.core.view.request import ToolResult
+from sapwood.testing import World
+
+__all__ = [
+    "MODEL",
+    "by_model",
+    "conversation",
+    "does",
+    "kinds",
+    "last_event",
+    "marked",
+    "opens",
+    "refusal",
+    "results",
+    "said",
+    "uses_tool",
+]
+
+MODEL = Actor("model", "scripted")
+
+
+def conversation(turns: int = 0, settings: Settings | None = None) -> tuple[World, AgentId]:
+    """A world with one agent that has answered 'ask 1' with 'answer 1', and so on."""
+    world = World()
+    agent = world.start(settings=settings)
+    for number in range(1, turns + 1):
+        world.turn(agent, f"ask {number}", f"answer {number}")
+    return world, agent
+
+
+def does(world: World, command: Command) -> str:
+    """A person gives the command; returns the line that was said."""
+    decision = world.do(command)
+    assert isinstance(decision, Accepted), decision
+    return decision.says
+
+
+def by_model(world: World, command: Command, call: str | None = None) -> str:
+    """A model gives the command; returns the line that was said."""
+    decision = world.do(command, MODEL, call)
+    assert isinstance(decision, Accepted), decision
+    return decision.says
+
+
+def refusal(world: World, command: Command, actor: Actor | None = None) -> Refusal:
+    """The reason why the command was refused; nothing changed because of it."""
+    before = world.copy()
+    decision = world.do(command) if actor is None else world.do(command, actor)
+    assert isinstance(decision, Refusal), decision
+    assert (world.logs, world.states, world.lives) == (before.logs, before.states, before.lives)
+    return decision
+
+
+def said(world: World, agent: AgentId) -> list[str]:
+    """The text of every message that the agent's model would be sent now."""
+    return [message.text for message in world.request(agent).messages]
+
+
+def results(world: World, agent: AgentId) -> list[str]:
+    """The tool results that the agent's model would be sent now."""
+    parts = [part for message in world.request(agent).messages for part in message.parts]
+    return [part.content for part in parts if isinstance(part, ToolResult)]
+
+
+def kinds(world: World, agent: AgentId) -> list[str]:
+    """The kinds of the agent's events, oldest first."""
+    return [recorded.kind for recorded in world.logs[agent]]
+
+
+def last_event(world: World, agent: AgentId) -> Event:
+    """What happened last to the agent."""
+    return world.logs[agent][-1].event
+
+
+def opens(world: World, agent: AgentId, prompt: str = "ask") -> None:
+    """Opens a turn."""
+    does(world, StartTurn(agent, (Text(prompt),)))
+
+
+def uses_tool(world: World, agent: AgentId, content: str, prompt: str = "ask") -> None:
+    """A completed turn with one tool result."""
+    call = f"call {len(world.logs[agent])}"
+    opens(world, agent, prompt)
+    does(world, AddReply(agent, (ToolCall(call, "read", "{}"),)))
+    does(world, FinishTool(agent, call, content))
+    does(world, AddReply(agent, (Text("answer"),)))
+    does(world, CompleteTurn(agent))
+
+
+def marked(world: World, agent: AgentId) -> list[str]:
+    """The names of the live marks, oldest first."""
+    return [mark.name for mark in world.states[agent].marks]

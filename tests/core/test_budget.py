@@ -1,0 +1,67 @@
+"""Budgets: what fills the model's window, and how near its edge that is."""
+
+import pytest
+
+from sapwood.core.budget import budget_of
+from sapwood.core.commands import AddPin, Compact, Configure
+from sapwood.core.counting import Count
+from sapwood.core.settings import Settings, SettingsChange
+from sapwood.testing import World
+from tests.core.speaking import conversation, does
+
+
+def exactly(tokens: int) -> Count:
+    """An exact count."""
+    return Count(tokens, exact=True)
+
+
+def test_every_block_is_counted_apart() -> None:
+    world, agent = conversation(2, Settings("scripted", system="s" * 10, window=1_000))
+    does(world, AddPin(agent, "rule", "p" * 20))
+    does(world, Compact(agent, "Numbers.", keep=1))
+    budget = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert (budget.system, budget.pins, budget.history) == (exactly(10), exactly(20), exactly(13))
+    front = "[Summary of the conversation before this point]\nNumbers."
+    assert budget.summary == exactly(len(front))
+    assert budget.total == exactly(43 + len(front))
+    assert budget.share == (43 + len(front)) / 1_000
+
+
+@pytest.mark.parametrize(
+    ("tokens", "level"),
+    [(0, 0), (499, 0), (500, 1), (649, 1), (650, 2), (849, 2), (850, 3), (2000, 3)],
+)
+def test_warnings_are_due_at_50_65_and_85_percent(tokens: int, level: int) -> None:
+    world, agent = conversation(settings=Settings("scripted", system="x" * tokens, window=1_000))
+    assert budget_of(world.states[agent], world.lives[agent], world.counter).level == level
+
+
+def test_levels_can_be_set() -> None:
+    world, agent = conversation(settings=Settings("scripted", system="x" * 100, window=1_000))
+    does(world, Configure(agent, SettingsChange(levels=(0.05, 0.1, 0.9))))
+    assert budget_of(world.states[agent], world.lives[agent], world.counter).level == 2
+
+
+def test_without_a_known_window_there_is_no_share_and_no_warning() -> None:
+    world, agent = conversation(settings=Settings("scripted", system="x" * 10**6))
+    budget = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert (budget.share, budget.level) == (None, 0)
+
+
+class Guess:
+    """A counter that is never sure."""
+
+    name = "guess"
+    exact = False
+
+    def count(self, text: str) -> Count:
+        """One token a character, perhaps."""
+        return Count(len(text), exact=False)
+
+
+def test_a_total_is_estimated_if_any_part_is() -> None:
+    world = World(Guess())
+    agent = world.start()
+    world.turn(agent, "ask", "answer")
+    budget = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert budget.total == Count(9, exact=False)

@@ -1,0 +1,71 @@
+"""What is stored stays readable: released events for ever, snapshots as long as their schema.
+
+`python -m tests.core.test_frozen_layout` appends examples of new kinds and new fields to the
+fixture. Lines that were released are never changed or taken out.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sapwood.core.events import Event
+from sapwood.core.events.codec import Encoded, decode, encode
+from sapwood.core.state import State
+from sapwood.runtime.opening import SCHEMA
+from tests.core.events.examples import EXAMPLES, NAMES
+
+EVENTS = Path(__file__).parent / "fixtures" / "events_v1.jsonl"
+LINES = EVENTS.read_text(encoding="utf-8").splitlines() if EVENTS.exists() else []
+
+# The layout of `State` under each `SCHEMA`. A new layout gets a new line, never an edited one
+# once a release has written snapshots with it.
+STATES = {"1": "fa0fcf37bfc664be"}
+
+
+def line_of(encoded: Encoded) -> str:
+    """An encoded event as a line of the fixture."""
+    return json.dumps(
+        {"kind": encoded.kind, "data": encoded.data, "contents": dict(encoded.contents)},
+        ensure_ascii=True,
+    )
+
+
+def layout_of_state() -> str:
+    """A hash of every field, type and default that a snapshot holds."""
+    schema = msgspec.json.schema(State)
+    return hashlib.sha256(msgspec.json.encode(schema, order="sorted")).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("line", LINES, ids=map(str, range(1, len(LINES) + 1)))
+def test_a_stored_event_decodes_and_encodes_to_the_same_bytes(line: str) -> None:
+    stored = json.loads(line)
+    event = decode(stored["kind"], stored["data"], stored["contents"])
+    assert line_of(encode(event)) == line
+
+
+@pytest.mark.parametrize("event", EXAMPLES, ids=NAMES)
+def test_every_example_is_in_the_fixture(event: Event) -> None:
+    assert line_of(encode(event)) in LINES, "run `python -m tests.core.test_frozen_layout`"
+
+
+def test_a_changed_state_has_a_new_schema() -> None:
+    assert STATES.get(SCHEMA) == layout_of_state(), (
+        "State has another layout than the snapshots that are stored. Raise SCHEMA in "
+        f"runtime/opening.py and add it here with the hash {layout_of_state()!r}. "
+        "Raise it too when evolve gives another state for the same events."
+    )
+
+
+def test_every_schema_had_one_layout() -> None:
+    assert len(set(STATES.values())) == len(STATES)
+    assert list(STATES)[-1] == SCHEMA
+
+
+if __name__ == "__main__":
+    known = list(dict.fromkeys([*LINES, *(line_of(encode(event)) for event in EXAMPLES)]))
+    EVENTS.write_text("".join(f"{line}\n" for line in known), encoding="utf-8")
+    sys.stdout.write(f"{len(known)} events, state {layout_of_state()}\n")

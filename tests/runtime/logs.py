@@ -1,0 +1,20 @@
+"""Logs filled from the pure world, so that any history can be opened as it would be stored."""
+
+from sapwood.core.counting import ZERO
+from sapwood.core.facts import facts_of
+from sapwood.core.ids import CommandId
+from sapwood.core.log import Append, Commit, Receipt
+from sapwood.store.memory import MemoryLog
+from sapwood.testing import World
+from tests.runtime.commanding import SPACE
+
+__all__ = ["stored"]
+
+
+async def stored(world: World) -> MemoryLog:
+    """A log that holds everything that happened in a world."""
+    log = MemoryLog()
+    for agent, events in world.logs.items():
+        append = Append(agent, 0, tuple(events), facts_of(world.states[agent], ZERO))
+        await log.commit(SPACE, Commit((append,), Receipt(CommandId(agent))))
+    return log

@@ -1,0 +1,140 @@
+"""Hot statements use indexes, and touch one partition where one agent is asked for."""
+
+import re
+from collections.abc import AsyncGenerator
+
+import asyncpg
+import pytest
+
+from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.log import Facts, Snapshot
+from sapwood.store.postgres import PostgresLog
+from sapwood.store.postgres.sessions import Readers
+from tests.store.contract import append, commit_of, said, take
+
+ADA = AgentId("agent-7")
+ROOT = AgentId("agent-0")
+SPACE = Space("plans")
+
+
+@pytest.fixture(scope="module")
+def asked() -> list[tuple[str, tuple[object, ...]]]:
+    """What the log has asked the database, statements with their values."""
+    return []
+
+
+@pytest.fixture
+async def spied(
+    postgres_database: str,
+    asked: list[tuple[str, tuple[object, ...]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncGenerator[PostgresLog]:
+    """A log with some agents in it that notes what it asks."""
+    fetch = Readers.fetch
+
+    async def noted(readers: Readers, query: str, *args: object) -> list[asyncpg.Record]:
+        asked.append((query, args))
+        return await fetch(readers, query, *args)
+
+    log = await PostgresLog.open(postgres_database)
+    if not await log.facts(SPACE, ADA):
+        for n in range(300):
+            parent = AgentId(f"agent-{n // 3}") if n else None
+            grown = append(
+                AgentId(f"agent-{n}"), said(f"needle {n}"), said("hay"), parent=parent, created=n
+            )
+            await log.commit(SPACE, commit_of(grown))
+        await log.search(SPACE, "needle")
+    monkeypatch.setattr(Readers, "fetch", noted)
+    asked.clear()
+    yield log
+    await log.close()
+
+
+async def plans(
+    log: PostgresLog, asked: list[tuple[str, tuple[object, ...]]], of: str
+) -> list[str]:
+    """The plans of what was asked of a table."""
+    found: list[str] = []
+    for query, args in [each for each in asked if f"sapwood.{of}" in each[0]]:
+        rows = await Readers.fetch(log._readers, f"EXPLAIN {query}", *args)  # pyright: ignore[reportPrivateUsage]
+        found.append("\n".join(row[0] for row in rows))
+    assert found
+    return found
+
+
+def partitions(plan: str, table: str) -> set[str]:
+    return set(re.findall(rf"\b({table}_\d+)\b(?!_)", plan))
+
+
+def assert_by_index(plan: str) -> None:
+    assert "Seq Scan" not in plan, plan
+    assert "Index" in plan, plan
+
+
+async def test_a_part_of_a_log_is_read_from_one_partition(
+    spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
+) -> None:
+    await spied.read(SPACE, ADA, 1, 2)
+    await spied.read(SPACE, ADA, backward=True, limit=1)
+    for plan in await plans(spied, asked, "events"):
+        assert_by_index(plan)
+        assert len(partitions(plan, "events")) == 1
+        assert "Sort" not in plan
+
+
+async def test_receipts_and_snapshots_are_read_from_one_partition(
+    spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
+) -> None:
+    await spied.save_snapshot(SPACE, Snapshot(ADA, 1, "1", b""))
+    await spied.snapshot(SPACE, ADA, "1")
+    await spied.receipt(SPACE, commit_of().receipt.command)
+    for table in ("snapshots", "receipts"):
+        plan = (await plans(spied, asked, table))[-1]
+        assert_by_index(plan)
+        assert len(partitions(plan, table)) == 1
+
+
+async def test_lists_of_agents_are_read_in_the_order_of_an_index(
+    spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
+) -> None:
+    await spied.facts(SPACE, ADA)
+    after = Facts(ADA, 2, created=7)
+    for parent in (None, ROOT):
+        for status in (None, "running"):
+            await spied.agents(SPACE, after=after, limit=10, parent=parent, status=status)
+    for plan in await plans(spied, asked, "agents"):
+        assert_by_index(plan)
+        assert "Sort" not in plan, plan
+
+
+async def test_kin_and_names_are_found_by_index(
+    spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
+) -> None:
+    await spied.ancestors(SPACE, ADA)
+    await spied.descendants(SPACE, ROOT)
+    await spied.find(SPACE, "agent-7x")
+    for plan in await plans(spied, asked, "agents"):
+        assert_by_index(plan)
+
+
+async def test_the_tail_goes_on_by_index_in_its_order(
+    spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
+) -> None:
+    seen = await take(spied.tail(SPACE), 600)
+    await take(spied.tail(SPACE, seen[300].cursor), 1)
+    for plan in await plans(spied, asked, "events"):
+        assert_by_index(plan)
+        assert "Merge Append" in plan
+        assert "Sort Key" in plan  # that of the merge: the partitions come sorted
+        assert not re.search(r"->  (Incremental )?Sort", plan), plan
+
+
+async def test_a_search_intersects_words_and_scope_in_the_index(
+    spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
+) -> None:
+    hits = await spied.search(SPACE, "needle", agents=[ADA])
+    assert [hit.ref for hit in hits] == [EventRef(ADA, 1)]
+    for plan in await plans(spied, asked, "search,"):
+        assert "Bitmap Index Scan on search_" in plan, plan
+        assert len(partitions(plan, "search")) == 1

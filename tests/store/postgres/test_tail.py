@@ -1,0 +1,114 @@
+"""The tail under transactions that end late, and an order that outlives its server."""
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import Tailed
+from sapwood.runtime.log import Log
+from sapwood.store.postgres import PostgresLog
+from tests.store.contract import OpenLog, grow, start, take, texts
+from tools.postgres import throwaway
+
+ADA, BOB = AgentId("ada"), AgentId("bob")
+
+
+@asynccontextmanager
+async def open_transaction(dsn: str) -> AsyncGenerator[None]:
+    """Somebody who has begun to write, long ago, and does not end."""
+    session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(dsn)
+    async with session.transaction():
+        await session.fetchval("SELECT pg_current_xact_id()")
+        yield
+    await session.close()
+
+
+def told(tailed: list[Tailed]) -> list[str]:
+    return texts([each.recorded for each in tailed])
+
+
+async def test_a_late_transaction_holds_the_tail_back_and_hides_nothing(
+    log: Log, space: Space, postgres_database: str
+) -> None:
+    await start(log, space, ADA, "before")
+    async with open_transaction(postgres_database):
+        await grow(log, space, ADA, "meanwhile")
+        tailing = asyncio.ensure_future(take(log.tail(space), 2))
+        assert texts(await take(log.follow(space, ADA), 2)) == ["before", "meanwhile"]
+        assert not tailing.done()
+    assert told(await tailing) == ["before", "meanwhile"]
+
+
+async def test_a_late_transaction_hides_nothing_from_a_search(
+    log: Log, space: Space, postgres_database: str, open_log: OpenLog
+) -> None:
+    other = await open_log()
+    await start(log, space, ADA, "needle one")
+    async with open_transaction(postgres_database):
+        for n in range(3):
+            await grow(log, space, BOB, f"needle {n}")
+            assert len(await other.search(space, "needle")) == n + 2
+            assert len(await log.search(space, "needle")) == n + 2
+    await grow(log, space, ADA, "needle last")
+    assert len(await log.search(space, "needle")) == 5
+
+
+async def test_who_is_not_told_looks(
+    postgres_database: str, log: Log, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer may die between its commit and the bell."""
+    eager = await PostgresLog.open(postgres_database, poll=0.05)
+    await start(log, space, ADA, "zero")
+    following = asyncio.ensure_future(take(eager.follow(space, ADA), 2))
+    tailing = asyncio.ensure_future(take(eager.tail(space), 2))
+    monkeypatch.setattr("sapwood.store.postgres.bell.Bell.ring", lambda *_: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    await grow(log, space, ADA, "one")
+    assert texts(await following) == ["zero", "one"]
+    assert told(await tailing) == ["zero", "one"]
+    await eager.close()
+
+
+def _copy(source: str, target: str) -> None:
+    """Dumps one database into another."""
+    programs = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path(), key=str)
+    dump = shutil.which("pg_dump", path=str(programs)) or shutil.which("pg_dump")
+    psql = shutil.which("psql", path=str(programs)) or shutil.which("psql")
+    assert dump
+    assert psql
+    text = subprocess.run([dump, "--schema=sapwood", source], check=True, capture_output=True)
+    subprocess.run(
+        [psql, "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null", target],
+        input=text.stdout,
+        check=True,
+    )
+
+
+async def test_the_order_outlives_the_server(
+    log: Log, space: Space, owner: "asyncpg.Connection[asyncpg.Record]", postgres_database: str
+) -> None:
+    for _ in range(2000):  # more transactions than a new server has had
+        await owner.fetchval("SELECT pg_current_xact_id()")
+    for n in range(5):
+        await grow(log, space, ADA, f"old {n}", f"needle {n}")
+    await log.search(space, "needle")
+    last = (await take(log.tail(space), 10))[-1].cursor
+    with throwaway() as elsewhere:
+        await asyncio.to_thread(_copy, postgres_database, elsewhere)
+        moved = await PostgresLog.open(elsewhere)
+        await grow(moved, space, ADA, "new needle")
+        await grow(moved, space, BOB, "newer")
+        assert told(await take(moved.tail(space), 12))[-2:] == ["new needle", "newer"]
+        assert told(await take(moved.tail(space, last), 2)) == ["new needle", "newer"]
+        assert len(await moved.search(space, "needle")) == 6
+        await moved.close()
+        again = await PostgresLog.open(elsewhere)
+        await grow(again, space, BOB, "newest")
+        assert told(await take(again.tail(space, last), 3)) == ["new needle", "newer", "newest"]
+        await again.close()
