@@ -8,6 +8,7 @@ import hashlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,7 +24,7 @@ LINES = EVENTS.read_text(encoding="utf-8").splitlines() if EVENTS.exists() else 
 
 # The layout of `State` under each `SCHEMA`. A new layout gets a new line, never an edited one
 # once a release has written snapshots with it.
-STATES = {"1": "fa0fcf37bfc664be"}
+STATES = {"1": "f0a6a23695ea0238"}
 
 
 def line_of(encoded: Encoded) -> str:
@@ -36,8 +37,23 @@ def line_of(encoded: Encoded) -> str:
 
 def layout_of_state() -> str:
     """A hash of every field, type and default that a snapshot holds."""
-    schema = msgspec.json.schema(State)
+    schema = without_words(msgspec.json.schema(State))
     return hashlib.sha256(msgspec.json.encode(schema, order="sorted")).hexdigest()[:16]
+
+
+def without_words(schema: Any) -> Any:
+    """The schema without docstrings, which may be improved."""
+    match schema:
+        case dict():
+            return {
+                key: without_words(value)
+                for key, value in schema.items()  # pyright: ignore[reportUnknownVariableType]
+                if key != "description" or not isinstance(value, str)
+            }
+        case list():
+            return [without_words(item) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return schema
 
 
 @pytest.mark.parametrize("line", LINES, ids=map(str, range(1, len(LINES) + 1)))

@@ -109,9 +109,22 @@ def test_side_branches_are_jumped_over() -> None:
             world.turn(agent, f"aside {number}", "x")
         does(world, Rewind(agent, "HERE"))
         world.turn(agent, f"main {round_}", "y")
-    live = world.read_live(agent)
-    assert live == world.lives[agent]
+    reads = Reads(world)
+    assert reads.walk(world.states[agent].context) == world.lives[agent]
     assert said(world, agent)[6::2] == [f"main {round_}" for round_ in range(20)]
+
+
+def test_long_side_branches_are_not_read() -> None:
+    world, agent = conversation(3)
+    for round_ in range(10):
+        does(world, SetMark(agent, "HERE"))
+        for number in range(300):
+            world.turn(agent, f"aside {number}", "x")
+        does(world, Rewind(agent, "HERE"))
+        world.turn(agent, f"main {round_}", "y")
+    reads = Reads(world)
+    assert reads.walk(world.states[agent].context) == world.lives[agent]
+    assert reads.events < 0.1 * len(world.logs[agent])
 
 
 def test_a_path_goes_on_in_the_parents_log_up_to_the_fork() -> None:

@@ -170,6 +170,15 @@ async def test_new_starts_afresh(desk: Desk, log: MemoryLog) -> None:
     assert facts.status == "archived"
 
 
+async def test_what_follows_new_is_for_the_new_agent(desk: Desk, log: MemoryLog) -> None:
+    await desk.start()
+    await desk.turn()
+    outcomes = await sends(desk, "/new\nStart over.")
+    assert [isinstance(outcome.done, Done) for outcome in outcomes] == [True, True]
+    (successor,) = [f.agent for f in await log.agents(SPACE, status="running")]
+    assert await desk.said(successor) == ["Start over."]
+
+
 async def test_what_only_a_face_can_answer_is_left_to_it(desk: Desk) -> None:
     await desk.start()
     outcomes = await sends(desk, "/help\n/agents\n/mark A")

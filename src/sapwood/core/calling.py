@@ -7,9 +7,21 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import ReplyPart, Usage
+from sapwood.core.content import ReplyPart, ToolCall, Usage
+from sapwood.core.ids import AgentId
+from sapwood.core.settings import Workspace
 
-__all__ = ["Answer", "Delta", "Ended", "Failure", "FailureKind", "ToolSpec"]
+__all__ = [
+    "Answer",
+    "Delta",
+    "Effect",
+    "Ended",
+    "Failure",
+    "FailureKind",
+    "ToolOutcome",
+    "ToolSpec",
+    "ToolUse",
+]
 
 
 class ToolSpec(Struct, frozen=True):
@@ -18,6 +30,25 @@ class ToolSpec(Struct, frozen=True):
     name: str
     description: str
     schema: str
+
+
+Effect = Literal["none", "some"]
+"""Whether running a call twice could do harm."""
+
+
+class ToolUse(Struct, frozen=True):
+    """A call, and on whose behalf it runs."""
+
+    agent: AgentId
+    workspace: Workspace
+    call: ToolCall
+
+
+class ToolOutcome(Struct, frozen=True):
+    """What the model is told. A refusal by a permission rule is an error like any other."""
+
+    content: str
+    error: bool = False
 
 
 class Delta(Struct, frozen=True, gc=False):
@@ -68,6 +99,6 @@ class Failure(Exception):
         self, kind: FailureKind, message: str, *, again: bool = False, after: float | None = None
     ) -> None:
         super().__init__(message)
-        self.kind = kind
+        self.kind: FailureKind = kind
         self.again = again
         self.after = after

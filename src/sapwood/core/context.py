@@ -73,8 +73,8 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 class Step(Struct, frozen=True):
     """What one context command changed: enough to take it back.
 
-    `context`, `marks` and the waiting `notes` are those before the command; `version` is where it
-    stands in the log.
+    `context`, `marks` and the waiting `notes` are those before the command; `left` are the notes
+    that waited after it; `version` is where it stands in the log.
     """
 
     moved: Moved
@@ -82,6 +82,7 @@ class Step(Struct, frozen=True):
     marks: tuple[Mark, ...]
     version: int
     notes: tuple[Note, ...] = ()
+    left: tuple[Note, ...] = ()
 
 
 def as_of_turn(context: Context, agent: AgentId, first: int) -> Context:

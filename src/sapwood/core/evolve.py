@@ -203,24 +203,23 @@ def _trimmed(state: State, recorded: Recorded, event: ContextTrimmed) -> State:
 def _rewound(state: State, recorded: Recorded, event: ContextRewound) -> State:
     index = next(i for i, mark in enumerate(state.marks) if mark.version == event.version)
     marks = keep_marks(state.marks, index)
-    state = _stepped(state, "tip", recorded.version)
-    if event.note:
-        state = _noted(state, Note("self", event.note))
-    return structs.replace(state, context=event.context, marks=marks)
+    notes = (*state.notes, Note("self", event.note)) if event.note else state.notes
+    state = _stepped(state, "tip", recorded.version, notes)
+    return structs.replace(state, context=event.context, marks=marks, notes=notes)
 
 
 def _undone(state: State, recorded: Recorded, event: ContextUndone) -> State:
-    step = state.undo[-1]
-    redo = (*state.redo, _step(state, step.moved, recorded.version))
+    before, step = state, state.undo[-1]
     state = _taken_back(state, step, event.context)
-    return structs.replace(state, undo=state.undo[:-1], redo=redo)
+    again = _step(before, step.moved, recorded.version, state.notes)
+    return structs.replace(state, undo=state.undo[:-1], redo=(*state.redo, again))
 
 
 def _redone(state: State, recorded: Recorded, event: ContextRedone) -> State:
-    step = state.redo[-1]
-    undo = (*state.undo, _step(state, step.moved, recorded.version))
+    before, step = state, state.redo[-1]
     state = _taken_back(state, step, event.context)
-    return structs.replace(state, undo=undo, redo=state.redo[:-1])
+    again = _step(before, step.moved, recorded.version, state.notes)
+    return structs.replace(state, undo=(*state.undo, again), redo=state.redo[:-1])
 
 
 def _taken_back(state: State, step: Step, context: Context) -> State:
@@ -230,16 +229,13 @@ def _taken_back(state: State, step: Step, context: Context) -> State:
 
 
 def _notes_before(step: Step, now: tuple[Note, ...]) -> tuple[Note, ...]:
-    """Notes that wait as they did before a rewind, and what was read or delegated since.
-
-    What the agent told itself about the rewind goes with it.
-    """
-    known = list(step.notes)
+    """Notes that wait as they did before the step, and what was read or delegated since."""
+    left = list(step.left)
     since: list[Note] = []
     for note in now:
-        if note in known:
-            known.remove(note)
-        elif note.origin != "self":
+        if note in left:
+            left.remove(note)
+        else:
             since.append(note)
     return (*step.notes, *since)
 
@@ -254,12 +250,12 @@ def _mail_read(state: State, event: MailRead) -> State:
     return state
 
 
-def _step(state: State, moved: Moved, version: int) -> Step:
-    return Step(moved, state.context, state.marks, version, state.notes)
+def _step(state: State, moved: Moved, version: int, left: tuple[Note, ...]) -> Step:
+    return Step(moved, state.context, state.marks, version, state.notes, left)
 
 
-def _stepped(state: State, moved: Moved, version: int) -> State:
-    steps = (*state.undo, _step(state, moved, version))
+def _stepped(state: State, moved: Moved, version: int, left: tuple[Note, ...] = ()) -> State:
+    steps = (*state.undo, _step(state, moved, version, left))
     return structs.replace(state, undo=steps[-UNDO_DEPTH:], redo=())
 
 

@@ -139,8 +139,9 @@ class Walk:
     """Reads a live path out of logs without doing I/O: ask `wanted`, read it, `feed` it.
 
     Walks from `tip` towards `head`. Turns mostly stand one after the other in one log, so each
-    answer may hold more than the turn asked for, and the walk asks backwards in growing strides;
-    a parent elsewhere (another branch, another agent) is a jump.
+    answer may hold more than the turn asked for, and the walk asks backwards in growing strides.
+    A parent elsewhere (another branch, another agent) is a jump, after which strides are short
+    again: what stands before it may be a branch that nobody wants.
     """
 
     FIRST_STRIDE, LAST_STRIDE = 64, 1024
@@ -173,14 +174,23 @@ class Walk:
             self._found[ref] = events[0]
             return
         self._buffer = list(events)
-        self._stride = min(self._stride * 4, self.LAST_STRIDE)
         if not self._take(self._next):
             raise ValueError(f"the log does not hold the turn {self._next}")
         self._take_what_follows()
+        self._stride = self._next_stride()
 
     def _take_what_follows(self) -> None:
         while self._next is not None and self._take(self._next):
             pass
+
+    def _next_stride(self) -> int:
+        turn, first = self._next, self._buffer[0]
+        is_near = (
+            turn is not None
+            and turn.agent == first.agent
+            and first.version - turn.last <= self.FIRST_STRIDE
+        )
+        return min(self._stride * 4, self.LAST_STRIDE) if is_near else self.FIRST_STRIDE
 
     def _take(self, ref: TurnRef) -> bool:
         start = self._buffer[0].version if self._buffer else 0

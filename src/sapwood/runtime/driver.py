@@ -13,7 +13,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
+from sapwood.core.calling import Answer, Delta, Failure, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.commands import (
     AddReply,
     CallModel,
@@ -39,7 +39,7 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.opening import Opened
 from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec, waits
-from sapwood.runtime.toolbox import Toolbox, ToolOutcome, ToolUse
+from sapwood.runtime.toolbox import Toolbox
 from sapwood.runtime.waiting import Parked
 
 __all__ = ["Driver", "Limits"]

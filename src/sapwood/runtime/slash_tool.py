@@ -10,7 +10,7 @@ import re
 import msgspec
 from msgspec import Struct
 
-from sapwood.core.calling import ToolSpec
+from sapwood.core.calling import ToolOutcome, ToolSpec
 from sapwood.core.commands import Command, ReadMail, Rewind
 from sapwood.core.content import ToolCall
 from sapwood.core.events import Actor
@@ -23,7 +23,6 @@ from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.finding import find_agent
 from sapwood.runtime.fresh import given, new_agent_id, new_mail_id
 from sapwood.runtime.log import Log
-from sapwood.runtime.toolbox import ToolOutcome
 from sapwood.runtime.waiting import Parked, wait_for
 
 __all__ = ["SLASH", "SlashTool", "slash_spec", "waits"]

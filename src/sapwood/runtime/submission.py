@@ -6,7 +6,7 @@ to be.
 
 from msgspec import Struct
 
-from sapwood.core.commands import Command, StartTurn
+from sapwood.core.commands import Command, StartTurn, Succeed
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.refusals import Refusal
@@ -37,7 +37,7 @@ class Outcome(Struct, frozen=True):
 async def carry_out(
     log: Log, space: Space, dispatcher: Dispatcher, agent: AgentId, script: Script
 ) -> list[Outcome]:
-    """Carries out a parsed submission, step by step."""
+    """Carries out a parsed submission, step by step; what follows `/new` is for the new agent."""
     outcomes: list[Outcome] = []
     goal = ""
     for step in script:
@@ -51,6 +51,8 @@ async def carry_out(
             answer = command
         else:
             answer = await dispatcher.dispatch(command, given())
+        if isinstance(command, Succeed) and isinstance(answer, Done):
+            agent = command.successor
         outcomes.append(Outcome(step, answer))
         if isinstance(answer, Refusal):
             break

@@ -1,34 +1,11 @@
 """The tools that the runtime needs: what a model may call, and what comes of it."""
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
-from msgspec import Struct
+from sapwood.core.calling import Effect, ToolOutcome, ToolSpec, ToolUse
 
-from sapwood.core.calling import ToolSpec
-from sapwood.core.content import ToolCall
-from sapwood.core.ids import AgentId
-from sapwood.core.settings import Workspace
-
-__all__ = ["Effect", "ToolOutcome", "ToolUse", "Toolbox"]
-
-Effect = Literal["none", "some"]
-"""Whether running a call twice could do harm."""
-
-
-class ToolUse(Struct, frozen=True):
-    """A call, and on whose behalf it runs."""
-
-    agent: AgentId
-    workspace: Workspace
-    call: ToolCall
-
-
-class ToolOutcome(Struct, frozen=True):
-    """What the model is told. A refusal by a permission rule is an error like any other."""
-
-    content: str
-    error: bool = False
+__all__ = ["Toolbox"]
 
 
 class Toolbox(Protocol):

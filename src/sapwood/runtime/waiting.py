@@ -6,6 +6,7 @@ sends mail or ends a turn has the waiting agent looked at again.
 
 from msgspec import Struct
 
+from sapwood.core.calling import ToolOutcome
 from sapwood.core.content import ToolCall
 from sapwood.core.events import ToolStarted
 from sapwood.core.ids import AgentId, Space
@@ -14,7 +15,6 @@ from sapwood.core.state import State
 from sapwood.runtime.finding import find_agent
 from sapwood.runtime.fresh import now
 from sapwood.runtime.log import Log
-from sapwood.runtime.toolbox import ToolOutcome
 
 __all__ = ["LONGEST", "Parked", "wait_for"]
 

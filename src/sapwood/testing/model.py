@@ -12,10 +12,9 @@ import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from itertools import count
 
-from sapwood.core.calling import Answer, Delta, ToolSpec
+from sapwood.core.calling import Answer, Delta, Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.content import Text, Thinking, ToolCall, Usage
 from sapwood.core.view import Request, ToolResult
-from sapwood.runtime.toolbox import Effect, ToolOutcome, ToolUse
 
 __all__ = ["NoTools", "Plan", "Planned", "PlannedModel", "slash"]
 

@@ -272,6 +272,20 @@ def test_mail_that_waited_before_a_rewind_waits_again_after_its_undo() -> None:
     assert [note.text for note in world.states[agent].notes] == ["first"]
 
 
+def test_mail_that_a_side_branch_has_seen_does_not_wait_when_it_is_back_in_view() -> None:
+    world, agent = marked_conversation()
+    does(world, Send(agent, "m1", "first"))
+    does(world, ReadMail(agent))
+    does(world, Rewind(agent, "HERE", "Why."))
+    world.turn(agent, "other", "branch")
+    for _ in range(2):
+        does(world, Undo(agent))
+        assert [note.text for note in world.states[agent].notes] == ["first"]
+        does(world, Redo(agent))
+        assert world.states[agent].notes == ()
+        assert "first" in said(world, agent)[-2]
+
+
 def test_mail_read_since_a_rewind_is_not_lost_by_its_undo() -> None:
     world, agent = marked_conversation()
     does(world, Send(agent, "m1", "same words"))

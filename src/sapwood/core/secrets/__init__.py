@@ -18,6 +18,7 @@ from sapwood.core.secrets.keys import KIND as PRIVATE_KEY
 from sapwood.core.secrets.keys import private_keys
 from sapwood.core.secrets.known import KIND as KNOWN
 from sapwood.core.secrets.known import known_values
+from sapwood.core.secrets.narrow import Narrow
 from sapwood.core.secrets.span import Span
 from sapwood.core.secrets.tokens import KINDS as TOKENS
 from sapwood.core.secrets.tokens import tokens
@@ -52,14 +53,14 @@ def find_secrets(text: str, known: Sequence[str] = ()) -> list[Secret]:
     >>> find_secrets("ANTHROPIC_API_KEY=sk-ant-api03-0aB1cD2eF3gH4iJ5kL6mN7")
     [Secret(kind='anthropic-key', start=18, end=53)]
     """
-    lower = _lower(text)
-    spans = [
-        *known_values(text, known),
-        *tokens(text),
-        *private_keys(text),
-        *url_passwords(text),
-        *assignments(text, lower),
+    narrow = Narrow(text)
+    found = [
+        *tokens(narrow),
+        *private_keys(narrow.text),
+        *url_passwords(narrow.text),
+        *assignments(narrow.text, narrow.lower),
     ]
+    spans = [*known_values(text, known), *narrow.places(found)]
     return list(_apart(_outside_of_masks(text, spans))) if spans else []
 
 
@@ -85,11 +86,6 @@ def find_masks(text: str) -> list[str]:
     ['[secret: github-token …9xQ2]']
     """
     return _MASK.findall(text) if "[secret: " in text else []
-
-
-def _lower(text: str) -> str:
-    """In lower case, every character in its place: one letter alone would become two."""
-    return text.replace("\u0130", "I").lower()
 
 
 def _outside_of_masks(text: str, spans: Iterable[Span]) -> Iterator[Span]:

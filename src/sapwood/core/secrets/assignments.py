@@ -19,12 +19,13 @@ _QUOTED = r"""(?:[brfu]{0,2}\\?(?P<quote>["'`])(?P<quoted>[^\s"'`\\]{6,1024}))""
 _BARE = r"""(?P<bare>[^\s"'`\\,;&|<>(){}\[\]]{6,1024}+)(?![(\[{])"""
 _TYPED = r""":[ ]{0,2}[A-Za-z][\w.|\[\]]{0,30}(?:[ ]\|[ ]\w{1,30})?[ ]{0,2}=(?!=)"""
 _AFTER = re.compile(
-    rf"""\\?["']?\]?[ \t]{{0,8}}(?:{_TYPED}|=>|:=|==?|:)[ \t]{{0,8}}(?:{_QUOTED}|{_BARE})"""
+    rf"""\\?["']?\]?[ \t]{{0,8}}(?:{_TYPED}|=>|:=|==?|:)[ \t]{{0,8}}(?:{_QUOTED}|{_BARE})""",
+    re.ASCII,
 )
-_IN_ENV = re.compile(r"""=(?P<bare>[^\s"'`]{6,1024}+)""")
-_AFTER_FLAG = re.compile(rf"[ \t]{{1,4}}(?:{_QUOTED}|{_BARE})")
-_REST = re.compile(r"""[^\s"'`\\,;&|<>(){}\[\]]*""")
-_AFTER_SCHEME = re.compile(r"[ \t]{1,4}(?P<bare>[\w.~+/=:-]{8,4096})")
+_IN_ENV = re.compile(r"""=(?P<bare>[^\s"'`]{6,1024}+)""", re.ASCII)
+_AFTER_FLAG = re.compile(rf"[ \t]{{1,4}}(?:{_QUOTED}|{_BARE})", re.ASCII)
+_REST = re.compile(r"""[^\s"'`\\,;&|<>(){}\[\]]*""", re.ASCII)
+_AFTER_SCHEME = re.compile(r"[ \t]{1,4}(?P<bare>[\w.~+/=:-]{8,4096})", re.ASCII)
 _SEPARATOR = frozenset("\"'\\]= \t:")
 
 _PASSWORD = ("password", "passwd", "passphrase", "pwd")
@@ -38,16 +39,16 @@ _NO_SECRET = re.compile(
     r"(?:next|page|prev|previous|continuation|starting|sync|cursor|resume|change)[_-]?$|:$"
 )
 _SCHEME = re.compile(r"""authorization\\?["']?[ \t]{0,4}[:=,][ \t]{0,4}[brfu]{0,2}\\?["']?$""")
-_LOGIN = re.compile(r"login[ \t]+\S{1,80}[ \t\r\n]+$")
+_LOGIN = re.compile(r"login[ \t]+\S{1,80}[ \t\r\n]+$", re.ASCII)
 _ENV_NAME = re.compile(r"(?:^|[\n\t ])(?:export[ ])?[A-Z][A-Z0-9_]*$")
-_FLAG = re.compile(r"(?:^|\s)--(?:[\w-]{0,20}[-_])?$")
+_FLAG = re.compile(r"(?:^|\s)--(?:[\w-]{0,20}[-_])?$", re.ASCII)
 _NEAR = 24
 _FAR = 100
 _ENOUGH = 128
 
 
 def assignments(text: str, lower: str) -> Iterator[Span]:
-    """Every value that a name says is secret and that looks it. `lower` is the text, lowered."""
+    """Every value that a name says is secret and that looks it. `lower` is in small letters."""
     for name in _PASSWORD:
         yield from _after_each(name, text, lower, _password)
     for name in _CREDENTIAL:

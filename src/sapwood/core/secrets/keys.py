@@ -13,7 +13,9 @@ _OPEN = "-----BEGIN "
 _CLOSE = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _LONGEST = 30_000
 # What a key's lines hold when its end was cut off: a line number or quote, and armour.
-_BODY = re.compile(r"(?:(?:\\[nr]|\s)+(?:\d+[\t:|]\s?)?[\"'+> ]*[A-Za-z0-9+/=]{16,}[\"',]*)*")
+_BODY = re.compile(
+    r"(?:(?:\\[nr]|\s)+(?:\d+[\t:|]\s?)?[\"'+> ]*[A-Za-z0-9+/=]{16,}[\"',]*)*", re.ASCII
+)
 
 
 def private_keys(text: str) -> Iterator[Span]:

@@ -4,6 +4,7 @@ import re
 import string
 from collections.abc import Iterator
 
+from sapwood.core.secrets.narrow import Narrow
 from sapwood.core.secrets.span import Span
 
 __all__ = ["KINDS", "tokens"]
@@ -56,27 +57,40 @@ _HEAD = re.compile(_FREE + "(?:" + "|".join(head for _, head, _ in _FORMS) + ")"
 _WHOLE = re.compile(
     _FREE + "(?:" + "|".join(f"({head}{rest})" for _, head, rest in _FORMS) + ")", re.ASCII
 )
-# Heads that stand before a break, after which too little may follow to make a long word.
-_BROKEN = ("eyJ", "ya29.", "SG.", "hvs.", "hvb.", "hvr.", "hooks.slack.com/", ":AA")
-_BEFORE_A_BREAK = 10  # the digits of a Telegram token
-_SHORTEST = 20
-_LONG_WORD = re.compile(rf"[A-Za-z0-9_-]{{{_SHORTEST},}}+")
-_WORDS = bytes(
-    char if chr(char) in string.ascii_letters + string.digits + "_-" else 32 for char in range(256)
+# Heads that stand so far before a long word that they are looked for themselves.
+_APART = ("eyJ", "hooks.slack.com/")
+_BEFORE = 11
+"""Characters of a head before the long word that it belongs to: a bot's number and a colon."""
+_LONG = 20
+_SHAPE = bytes(
+    ord("w") if chr(char) in string.ascii_letters + string.digits + "_-" else 32
+    for char in range(256)
 )
 
 
-def tokens(text: str) -> Iterator[Span]:
+def tokens(narrow: Narrow) -> Iterator[Span]:
     """Every token in the text. Most texts have none, which is seen without a pattern search."""
-    for head in _BROKEN:
+    text = narrow.text
+    for head in _APART:
         place = text.find(head)
         while place >= 0:
-            start = max(0, place - _BEFORE_A_BREAK)
-            yield from _within(text, start, place + len(head))
+            yield from _within(text, place, place + len(head))
             place = text.find(head, place + 1)
-    if _has_suspicious_word(text):
-        for word in _LONG_WORD.finditer(text):
-            yield from _within(text, *word.span())
+    words = list(_long_words(narrow.data))
+    if _HEAD.search(" ".join([text[start:end] for start, end in words])):
+        for start, end in words:
+            yield from _within(text, start, end)
+
+
+def _long_words(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where long words stand, each with a little of what is before it."""
+    shape = data.translate(_SHAPE)
+    start = shape.find(b"w" * _LONG)
+    while start >= 0:
+        end = shape.find(b" ", start)
+        end = end if end >= 0 else len(shape)
+        yield max(0, start - _BEFORE), end
+        start = shape.find(b"w" * _LONG, end)
 
 
 def _within(text: str, start: int, end: int) -> Iterator[Span]:
@@ -85,9 +99,3 @@ def _within(text: str, start: int, end: int) -> Iterator[Span]:
         token = _WHOLE.match(text, head.start())
         if token:
             yield Span(*token.span(), _FORMS[(token.lastindex or 1) - 1][0])
-
-
-def _has_suspicious_word(text: str) -> bool:
-    words = text.encode("utf-8", "replace").translate(_WORDS).split()
-    long = b" ".join([word for word in words if len(word) >= _SHORTEST])
-    return _HEAD.search(long.decode("ascii")) is not None

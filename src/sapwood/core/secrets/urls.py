@@ -9,7 +9,9 @@ from sapwood.core.secrets.values import is_placeholder
 __all__ = ["KIND", "url_passwords"]
 
 KIND = "url-password"
-_USER_AND_PASSWORD = re.compile(r"""://[^\s/:@"'<>`]{0,128}:([^\s/@"'<>`]{3,512})@[\w\[]""")
+_USER_AND_PASSWORD = re.compile(
+    r"""://[^\s/:@"'<>`]{0,128}:([^\s/@"'<>`]{3,512})@[\w\[]""", re.ASCII
+)
 
 
 def url_passwords(text: str) -> Iterator[Span]:

@@ -5,8 +5,9 @@ import re
 
 __all__ = ["is_placeholder", "looks_random", "looks_typed"]
 
+# An ellipsis stands in it as its bytes, as everything does that is searched.
 _STAND_INS = re.compile(
-    r"example|change.?me|your[_-]|placeholder|redacted|dummy|x{4}|\*{3}|\.{3}|…|"
+    r"example|change.?me|your[_-]|placeholder|redacted|dummy|x{4}|\*{3}|\.{3}|\xe2\x80\xa6|"
     r"^[$%<{]|[$#{]\{|%\(|%[sdvr]|\[secret: |process\.env|environ|getenv|^env[.:]|"
     r"^(?:user|pass|pw|password|passwd|secret|token|test|testing|root|admin|postgres|guest|"
     r"none|null|nil|true|false|undefined|string|optional|required|unset|empty|default)$",

@@ -30,8 +30,8 @@ _CHANNEL = "sapwood"
 _RING = f"SELECT pg_notify('{_CHANNEL}', keys) FROM unnest($1::text[]) AS keys"
 _KEYS_A_NOTE = 400  # a note may have 8,000 bytes
 # Many commits share a ring: between two of them there is some rest, and more on a busy machine,
-# so that ringing never takes more than a twentieth of the time.
-_REST, _SHARE = 0.005, 0.05
+# so that ringing never takes more than a tenth of the time.
+_REST, _SHARE = 0.002, 0.1
 _LONGEST_PAUSE = 1.0
 _LAST_WORDS = 2.0
 

@@ -41,8 +41,11 @@ _TAIL = f"""
 class Following:
     """Reads on as the log grows. Ends when the log is closed."""
 
-    def __init__(self, readers: Readers, bell: Bell, poll: float, shift: int) -> None:
+    def __init__(
+        self, readers: Readers, scanners: Readers, bell: Bell, poll: float, shift: int
+    ) -> None:
         self._readers = readers
+        self._scanners = scanners
         self._bell = bell
         self._poll = poll
         self._shift = shift
@@ -83,7 +86,7 @@ class Following:
     async def _page(self, space: Space, after: Cursor) -> tuple[list[Tailed], bool]:
         """The next events, and whether nobody was under way who could still hide some."""
         args = (space, after.transaction, after.position, self._shift, _PAGE)
-        rows = await self._unless_closed(self._readers.fetch(_TAIL, *args))
+        rows = await self._unless_closed(self._scanners.fetch(_TAIL, *args))
         found = [row for row in rows if row["tx"] is not None]
         events = await self._unless_closed(recorded_from(self._readers.fetch, space, found))
         cursors = (Cursor(row["tx"], row["position"]) for row in found)

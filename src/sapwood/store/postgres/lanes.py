@@ -20,9 +20,6 @@ class Lanes:
         self.ready: deque[Job] = deque()
         self._lanes: dict[Key, deque[Job]] = {}
 
-    def __len__(self) -> int:
-        return len(self._lanes)
-
     def enter(self, job: Job) -> None:
         """Takes a job in; it is ready at once if it meets nobody."""
         for key in job.keys:

@@ -20,6 +20,7 @@ from sapwood.store.postgres.writing import Writers
 __all__ = ["PostgresLog"]
 
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
+_SCANNERS = 4
 _receipt = msgspec.json.Decoder(Receipt)
 
 
@@ -30,10 +31,11 @@ class PostgresLog:
         self, server: Server, readers: Readers, writers: int, poll: float, shift: int
     ) -> None:
         self._readers = readers
+        self._scanners = Readers(server, _SCANNERS, across=True)
         self._writers = Writers(server, writers, self._publish)
         self._bell = Bell(server)
-        self._following = Following(readers, self._bell, poll, shift)
-        self._projector = Projector(readers, shift)
+        self._following = Following(readers, self._scanners, self._bell, poll, shift)
+        self._projector = Projector(self._scanners, shift)
 
     @classmethod
     async def open(
@@ -53,7 +55,6 @@ class PostgresLog:
         """
         server = Server(dsn, patience)
         pool = Readers(server, readers)
-        await pool.open()
         try:
             await pool.use(migrate)
             return cls(server, pool, writers, poll, await pool.use(shift_of))
@@ -148,6 +149,7 @@ class PostgresLog:
         await self._writers.close()
         await self._projector.close()
         await self._bell.close()
+        await self._scanners.close()
         await self._readers.close()
 
     def _publish(self, jobs: Sequence[Job]) -> None:

@@ -32,8 +32,10 @@ _ALWAYS = """
     WHERE current_setting('synchronous_commit') = 'off';
 """
 _WRITING = _ALWAYS + "SET plan_cache_mode = force_generic_plan; SET lock_timeout = '10s';"
-# Only a plan made for the values at hand knows which partition they are in.
+# A plan made for the values at hand knows which partition they are in.
 _READING = _ALWAYS + "SET plan_cache_mode = force_custom_plan;"
+# A plan over all partitions takes longer to make than to run.
+_SCANNING = _ALWAYS + "SET plan_cache_mode = force_generic_plan;"
 _CLOSED = "The log is closed. Open it again to go on."
 _FAILED = "Nothing was changed. Is the server up? Then try again."
 
@@ -78,12 +80,16 @@ class Server:
             await session.execute(_WRITING)
         return session
 
-    def pool(self, size: int) -> "Pool[asyncpg.Record]":
+    def pool(self, size: int, settings: str) -> "Pool[asyncpg.Record]":
         """Sessions for reading, opened when they are needed."""
+
+        async def set_up(session: "Session") -> None:
+            await session.execute(settings)
+
         return asyncpg.create_pool(
             min_size=0,
             max_size=size,
-            init=_set_up_reading,
+            init=set_up,
             reset=_leave_alone,
             command_timeout=10 * self.patience,  # a long log takes its time
             **self._options,
@@ -91,11 +97,14 @@ class Server:
 
 
 class Readers:
-    """Statements that read. A fault that passes is waited out."""
+    """Statements that read. A fault that passes is waited out.
 
-    def __init__(self, server: Server, size: int) -> None:
+    `across` is for statements that look at a whole space and so at every partition.
+    """
+
+    def __init__(self, server: Server, size: int, *, across: bool = False) -> None:
         self._patience = server.patience
-        self._pool = server.pool(size)
+        self._pool = server.pool(size, _SCANNING if across else _READING)
         self._closed = False
 
     async def use(self, action: "Callable[[Session], Awaitable[T]]") -> T:
@@ -104,7 +113,8 @@ class Readers:
         async def once() -> T:
             if self._closed:
                 raise LogError(_CLOSED)
-            async with self._pool.acquire() as session:
+            pool = await self._pool  # made once; sessions come when they are asked for
+            async with pool.acquire() as session:
                 return await action(session)
 
         return await patiently(once, self._patience, _FAILED)
@@ -118,18 +128,10 @@ class Readers:
         rows = await self.fetch(query, *args)
         return rows[0] if rows else None
 
-    async def open(self) -> None:
-        """Makes the pool; sessions come later."""
-        await self._pool
-
     async def close(self) -> None:
         """Waits for what is being read, then closes."""
         self._closed = True
-        await self._pool.close()
-
-
-async def _set_up_reading(session: "Session") -> None:
-    await session.execute(_READING)
+        await (await self._pool).close()
 
 
 async def _leave_alone(session: "Session") -> None:

@@ -1,0 +1,178 @@
+"""The live tail of a space while 16 writers in four processes commit as fast as they can.
+
+Every event must come once, and each agent's in the order of their versions. The delay is from the
+moment when a writer has its answer to the moment when the subscriber has the event in hand. Beside
+it, in the same run: one bare writer who commits a row and a NOTIFY together, and a bare session
+that listens and reads the row. Both are measured in the rush and once more in the quiet after it.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import statistics
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+
+from bench.bare_notify import bare_notify
+from bench.database import own_database
+from bench.subscribe_writers import PROCESSES, SPACE, WRITERS, Acknowledged, run_writers, write_one
+from sapwood.core.ids import AgentId, EventRef
+from sapwood.core.log import Cursor, Tailed
+from sapwood.store.postgres import PostgresLog
+
+FULL, QUICK = 50_000, 8_000
+QUIET_COMMITS = 100
+STALLED = 60.0
+
+
+@dataclass
+class Seen:
+    """What the subscriber got, and when."""
+
+    tailed: list[Tailed] = field(default_factory=list[Tailed])
+    when: dict[EventRef, float] = field(default_factory=dict[EventRef, float])
+
+    def add(self, tailed: Tailed) -> None:
+        """One more event in hand."""
+        self.when.setdefault(tailed.recorded.ref, time.time())
+        self.tailed.append(tailed)
+
+    def delays(self, acknowledged: Acknowledged) -> list[float]:
+        """Milliseconds from each writer's answer to the event in hand."""
+        return [
+            1000 * (self.when[ref] - done) for ref, done in acknowledged.items() if ref in self.when
+        ]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is wrong, and how long things took."""
+
+    events: int
+    missed: int
+    repeated: int
+    disordered: int
+    seconds: float
+    rush: float
+    rush_bare: float
+    quiet: float
+    quiet_bare: float
+
+    @property
+    def whole(self) -> bool:
+        """Whether every event came once and in order."""
+        return not (self.missed or self.repeated or self.disordered)
+
+
+def main(argv: list[str]) -> int:
+    """Prints the table; fails when an event was missed, repeated or out of order."""
+    parser = argparse.ArgumentParser(prog="python -m bench subscribe", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} events")
+    events = QUICK if parser.parse_args(argv).quick else FULL
+    with own_database() as dsn:
+        found = asyncio.run(measure(dsn, events))
+    print(f"{found.events:,} events in {found.seconds:.1f} s of {WRITERS} writers")
+    print(f"{'median delay, commit to in hand':36}{'ours':>12}{'bare NOTIFY':>14}")
+    print(f"{'in the rush':36}{found.rush:9.2f} ms{found.rush_bare:11.2f} ms")
+    print(f"{'one commit at a time':36}{found.quiet:9.2f} ms{found.quiet_bare:11.2f} ms")
+    print(
+        f"subscribe: {found.events:,} events, {found.missed} missed, {found.repeated} repeated, "
+        f"{found.disordered} out of order, median delay {found.rush:.2f} ms in the rush and "
+        f"{found.quiet:.2f} ms after it (bare {found.rush_bare:.2f} and {found.quiet_bare:.2f} ms)"
+    )
+    return 0 if found.whole else 1
+
+
+async def measure(dsn: str, events: int) -> Findings:
+    """The rush, the quiet after it, and one more look at the whole."""
+    log = await PostgresLog.open(dsn)
+    seen = Seen()
+    subscriber = asyncio.create_task(_subscribe(log, seen))
+    started = time.monotonic()
+    rush, rush_bare = await _rush(dsn, events)
+    seconds = time.monotonic() - started
+    await _until(seen, len(rush))
+    quiet, quiet_bare = await _quiet(dsn, seen)
+    subscriber.cancel()
+    await asyncio.gather(subscriber, return_exceptions=True)
+    again = [tailed async for tailed in _first(log, len(seen.tailed))]
+    await log.close()
+    refs = [tailed.recorded.ref for tailed in seen.tailed]
+    expected = rush.keys() | quiet.keys()
+    return Findings(
+        len(expected),
+        len(expected - set(refs)),
+        len(refs) - len(set(refs)),
+        _disordered(refs) + (again != seen.tailed),
+        seconds,
+        statistics.median(seen.delays(rush)),
+        statistics.median(rush_bare),
+        statistics.median(seen.delays(quiet)),
+        statistics.median(quiet_bare),
+    )
+
+
+async def _subscribe(log: PostgresLog, seen: Seen) -> None:
+    async for tailed in log.tail(SPACE):
+        seen.add(tailed)
+
+
+async def _rush(dsn: str, events: int) -> tuple[Acknowledged, list[float]]:
+    """All writers at once; a bare pair of sessions is measured beside them."""
+    enough = asyncio.Event()
+    bare = asyncio.create_task(bare_notify(dsn, enough))
+    loop = asyncio.get_running_loop()
+    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
+        share = events // WRITERS
+        found = await asyncio.gather(
+            *(loop.run_in_executor(pool, run_writers, dsn, n, share) for n in range(PROCESSES))
+        )
+    enough.set()
+    return {ref: done for each in found for ref, done in each.items()}, await bare
+
+
+async def _quiet(dsn: str, seen: Seen) -> tuple[Acknowledged, list[float]]:
+    """One commit at a time, of another process's log, each after a pause."""
+    other = await PostgresLog.open(dsn)
+    acknowledged: Acknowledged = {}
+    for number in range(QUIET_COMMITS):
+        ref = await write_one(other, AgentId("quiet"), number)
+        acknowledged[ref] = time.time()
+        await _until(seen, len(seen.tailed) + 1 if ref not in seen.when else 0)
+        await asyncio.sleep(0.01)
+    await other.close()
+    return acknowledged, await bare_notify(dsn, None, QUIET_COMMITS)
+
+
+async def _until(seen: Seen, count: int) -> None:
+    """Waits until the subscriber has so many; gives up when nothing comes any more."""
+    known, since = -1, time.monotonic()
+    while len(seen.tailed) < count and time.monotonic() - since < STALLED:
+        if len(seen.tailed) != known:
+            known, since = len(seen.tailed), time.monotonic()
+        await asyncio.sleep(0.001)
+
+
+async def _first(log: PostgresLog, count: int) -> AsyncIterator[Tailed]:
+    """The whole tail once more, in two parts, the second from a cursor in the middle."""
+    place = Cursor()
+    for part in (count // 2, count - count // 2):
+        left = part
+        if not left:
+            continue
+        async for tailed in log.tail(SPACE, place):
+            yield tailed
+            place, left = tailed.cursor, left - 1
+            if not left:
+                break
+
+
+def _disordered(refs: list[EventRef]) -> int:
+    last: dict[AgentId, int] = {}
+    wrong = 0
+    for ref in refs:
+        wrong += ref.version != last.get(ref.agent, 0) + 1
+        last[ref.agent] = ref.version
+    return wrong

@@ -1,0 +1,131 @@
+"""The drives under way in this process. Lives in the loop where agents live."""
+
+import asyncio
+import itertools
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.engine.dbos.bells import Bell, Bells
+from sapwood.engine.dbos.clerk import Clerk
+from sapwood.engine.dbos.pace import Pace
+from sapwood.engine.gates import Gates
+from sapwood.engine.trying import Drive, tried
+
+__all__ = ["Attempt", "Driving"]
+
+
+class Attempt(Struct, eq=False):
+    """One try at a drive. Its bell hangs for sure while it is `driving`: it takes it down later."""
+
+    bell: Bell
+    holder: str
+    task: asyncio.Task[None]
+    driving: bool = False
+
+
+class Driving:
+    """Looks after agents whose bells rang, and knows which."""
+
+    def __init__(
+        self, drive: Drive, worker: str, bells: Bells, clerk: Clerk, most: int, pace: Pace
+    ) -> None:
+        self._drive = drive
+        self._worker = worker
+        self._bells = bells
+        self._clerk = clerk
+        self._pace = pace
+        self._gate = Gates(most)
+        self._numbers = itertools.count(1)
+        self._closing = False
+        self._taken: dict[str, str] = {}
+        self._attempts: dict[tuple[Space, AgentId], Attempt] = {}
+
+    @property
+    def prompt(self) -> int:
+        """How many drives were started here without waiting in a queue, and are not done."""
+        return len(self._taken)
+
+    def new_holder(self) -> str:
+        """A name for an attempt that no other ever had."""
+        return f"{self._worker}/{next(self._numbers)}"
+
+    def expect(self, bell: Bell, holder: str) -> None:
+        """Announces a drive whose bell will hang in the name of this holder from the start."""
+        self._taken[bell.drive] = holder
+
+    def forget(self, bell: Bell) -> None:
+        """It will not come."""
+        self._taken.pop(bell.drive, None)
+
+    async def run(self, bell: Bell) -> None:
+        """Drives an agent until nobody rings any more."""
+        task = asyncio.current_task()
+        assert task is not None
+        holder = self._taken.get(bell.drive)
+        attempt = Attempt(bell, holder or self.new_holder(), task)
+        await self._replace(attempt)
+        try:
+            async with self._gate.through(""):
+                rings = 1 if holder else await self._take(attempt)
+                while rings is not None:
+                    await self._look_after(attempt)
+                    rings = await self._leave(attempt, rings)
+        finally:
+            self.forget(bell)
+            if self._attempts.get((bell.space, bell.agent)) is attempt:
+                del self._attempts[bell.space, bell.agent]
+
+    def under_way(self) -> list[Attempt]:
+        """The attempts that drive at this moment."""
+        return [attempt for attempt in self._attempts.values() if attempt.driving]
+
+    def cancel(self, attempts: Iterable[Attempt]) -> None:
+        """Ends those of the attempts that still drive: their agents are others' now."""
+        for attempt in attempts:
+            if attempt.driving:
+                attempt.task.cancel()
+
+    async def close(self) -> None:
+        """Ends everything and starts nothing more. An attempt between two steps ends by itself."""
+        self._closing = True
+        attempts = list(self._attempts.values())
+        self.cancel(attempts)
+        if attempts:
+            await asyncio.wait([each.task for each in attempts], timeout=self._pace.grace)
+
+    async def _replace(self, attempt: Attempt) -> None:
+        """Enters an attempt. An older one for the agent has lost its drive, so it ends first."""
+        place = (attempt.bell.space, attempt.bell.agent)
+        older = self._attempts.get(place)
+        self._attempts[place] = attempt
+        if older:
+            self.cancel([older])
+            await asyncio.wait([older.task], timeout=self._pace.grace)
+
+    async def _take(self, attempt: Attempt) -> int | None:
+        bell, holder, worker = attempt.bell, attempt.holder, self._worker
+        return await self._clerk.do(
+            lambda connection: self._bells.take(connection, bell, worker, holder),
+            bell.space,
+            bell.agent,
+        )
+
+    async def _look_after(self, attempt: Attempt) -> None:
+        if self._closing:
+            raise asyncio.CancelledError  # what is not finished is handed back, and goes on
+        attempt.driving = True
+        try:
+            bell = attempt.bell
+            await tried(self._drive, bell.space, bell.agent, self._pace.retry_after)
+        finally:
+            attempt.driving = False
+
+    async def _leave(self, attempt: Attempt, rings: int) -> int | None:
+        bell, holder = attempt.bell, attempt.holder
+        return await self._clerk.do(
+            lambda connection: self._bells.leave(connection, bell, holder, rings),
+            bell.space,
+            bell.agent,
+        )

@@ -1,0 +1,1 @@
+"""Scripts: what the model answers, written in the prompt or in Python."""

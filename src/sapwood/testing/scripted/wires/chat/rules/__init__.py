@@ -1,0 +1,23 @@
+"""The rules of the Chat Completions API, one file for each kind. Pure."""
+
+from collections.abc import Callable, Iterator
+
+from sapwood.testing.scripted.wires.chat.rules.messages import message_violations
+from sapwood.testing.scripted.wires.chat.rules.pairs import pair_violations
+from sapwood.testing.scripted.wires.chat.rules.tools import tool_violations
+from sapwood.testing.scripted.wires.chat.rules.top import top_violations
+from sapwood.testing.scripted.wires.wire import Post, Violation
+
+__all__ = ["first_violation"]
+
+_RULES: tuple[Callable[[Post], Iterator[Violation]], ...] = (
+    top_violations,
+    message_violations,
+    pair_violations,
+    tool_violations,
+)
+
+
+def first_violation(post: Post) -> Violation | None:
+    """The rule that the API would complain about. Later rules rely on the earlier ones."""
+    return next((found for rule in _RULES for found in rule(post)), None)

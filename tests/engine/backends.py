@@ -1,0 +1,113 @@
+"""The places that an engine can live in: nowhere, an SQLite file, a PostgreSQL database."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+
+from sapwood.engine import Limits, LocalEngine
+from sapwood.engine.dbos import DbosEngine, Pace
+from sapwood.runtime.engine import Engine
+
+__all__ = ["FAST", "Backend", "DurableBackend", "LocalBackend", "PostgresBackend", "SqliteBackend"]
+
+FAST = Pace(poll=0.1, tidy=0.5, retry_after=(0.01, 0.01))
+"""Retries at once and tidies often; what is alive and what is dead is judged as always."""
+
+
+class Backend:
+    """Makes engines that share what there is to share."""
+
+    def engine(self, limits: Limits | None = None, pace: Pace = FAST) -> Engine:
+        """One more engine."""
+        raise NotImplementedError
+
+
+class LocalBackend(Backend):
+    """Nothing is shared."""
+
+    def engine(self, limits: Limits | None = None, pace: Pace = FAST) -> Engine:
+        return LocalEngine(limits, retry_after=pace.retry_after)
+
+
+class DurableBackend(Backend):
+    """Everything is, by all who know the address of the log."""
+
+    address: str
+
+    def engine(self, limits: Limits | None = None, pace: Pace = FAST) -> Engine:
+        return DbosEngine(self.address, limits, pace=pace)
+
+    def execute(self, statement: str) -> None:
+        """Changes the engine's database behind its back."""
+        raise NotImplementedError
+
+    def count(self, table: str) -> int:
+        """The rows of a table in the engine's database."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Deletes the engine's database."""
+        raise NotImplementedError
+
+
+class SqliteBackend(DurableBackend):
+    """A file beside the log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.address = str(folder / "log.db")
+        self.file = folder / "log.engine.db"
+
+    def execute(self, statement: str) -> None:
+        with closing(sqlite3.connect(self.file, timeout=30)) as connection, connection:
+            connection.execute(statement)
+
+    def count(self, table: str) -> int:
+        with closing(sqlite3.connect(self.file, timeout=30)) as connection:
+            (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return rows
+
+    def forget(self) -> None:
+        for part in self.file.parent.glob(f"{self.file.name}*"):
+            part.unlink()
+
+
+class PostgresBackend(DurableBackend):
+    """A schema beside the log's."""
+
+    def __init__(self, dsn: str) -> None:
+        self.address = dsn
+
+    def execute(self, statement: str) -> None:
+        with psycopg.connect(self.address) as connection:
+            connection.execute("SET search_path TO sapwood_engine")
+            connection.execute(statement.encode())
+
+    def count(self, table: str) -> int:
+        with psycopg.connect(self.address) as connection:
+            row = connection.execute(f"SELECT count(*) FROM sapwood_engine.{table}".encode())
+            return (row.fetchone() or (0,))[0]
+
+    def forget(self) -> None:
+        with psycopg.connect(self.address) as connection:
+            connection.execute("DROP SCHEMA IF EXISTS sapwood_engine CASCADE")
+
+    def clear(self) -> None:
+        """Empties the tables of a test before: cheaper than to make them again."""
+        with psycopg.connect(self.address) as connection:
+            rows = connection.execute(
+                "SELECT tablename FROM pg_tables"
+                " WHERE schemaname = 'sapwood_engine' AND tablename <> 'dbos_migrations'"
+            )
+            tables = ", ".join(f"sapwood_engine.{name}" for (name,) in rows.fetchall())
+            if tables:
+                connection.execute(f"TRUNCATE {tables} CASCADE".encode())
+
+    def cut(self) -> None:
+        """Cuts every other session of the database."""
+        with psycopg.connect(self.address) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )

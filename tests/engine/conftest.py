@@ -1,0 +1,114 @@
+"""An engine of every kind, a witness, and workers in other processes."""
+
+import itertools
+import os
+from collections.abc import AsyncGenerator, Callable, Generator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from sapwood.engine import Limits
+from sapwood.engine.dbos import Pace
+from sapwood.runtime.engine import Engine
+from tests.engine.another_worker import AnotherWorker
+from tests.engine.backends import (
+    FAST,
+    Backend,
+    DurableBackend,
+    LocalBackend,
+    PostgresBackend,
+    SqliteBackend,
+)
+from tests.engine.witness import Witness
+
+_numbers = itertools.count(1)
+
+OpenEngine = Callable[..., Engine]
+StartWorker = Callable[..., AnotherWorker]
+
+
+@pytest.fixture(scope="module")
+def engine_database(postgres_dsn: str) -> Generator[str]:
+    """A database for the tests of one module, dropped after them."""
+    name = f"sapwood_engine_test_{os.getpid()}_{next(_numbers)}"
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+        yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+def _durable(kind: str, request: pytest.FixtureRequest, folder: Path) -> DurableBackend:
+    if kind == "sqlite":
+        return SqliteBackend(folder)
+    backend = PostgresBackend(request.getfixturevalue("engine_database"))
+    backend.clear()
+    return backend
+
+
+@pytest.fixture(params=["local", "sqlite", "postgres"])
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """Each kind of engine in turn."""
+    return (
+        LocalBackend() if request.param == "local" else _durable(request.param, request, tmp_path)
+    )
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def durable(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
+    """Each kind of engine that outlives its process."""
+    return _durable(request.param, request, tmp_path)
+
+
+async def _engines(backend: Backend) -> AsyncGenerator[OpenEngine]:
+    opened: list[Engine] = []
+
+    def open_one(limits: Limits | None = None, pace: Pace = FAST) -> Engine:
+        opened.append(backend.engine(limits, pace))
+        return opened[-1]
+
+    yield open_one
+    for engine in opened:
+        await engine.close()
+
+
+@pytest.fixture
+async def open_engine(backend: Backend) -> AsyncGenerator[OpenEngine]:
+    """Makes engines of one kind; all are closed afterwards."""
+    async for opening in _engines(backend):
+        yield opening
+
+
+@pytest.fixture
+async def open_durable(durable: DurableBackend) -> AsyncGenerator[OpenEngine]:
+    """Makes durable engines; all are closed afterwards."""
+    async for opening in _engines(durable):
+        yield opening
+
+
+@pytest.fixture
+def witness(tmp_path: Path) -> Generator[Witness]:
+    """Sees what is driven, in all processes."""
+    witness = Witness(tmp_path / "witness.db")
+    yield witness
+    witness.close()
+
+
+@pytest.fixture
+async def start_worker(durable: DurableBackend, witness: Witness) -> AsyncGenerator[StartWorker]:
+    """Starts workers in processes of their own. At the end they close, and wrote nothing."""
+    workers: list[AnotherWorker] = []
+
+    def start(name: str, storm: int = 0, agents: int = 0) -> AnotherWorker:
+        workers.append(AnotherWorker(durable.address, witness, name, storm, agents))
+        return workers[-1]
+
+    yield start
+    witness.note("release")
+    for worker in workers:
+        worker.go_on()
+        worker.terminate()
+    for worker in workers:
+        worker.wait()
+    assert [worker.errors for worker in workers if worker.errors] == []

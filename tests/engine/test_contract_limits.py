@@ -1,0 +1,71 @@
+"""How many drives at once: in a worker, for a model, for a user, for every engine."""
+
+import asyncio
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.engine import Limits
+from sapwood.runtime.engine import Engine
+from tests.engine.conftest import OpenEngine
+from tests.engine.recording import Recorder
+from tests.engine.waiting import eventually
+
+SPACE = Space("main")
+
+
+async def woken(engine: Engine, agents: dict[str, tuple[str, str]]) -> None:
+    """Wakes agents by name, each with a model and a user."""
+    wakes = (
+        engine.wake(SPACE, AgentId(agent), model=model, user=user)
+        for agent, (model, user) in agents.items()
+    )
+    await asyncio.gather(*wakes)
+
+
+def under_way(recorder: Recorder) -> list[str]:
+    """The agents that are being driven."""
+    return sorted(agent for agent, times in recorder.under_way.items() if times)
+
+
+async def all_done(recorder: Recorder, agents: int) -> None:
+    recorder.let_go()
+    await eventually(lambda: len(recorder.done) == agents, within=60)
+
+
+async def test_a_worker_drives_so_many_at_once(open_engine: OpenEngine) -> None:
+    engine, recorder = open_engine(Limits(per_worker=3)), Recorder(hold=True)
+    await engine.launch(recorder.drive)
+    await woken(engine, {f"agent-{number}": ("", "") for number in range(10)})
+    await eventually(lambda: len(under_way(recorder)) == 3)
+    await all_done(recorder, 10)
+    assert recorder.most_at_once == 3
+
+
+async def test_a_model_is_used_by_so_many_at_once(open_engine: OpenEngine) -> None:
+    engine, recorder = open_engine(Limits(per_model=1)), Recorder(hold=True)
+    await engine.launch(recorder.drive)
+    await woken(engine, {f"{model}-{number}": (model, "") for model in "xyz" for number in "123"})
+    await eventually(lambda: len(under_way(recorder)) == 3)
+    assert [agent[0] for agent in under_way(recorder)] == ["x", "y", "z"]
+    await all_done(recorder, 9)
+    assert recorder.most_at_once == 3
+
+
+async def test_a_user_has_so_many_agents_at_work(open_engine: OpenEngine) -> None:
+    engine, recorder = open_engine(Limits(per_user=2)), Recorder(hold=True)
+    await engine.launch(recorder.drive)
+    await woken(engine, {f"{user}-{number}": ("x", user) for user in "ab" for number in "1234"})
+    await eventually(lambda: len(under_way(recorder)) == 4)
+    assert [agent[0] for agent in under_way(recorder)] == ["a", "a", "b", "b"]
+    await all_done(recorder, 8)
+    assert recorder.most_at_once == 4
+
+
+async def test_both_limits_hold_together(open_engine: OpenEngine) -> None:
+    engine, recorder = open_engine(Limits(per_model=3, per_user=2)), Recorder(hold=True)
+    await engine.launch(recorder.drive)
+    agents = {f"{user}-{number}": ("x", user) for user in "abc" for number in "123"}
+    await woken(engine, agents | {"c-other": ("y", "c")})
+    await eventually(lambda: sum(agent != "c-other" for agent in under_way(recorder)) == 3)
+    most = max(sum(agent[0] == user for agent in under_way(recorder)) for user in "abc")
+    assert most <= 2
+    await all_done(recorder, 10)

@@ -1,0 +1,48 @@
+"""Everybody with work to do is woken, and nobody else."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import Facts
+from sapwood.engine import LocalEngine, keep_awake, wake_all
+from tests.engine.listing import Listing, working
+from tests.engine.recording import Recorder
+from tests.engine.waiting import eventually
+
+SPACE, OTHER = Space("main"), Space("other")
+
+
+async def test_agents_with_work_to_do_are_woken() -> None:
+    engine, recorder = LocalEngine(), Recorder()
+    await engine.launch(recorder.drive)
+    killed = Facts(AgentId("killed"), 1, status="killed", working=True)
+    log = Listing({SPACE: [working("ada"), Facts(AgentId("idle"), 1), killed], OTHER: []})
+    assert await wake_all(log, engine, [SPACE, OTHER]) == 1
+    await eventually(lambda: recorder.done == {"ada": 1})
+
+
+async def test_all_pages_are_read() -> None:
+    engine, recorder = LocalEngine(), Recorder()
+    await engine.launch(recorder.drive)
+    log = Listing({SPACE: [working(f"agent-{number}") for number in range(1001)]})
+    assert await wake_all(log, engine, [SPACE]) == 1001
+    await eventually(lambda: recorder.done.total() == 1001)
+
+
+async def test_it_is_done_now_and_again_and_survives_a_log_that_is_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine, recorder = LocalEngine(), Recorder()
+    log = Listing({SPACE: [working("ada")]})
+    log.away = True
+    await engine.launch(recorder.drive)
+    keeping = asyncio.create_task(keep_awake(log, engine, [SPACE], every=0.01))
+    await eventually(lambda: "The log is away." in caplog.text)
+    log.away = False
+    await eventually(lambda: recorder.done["ada"] >= 2)
+    keeping.cancel()
+    with suppress(asyncio.CancelledError):
+        await keeping

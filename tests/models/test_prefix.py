@@ -1,0 +1,147 @@
+"""Between context events each request extends the one before it, byte for byte on the wire."""
+
+import json
+from itertools import pairwise
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from sapwood.core.content import Text, ToolCall
+from sapwood.core.view import Message, Request, ToolResult
+from sapwood.models import Models
+from sapwood.testing.scripted import ScriptedModel, call, think
+from tests.models.relay import relaying
+from tests.models.talking import MODELS, Talk, every_wire, hear, open_models
+
+HISTORY = ("messages", "input", "contents")
+RULES = "Be brief. " * 600
+TURNS = 6
+
+
+def parts(body: bytes) -> tuple[dict[str, bytes], list[bytes]]:
+    """A body as its fields without the history, and the history item by item, as raw bytes."""
+    fields = msgspec.json.decode(body, type=dict[str, Raw])
+    (name,) = [name for name in HISTORY if name in fields]
+    items = msgspec.json.decode(fields.pop(name), type=list[Raw])
+    return {name: bytes(value) for name, value in fields.items()}, [bytes(item) for item in items]
+
+
+def extends(earlier: bytes, later: bytes) -> bool:
+    """Whether the later body says all that the earlier one said, in the same bytes, and goes on."""
+    fields, items = parts(earlier)
+    later_fields, later_items = parts(later)
+    return fields == later_fields and later_items[: len(items)] == items
+
+
+async def converse(talk: Talk, server: ScriptedModel) -> None:
+    for turn in range(TURNS):
+        asked = [think(f"Thought {turn}."), "I look.", call("weather", city=f"City {turn}")]
+        server.replies([asked, f"It is {turn} degrees."])
+        await talk.say(f"What of city {turn}?")
+
+
+@every_wire
+async def test_every_request_extends_the_one_before_it(server: ScriptedModel, model: str) -> None:
+    async with relaying(server.url) as relay, open_models(relay.url) as models:
+        await converse(Talk(models, model, RULES, "A pin."), server)
+    assert server.rejections == []
+    assert len(relay.bodies) == 2 * TURNS
+    hits = [extends(earlier, later) for earlier, later in pairwise(relay.bodies)]
+    assert hits == [True] * (2 * TURNS - 1)
+
+
+@every_wire
+async def test_a_history_that_was_sent_before_is_sent_as_if_it_were_new(
+    server: ScriptedModel, model: str
+) -> None:
+    async with relaying(server.url) as relay, open_models(relay.url) as models:
+        talk = Talk(models, model, RULES, "A pin.")
+        await converse(talk, server)
+        talk.messages.append(Message("user", (Text("And now?"),)))
+        await hear(models, talk.request)
+        async with open_models(relay.url) as strangers:
+            await hear(strangers, talk.request)
+    warm, cold = relay.bodies[-2:]
+    assert parts(warm) == parts(cold)
+    assert json.loads(warm) == json.loads(cold)
+
+
+@every_wire
+async def test_calls_share_a_connection(server: ScriptedModel, model: str) -> None:
+    async with relaying(server.url) as relay, open_models(relay.url) as models:
+        await converse(Talk(models, model), server)
+    assert relay.connections == 1
+
+
+@pytest.mark.parametrize("changed", ["system", "head", "middle"])
+@every_wire
+async def test_a_context_event_changes_the_past_and_nothing_old_comes_back(
+    server: ScriptedModel, models: Models, model: str, changed: str
+) -> None:
+    talk = Talk(models, model, "Be brief.")
+    await converse(talk, server)
+    messages = [*talk.messages, Message("user", (Text("And now?"),))]
+    system = talk.system
+    match changed:
+        case "system":
+            system = (msgspec.structs.replace(system[0], text="Be long."),)
+        case "head":
+            messages = messages[4:]
+        case _:
+            messages[3] = Message("assistant", (Text("It was masked."),))
+    await hear(models, Request(model, system, tuple(messages)))
+    async with open_models(server.url) as strangers:
+        await hear(strangers, Request(model, system, tuple(messages)))
+    warm, cold = (logged.body for logged in server.requests[-2:])
+    assert warm == cold
+    assert server.rejections == []
+
+
+async def test_a_model_that_binds_its_thinking_to_the_past_takes_another_past(
+    server: ScriptedModel, models: Models
+) -> None:
+    talk = Talk(models, "anthropic:claude-sonnet-5-5", "Be brief.")
+    await converse(talk, server)
+    messages = (*talk.messages[4:], Message("user", (Text("And now?"),)))
+    await hear(models, Request(talk.model, talk.system, messages))
+    assert "drop_block" in str(server.requests[-1].body)
+    assert server.rejections == []
+    assert len(server.requests) == 2 * TURNS + 1
+
+
+@pytest.mark.parametrize("wire", ["messages", "responses", "chat", "gemini"])
+async def test_the_provider_reads_the_past_from_its_cache(
+    server: ScriptedModel, models: Models, wire: str
+) -> None:
+    talk = Talk(models, MODELS[wire], RULES)
+    await converse(talk, server)
+    usages = [answer.usage for answer in talk.answers]
+    for earlier, later in pairwise(usages):
+        assert earlier is not None
+        assert later is not None
+        assert later.input > later.cache_read
+        assert later.cache_read >= earlier.input - 256  # caches work in steps
+
+
+async def test_anthropic_reads_all_that_it_was_sent_before(
+    server: ScriptedModel, models: Models
+) -> None:
+    talk = Talk(models, MODELS["messages"], RULES)
+    await converse(talk, server)
+    usages = [answer.usage for answer in talk.answers if answer.usage]
+    for earlier, later in pairwise(usages):
+        assert later.cache_read == earlier.cache_read + earlier.cache_write
+        assert later.input - later.cache_read - later.cache_write <= 1  # the server rounds up
+
+
+@every_wire
+async def test_many_results_at_once_are_one_step(
+    server: ScriptedModel, models: Models, model: str
+) -> None:
+    talk = Talk(models, model, RULES)
+    server.replies([[call("weather", city=f"City {i}") for i in range(30)], "All are mild."])
+    await talk.say("Compare thirty cities.")
+    assert len([p for p in talk.messages[1].parts if isinstance(p, ToolCall)]) == 30
+    assert len([p for p in talk.messages[2].parts if isinstance(p, ToolResult)]) == 30
+    assert server.rejections == []

@@ -1,0 +1,75 @@
+"""A worker that does not own the tables can do its work, and no more."""
+
+from collections.abc import AsyncGenerator
+from importlib import resources
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import LogError, Snapshot
+from sapwood.runtime.log import Log
+from sapwood.store.postgres import PostgresLog
+from tests.store.contract import grow, start, take
+
+Owner: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+ADA = AgentId("ada")
+_SCRIPT = resources.files("sapwood.store.postgres") / "worker.sql"
+
+
+@pytest.fixture
+async def worker(log: Log, owner: Owner, postgres_database: str) -> AsyncGenerator[str]:
+    """The address of the database for a worker; the log is open, so that the tables are there."""
+    await owner.execute(_SCRIPT.read_text(encoding="utf-8"))
+    await owner.execute("ALTER ROLE sapwood_worker LOGIN PASSWORD 'sapwood'")
+    parts = urlsplit(postgres_database)
+    place = parts.netloc.rpartition("@")[2]
+    yield parts._replace(netloc=f"sapwood_worker:sapwood@{place}").geturl()
+    await owner.execute("DROP OWNED BY sapwood_worker; DROP ROLE sapwood_worker")
+
+
+async def test_a_worker_can_do_everything_that_a_log_does(worker: str, space: Space) -> None:
+    log = await PostgresLog.open(worker)
+    await start(log, space, ADA, "needle", "x" * 5000)
+    await grow(log, space, ADA, "another needle")
+    await log.save_snapshot(space, Snapshot(ADA, 3, "1", b"data"))
+    assert await log.snapshot(space, ADA, "1") == Snapshot(ADA, 3, "1", b"data")
+    assert len(await take(log.tail(space), 3)) == 3
+    assert len(await log.search(space, "needle")) == 2
+    assert len(await log.agents(space)) == 1
+    await log.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE sapwood.events DISABLE TRIGGER refuse_change",
+        "ALTER TABLE sapwood.events DROP CONSTRAINT events_tx",
+        "DROP TABLE sapwood.events_0",
+        "DELETE FROM sapwood.events",
+        "TRUNCATE sapwood.agents",
+        "DELETE FROM sapwood.agents",
+        "UPDATE sapwood.epochs SET shift = 0",
+        "SELECT setval('sapwood.positions', 1)",
+        "INSERT INTO sapwood.events (position) VALUES (1)",
+        "SET session_replication_role = replica",
+    ],
+)
+async def test_a_worker_cannot_take_the_guards_away(worker: str, statement: str) -> None:
+    session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(worker)
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await session.execute(statement)
+    await session.close()
+
+
+async def test_a_worker_cannot_make_the_tables(owner: Owner, worker: str) -> None:
+    parts = urlsplit(worker)
+    name = f"{parts.path[1:]}_bare"
+    await owner.execute(f"CREATE DATABASE {name}")
+    try:
+        with pytest.raises(LogError, match="permission denied"):
+            await PostgresLog.open(parts._replace(path=f"/{name}").geturl())
+    finally:
+        await owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
