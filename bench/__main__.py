@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES: tuple[str, ...] = ("window", "tokens", "fork", "open", "append", "subscribe")
+NAMES: tuple[str, ...] = ("window", "tokens", "append", "open", "fork", "subscribe", "first_token")
 
 
 def main(argv: list[str]) -> int:

@@ -23,6 +23,7 @@ from typing import TypeAlias
 import asyncpg
 
 from bench.append_sqlite import EVENTS, SPACE, WARM_UP, Figures, commit_of_turn
+from bench.database import own_database
 from sapwood.core.events.codec import encode
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Commit
@@ -67,14 +68,16 @@ class Crowd:
         return self.ours / self.pgbench
 
 
-def measure_postgres(dsn: str, turns: int) -> Figures:
+def measure_postgres(server: str, turns: int) -> Figures:
     """Times as many turns on either side, one after the other."""
-    return asyncio.run(_measure(dsn, turns))
+    with own_database(server) as dsn:
+        return asyncio.run(_measure(dsn, turns))
 
 
-def measure_crowd(dsn: str, turns: int, rounds: int) -> Crowd:
+def measure_crowd(server: str, turns: int, rounds: int) -> Crowd:
     """Has 32 writers write so many turns each, ours and pgbench's by rounds."""
-    return asyncio.run(_measure_crowd(dsn, turns, rounds))
+    with own_database(server) as dsn:
+        return asyncio.run(_measure_crowd(dsn, turns, rounds))
 
 
 async def _measure(dsn: str, turns: int) -> Figures:
@@ -158,10 +161,9 @@ async def _prepare(dsn: str) -> PostgresLog:
     """The log in an empty database, and beside it the bare table of the same shape."""
     log = await PostgresLog.open(dsn)
     session: Session = await asyncpg.connect(dsn)
-    if not await session.fetchval("SELECT to_regnamespace('bare') IS NOT NULL"):
-        await session.execute("CREATE SCHEMA bare")
-        for name in migrations().values():
-            await session.execute(script(name).replace("sapwood", "bare"))
+    await session.execute("CREATE SCHEMA bare")
+    for name in migrations().values():
+        await session.execute(script(name).replace("sapwood", "bare"))
     await session.close()
     return log
 

@@ -1,6 +1,7 @@
-"""A PostgreSQL database for one benchmark, dropped after it."""
+"""A PostgreSQL database for one measurement, dropped after it."""
 
 import asyncio
+import itertools
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -8,21 +9,20 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from tools.postgres import dsn_or_throwaway
-
 __all__ = ["own_database"]
+
+_numbers = itertools.count(1)
 
 
 @contextmanager
-def own_database() -> Generator[str]:
-    """The address of an empty database on the named server, or on a throw-away one."""
-    name = f"sapwood_bench_{os.getpid()}"
-    with dsn_or_throwaway() as dsn:
-        asyncio.run(_execute(dsn, f"CREATE DATABASE {name}"))
-        try:
-            yield urlsplit(dsn)._replace(path=f"/{name}").geturl()
-        finally:
-            asyncio.run(_execute(dsn, f"DROP DATABASE {name} WITH (FORCE)"))
+def own_database(server: str) -> Generator[str]:
+    """The address of an empty database on this server."""
+    name = f"sapwood_bench_{os.getpid()}_{next(_numbers)}"
+    asyncio.run(_execute(server, f"CREATE DATABASE {name}"))
+    try:
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+    finally:
+        asyncio.run(_execute(server, f"DROP DATABASE {name} WITH (FORCE)"))
 
 
 async def _execute(dsn: str, statement: str) -> None:

@@ -177,8 +177,8 @@ async def _idle(address: str, agents: int, seconds: float) -> Idle:
 def _report(kind: str, ours: str, bare: str, quick: bool) -> list[float]:
     ratios: list[float] = []
     for at_once in AT_ONCE:
-        wakes = (50 if at_once == 1 else 500) if quick else (200 if at_once == 1 else 1000)
-        found = measure_wakes(ours, bare, at_once, wakes, rounds=1 if quick else 3)
+        wakes = (100 if at_once == 1 else 500) if quick else (200 if at_once == 1 else 1000)
+        found = measure_wakes(ours, bare, at_once, wakes, rounds=3 if quick else 5)
         ratios.append(found.ratio)
         print(
             f"{kind}: {at_once:>3} at once: {found.ours:6.0f} wakes/s,"

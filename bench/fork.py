@@ -16,6 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 import sapwood
+from bench import QUICK_SLACK
 from bench.peers import PeerFigures, measure_peers
 from bench.peers.conversation import Message, conversation, turns
 
@@ -118,6 +119,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="1,000 messages, without the peers")
     options = parser.parse_args(argv)
     messages = 1_000 if options.quick else 10_000
+    most_appends = MOST_APPENDS * QUICK_SLACK if options.quick else MOST_APPENDS
     ours = asyncio.run(measure_sapwood(messages))
     peers = [] if options.quick else measure_peers(messages)
     _print([ours, *peers])
@@ -128,12 +130,12 @@ def main(argv: list[str]) -> int:
         if getattr(ours, row) > getattr(peer, row)
     ]
     appends = ours.fork_ms / ours.append_last_p50_ms
-    fits = appends <= MOST_APPENDS and ours.fork_bytes <= MOST_BYTES
+    fits = appends <= most_appends and ours.fork_bytes <= MOST_BYTES
     for row in behind:
         print(f"behind on {row}", file=sys.stderr)
     compared = "not compared" if options.quick else f"behind on {len(behind)} of {len(ROWS)} rows"
     print(
-        f"fork: {appends:.2f} appends (limit {MOST_APPENDS}), {ours.fork_bytes:,} bytes "
+        f"fork: {appends:.2f} appends (limit {most_appends}), {ours.fork_bytes:,} bytes "
         f"(limit {MOST_BYTES:,}); peers: {compared}"
     )
     return 0 if fits and not behind else 1

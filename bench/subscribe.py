@@ -21,6 +21,7 @@ from bench.subscribe_writers import PROCESSES, SPACE, WRITERS, Acknowledged, run
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log import Cursor, Tailed
 from sapwood.store.postgres import PostgresLog
+from tools.postgres import dsn_or_throwaway
 
 FULL, QUICK = 50_000, 8_000
 QUIET_COMMITS = 100
@@ -71,7 +72,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench subscribe", description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} events")
     events = QUICK if parser.parse_args(argv).quick else FULL
-    with own_database() as dsn:
+    with dsn_or_throwaway() as server, own_database(server) as dsn:
         found = asyncio.run(measure(dsn, events))
     print(f"{found.events:,} events in {found.seconds:.1f} s of {WRITERS} writers")
     print(f"{'median delay, commit to in hand':36}{'ours':>12}{'bare NOTIFY':>14}")

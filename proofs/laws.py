@@ -130,7 +130,7 @@ class Run:
             self._check_request(changed)
         self._check_authority(before, step, decision)
         if agent in before.states:
-            self._check_cap(command)
+            self._check_cap(command, decision)
             self._check_restoring(before, step, decision)
             self._check_last_request(before, step, decision)
         self._check_fork(before, command, decision)
@@ -194,12 +194,12 @@ class Run:
         doubled = [note for note in state.notes if note.origin == "mail" and note in own]
         require(6, not doubled, f"{agent} has in view what still waits: {doubled}")
 
-    def _check_cap(self, command: Command) -> None:
+    def _check_cap(self, command: Command, decision: Accepted) -> None:
         """When a turn starts or ends, or the cap changes.
 
         A context that was brought back is as large as it was, until the next prompt.
         """
-        if not isinstance(command, (*ENDS, Configure, StartTurn)):
+        if not isinstance(command, (*ENDS, Configure, StartTurn)) or not decision.changes:
             return
         state, live = self.world.states[command.agent], self.world.lives[command.agent]
         starts = isinstance(command, StartTurn)

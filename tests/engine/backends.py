@@ -12,7 +12,7 @@ from sapwood.runtime.engine import Engine
 
 __all__ = ["FAST", "Backend", "DurableBackend", "LocalBackend", "PostgresBackend", "SqliteBackend"]
 
-FAST = Pace(poll=0.1, tidy=0.5, retry_after=(0.01, 0.01))
+FAST = Pace(poll=0.1, tidy=1.0, retry_after=(0.01, 0.01))
 """Retries at once and tidies often; what is alive and what is dead is judged as always."""
 
 

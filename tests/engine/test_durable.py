@@ -24,7 +24,7 @@ ADA, HELD = AgentId("ada"), AgentId("held")
 async def test_three_processes_never_drive_an_agent_twice_at_once_and_lose_no_wake(
     start_worker: StartWorker, open_durable: OpenEngine, witness: Witness
 ) -> None:
-    agents, storms, engine = 200, 2, open_durable()
+    agents, storms, engine = 200, 1, open_durable()
     workers = [start_worker(name, storms, agents) for name in ("one", "two", "three")]
     for number in range(agents):
         witness.want(f"agent-{number}")

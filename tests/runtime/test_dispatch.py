@@ -42,7 +42,7 @@ from sapwood.core.refusals import (
     UnknownMark,
 )
 from sapwood.core.settings import Settings, SettingsChange
-from sapwood.runtime.opening import SNAPSHOT_EVERY, open_agent
+from sapwood.runtime.opening import SCHEMA, SNAPSHOT_EVERY, open_agent
 from sapwood.store.memory import MemoryLog
 from sapwood.testing.world import CharacterCounter
 from tests.runtime.commanding import AGENT, MODEL, SPACE, Desk
@@ -425,7 +425,7 @@ async def test_a_snapshot_is_saved_every_so_many_events(log: MemoryLog, desk: De
     for _ in range(SNAPSHOT_EVERY):
         await desk.do(SetMark(AGENT))
     await desk.dispatcher.close()
-    snapshot = await log.snapshot(SPACE, AGENT, "1")
+    snapshot = await log.snapshot(SPACE, AGENT, SCHEMA)
     assert snapshot is not None
     assert snapshot.version == SNAPSHOT_EVERY
 

@@ -30,7 +30,7 @@ def test_every_job_goes_once_and_never_before_an_earlier_one_on_its_agents(
     groups: list[frozenset[str]],
 ) -> None:
     jobs = jobs_for(groups)
-    lanes = Lanes()
+    lanes = Lanes(1)
     for job in jobs:
         lanes.enter(job)
     gone: list[Job] = []
@@ -59,7 +59,7 @@ def test_the_same_command_goes_one_after_the_other() -> None:
         again = commit_of(append(AgentId("b"), said("x")), command=first.receipt.command)
         return [job_of(SPACE, commit, 0.0) for commit in (first, again)]
 
-    lanes = Lanes()
+    lanes = Lanes(1)
     for job in (jobs := asyncio.run(make())):
         lanes.enter(job)
     assert lanes.take() == jobs[:1]
@@ -71,7 +71,7 @@ def test_the_same_command_goes_one_after_the_other() -> None:
 @pytest.mark.parametrize(("text", "most"), [("x", 256), ("x" * 1_000_000, 4)])
 def test_a_batch_stays_small_enough_to_be_quick(text: str, most: int) -> None:
     jobs = jobs_for([frozenset([f"agent-{n}"]) for n in range(600 if len(text) == 1 else 9)], text)
-    lanes = Lanes()
+    lanes = Lanes(1)
     for job in jobs:
         lanes.enter(job)
     sizes: list[int] = []

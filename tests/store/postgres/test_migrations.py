@@ -115,3 +115,13 @@ async def test_a_migration_that_fails_changes_nothing(
     assert {row["table_name"] for row in await execute(empty, _SCHEMA)} == {"migrations"}
     monkeypatch.undo()
     await (await PostgresLog.open(empty)).close()
+
+
+async def test_a_database_in_another_encoding_is_refused(empty: str) -> None:
+    name = f"{urlsplit(empty).path[1:]}_latin"
+    await execute(empty, f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(LogError, match="LATIN1; Sapwood needs one in UTF8"):
+            await PostgresLog.open(urlsplit(empty)._replace(path=f"/{name}").geturl())
+    finally:
+        await execute(empty, f"DROP DATABASE {name} WITH (FORCE)")

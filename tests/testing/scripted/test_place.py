@@ -4,6 +4,7 @@ import pytest
 
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.view import Message, ToolResult
+from sapwood.core.view.framing import framed_request
 from sapwood.testing.scripted.script.place import find_place
 
 SUMMARY = "SUMMARY OF IT"
@@ -78,6 +79,11 @@ def test_what_an_agents_program_puts_in_is_no_script() -> None:
 )
 def test_a_script_that_is_quoted_has_been_played(label: str) -> None:
     assert due(user(f"{label}\n{SCRIPT}", "go on")) is None
+
+
+def test_the_words_are_those_of_the_view() -> None:
+    carried = framed_request((Text(SCRIPT),))
+    assert due(user(carried.text, "go on")) is None
 
 
 def test_a_prompt_that_outlived_a_compaction_has_been_played() -> None:

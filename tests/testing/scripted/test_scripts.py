@@ -5,7 +5,9 @@ import threading
 import pytest
 
 from sapwood.core.content import Text, ToolCall
+from sapwood.runtime.compaction import INSTRUCTION
 from sapwood.testing.scripted import Asked, Reply, ScriptedModel, call, say, think
+from sapwood.testing.scripted.script.summary import is_summary_request
 from tests.testing.scripted.talking import (
     SCHEMA,
     WIRE_NAMES,
@@ -239,3 +241,7 @@ def test_who_asks_for_a_summary_gets_one(wire: str) -> None:
         assert "IN SHORT" in said(wire, ask(server, wire, "Please summarise the conversation."))
         assert said(wire, ask(server, wire, "Now boil it down.")) == "IN SHORT"
         assert said(wire, ask(server, wire, "boil it down [[say: no]]")) == "no"
+
+
+def test_sapwood_asks_for_a_summary_in_words_that_are_known() -> None:
+    assert is_summary_request(INSTRUCTION)

@@ -45,6 +45,7 @@ class Clerk:
     def __init__(self, database: sa.Engine) -> None:
         self._database = database
         self._answers = True
+        self._closed = False
         self._errands: queue.SimpleQueue[_Errand | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="sapwood-engine-clerk", daemon=True)
         self._thread.start()
@@ -55,12 +56,15 @@ class Clerk:
         `order` names the row that the wish locks: all transactions lock rows in the same order, so
         no two wait for each other.
         """
+        if self._closed:
+            raise EngineError.closed()
         errand = _Errand(order, wish)
         self._errands.put(errand)
         return await asyncio.wrap_future(errand.future)
 
     async def close(self) -> None:
         """Ends once all wishes are carried out."""
+        self._closed = True
         self._errands.put(None)
         await asyncio.to_thread(self._thread.join)
 

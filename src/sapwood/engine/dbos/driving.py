@@ -3,12 +3,13 @@
 import asyncio
 import itertools
 from collections.abc import Iterable
+from time import monotonic
 
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine.dbos.bells import Bell, Bells
-from sapwood.engine.dbos.clerk import Clerk
+from sapwood.engine.dbos.bells import Bell
+from sapwood.engine.dbos.office import Office
 from sapwood.engine.dbos.pace import Pace
 from sapwood.engine.gates import Gates
 from sapwood.engine.trying import Drive, tried
@@ -25,21 +26,25 @@ class Attempt(Struct, eq=False):
     driving: bool = False
 
 
+class _Taken(Struct, frozen=True):
+    """Who holds a bell since it was hung up, and when: later somebody may have mended it."""
+
+    holder: str
+    since: float
+
+
 class Driving:
     """Looks after agents whose bells rang, and knows which."""
 
-    def __init__(
-        self, drive: Drive, worker: str, bells: Bells, clerk: Clerk, most: int, pace: Pace
-    ) -> None:
+    def __init__(self, drive: Drive, worker: str, office: Office, most: int, pace: Pace) -> None:
         self._drive = drive
         self._worker = worker
-        self._bells = bells
-        self._clerk = clerk
+        self._office = office
         self._pace = pace
         self._gate = Gates(most)
         self._numbers = itertools.count(1)
         self._closing = False
-        self._taken: dict[str, str] = {}
+        self._taken: dict[str, _Taken] = {}
         self._attempts: dict[tuple[Space, AgentId], Attempt] = {}
 
     @property
@@ -53,7 +58,7 @@ class Driving:
 
     def expect(self, bell: Bell, holder: str) -> None:
         """Announces a drive whose bell will hang in the name of this holder from the start."""
-        self._taken[bell.drive] = holder
+        self._taken[bell.drive] = _Taken(holder, monotonic())
 
     def forget(self, bell: Bell) -> None:
         """It will not come."""
@@ -63,15 +68,17 @@ class Driving:
         """Drives an agent until nobody rings any more."""
         task = asyncio.current_task()
         assert task is not None
-        holder = self._taken.get(bell.drive)
-        attempt = Attempt(bell, holder or self.new_holder(), task)
-        await self._replace(attempt)
+        taken = self._taken.get(bell.drive)
+        attempt = Attempt(bell, taken.holder if taken else self.new_holder(), task)
         try:
+            await self._replace(attempt)
             async with self._gate.through(""):
-                rings = 1 if holder else await self._take(attempt)
+                fresh = taken is not None and monotonic() - taken.since < self._pace.beat
+                holder, worker = attempt.holder, self._worker
+                rings = 1 if fresh else await self._office.take(bell, worker, holder)
                 while rings is not None:
                     await self._look_after(attempt)
-                    rings = await self._leave(attempt, rings)
+                    rings = await self._office.leave(bell, holder, rings)
         finally:
             self.forget(bell)
             if self._attempts.get((bell.space, bell.agent)) is attempt:
@@ -104,14 +111,6 @@ class Driving:
             self.cancel([older])
             await asyncio.wait([older.task], timeout=self._pace.grace)
 
-    async def _take(self, attempt: Attempt) -> int | None:
-        bell, holder, worker = attempt.bell, attempt.holder, self._worker
-        return await self._clerk.do(
-            lambda connection: self._bells.take(connection, bell, worker, holder),
-            bell.space,
-            bell.agent,
-        )
-
     async def _look_after(self, attempt: Attempt) -> None:
         if self._closing:
             raise asyncio.CancelledError  # what is not finished is handed back, and goes on
@@ -121,11 +120,3 @@ class Driving:
             await tried(self._drive, bell.space, bell.agent, self._pace.retry_after)
         finally:
             attempt.driving = False
-
-    async def _leave(self, attempt: Attempt, rings: int) -> int | None:
-        bell, holder = attempt.bell, attempt.holder
-        return await self._clerk.do(
-            lambda connection: self._bells.leave(connection, bell, holder, rings),
-            bell.space,
-            bell.agent,
-        )

@@ -6,24 +6,18 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy.exc import SQLAlchemyError
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine.dbos.bells import Bell, Bells
-from sapwood.engine.dbos.clerk import Clerk
+from sapwood.engine.dbos.bells import Bell
 from sapwood.engine.dbos.driving import Driving
 from sapwood.engine.dbos.loop import Loop, over_to
 from sapwood.engine.dbos.names import new_drive, new_worker
+from sapwood.engine.dbos.office import Office
 from sapwood.engine.dbos.pace import Pace
-from sapwood.engine.dbos.place import Place, find_place
-from sapwood.engine.dbos.post import Post
-from sapwood.engine.dbos.quiet import quieten
-from sapwood.engine.dbos.routes import queues
+from sapwood.engine.dbos.place import Place
 from sapwood.engine.dbos.transact import Transact
 from sapwood.engine.dbos.watch import Watch
-from sapwood.engine.dbos.workers import Workers
 from sapwood.engine.errors import EngineError
 from sapwood.engine.limits import Limits
 from sapwood.engine.trying import Drive
@@ -33,16 +27,6 @@ __all__ = ["DbosEngine"]
 _PROMPT = 16
 _SETTLE = 2.0
 _log = logging.getLogger("sapwood.engine")
-
-
-class _Office(Struct, frozen=True):
-    """What is needed to wake agents."""
-
-    place: Place
-    clerk: Clerk
-    post: Post
-    bells: Bells
-    workers: Workers
 
 
 class _Worker(Struct, frozen=True):
@@ -70,7 +54,7 @@ class DbosEngine:
         self._limits = limits or Limits()
         self._pace = pace or Pace()
         self._opening = asyncio.Lock()
-        self._office: _Office | None = None
+        self._office: Office | None = None
         self._worker: _Worker | None = None
         self._waking: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -78,27 +62,17 @@ class DbosEngine:
     async def launch(self, drive: Drive) -> None:
         """Starts to take work; unfinished work of workers that died is taken over."""
         office, name, loop = await self._opened(), new_worker(), Loop()
-        driving = Driving(
-            drive, name, office.bells, office.clerk, self._limits.per_worker, self._pace
-        )
-        await office.clerk.do(lambda connection: office.workers.enter(connection, name))
+        driving = Driving(drive, name, office, self._limits.per_worker, self._pace)
         try:
+            await asyncio.to_thread(office.post.open_queues, self._pace)
+            await office.enter(name)
             transact = await loop.call(self._launched(office.place, name, driving))
         except BaseException:
-            await office.clerk.do(lambda connection: office.workers.leave(connection, name))
+            await office.retire(name)
             await loop.stop()
             raise
-        watch = Watch(
-            name,
-            office.clerk,
-            office.bells,
-            office.workers,
-            office.post,
-            driving,
-            transact,
-            self._pace,
-        )
-        task = asyncio.create_task(watch.run(), name="sapwood-engine-watch")
+        watch = Watch(name, office, driving, transact, self._pace).run()
+        task = asyncio.create_task(watch, name="sapwood-engine-watch")
         self._worker = _Worker(name, loop, driving, transact, task)
 
     async def wake(
@@ -112,11 +86,11 @@ class DbosEngine:
         office = await self._opened()
         bell = Bell(space, agent, new_drive(), model, user)
         if delay > 0:
-            await office.clerk.do(lambda connection: office.post.set_alarm(connection, bell, delay))
+            await office.ring_later(bell, delay)
         elif self._worker and self._has_room(self._worker):
             await self._wake_here(office, self._worker, bell)
         else:
-            await self._wake_anywhere(office, bell)
+            await office.ring(bell)
 
     async def close(self) -> None:
         """Stops taking work. Drives under way are cancelled and go on elsewhere at once."""
@@ -126,16 +100,14 @@ class DbosEngine:
         self._closed = True
         office, self._office = self._office, None
         if office:
-            await office.clerk.close()
-            office.post.close()
-            office.place.database.dispose()
+            await office.close()
 
-    async def _opened(self) -> _Office:
+    async def _opened(self) -> Office:
         async with self._opening:
             if self._closed:
                 raise EngineError.closed()
             if self._office is None:
-                self._office = await asyncio.to_thread(_open, self._address, self._limits)
+                self._office = await asyncio.to_thread(Office, self._address, self._limits)
             return self._office
 
     def _launched(self, place: Place, name: str, driving: Driving) -> Coroutine[Any, Any, Transact]:
@@ -147,7 +119,7 @@ class DbosEngine:
         async def alarm(space: str, agent: str, model: str, user: str) -> None:
             await over_to(home, self.wake(Space(space), AgentId(agent), model=model, user=user))
 
-        return Transact.launch(place, name, self._pace, queues(self._limits), drive, alarm)
+        return Transact.launch(place, name, self._pace, drive, alarm)
 
     def _has_room(self, worker: _Worker) -> bool:
         """May one more drive start here without waiting in a queue?
@@ -157,25 +129,19 @@ class DbosEngine:
         limited = self._limits.per_model or self._limits.per_user
         return not limited and worker.driving.prompt < min(_PROMPT, self._limits.per_worker)
 
-    async def _wake_here(self, office: _Office, worker: _Worker, bell: Bell) -> None:
+    async def _wake_here(self, office: Office, worker: _Worker, bell: Bell) -> None:
         """Starts a drive in two commits; whoever gives up waiting must not come between them."""
         task = asyncio.create_task(_start_here(office, worker, bell))
         self._waking.add(task)
         task.add_done_callback(self._waking.discard)
         await asyncio.shield(task)
 
-    async def _wake_anywhere(self, office: _Office, bell: Bell) -> None:
-        def ring(connection: sa.Connection) -> None:
-            if office.bells.ring(connection, bell, None, None):
-                office.post.enqueue(connection, bell)
-
-        await office.clerk.do(ring, bell.space, bell.agent)
-
-    async def _retire(self, office: _Office, worker: _Worker) -> None:
+    async def _retire(self, office: Office, worker: _Worker) -> None:
         """It goes on beating until its drives have ended, so that nobody takes them too early."""
         await asyncio.gather(*self._waking, return_exceptions=True)
         await worker.driving.close()
         worker.watch.cancel()
+        await asyncio.wait([worker.watch])
         await worker.loop.settle(_SETTLE)
         await asyncio.to_thread(worker.transact.stop)
         await worker.loop.settle(0)
@@ -183,41 +149,19 @@ class DbosEngine:
         try:
             begun = await asyncio.to_thread(office.post.under_way, worker.name)
             await asyncio.to_thread(office.post.hand_back, begun)
-            await office.clerk.do(lambda connection: office.workers.leave(connection, worker.name))
-        except (SQLAlchemyError, EngineError) as problem:
-            _log.warning("Nothing was handed over; others will miss this worker soon: %s", problem)
+            await office.retire(worker.name)
+        except Exception as problem:  # closing goes on: others will notice by themselves
+            _log.warning("Not everything was handed over; it is missed soon: %s", problem)
 
 
-def _open(address: str | Path, limits: Limits) -> _Office:
-    quieten()
-    try:
-        place = find_place(address)
-    except (OSError, SQLAlchemyError) as problem:
-        raise EngineError(
-            f"The engine's database could not be opened: {problem}. The log was not touched."
-        ) from problem
-    return _Office(
-        place,
-        Clerk(place.database),
-        Post(place, limits),
-        Bells(place.prefix),
-        Workers(place.prefix),
-    )
-
-
-async def _start_here(office: _Office, worker: _Worker, bell: Bell) -> None:
+async def _start_here(office: Office, worker: _Worker, bell: Bell) -> None:
     holder = worker.driving.new_holder()
     worker.driving.expect(bell, holder)
+    started = False
     try:
-        hung = await office.clerk.do(
-            lambda connection: office.bells.ring(connection, bell, worker.name, holder),
-            bell.space,
-            bell.agent,
-        )
-        if hung:
+        if await office.ring_here(bell, worker.name, holder):
             await worker.loop.call(worker.transact.start(bell))
-        else:
+            started = True
+    finally:
+        if not started:
             worker.driving.forget(bell)
-    except BaseException:
-        worker.driving.forget(bell)
-        raise

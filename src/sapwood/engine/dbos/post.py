@@ -9,8 +9,9 @@ from dbos import DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions, Workflo
 from msgspec import Struct
 
 from sapwood.engine.dbos.bells import Bell
+from sapwood.engine.dbos.pace import Pace
 from sapwood.engine.dbos.place import Place
-from sapwood.engine.dbos.routes import ALARM, DRIVES, route
+from sapwood.engine.dbos.routes import ALARM, DRIVES, queues, route
 from sapwood.engine.limits import Limits
 
 __all__ = ["APPLICATION", "VERSION", "Post", "UnderWay"]
@@ -45,6 +46,16 @@ class Post:
             retry_connection_errors=False,
             lazy=True,
         )
+
+    def open_queues(self, pace: Pace) -> None:
+        """Makes the queues that a worker needs, before it starts: it looks for new ones seldom."""
+        for queue in queues(self._limits):
+            self._client.register_queue(
+                queue.name,
+                worker_concurrency=queue.per_worker,
+                partition_concurrency=queue.per_key,
+                polling_interval_sec=pace.poll,
+            )
 
     def enqueue(self, connection: sa.Connection, bell: Bell) -> None:
         """Has a bell's drive run by whichever worker is free, if the transaction commits."""

@@ -4,7 +4,7 @@ There is one DBOS a process, by its own design; whoever starts a second engine i
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from sapwood.engine.dbos.pace import Pace
 from sapwood.engine.dbos.place import Place
 from sapwood.engine.dbos.post import APPLICATION, VERSION
 from sapwood.engine.dbos.quiet import LEVEL
-from sapwood.engine.dbos.routes import ADMIT, ALARM, DRIVE, Queue, second_route
+from sapwood.engine.dbos.routes import ADMIT, ALARM, DRIVE, second_route
 from sapwood.engine.errors import EngineError
 
 __all__ = ["Transact"]
@@ -42,7 +42,6 @@ class Transact:
         place: Place,
         worker: str,
         pace: Pace,
-        queues: Sequence[Queue],
         driver: Driver,
         alarm: Alarm,
     ) -> "Transact":
@@ -57,7 +56,6 @@ class Transact:
         try:
             drive = _define(pace, driver, alarm, running)
             DBOS.launch()
-            await _register(queues, pace)
         except BaseException:
             await asyncio.to_thread(cls.stop)
             raise
@@ -89,17 +87,6 @@ def _config(place: Place, worker: str) -> DBOSConfig:
         notification_listener_polling_interval_sec=0.5,
         log_level=LEVEL,
     )
-
-
-async def _register(queues: Sequence[Queue], pace: Pace) -> None:
-    for queue in queues:
-        await DBOS.register_queue_async(
-            queue.name,
-            worker_concurrency=queue.per_worker,
-            partition_concurrency=queue.per_key,
-            polling_interval_sec=pace.poll,
-            on_conflict="always_update",
-        )
 
 
 def _define(pace: Pace, driver: Driver, alarm: Alarm, running: set[str]) -> _Workflow:

@@ -13,14 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy.exc import SQLAlchemyError
 
-from sapwood.engine.dbos.bells import Bell, Bells
+from sapwood.engine.dbos.bells import Bell
 from sapwood.engine.dbos.clerk import Clerk
 from sapwood.engine.dbos.driving import Driving
 from sapwood.engine.dbos.names import new_drive
+from sapwood.engine.dbos.office import Office
 from sapwood.engine.dbos.pace import Pace
-from sapwood.engine.dbos.post import Post, UnderWay
+from sapwood.engine.dbos.post import UnderWay
 from sapwood.engine.dbos.transact import Transact
-from sapwood.engine.dbos.workers import Coroner, Workers
+from sapwood.engine.dbos.workers import Coroner
 from sapwood.engine.errors import EngineError
 
 __all__ = ["Watch"]
@@ -41,21 +42,13 @@ class Watch:
     """The heartbeat of one worker."""
 
     def __init__(
-        self,
-        worker: str,
-        clerk: Clerk,
-        bells: Bells,
-        workers: Workers,
-        post: Post,
-        driving: Driving,
-        transact: Transact,
-        pace: Pace,
+        self, worker: str, office: Office, driving: Driving, transact: Transact, pace: Pace
     ) -> None:
         self._worker = worker
-        self._clerk = clerk
-        self._bells = bells
-        self._workers = workers
-        self._post = post
+        self._post = office.post
+        self._bells = office.bells
+        self._workers = office.workers
+        self._clerk = Clerk(office.place.database)  # a heart must not wait behind a crowd
         self._driving = driving
         self._transact = transact
         self._pace = pace
@@ -64,6 +57,12 @@ class Watch:
 
     async def run(self) -> None:
         """Beats until it is cancelled. A database that is away only makes it wait."""
+        try:
+            await self._beat_on()
+        finally:
+            await self._clerk.close()
+
+    async def _beat_on(self) -> None:
         clock = asyncio.get_running_loop().time
         tidied = clock()
         while True:

@@ -25,8 +25,9 @@ _MANY = f"SELECT sapwood.append({', '.join(f'${n}' for n in range(1, 26))})"
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
 _VERSIONS = "SELECT agent, version FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
 
-# JSON has no raw control characters, so only an odd id can hold one of these.
+# JSON and numbers have no control characters; only these columns could hold a mark.
 _MARKS = [chr(code) for code in (0x1F, 0x1E, 0x1D, 0x1C, *range(1, 0x1C))]
+_NAMES = (0, 1, 5, 6, 9, 10, 12, 13, 19, 20)
 
 _receipt = msgspec.json.Decoder(Receipt)
 
@@ -116,7 +117,7 @@ def _event_columns(jobs: Sequence[Job]) -> list[list[str]]:
     recorded = [each for stream in streams for each in stream.append.events]
     encoded = [each for stream in streams for each in stream.events]
     return [
-        [job.space for job in jobs for _ in range(job.events)],
+        [job.space for job in jobs for stream in job.streams for _ in stream.events],
         [each.agent for each in recorded],
         [str(each.version) for each in recorded],
         [each.kind for each in encoded],
@@ -132,9 +133,10 @@ def _joined(columns: Sequence[Sequence[str]]) -> tuple[str, list[str | None]]:
     """Each column as one text, and the mark between its values, which none of them holds."""
     for mark in _MARKS:
         joined = [mark.join(column) if column else None for column in columns]
-        if all(
-            text is None or text.count(mark) == len(column) - 1
-            for text, column in zip(joined, columns, strict=True)
-        ):
+        if all(_apart(joined[place], columns[place], mark) for place in _NAMES):
             return mark, joined
     raise LogError("An id holds every control character there is. Nothing was stored.")
+
+
+def _apart(joined: str | None, column: Sequence[str], mark: str) -> bool:
+    return joined is None or joined.count(mark) == len(column) - 1

@@ -14,6 +14,7 @@ __all__ = ["Job", "Key", "Stream", "job_of", "plain_name"]
 Key = tuple[str, Space, str]
 """What two jobs under way at once must not share: an agent or a command."""
 
+_ROW = 500
 _json = msgspec.json.Encoder()
 
 
@@ -40,18 +41,11 @@ class Job:
     blocked: int = 0
 
     @property
-    def events(self) -> int:
-        """How many events there are."""
-        return sum(len(stream.events) for stream in self.streams)
-
-    @property
-    def size(self) -> int:
-        """About how many bytes there are."""
-        return sum(
-            len(each.data) + sum(map(len, each.contents.values()))
-            for stream in self.streams
-            for each in stream.events
-        )
+    def weight(self) -> int:
+        """About how many bytes the database will write."""
+        events = [each for stream in self.streams for each in stream.events]
+        texts = [text for each in events if each.contents for text in each.contents.values()]
+        return sum([_ROW + len(each.data) for each in events]) + sum(map(len, texts))
 
     @property
     def contents(self) -> dict[bytes, bytes]:

@@ -44,7 +44,7 @@ class PostgresLog:
         *,
         patience: float = 30.0,
         writers: int = 2,
-        readers: int = 8,
+        readers: int = 4,
         poll: float = 5.0,
     ) -> "PostgresLog":
         """Opens the database at an address such as `postgresql://me@localhost/team`.

@@ -46,11 +46,7 @@ def script(name: str) -> str:
 
 async def migrate(session: "Session") -> None:
     """Brings the database to the newest schema; refuses one that is newer than this Sapwood."""
-    if session.get_server_version().major < _OLDEST_SERVER:
-        raise LogError(
-            f"The server is PostgreSQL {session.get_server_version().major}; Sapwood needs "
-            f"{_OLDEST_SERVER} or newer. Nothing was changed."
-        )
+    _require_fit(session)
     at = await _at(session)
     _refuse_newer(at)
     if at < NEWEST:
@@ -76,6 +72,20 @@ async def _at(session: "Session") -> int:
         return await session.fetchval(_AT) or 0
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
         return 0
+
+
+def _require_fit(session: "Session") -> None:
+    server, encoding = session.get_server_version(), session.get_settings().server_encoding
+    if server.major < _OLDEST_SERVER:
+        raise LogError(
+            f"The server is PostgreSQL {server.major}; Sapwood needs {_OLDEST_SERVER} or newer. "
+            "Nothing was changed."
+        )
+    if encoding != "UTF8":
+        raise LogError(
+            f"The database is encoded in {encoding}; Sapwood needs one in UTF8. Nothing was "
+            "changed. Type: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
 
 
 def _refuse_newer(at: int) -> None:

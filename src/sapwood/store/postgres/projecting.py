@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sapwood.core.events import Recorded
-from sapwood.core.events.codec import NewerEvent
 from sapwood.core.ids import Space
-from sapwood.core.log import Cursor, LogError
+from sapwood.core.log import Cursor
 from sapwood.store.postgres.reading import COLUMNS, recorded_from
 from sapwood.store.postgres.sessions import Readers
 from sapwood.store.postgres.terms import agent_term, parts_of, space_term
@@ -122,7 +121,7 @@ class Projector:
                 _Step(space, Cursor(), target, self._shift, wait=False)
             ):
                 self._waiting[space] = None
-        except (LogError, NewerEvent):
+        except Exception:
             return  # whoever searches there will hear of it
 
     async def _missing(self, space: Space) -> int:

@@ -31,7 +31,7 @@ _ALWAYS = """
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off';
 """
-_WRITING = _ALWAYS + "SET plan_cache_mode = force_generic_plan; SET lock_timeout = '10s';"
+_WRITING = _ALWAYS + "SET plan_cache_mode = force_generic_plan; SET lock_timeout = '2s';"
 # A plan made for the values at hand knows which partition they are in.
 _READING = _ALWAYS + "SET plan_cache_mode = force_custom_plan;"
 # A plan over all partitions takes longer to make than to run.

@@ -35,7 +35,7 @@ class Writers:
     ) -> None:
         self._patience = server.patience
         self._published = published
-        self._lanes = Lanes()
+        self._lanes = Lanes(size)
         self._all = tuple(_Writer(server) for _ in range(size))
         self._free = list(self._all)
         self._freed = asyncio.Event()
@@ -78,6 +78,8 @@ class Writers:
                 await self._settle(writer, batch)
                 if once:
                     break
+                # Whoever was answered now may have more to store, which then goes along.
+                await asyncio.sleep(0)
         finally:
             self._free.append(writer)
             self._freed.set()

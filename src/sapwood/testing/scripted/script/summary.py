@@ -23,6 +23,7 @@ _FORMS: dict[str, str] = {
     "anchored summary": "{}",
     "summarize the conversation": "{}",
     "summarise the conversation": "{}",
+    "summarise this conversation": "{}",
 }
 
 

@@ -83,7 +83,7 @@ def _schema_violations(schema: Json, path: str) -> Iterator[Violation]:
     if kind == "ARRAY" and "items" not in plain:
         yield Violation(f"{where}.items: missing field.")
     for place, name in enumerate(items_at(plain, "required")):
-        if properties and name not in properties:
+        if properties and str(name) not in properties:
             yield Violation(f"{where}.required[{place}]: property is not defined")
     for name, value in properties.items():
         yield from _schema_violations(value, f"{path}.properties[{name}]")
@@ -107,7 +107,7 @@ def _config_violations(config: JsonObject, names: set[str]) -> Iterator[Violatio
             "Please set allowed_function_names only when function calling mode is ANY or VALIDATED."
         )
     for name in allowed:
-        if name not in names:
+        if str(name) not in names:
             yield Violation(
                 f"allowed_function_names contains a function that is not declared: {name}"
             )
