@@ -82,7 +82,7 @@ def show(sizes: Sizes, limits: Limits, sqlite: Figures, one: Figures, crowd: Cro
     name = f"PostgreSQL, {WRITERS} writers, turns/s"
     print(f"{name:32}{crowd.ours:12,.0f}{crowd.pgbench:12,.0f}{crowd.ratio:7.2f}x")
     print(
-        f"append: SQLite {sqlite.ratio:.2f}x (limit {limits.sqlite:.2f}x), PostgreSQL {one.ratio:.2f}x "
-        f"(limit {limits.postgres:.2f}x), {WRITERS} writers {crowd.ratio:.2f}x of pgbench "
-        f"(at least {limits.crowd:.2f}x)"
+        f"append: SQLite {sqlite.ratio:.2f}x (limit {limits.sqlite:.2f}x), "
+        f"PostgreSQL {one.ratio:.2f}x (limit {limits.postgres:.2f}x), "
+        f"{WRITERS} writers {crowd.ratio:.2f}x of pgbench (at least {limits.crowd:.2f}x)"
     )

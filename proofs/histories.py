@@ -256,5 +256,5 @@ def histories() -> st.SearchStrategy[list[Operation]]:
     number = st.integers(0, 255)
     operation = st.tuples(st.integers(0, len(OPERATIONS) - 1), number, number)
     short = st.lists(operation, min_size=1, max_size=12)
-    long = st.lists(operation, min_size=30, max_size=80)
-    return short | long
+    long = st.lists(operation, min_size=20, max_size=60)
+    return st.one_of(short, short, long)
