@@ -16,9 +16,13 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, get_args
 
+import click
 from msgspec import Struct, structs
 
 import sapwood
+from sapwood.app import config
+from sapwood.cli.exits import MEANINGS
+from sapwood.cli.root import root
 from sapwood.core.events import (
     Actor,
     AgentEvent,
@@ -43,7 +47,50 @@ _MADE = "Written by `just reference` from {source}. Change that, not this page."
 
 def pages() -> dict[str, str]:
     """Every page by its name."""
-    return {"api.md": api_page(), "commands.md": commands_page(), "events.md": events_page()}
+    return {
+        "api.md": api_page(),
+        "cli.md": cli_page(),
+        "commands.md": commands_page(),
+        "events.md": events_page(),
+    }
+
+
+def cli_page() -> str:
+    """The command line: every help text, exit codes, environment variables."""
+    top = root.context_class(root, info_name="sapwood", terminal_width=WIDTH)
+    lines = [
+        "# Command line",
+        "",
+        _MADE.format(source="the commands in `sapwood.cli`"),
+        "",
+        *_help(top),
+    ]
+    for name in root.list_commands(top):
+        lines += ["", f"## `sapwood {name}`", "", *_help(_below(top, name))]
+    lines += ["", "## Exit codes", "", "| code | meaning |", "| --- | --- |"]
+    lines += [f"| {int(code)} | {meaning} |" for code, meaning in MEANINGS.items()]
+    _, _, variables = (config.__doc__ or "").strip().partition("\n\n")
+    return _page([*lines, "", "## Environment", "", "```text", *variables.splitlines(), "```"])
+
+
+def _help(context: click.Context) -> list[str]:
+    """The help of a command, and of those below it. What all share is told at the top alone."""
+    shown = context.get_help()
+    if context.parent is not None:
+        shown = shown.partition("\n\nOptions of every command:")[0]
+    lines = ["```text", *shown.splitlines(), "```"]
+    group = context.command
+    if isinstance(group, click.Group) and group is not root:
+        for name in group.list_commands(context):
+            lines += ["", *_help(_below(context, name))]
+    return lines
+
+
+def _below(context: click.Context, name: str) -> click.Context:
+    assert isinstance(context.command, click.Group)
+    found = context.command.get_command(context, name)
+    assert found is not None
+    return found.context_class(found, parent=context, info_name=name, terminal_width=WIDTH)
 
 
 def commands_page() -> str:

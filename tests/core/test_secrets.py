@@ -128,7 +128,7 @@ def mask_of(text: str, kind: str) -> str:
         'nextPageToken: "CAUQAB8Fk2Lm9Qw3Er7"',
         "arn:aws:secretsmanager:eu-west-1:123456789012:secret:wood-a1b2c3",
         "the task-force of risk-management-and-everything-else-in-it",
-        "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0B\n-----END CERTIFICATE-----",
+        "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEA\n-----END CERTIFICATE-----",
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJl3dIeudNqd0CSvdsHJ6bH8nPm7 me@host",
         "public_key = 'MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE='",
     ],
@@ -230,8 +230,11 @@ def test_a_token_that_shows_only_beside_a_mask_is_masked_too() -> None:
         'token="',
         "--token ",
         "İtoken=",
-    ]
-    + [f"-----BEGIN {ARMOUR}\n", "login a password ", "[secret: password]", "-----BEGIN "],
+        f"-----BEGIN {ARMOUR}\n",
+        "login a password ",
+        "[secret: password]",
+        "-----BEGIN ",
+    ],
 )
 def test_a_text_made_to_be_slow_takes_time_as_its_length(piece: str) -> None:
     text = piece * (200_000 // len(piece))

@@ -2,7 +2,8 @@
 
 On a page, all blocks marked ```python run one after the other in one namespace, in an empty
 folder; `await` may stand anywhere, as in `python -m asyncio`. A ```text block right after one is
-what it prints. A block marked ```python no-run is only looked at. A page that speaks of
+what it prints. A block marked ```python no-run is only looked at. Commands for a shell are run by
+`test_commands.py`. A page that speaks of
 `DATABASE_URL` gets a PostgreSQL database of its own. Its ```sql blocks run there too, and what
 comes after them runs as the role that they make.
 """

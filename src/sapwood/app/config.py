@@ -4,20 +4,38 @@ SAPWOOD_CONFIG    the file, instead of config.toml in the user's configuration f
 SAPWOOD_DATABASE  a path or postgresql://…
 SAPWOOD_SPACE     the space
 SAPWOOD_MODEL     the model of new agents
+SAPWOOD_DEBUG     if set, errors come with a traceback, as with --debug
+NO_COLOR          if set, nothing is coloured
 """
 
 import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Meta, Struct, field, structs
 from platformdirs import user_config_path, user_data_path, user_log_path
 
 from sapwood.core.errors import SapwoodError
 
-__all__ = ["Config", "ConfigError", "ContextConfig", "McpServer", "config_file", "load_config"]
+__all__ = [
+    "Config",
+    "ConfigError",
+    "ContextConfig",
+    "McpServer",
+    "config_file",
+    "given_by_environment",
+    "load_config",
+    "parse_config",
+    "read_config",
+]
+
+_FROM_ENVIRONMENT = ("database", "space", "model")
+
+Natural = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(gt=0, le=1)]
 
 
 class ConfigError(SapwoodError):
@@ -27,10 +45,10 @@ class ConfigError(SapwoodError):
 class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """What new agents start with."""
 
-    cap: int = 100_000
-    low_water: float = 0.6
-    mask_over: int = 0
-    levels: tuple[float, float, float] = (0.5, 0.65, 0.85)
+    cap: Natural = 100_000
+    low_water: Share = 0.6
+    mask_over: Natural = 0
+    levels: tuple[Share, Share, Share] = (0.5, 0.65, 0.85)
     system: str = ""
 
 
@@ -40,6 +58,7 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     command: tuple[str, ...] = ()
     url: str = ""
     env: dict[str, str] = {}
+    headers: dict[str, str] = {}
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +71,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     context: ContextConfig = ContextConfig()
     permissions: tuple[str, ...] = ()
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
-    workers: int = 100
+    workers: Annotated[int, Meta(ge=1)] = 100
 
     @property
     def address(self) -> str:
@@ -68,30 +87,41 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     """The file that is read."""
     named = environ.get("SAPWOOD_CONFIG")
-    return Path(named) if named else user_config_path("sapwood", appauthor=False) / "config.toml"
+    if named:
+        return Path(named).expanduser()
+    return user_config_path("sapwood", appauthor=False) / "config.toml"
 
 
 def load_config(environ: Mapping[str, str] = os.environ) -> Config:
     """The configuration in force. A file that is not there is an empty one."""
+    config = parse_config(read_config(environ), config_file(environ))
+    return structs.replace(config, **given_by_environment(environ))
+
+
+def given_by_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The values that environment variables put before those of the file."""
+    names = {name: f"SAPWOOD_{name.upper()}" for name in _FROM_ENVIRONMENT}
+    return {name: environ[variable] for name, variable in names.items() if environ.get(variable)}
+
+
+def read_config(environ: Mapping[str, str] = os.environ) -> str:
+    """The text of the file, empty if there is none."""
     file = config_file(environ)
-    config = _read(file)
-    given = {
-        name: environ[f"SAPWOOD_{name.upper()}"]
-        for name in ("database", "space", "model")
-        if environ.get(f"SAPWOOD_{name.upper()}")
-    }
-    return structs.replace(config, **given)
-
-
-def _read(file: Path) -> Config:
     try:
-        text = file.read_text()
+        return file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Config()
+        return ""
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not text in UTF-8.") from error
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def parse_config(text: str, file: Path) -> Config:
+    """The configuration in a text; `file` is what errors name."""
     try:
-        return msgspec.convert(tomllib.loads(text), Config)
+        found: dict[str, Any] = tomllib.loads(text)
+        return msgspec.convert(found, Config)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file} is not TOML: {error}.") from error
     except msgspec.ValidationError as error:

@@ -41,8 +41,10 @@ class Connection:
             await self.log.close()
 
 
-async def connect(address: str | Path | Log, space: str = "local") -> Connection:
+async def connect(
+    address: str | Path | Log, space: str = "local", *, patience: float = 30.0
+) -> Connection:
     """Opens a database, unless it is given as a log that is open, and one space of it."""
     if isinstance(address, str | Path):
-        return Connection(await open_log(address), Space(space))
+        return Connection(await open_log(address, patience=patience), Space(space))
     return Connection(address, Space(space), owner=False)

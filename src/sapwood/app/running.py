@@ -1,34 +1,47 @@
 """A space whose agents run: models, tools, engine and scheduler wired to a connection."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
-from sapwood.core.calling import Delta
-from sapwood.core.events import Recorded
+from sapwood.core.calling import Answer, Delta, Failure, FailureKind, ToolSpec
+from sapwood.core.commands import AddReply, InterruptTurn
+from sapwood.core.content import Text
+from sapwood.core.events import Actor, ModelCalled, Recorded, ReplyAdded
 from sapwood.core.ids import AgentId
+from sapwood.core.log import Append
 from sapwood.core.refusals import Refusal
 from sapwood.core.secrets import mask_secrets
+from sapwood.core.view import Request
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.driver import Driver
 from sapwood.runtime.engine import Engine
+from sapwood.runtime.fresh import given
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.scheduling import Scheduler
 from sapwood.runtime.slash_tool import slash_spec
 from sapwood.runtime.toolbox import Toolbox
 
-__all__ = ["Running", "Shown"]
+__all__ = ["Running", "Shown", "Trouble"]
+
+_KINDS_KEPT = 100
+
+
+class Trouble(Struct, frozen=True):
+    """Driving an agent failed for a reason that is not in its log. It is tried again."""
+
+    sentence: str
 
 
 class Shown(Struct, frozen=True):
-    """What a screen is told: an event of the log, or a piece of an answer on its way."""
+    """What a screen is told: an event, a piece of an answer on its way, or trouble."""
 
     agent: AgentId
-    what: Recorded | Delta
+    what: Recorded | Delta | Trouble
 
 
 class Running:
@@ -41,19 +54,24 @@ class Running:
         models: ModelAccess,
         toolbox: Toolbox,
         secrets: Mapping[str, str] | None = None,
+        closing: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self.connection = connection
-        self._models = models
+        self._engine = engine
+        self._models = _Attentive(models)
         self._toolbox = toolbox
-        self._listeners: set[Callable[[AgentId, Delta], None]] = set()
+        self._closing = closing
+        self._listeners: set[Callable[[AgentId, Delta | Trouble], None]] = set()
         self._known = tuple((secrets or {}).values())
         self._scheduler = Scheduler(connection.space, engine)
+        self._partial: dict[AgentId, str] = {}
         connection.dispatcher.on_commit(self._scheduler.committed)
+        connection.dispatcher.on_commit(self._committed)
 
     async def start(self) -> None:
         """Begins to run agents, those with unfinished work first."""
         connection = self.connection
-        driver = Driver(
+        driver = _Watched(
             connection.log,
             connection.space,
             connection.dispatcher,
@@ -63,12 +81,29 @@ class Running:
             clean=self._clean,
             show=self._tell,
         )
+        driver.in_trouble = self._tell
         await self._scheduler.start(driver)
 
     async def close(self) -> None:
         """Stops running agents. Open turns stay open and go on when something runs them again."""
         await self._scheduler.close()
         await self._toolbox.close()
+        for close in self._closing:
+            await close()
+
+    async def wake(self, agent: AgentId) -> None:
+        """Has an agent looked at: its open turn, left behind by a process that died, goes on."""
+        await self._engine.wake(self.connection.space, agent)
+
+    async def interrupt(self, agent: AgentId, reason: str = "") -> Done | Refusal:
+        """Stops the open turn. What came of an answer so far is kept as the model's words."""
+        dispatcher = self.connection.dispatcher
+        state = (await dispatcher.open(agent)).state
+        partial = self._partial.pop(agent, "").strip()
+        if partial and state.open is not None and state.open.called:
+            reply = AddReply(agent, (Text(partial),), state.open.called)
+            await dispatcher.dispatch(reply, given(Actor("model", state.open.called)))
+        return await dispatcher.dispatch(InterruptTurn(agent, reason), given())
 
     async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Puts a checked summary in place of the history. Raises `Failure`."""
@@ -77,23 +112,34 @@ class Running:
         compactor = Compactor(held.dispatcher, self._models, held.counter_for, tools)
         return await compactor.compact(agent, keep)
 
-    async def watch(self, agent: AgentId, after: int) -> AsyncIterator[Shown]:
-        """Events of an agent after a version and pieces of its answers, as they come."""
-        queue: asyncio.Queue[Shown] = asyncio.Queue()
+    def kind_of(self, error: str) -> FailureKind | None:
+        """Which kind of failure a turn ended with, if a call of this process failed so."""
+        return self._models.kinds.get(error)
 
-        def listen(of: AgentId, delta: Delta) -> None:
+    async def watch(self, agent: AgentId, after: int) -> AsyncGenerator[Shown]:
+        """Events of an agent after a version and pieces of its answers, as they come."""
+        queue: asyncio.Queue[Shown | Exception] = asyncio.Queue()
+
+        def listen(of: AgentId, what: Delta | Trouble) -> None:
             if of == agent:
-                queue.put_nowait(Shown(of, delta))
+                queue.put_nowait(Shown(of, what))
 
         async def follow() -> None:
-            async for recorded in self.connection.log.follow(self.connection.space, agent, after):
-                queue.put_nowait(Shown(agent, recorded))
+            log, space = self.connection.log, self.connection.space
+            try:
+                async for recorded in log.follow(space, agent, after):
+                    queue.put_nowait(Shown(agent, recorded))
+            except Exception as problem:  # whoever watches must hear of it
+                queue.put_nowait(problem)
 
         self._listeners.add(listen)
         following = asyncio.ensure_future(follow())
         try:
             while True:
-                yield await queue.get()
+                shown = await queue.get()
+                if isinstance(shown, Exception):
+                    raise shown
+                yield shown
         finally:
             self._listeners.discard(listen)
             following.cancel()
@@ -103,6 +149,63 @@ class Running:
     def _clean(self, text: str) -> str:
         return mask_secrets(text, self._known)
 
-    def _tell(self, agent: AgentId, delta: Delta) -> None:
+    def _committed(self, appends: tuple[Append, ...]) -> None:
+        for append in appends:
+            if not append.facts.working or any(
+                isinstance(recorded.event, ReplyAdded | ModelCalled) for recorded in append.events
+            ):
+                self._partial.pop(append.agent, None)
+
+    def _tell(self, agent: AgentId, what: Delta | Trouble) -> None:
+        if isinstance(what, Delta) and what.kind == "text":
+            self._partial[agent] = self._partial.get(agent, "") + what.text
         for listen in tuple(self._listeners):
-            listen(agent, delta)
+            listen(agent, what)
+
+
+class _Watched(Driver):
+    """A driver that tells when driving an agent fails; the engine tries again."""
+
+    in_trouble: Callable[[AgentId, Trouble], None]
+
+    async def drive(self, agent: AgentId) -> float | None:
+        try:
+            return await super().drive(agent)
+        except Exception as problem:
+            sentence = str(problem) or type(problem).__name__
+            self.in_trouble(agent, Trouble(sentence))
+            raise
+
+
+class _Attentive:
+    """Model access that remembers which kind of failure each sentence stood for.
+
+    The log keeps the sentence; whoever runs the agent may want to act on the kind.
+    """
+
+    def __init__(self, models: ModelAccess) -> None:
+        self._models = models
+        self.kinds: dict[str, FailureKind] = {}
+
+    async def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+    ) -> AsyncGenerator[Delta | Answer]:
+        pieces = self._models.stream(request, tools, params=params)
+        try:
+            async for piece in pieces:
+                yield piece
+        except Failure as failure:
+            if len(self.kinds) >= _KINDS_KEPT:
+                self.kinds.clear()
+            self.kinds[str(failure)] = failure.kind
+            raise
+        finally:
+            if isinstance(pieces, AsyncGenerator):  # so that a cancelled call hangs up at once
+                await pieces.aclose()
+
+    def window_of(self, model: str) -> int | None:
+        return self._models.window_of(model)

@@ -43,7 +43,7 @@ class PostgresLog:
         dsn: str,
         *,
         patience: float = 30.0,
-        writers: int = 2,
+        writers: int = 3,
         readers: int = 4,
         poll: float = 5.0,
     ) -> "PostgresLog":

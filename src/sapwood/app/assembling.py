@@ -1,0 +1,95 @@
+"""From a configuration to agents that run: the parts chosen and put together.
+
+What is heavy is imported here and only when it is needed.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from sapwood.app.config import Config
+from sapwood.app.connection import Connection
+from sapwood.app.opening import is_postgres
+from sapwood.app.running import Running
+from sapwood.app.scoping import ScopedToolbox
+from sapwood.core.ids import AgentId
+from sapwood.engine import EngineError, Limits, LocalEngine
+from sapwood.models import Models
+from sapwood.runtime.engine import Engine
+from sapwood.runtime.toolbox import Toolbox
+
+__all__ = ["assemble", "engine_for", "require_durable_engine"]
+
+_NO_ENGINE = (
+    "Durable turns need a package that is not installed. Type: pip install 'sapwood[engine]'"
+)
+
+
+def assemble(
+    connection: Connection,
+    config: Config,
+    keys: Mapping[str, str],
+    *,
+    allow: Sequence[str] = (),
+    root: AgentId | None = None,
+    engine: Engine | None = None,
+) -> Running:
+    """Agents of this space, ready to start.
+
+    `allow` are rules such as `shell(git *)`, which hold for the agent `root` and its descendants:
+    a process may be handed the work of others too. `engine` takes the place of the configured one.
+    """
+    models = Models(keys, urls=config.base_urls)
+    secrets = tuple(keys.values())
+    usual = _toolbox(config, (), secrets)
+    toolbox = usual
+    if allow and root is not None:
+        own = _toolbox(config, allow, secrets)
+        toolbox = ScopedToolbox(connection.log, connection.space, root, own, usual)
+    return Running(
+        connection,
+        engine or engine_for(config),
+        models,
+        toolbox,
+        keys,
+        closing=[models.aclose],
+    )
+
+
+def engine_for(config: Config) -> Engine:
+    """The durable engine where it is installed, else one that lives and dies with this process."""
+    limits = Limits(per_worker=config.workers)
+    if config.address == ":memory:":
+        return LocalEngine(limits)
+    if find_spec("dbos") is not None:
+        from sapwood.engine.dbos import DbosEngine
+
+        return DbosEngine(config.address, limits)
+    if is_postgres(config.address):
+        # Others may be running the same agents: only a shared engine keeps them apart.
+        raise EngineError(_NO_ENGINE)
+    return LocalEngine(limits)
+
+
+def require_durable_engine() -> None:
+    """Raises `EngineError` when the extra is missing that lets processes share agents."""
+    if find_spec("dbos") is None:
+        raise EngineError(_NO_ENGINE)
+
+
+def _toolbox(config: Config, allow: Sequence[str], secrets: Sequence[str]) -> Toolbox:
+    from sapwood.workspace.permissions.rules import parse_rules
+    from sapwood.workspace.toolbox import WorkspaceToolbox
+
+    rules = parse_rules([*(f"allow {rule}" for rule in allow), *config.permissions])
+    box = WorkspaceToolbox(rules, secrets=secrets)
+    if not config.servers:
+        return box
+    from sapwood.workspace.servers.server import Server
+    from sapwood.workspace.servers.toolbox import ServerToolbox
+    from sapwood.workspace.toolboxes import Toolboxes
+
+    servers = [
+        ServerToolbox(name, Server(each.command, each.url, each.env, each.headers), rules)
+        for name, each in config.servers.items()
+    ]
+    return Toolboxes(box, *servers)

@@ -1,0 +1,231 @@
+"""An examination of the installation: what is configured, what can be reached, what is missing.
+
+Looks and changes nothing: a database that is not there is not made.
+"""
+
+import asyncio
+import os
+import platform
+import re
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from msgspec import Struct, structs
+
+from sapwood.app.choosing import require_model
+from sapwood.app.config import Config, ConfigError, config_file, load_config
+from sapwood.app.keys import PROVIDERS, key_origins, load_keys
+from sapwood.app.opening import is_postgres, shown_address
+from sapwood.core.calling import Failure
+from sapwood.core.errors import LogError
+from sapwood.models import window_of
+from sapwood.models.names import resolve
+
+__all__ = ["Finding", "examine"]
+
+_SECONDS = 5.0
+_EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*;.*extra == ['\"]([^'\"]+)['\"]")
+_USES = {
+    "engine": "turns that survive crashes, and workers",
+    "mcp": "tools of MCP servers",
+    "models": "asking models",
+    "postgres": "conversations in PostgreSQL",
+    "tokens": "exact token counts",
+}
+
+State = Literal["ok", "open", "broken"]
+
+
+class Finding(Struct, frozen=True):
+    """One thing that was looked at. `open` is what may be missing; `then` is what to type."""
+
+    topic: str
+    state: State
+    says: str
+    then: str = ""
+
+
+async def examine(
+    given: Mapping[str, str], environ: Mapping[str, str] = os.environ, *, online: bool = True
+) -> list[Finding]:
+    """Looks at everything; `given` takes the place of configured values."""
+    findings = [_versions()]
+    try:
+        config = structs.replace(load_config(environ), **given)
+        keys = load_keys(environ)
+    except ConfigError as error:
+        then = '$EDITOR "$(sapwood config path)"'
+        return [*findings, Finding("configuration", "broken", str(error), then)]
+    findings += [_configuration(environ), await _database(config), *_keys(environ)]
+    findings += await _model(config, keys, online=online)
+    return [*findings, *_extras(), _log_folder(config)]
+
+
+def _versions() -> Finding:
+    says = (
+        f"{metadata.version('sapwood')} on Python {platform.python_version()}, "
+        f"SQLite {sqlite3.sqlite_version}"
+    )
+    return Finding("sapwood", "ok", says)
+
+
+def _configuration(environ: Mapping[str, str]) -> Finding:
+    file = config_file(environ)
+    if file.exists():
+        return Finding("configuration", "ok", str(file))
+    return Finding("configuration", "ok", f"{file} (not there: defaults hold)")
+
+
+async def _database(config: Config) -> Finding:
+    place = shown_address(config.address)
+    try:
+        if is_postgres(config.address):
+            says = await _postgres(config.address)
+        else:
+            says = await asyncio.to_thread(_sqlite, config.address)
+    except LogError as error:
+        return Finding("database", "broken", f"{place}: {error}", "sapwood config set database …")
+    return Finding("database", "ok", f"{place}: {says}")
+
+
+def _sqlite(address: str) -> str:
+    from sapwood.store.sqlite.schema import APPLICATION, NEWEST
+
+    if address == ":memory:":
+        return "in memory, forgotten at the end of each command"
+    path = Path(address).expanduser()
+    if not path.exists():
+        return _not_there_yet(path)
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            (application,) = file.execute("PRAGMA application_id").fetchone()
+            (schema,) = file.execute("PRAGMA user_version").fetchone()
+            if application != APPLICATION and schema:
+                raise LogError("it is a database of another program.")
+            agents = _count(file) if schema else 0
+    except sqlite3.Error as error:
+        raise LogError(f"it cannot be read ({error}).") from error
+    if schema > NEWEST:
+        raise LogError(f"its schema {schema} is newer than this Sapwood, which knows {NEWEST}.")
+    if not os.access(path, os.W_OK):
+        raise LogError("it cannot be written.")
+    return f"schema {schema}, {agents:,} agents"
+
+
+def _count(file: sqlite3.Connection) -> int:
+    (agents,) = file.execute("SELECT count(*) FROM agents").fetchone()
+    return agents
+
+
+def _not_there_yet(path: Path) -> str:
+    folder = next(each for each in path.absolute().parents if each.exists())
+    if not os.access(folder, os.W_OK):
+        raise LogError(f"it is not there, and {folder} cannot be written.")
+    return "not there yet; the first agent makes it"
+
+
+async def _postgres(address: str) -> str:
+    try:
+        import asyncpg
+    except ModuleNotFoundError:
+        raise LogError("the driver is missing. Type: pip install 'sapwood[postgres]'") from None
+    from sapwood.store.postgres.migrating import NEWEST
+
+    try:
+        session = await asyncpg.connect(address, timeout=_SECONDS)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError) as no:
+        raise LogError(f"it cannot be reached ({str(no) or type(no).__name__}).") from no
+    try:
+        server = session.get_server_version().major
+        try:
+            schema = await session.fetchval("SELECT max(number) FROM sapwood.migrations")
+        except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+            return f"PostgreSQL {server}, empty; the first agent makes the tables"
+        if schema > NEWEST:
+            raise LogError(f"its schema {schema} is newer than this Sapwood, which knows {NEWEST}.")
+        return f"PostgreSQL {server}, schema {schema}"
+    finally:
+        await session.close()
+
+
+def _keys(environ: Mapping[str, str]) -> list[Finding]:
+    origins = key_origins(environ)
+    found = [Finding(f"key: {name}", "ok", f"from {where}") for name, where in origins.items()]
+    missing = [name for name in PROVIDERS if name not in origins]
+    if not origins:
+        says = "no provider has one"
+        return [Finding("keys", "open", says, "sapwood config key anthropic")]
+    return [*found, *(Finding(f"key: {name}", "open", "none") for name in missing)]
+
+
+async def _model(config: Config, keys: Mapping[str, str], *, online: bool) -> list[Finding]:
+    if not config.model:
+        then = "sapwood config set model claude-sonnet-5-5"
+        return [Finding("model", "broken", "none is chosen", then)]
+    try:
+        require_model(config.model, config, keys)
+    except Failure as failure:
+        return [Finding("model", "broken", f"{config.model}: {failure}")]
+    window = window_of(config.model)
+    takes = f"takes {window:,} tokens" if window else "its window is not known"
+    findings = [Finding("model", "ok", f"{config.model}, {takes}")]
+    if online:
+        findings.append(await _reach(resolve(config.model, config.base_urls).url))
+    return findings
+
+
+async def _reach(url: str) -> Finding:
+    """Only a connection: nothing is sent, and no key."""
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)
+    try:
+        async with asyncio.timeout(_SECONDS):
+            _, writer = await asyncio.open_connection(parts.hostname, port, ssl=secure or None)
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+    except (OSError, TimeoutError) as problem:
+        why = str(problem) or "no answer"
+        return Finding("network", "broken", f"{parts.netloc} cannot be reached: {why}")
+    return Finding("network", "ok", f"{parts.netloc} can be reached")
+
+
+def _extras() -> list[Finding]:
+    """What `pip install 'sapwood[…]'` offers, and whether it is there."""
+    wanted: dict[str, list[str]] = {}
+    for line in metadata.requires("sapwood") or []:
+        if (found := _EXTRA.match(line)) and found[1].lower() != "sapwood":
+            wanted.setdefault(found[2], []).append(found[1])
+    return [_extra(name, wanted[name]) for name in sorted(wanted) if name != "all"]
+
+
+def _extra(name: str, packages: list[str]) -> Finding:
+    use = _USES.get(name, "")
+    told = f"for {use}" if use else "an extra"
+    if all(map(_is_installed, packages)):
+        return Finding(f"extra: {name}", "ok", told)
+    return Finding(
+        f"extra: {name}", "open", f"not installed; {told}", f"pip install 'sapwood[{name}]'"
+    )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _log_folder(config: Config) -> Finding:
+    folder = config.log_folder
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    if os.access(existing, os.W_OK):
+        return Finding("log file", "ok", str(folder / "sapwood.log"))
+    return Finding("log file", "open", f"{folder} cannot be written; nothing is logged")

@@ -1,0 +1,62 @@
+"""Choosing a model: whether it can be asked at all, and what follows for an agent's settings."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from sapwood.app.config import Config
+from sapwood.core.budget import Budget
+from sapwood.core.calling import Failure
+from sapwood.core.counting import show
+from sapwood.core.settings import Settings, SettingsChange
+from sapwood.models import fits, window_of
+from sapwood.models.names import resolve
+
+__all__ = ["first_settings", "model_change", "require_model"]
+
+
+def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
+    """Raises `Failure` when a call to this model would fail for want of something on our side."""
+    if not model:
+        raise Failure(
+            "no_model",
+            "No model is chosen. Type: sapwood config set model claude-sonnet-5-5, "
+            "or give --model.",
+        )
+    route = resolve(model, config.base_urls)
+    if route.needs_key and not keys.get(route.account):
+        raise Failure(
+            "no_key",
+            f"There is no key for {route.title}. Set {route.variable}, "
+            f"or type: sapwood config key {route.account}",
+        )
+    if find_spec("pydantic_ai") is None:
+        raise Failure(
+            "no_model", "Model access is not installed. Type: pip install 'sapwood[models]'"
+        )
+
+
+def first_settings(
+    config: Config, model: str, *, system: str | None = None, cap: int | None = None
+) -> Settings:
+    """What a new agent starts with."""
+    context = config.context
+    return Settings(
+        model=model,
+        system=context.system if system is None else system,
+        cap=context.cap if cap is None else cap,
+        low_water=context.low_water,
+        mask_over=context.mask_over,
+        window=window_of(model) or 0,
+        levels=context.levels,
+    )
+
+
+def model_change(model: str, budget: Budget) -> SettingsChange:
+    """The change of settings that a switch of models is. Raises `Failure` if it cannot fit."""
+    if not fits(budget.total.tokens, model):
+        raise Failure(
+            "too_long",
+            f"{show(budget.total)} tokens are in view, more than {model} takes. "
+            "Nothing was changed. Compact first, or keep fewer turns with /clear N.",
+        )
+    return SettingsChange(model=model, window=window_of(model) or 0)

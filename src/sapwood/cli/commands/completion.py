@@ -1,0 +1,31 @@
+"""`sapwood completion`: what makes a shell complete our commands."""
+
+import click
+
+from sapwood.cli.command import command as subcommand
+
+__all__ = ["command"]
+
+_VARIABLE = "_SAPWOOD_COMPLETE"
+
+
+@subcommand(
+    examples=[
+        "echo 'eval \"$(sapwood completion bash)\"' >> ~/.bashrc",
+        "echo 'eval \"$(sapwood completion zsh)\"' >> ~/.zshrc",
+        "sapwood completion fish > ~/.config/fish/completions/sapwood.fish",
+    ]
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print a script that completes commands in a shell.
+
+    It completes commands, options, agents and marks. bash has to be 4.4 or newer.
+    """
+    from click.shell_completion import get_completion_class
+
+    from sapwood.cli.root import root
+
+    made = get_completion_class(shell)
+    assert made is not None
+    click.echo(made(root, {}, "sapwood", _VARIABLE).source())

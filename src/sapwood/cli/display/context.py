@@ -1,0 +1,103 @@
+"""What fills an agent's window, and what it cost."""
+
+import click
+from msgspec import Struct
+
+from sapwood.cli.display.money import cache_share, money
+from sapwood.cli.display.text import cut, one_line
+from sapwood.core.budget import Budget
+from sapwood.core.counting import Count, show
+from sapwood.core.live import Live
+from sapwood.core.state import State
+
+__all__ = ["Window", "context_lines", "context_value"]
+
+_LEVELS = (None, "yellow", "yellow", "red")
+
+
+class Window(Struct, frozen=True):
+    """Everything that is known of what an agent's model sees."""
+
+    state: State
+    live: Live
+    budget: Budget
+
+
+def context_lines(window: Window, width: int) -> list[str]:
+    """The window as lines."""
+    state, live, budget = window.state, window.live, window.budget
+    blocks = [
+        ("system", budget.system, ""),
+        ("pins", budget.pins, ", ".join(pin.name for pin in state.pins)),
+        ("summary", budget.summary, "with the last request" if live.request else ""),
+        ("history", budget.history, _turns(len(live.all_turns))),
+    ]
+    lines = [cut(f"{state.agent} {one_line(state.name)}", width), ""]
+    lines += [_block(name, count, note, width) for name, count, note in blocks]
+    lines += [_block("in all", budget.total, _of_window(budget), width, _LEVELS[budget.level]), ""]
+    facts = [
+        ("model", state.settings.model or "none"),
+        ("cap", f"{state.settings.cap:,} tokens of history" if state.settings.cap else "none"),
+        ("spent", _spent(state)),
+        ("cache", _cache(state)),
+        ("marks", ", ".join(mark.name or "(unnamed)" for mark in state.marks) or "none"),
+        ("mail", f"{len(state.inbox)} unread" if state.inbox else "none"),
+    ]
+    return lines + [f"{name:<8} {cut(told, max(width - 9, 12))}" for name, told in facts]
+
+
+def context_value(window: Window) -> dict[str, object]:
+    """The window for programs."""
+    state, live, budget = window.state, window.live, window.budget
+    blocks = {
+        "system": budget.system,
+        "pins": budget.pins,
+        "summary": budget.summary,
+        "history": budget.history,
+        "total": budget.total,
+    }
+    return {
+        "agent": state.agent,
+        "name": state.name,
+        "blocks": blocks,
+        "window": budget.window,
+        "level": budget.level,
+        "turns": len(live.all_turns),
+        "settings": state.settings,
+        "spent": state.spent,
+        "cache": cache_share(state.spent),
+        "marks": [mark.name for mark in state.marks],
+        "pins": [pin.name for pin in state.pins],
+        "unread": len(state.inbox),
+    }
+
+
+def _block(name: str, count: Count, note: str, width: int, colour: str | None = None) -> str:
+    number = f"{show(count) if count.tokens else '0':>7}"
+    number = click.style(number, fg=colour) if colour else number
+    return f"{name:<8} {number}  {cut(note, max(width - 18, 12))}".rstrip()
+
+
+def _turns(count: int) -> str:
+    return f"{count} turn{'' if count == 1 else 's'} in view"
+
+
+def _of_window(budget: Budget) -> str:
+    if budget.share is None:
+        return "the model's window is not known"
+    return f"{budget.share:.0%} of {show(Count(budget.window, exact=True))}".replace("%", " %")
+
+
+def _spent(state: State) -> str:
+    usage = state.spent
+    if not usage.input:
+        return "nothing yet"
+    cost = money(usage.cost) if usage.cost else "price unknown"
+    return f"{cost}: {usage.input:,} tokens in, {usage.output:,} out"
+
+
+def _cache(state: State) -> str:
+    share = cache_share(state.spent)
+    if share is None:
+        return "nothing yet"
+    return f"{share:.0%} of the input came from the provider's cache".replace("%", " %")

@@ -1,0 +1,143 @@
+"""Events, one line each."""
+
+import click
+
+from sapwood.cli.display.text import cut, one_line
+from sapwood.cli.display.times import clock
+from sapwood.core.content import Got, Note, Part, PromptPart, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.counting import Count, show
+from sapwood.core.events import (
+    AgentArchived,
+    AgentForked,
+    AgentKilled,
+    AgentStarted,
+    ClearDeferred,
+    ContextRedone,
+    ContextRewound,
+    ContextSummarized,
+    ContextTrimmed,
+    ContextUndone,
+    Event,
+    Focused,
+    MailRead,
+    MailReceived,
+    MailSent,
+    MarkSet,
+    ModelCalled,
+    PinAdded,
+    PinRemoved,
+    Recorded,
+    ReplyAdded,
+    ResultsMasked,
+    SettingsChanged,
+    ToolFinished,
+    ToolStarted,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnRecorded,
+    TurnStarted,
+    Unfocused,
+)
+
+__all__ = ["event_line", "gist"]
+
+_ROOMY = 70
+
+
+def event_line(recorded: Recorded, width: int) -> str:
+    """The event on one line: version, moment, kind, and what it is about."""
+    roomy = width >= _ROOMY
+    head = f"{recorded.version:>5} " if roomy else f"{recorded.version:>4} "
+    moment = f"{clock(recorded.at)}  " if roomy else ""
+    kind = f"{recorded.kind:<18} " if roomy else f"{recorded.kind} "
+    room = width - len(head) - len(moment) - len(kind)
+    about = cut(gist(recorded.event), max(room, 12))
+    return (
+        f"{click.style(head, fg='cyan')}{click.style(moment, dim=True)}"
+        f"{click.style(kind, bold=True)}{about}"
+    ).rstrip()
+
+
+def gist(event: Event) -> str:
+    """What the event is about, in a few words."""
+    match event:
+        case AgentStarted(by, name, settings):
+            origin = "" if by == "person" else f" by {by}"
+            return f"{name}{origin} {settings.model}".strip()
+        case AgentForked(child, mark, goal):
+            return f"{child}{f' from {mark}' if mark else ''}: {_parts(goal)}".rstrip(": ")
+        case AgentArchived(successor):
+            return f"succeeded by {successor}" if successor else ""
+        case AgentKilled(target, by):
+            return f"{target}{f' by {by}' if by else ''}"
+        case SettingsChanged(change):
+            return ", ".join(f"{name} = {value}" for name, value in change.given().items())
+        case PinAdded(pin):
+            return f"{pin.name}: {pin.text}"
+        case PinRemoved(name):
+            return name
+        case Focused(topic) | Unfocused(topic):
+            return topic
+        case TurnStarted(_, prompt):
+            return _parts(prompt)
+        case ModelCalled(model, _, hash_, estimate):
+            return f"{model} {show(Count(estimate, exact=False))} {hash_[:12]}"
+        case ReplyAdded(parts, _, usage):
+            return f"{_parts(parts)}{_used(usage)}"
+        case ToolStarted(call):
+            return call
+        case ToolFinished(call, content, error):
+            return f"{'failed: ' if error else ''}{content[:500]}" or call
+        case TurnCompleted(size):
+            return f"{size.tokens} tokens"
+        case TurnInterrupted(_, reason):
+            return reason
+        case TurnFailed(_, error):
+            return error
+        case TurnRecorded(_, prompt, items):
+            return " → ".join([_parts(prompt), *(_item(item) for item in items)])
+        case MarkSet(name):
+            return name or "(unnamed)"
+        case ContextTrimmed(cause, _, turns, _, tokens):
+            return f"{cause}: {turns} turns, {tokens} tokens left behind"
+        case ContextSummarized(text, _, score):
+            return f"{'' if score is None else f'{score:.0%} '}{text}"
+        case ContextRewound(mark, _, _, note):
+            return f"to {mark or '(unnamed)'}{f': {note}' if note else ''}"
+        case ContextUndone() | ContextRedone():
+            return ""
+        case ResultsMasked(mask):
+            return f"results of more than {mask.over} characters"
+        case ClearDeferred(mark, _, keep):
+            return f"to {mark}" if mark else f"keeping {keep} turns" if keep else "all"
+        case MailSent(_, to, text):
+            return f"to {to}: {text}"
+        case MailReceived(_, text, sender):
+            return f"from {sender or 'outside'}: {text}"
+        case MailRead(mails):
+            return f"{len(mails)} read"
+
+
+def _item(item: Said | Got) -> str:
+    return _parts(item.parts) if isinstance(item, Said) else f"{item.call}: {item.content[:200]}"
+
+
+def _parts(parts: tuple[PromptPart, ...] | tuple[Part, ...]) -> str:
+    return " · ".join(filter(None, map(_part, parts)))
+
+
+def _part(part: Part) -> str:
+    match part:
+        case Text(text):
+            return one_line(text[:2000])
+        case Note(origin, text):
+            return f"[{origin}] {one_line(text[:2000])}"
+        case Thinking():
+            return ""
+        case ToolCall(_, name, args):
+            return f"{name} {args[:500]}"
+
+
+def _used(usage: Usage | None) -> str:
+    return f" ({usage.input} in, {usage.output} out)" if usage else ""

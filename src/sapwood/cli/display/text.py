@@ -1,0 +1,89 @@
+"""Texts made fit for a terminal: without control characters, cut and wrapped to its width."""
+
+import re
+import textwrap
+import unicodedata
+
+__all__ = ["cut", "indented", "one_line", "padded", "plain", "width_of", "wrapped"]
+
+# What a model or a tool wrote must not move the cursor, or change colours and titles.
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def plain(text: str) -> str:
+    """The text without escape sequences and control characters.
+
+    >>> plain("\\x1b[31mred\\x1b[0m\\ttab\\x07")
+    'red\\ttab'
+    """
+    return _CONTROL.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
+
+
+def one_line(text: str) -> str:
+    """All of the text on one line.
+
+    >>> one_line("two\\n  lines")
+    'two lines'
+    """
+    return " ".join(plain(text).split())
+
+
+def width_of(text: str) -> int:
+    """How many columns a text takes.
+
+    >>> width_of("abc"), width_of("日本")
+    (3, 4)
+    """
+    return sum(0 if unicodedata.combining(char) else 2 if _is_wide(char) else 1 for char in text)
+
+
+def cut(text: str, width: int) -> str:
+    """The text on one line of at most so many columns.
+
+    >>> cut("a long\\nstory", 7)
+    'a long…'
+    """
+    line = one_line(text)
+    if width_of(line) <= width:
+        return line
+    kept, used = "", 1
+    for char in line:
+        used += 2 if _is_wide(char) else 1
+        if used > width:
+            break
+        kept += char
+    return kept.rstrip() + "…"
+
+
+def padded(text: str, width: int) -> str:
+    """The text with spaces up to a width."""
+    return text + " " * max(0, width - width_of(text))
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Lines of at most so many columns; the author's own line breaks stay.
+
+    >>> wrapped("one two three", 9, "  ")
+    ['  one two', '  three']
+    """
+    lines: list[str] = []
+    for line in plain(text).expandtabs(4).split("\n"):
+        room = max(width, len(indent) + 10)
+        if width_of(line) + len(indent) <= room:
+            lines.append(f"{indent}{line}".rstrip())
+            continue
+        own = indent + line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line.strip(), room, initial_indent=own, subsequent_indent=own, break_on_hyphens=False
+        )
+    return lines
+
+
+def indented(text: str, indent: str) -> list[str]:
+    """Every line of the text as it is, after an indent."""
+    return [f"{indent}{line}".rstrip() for line in plain(text).split("\n")]
+
+
+def _is_wide(char: str) -> bool:
+    return char > "\u10ff" and unicodedata.east_asian_width(char) in "WF"

@@ -1,0 +1,75 @@
+"""What went wrong, in a sentence for somebody at a shell, with the code that goes with it.
+
+Imported when something did.
+"""
+
+import errno
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sapwood.app.config import ConfigError
+from sapwood.cli.exits import Exit
+from sapwood.cli.wording import for_shell
+from sapwood.core.calling import Failure, FailureKind
+from sapwood.core.errors import LogError, NewerEvent, RefusedError, SapwoodError
+
+if TYPE_CHECKING:
+    from sapwood.cli.invocation import Invocation
+
+__all__ = ["code_of", "explained"]
+
+_LITTLE = 100_000
+
+
+def explained(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:
+    """The sentence and the exit code for an error."""
+    match error:
+        case RefusedError():
+            return for_shell(error.refusal), Exit.FAILED
+        case Failure():
+            return str(error), code_of(error.kind)
+        case ConfigError():
+            return str(error), Exit.USAGE
+        case LogError() | NewerEvent():
+            return f"{error}{_if_full(invocation)}", Exit.DATABASE
+        case SapwoodError():
+            return f"{' '.join(str(error).split())}{_if_full(invocation)}", Exit.FAILED
+        case ModuleNotFoundError() if "pip install" in str(error):
+            return str(error), Exit.FAILED
+        case OSError(filename=str(name), strerror=str(why)):
+            return f"{name}: {why}.", Exit.FAILED
+        case OSError(errno=errno.ENOSPC):
+            return "The disk is full. Free some space and try again.", Exit.FAILED
+        case _:
+            return _defect(error, invocation), Exit.FAILED
+
+
+def code_of(kind: FailureKind | None) -> Exit:
+    """The exit code for a model call that gave no answer."""
+    match kind:
+        case "no_key" | "bad_key" | "no_model":
+            return Exit.NO_MODEL
+        case "no_network" | "overloaded" | "cut":
+            return Exit.UNREACHABLE
+        case _:
+            return Exit.FAILED
+
+
+def _if_full(invocation: "Invocation") -> str:
+    """Many errors have this one cause, and do not know it."""
+    folder = Path(invocation.config.address).expanduser().parent
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return ""
+    return "" if free > _LITTLE else f" No space is left under {folder}: free some first."
+
+
+def _defect(error: Exception, invocation: "Invocation") -> str:
+    """Something that nobody foresaw; the log file has it whole."""
+    where = f" The details are in {invocation.log_file}." if invocation.log_file else ""
+    return (
+        f"Something went wrong that should not: {type(error).__name__}: {error}.{where} "
+        "--debug shows them here; please report it."
+    )

@@ -1,0 +1,1 @@
+"""Talking to agents from a shell: prompts and scripts played step by step, answers streamed."""

@@ -1,0 +1,159 @@
+"""What a run shows: text for people, or JSON lines for programs."""
+
+import sys
+from typing import Protocol
+
+import click
+from msgspec import Struct
+
+from sapwood.cli.display.jsons import event_value, json_line
+from sapwood.cli.display.money import usage_line
+from sapwood.cli.display.text import cut, plain, wrapped
+from sapwood.cli.exits import Exit
+from sapwood.cli.helping import columns
+from sapwood.core.calling import Delta
+from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
+from sapwood.core.events import ContextTrimmed, MailReceived, Recorded, ReplyAdded, ToolFinished
+from sapwood.core.ids import AgentId
+
+__all__ = ["JsonShow", "Show", "Summary", "TextShow"]
+
+_EXCERPT = 400
+
+
+class Summary(Struct, frozen=True):
+    """How a run ended, and what it used. No agent is there when it failed before there was."""
+
+    agent: AgentId | None
+    exit: Exit
+    used: Usage
+    problem: str = ""
+
+
+class Show(Protocol):
+    """Told everything that happens while agents are run."""
+
+    def delta(self, agent: AgentId, delta: Delta) -> None:
+        """A piece of an answer."""
+        ...
+
+    def event(self, recorded: Recorded) -> None:
+        """An event of the agent."""
+        ...
+
+    def said(self, line: str, answer: str) -> None:
+        """The answer to a command."""
+        ...
+
+    def note(self, words: str) -> None:
+        """Something about the run itself."""
+        ...
+
+    def end(self, summary: Summary) -> None:
+        """The run is over."""
+        ...
+
+
+class TextShow:
+    """Answers on stdout as they come. What else happens goes to stderr, if a person looks."""
+
+    def __init__(self, *, notes: bool) -> None:
+        self._notes = notes
+        self._streamed = ""
+        self._at_start = True
+
+    def delta(self, agent: AgentId, delta: Delta) -> None:
+        if delta.kind == "text":
+            self._streamed += delta.text
+            self._write(delta.text)
+
+    def event(self, recorded: Recorded) -> None:
+        match recorded.event:
+            case ReplyAdded(parts):
+                self._reply(parts)
+            case ToolFinished(_, content, True):
+                for line in wrapped(cut(content, _EXCERPT), columns(), "  "):
+                    self._tell(line)
+            case ContextTrimmed(cause, _, turns):
+                self._tell(f"({cause}: {turns} turns left view)")
+            case MailReceived(_, _, sender):
+                self._tell(f"(mail from {sender or 'outside'})")
+            case _:
+                pass
+
+    def said(self, line: str, answer: str) -> None:
+        self._new_line()
+        if answer:
+            click.echo(plain(answer))
+
+    def note(self, words: str) -> None:
+        self._new_line()
+        click.echo(words, err=True)
+
+    def end(self, summary: Summary) -> None:
+        self._new_line()
+        if summary.problem:
+            click.echo(f"{click.style('Error:', fg='red')} {summary.problem}", err=True)
+        used = f" · {usage_line(summary.used)}" if summary.used.input else ""
+        self._tell(f"agent {summary.agent}{used}")
+
+    def _reply(self, parts: tuple[ReplyPart, ...]) -> None:
+        """Shows what of the reply was not streamed, because it was made in another process."""
+        text = "".join(part.text for part in parts if isinstance(part, Text))
+        if self._streamed.startswith(text):
+            self._streamed = self._streamed[len(text) :]
+        elif text.startswith(self._streamed):
+            self._write(text[len(self._streamed) :])
+            self._streamed = ""
+        else:
+            self._new_line()
+            self._write(text)
+            self._streamed = ""
+        if not self._streamed:
+            self._new_line()
+        for part in parts:
+            if isinstance(part, ToolCall):
+                self._tell(cut(f"→ {part.name} {part.args}", columns()))
+
+    def _write(self, text: str) -> None:
+        if shown := plain(text):
+            click.echo(shown, nl=False)
+            sys.stdout.flush()
+            self._at_start = shown.endswith("\n")
+
+    def _new_line(self) -> None:
+        if not self._at_start:
+            click.echo()
+            self._at_start = True
+
+    def _tell(self, words: str) -> None:
+        if self._notes:
+            self._new_line()
+            click.echo(click.style(words, dim=True), err=True)
+
+
+class JsonShow:
+    """Everything as JSON lines on stdout, each with a `type`."""
+
+    def delta(self, agent: AgentId, delta: Delta) -> None:
+        named = {"name": delta.name} if delta.name else {}
+        self._print("delta", agent=agent, kind=delta.kind, text=delta.text, **named)
+
+    def event(self, recorded: Recorded) -> None:
+        self._print("event", **event_value(recorded))
+
+    def said(self, line: str, answer: str) -> None:
+        self._print("answer", command=line, says=answer)
+
+    def note(self, words: str) -> None:
+        self._print("note", says=words)
+
+    def end(self, summary: Summary) -> None:
+        problem = {"error": summary.problem} if summary.problem else {}
+        self._print(
+            "end", agent=summary.agent, exit=int(summary.exit), used=summary.used, **problem
+        )
+
+    def _print(self, type_: str, **fields: object) -> None:
+        click.echo(json_line({"type": type_, **fields}))
+        sys.stdout.flush()

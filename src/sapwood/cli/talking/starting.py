@@ -1,0 +1,113 @@
+"""Whom to talk to: a new agent, one that was named, or the newest; with the settings asked for."""
+
+import os
+
+from msgspec import UNSET, Struct, structs
+
+from sapwood.app.choosing import first_settings, model_change, require_model
+from sapwood.app.config import Config
+from sapwood.app.connection import Connection
+from sapwood.cli.looking import find
+from sapwood.cli.typed import clean
+from sapwood.core.budget import budget_of
+from sapwood.core.commands import Command, Configure, StartAgent
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
+from sapwood.core.settings import SettingsChange, Workspace
+from sapwood.runtime.fresh import given, new_agent_id
+
+__all__ = ["Wanted", "choose_agent", "switch_model"]
+
+
+class Wanted(Struct, frozen=True):
+    """What was asked for on the command line."""
+
+    agent: str | None = None
+    new: bool = False
+    goes_on: bool = False
+    model: str | None = None
+    system: str | None = None
+    cap: int | None = None
+    allow: tuple[str, ...] = ()
+    seconds: float | None = None
+
+
+async def choose_agent(
+    connection: Connection, config: Config, keys: dict[str, str], wanted: Wanted
+) -> AgentId:
+    """The agent to talk to, with its settings changed as asked for.
+
+    Raises `Failure` when its model cannot be asked, before anything is changed.
+    """
+    if wanted.goes_on:
+        agent = await _newest(connection)
+    elif wanted.agent and not wanted.new:
+        agent = await find(connection, wanted.agent)
+    else:
+        return await _start(connection, config, keys, wanted)
+    await _change(connection, config, keys, wanted, agent)
+    return agent
+
+
+async def switch_model(
+    connection: Connection, config: Config, keys: dict[str, str], model: str, agent: AgentId
+) -> SettingsChange:
+    """The change of settings that a switch to a model is, if it can be asked and all fits."""
+    require_model(model, config, keys)
+    opened = await connection.dispatcher.open(agent)
+    budget = budget_of(opened.state, opened.live, connection.counter_for(model))
+    return model_change(model, budget)
+
+
+async def _start(
+    connection: Connection, config: Config, keys: dict[str, str], wanted: Wanted
+) -> AgentId:
+    name = clean(wanted.agent or "")
+    taken = await connection.log.find(connection.space, name) if name else []
+    if any(facts.name == name and facts.status == "running" for facts in taken):
+        raise SapwoodError(
+            f"An agent '{name}' is running already. Leave --new out to go on with it, "
+            "or choose another name."
+        )
+    model = wanted.model or config.model
+    require_model(model, config, keys)
+    system = None if wanted.system is None else clean(wanted.system)
+    settings = first_settings(config, model, system=system, cap=wanted.cap)
+    agent = new_agent_id()
+    await _do(connection, StartAgent(agent, name, settings, Workspace(folder=clean(os.getcwd()))))
+    return agent
+
+
+async def _change(
+    connection: Connection,
+    config: Config,
+    keys: dict[str, str],
+    wanted: Wanted,
+    agent: AgentId,
+) -> None:
+    state = (await connection.dispatcher.open(agent)).state
+    change = SettingsChange(
+        system=UNSET if wanted.system is None else clean(wanted.system),
+        cap=UNSET if wanted.cap is None else wanted.cap,
+    )
+    if wanted.model is not None and wanted.model != state.settings.model:
+        switch = await switch_model(connection, config, keys, wanted.model, agent)
+        change = structs.replace(change, model=switch.model, window=switch.window)
+    else:
+        require_model(state.settings.model, config, keys)
+    if change.given():
+        await _do(connection, Configure(agent, change))
+
+
+async def _newest(connection: Connection) -> AgentId:
+    agents = await connection.log.agents(connection.space, status="running", limit=1)
+    if not agents:
+        raise SapwoodError("There is no agent yet to go on with. Leave --continue out.")
+    return agents[0].agent
+
+
+async def _do(connection: Connection, command: Command) -> None:
+    answer = await connection.dispatcher.dispatch(command, given())
+    if isinstance(answer, Refusal):
+        raise RefusedError(answer)

@@ -1,0 +1,184 @@
+"""Places in a workspace: paths resolved, checked, and opened as what was checked.
+
+A path is resolved once, its symlinks followed, and judged by where it leads. It is then opened
+folder by folder without following any symlink: the resolved path has none, so one that is met is
+one that was put there in between, and nothing is opened.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+from msgspec import Struct
+
+from sapwood.core.refusals import nearest
+from sapwood.core.settings import Workspace
+from sapwood.workspace.errors import ToolError
+
+__all__ = ["Place", "folder_of", "locate", "open_file", "open_folder", "open_parent", "root_of"]
+
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Place(Struct, frozen=True):
+    """Where a path leads: `real` has no symlink in it. `shown` is how rules and people see it."""
+
+    root: str
+    real: str
+    given: str
+
+    @property
+    def is_inside(self) -> bool:
+        return self.real == self.root or self.real.startswith(self.root.rstrip("/") + "/")
+
+    @property
+    def shown(self) -> str:
+        return os.path.relpath(self.real, self.root) if self.is_inside else self.real
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the paths of what is in this folder."""
+        shown = self.shown
+        return "" if shown == "." else shown.rstrip("/") + "/"
+
+    @property
+    def top(self) -> str:
+        """The folder from which the place is opened step by step."""
+        return self.root if self.is_inside else "/"
+
+    @property
+    def steps(self) -> list[str]:
+        below = os.path.relpath(self.real, self.top)
+        return [] if below == "." else below.split("/")
+
+
+def root_of(workspace: Workspace) -> str:
+    """The folder an agent works in, without symlinks."""
+    folder = workspace.worktree or workspace.folder
+    if not folder:
+        raise ToolError("This agent has no workspace, so there are no files. Tell the user.")
+    root = os.path.realpath(os.path.expanduser(folder))
+    if not os.path.isdir(root):
+        raise ToolError(f"The workspace {folder} is not there any more. Tell the user.")
+    return root
+
+
+def locate(root: str, given: str) -> Place:
+    """Where a path of a model's leads."""
+    if not given or "\0" in given:
+        raise ToolError("The path is empty or holds a null character. Give a path.")
+    if ".." in given.split("/"):
+        raise ToolError(f"'{given}' holds '..'. Give the path from the workspace's folder down.")
+    return Place(root, os.path.realpath(os.path.join(root, os.path.expanduser(given))), given)
+
+
+@contextmanager
+def open_folder(place: Place) -> Generator[int]:
+    """A descriptor of the folder, readable."""
+    with _descend(place, place.steps) as folder:
+        descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def open_parent(place: Place, make: bool = False) -> Generator[tuple[int, str]]:
+    """A descriptor of the folder that holds the place, and the name in it."""
+    if not place.steps:
+        raise ToolError(f"'{place.given}' is a folder. Give the path of a file.")
+    with _descend(place, place.steps[:-1], make) as folder:
+        yield folder, place.steps[-1]
+
+
+@contextmanager
+def open_file(place: Place) -> Generator[IO[bytes]]:
+    """The file, for reading. Only a regular one: others may wait for ever, or do things."""
+    with open_parent(place) as (folder, name):
+        try:
+            descriptor = os.open(name, _FILE, dir_fd=folder)
+        except OSError as error:
+            raise _told(place, error, folder) from error
+        kind = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(kind):
+            os.close(descriptor)
+            if stat.S_ISDIR(kind):
+                raise ToolError(f"{place.shown} is a folder. list_files shows what is in it.")
+            raise ToolError(f"{place.shown} is not a file but a device, pipe or socket.")
+        with os.fdopen(descriptor, "rb") as file:
+            yield file
+
+
+def folder_of(place: Place) -> bool:
+    """Whether a folder is there. Raises `ToolError` if nothing is."""
+    if not place.steps:
+        return True
+    with open_parent(place) as (folder, name):
+        try:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError as error:
+            raise _told(place, error, folder) from error
+    return stat.S_ISDIR(found.st_mode)
+
+
+@contextmanager
+def _descend(place: Place, steps: list[str], make: bool = False) -> Generator[int]:
+    current = os.open(place.top, _FOLDER & ~os.O_NOFOLLOW)
+    try:
+        for step in steps:
+            try:
+                following = _enter(current, step, make)
+            except OSError as error:
+                raise _told(place, error, None) from error
+            os.close(current)
+            current = following
+        yield current
+    finally:
+        os.close(current)
+
+
+def _enter(folder: int, name: str, make: bool) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        if not make:
+            raise
+    with suppress(FileExistsError):  # somebody else made it; what it is shows when it is entered
+        os.mkdir(name, dir_fd=folder)
+    return os.open(name, _FOLDER, dir_fd=folder)
+
+
+def _told(place: Place, error: OSError, folder: int | None) -> ToolError:
+    match error.errno:
+        case errno.ENOENT:
+            return ToolError(f"There is no {place.shown}.{_did_you_mean(place, folder)}")
+        case errno.ELOOP:
+            return ToolError(f"{place.shown} is a symlink that leads nowhere, or just became one.")
+        case errno.ENOTDIR:
+            return ToolError(f"{place.shown} runs through something that is not a folder.")
+        case errno.EACCES | errno.EPERM:
+            return ToolError(f"The system does not permit access to {place.shown}.")
+        case _:
+            return ToolError(f"{place.shown} cannot be opened: {error.strerror}.")
+
+
+def _did_you_mean(place: Place, folder: int | None) -> str:
+    if folder is None:
+        return " Its folder is not there; list_files shows what is."
+    try:
+        readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return ""
+    try:
+        names = sorted(os.listdir(readable))[:10_000]
+    finally:
+        os.close(readable)
+    parent = os.path.dirname(place.shown)
+    close = [os.path.join(parent, name) for name in nearest(place.steps[-1], names)]
+    return f" Did you mean {' or '.join(close)}?" if close else " list_files shows what is there."

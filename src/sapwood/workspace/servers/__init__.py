@@ -1,0 +1,1 @@
+"""MCP servers: started when first needed, their tools offered like our own."""

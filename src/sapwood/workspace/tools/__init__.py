@@ -1,0 +1,1 @@
+"""How each tool works. Permissions are asked for elsewhere, before anything here runs."""

@@ -1,0 +1,106 @@
+"""`sapwood config` and the log file: what is set, where it came from, and what stays hidden."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import Sapwooder
+
+
+def test_every_value_says_where_it_came_from(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_MODEL", "gpt-5")
+    sapwood("config", "set", "context.cap", "50000")
+    ran = sapwood("config", "--json", "--space", "tests")
+    found = {value["name"]: value for value in map(json.loads, ran.out.splitlines())}
+    file = str(home / ".config/sapwood/config.toml")
+    assert found["model"] == {"name": "model", "value": "gpt-5", "origin": "SAPWOOD_MODEL"}
+    assert found["context.cap"]["origin"] == file
+    assert found["space"] == {"name": "space", "value": "tests", "origin": "--space"}
+    assert found["workers"]["origin"] == ""
+
+
+def test_a_value_is_set_read_and_taken_back(sapwood: Sapwooder) -> None:
+    assert sapwood("config", "set", "model", "gpt-5").code == 0
+    assert sapwood("config", "get", "model").out == "gpt-5\n"
+    assert sapwood("config", "unset", "model").code == 0
+    assert sapwood("config", "get", "model").out == "\n"
+
+
+def test_a_database_is_remembered_by_its_whole_path(sapwood: Sapwooder, home: Path) -> None:
+    sapwood("config", "set", "database", "mine.db")
+    assert sapwood("config", "get", "database").out == f"{home / 'project' / 'mine.db'}\n"
+
+
+def test_a_mistyped_setting_names_the_nearest(sapwood: Sapwooder) -> None:
+    ran = sapwood("config", "set", "modle", "gpt-5")
+    assert ran.code == 2
+    assert "There is no setting 'modle'. There is model" in ran.err
+
+
+def test_a_value_that_does_not_fit_changes_nothing(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("config", "set", "context.cap", "many")
+    assert ran.code == 2
+    assert "Nothing was changed." in ran.err
+    assert not (home / ".config/sapwood/config.toml").exists()
+
+
+def test_a_key_is_stored_for_its_owner_alone_and_never_shown(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    ran = sapwood("config", "key", "openai", stdin="sk-proj-secret-of-mine\n")
+    file = home / ".config/sapwood/keys.toml"
+    assert ran.out == f"Stored in {file}.\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for command in (["config"], ["config", "--json"], ["doctor", "--offline"]):
+        told = sapwood(*command)
+        assert "openai" in told.out
+        assert "secret-of-mine" not in told.out + told.err
+
+
+def test_a_key_is_one_word(sapwood: Sapwooder, home: Path) -> None:
+    assert sapwood("config", "key", "openai", stdin="two words\n").code == 2
+    assert not (home / ".config/sapwood/keys.toml").exists()
+
+
+def test_a_keys_file_that_others_can_read_is_refused(sapwood: Sapwooder, home: Path) -> None:
+    sapwood("config", "key", "openai", stdin="sk-proj-secret\n")
+    file = home / ".config/sapwood/keys.toml"
+    file.chmod(0o644)
+    ran = sapwood("config")
+    assert ran.code == 2
+    assert f"chmod 600 {file}" in ran.err
+
+
+def test_the_password_of_a_database_is_never_shown(
+    sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_DATABASE", "postgresql://ada:geheim@127.0.0.1:1/x")
+    for command in (["config"], ["config", "--json"], ["doctor", "--offline"], ["agents", "-vv"]):
+        told = sapwood(*command)
+        assert "geheim" not in told.out + told.err
+
+
+def test_what_happened_is_logged_without_what_was_said(
+    sapwood: Sapwooder, demo: str, home: Path
+) -> None:
+    sapwood("send", demo, "The password is swordfish.")
+    written = (home / ".local/state/sapwood/log/sapwood.log").read_text()
+    assert "sapwood send on" in written
+    assert "swordfish" not in written
+
+
+def test_verbose_tells_on_stderr(sapwood: Sapwooder, demo: str) -> None:
+    assert "mail.received" in sapwood("send", demo, "Hello!", "-vv").err
+    assert sapwood("send", demo, "Hello!").err == ""
+
+
+def test_a_log_folder_that_cannot_be_made_stops_nothing(
+    sapwood: Sapwooder, demo: str, home: Path
+) -> None:
+    (home / ".local/state").mkdir(parents=True, exist_ok=True)
+    (home / ".local/state/sapwood").write_text("in the way")
+    assert sapwood("log", demo).code == 0

@@ -1,0 +1,76 @@
+"""`sapwood doctor`: what works, and what to type next. It changes nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import Ran, Sapwooder
+
+
+def states(ran: Ran) -> dict[str, str]:
+    return {found["topic"]: found["state"] for found in map(json.loads, ran.out.splitlines())}
+
+
+def test_a_new_user_is_told_what_to_type(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("doctor", "--offline")
+    assert ran.code == 1
+    assert "sapwood config key anthropic" in ran.out
+    assert "sapwood config set model" in ran.out
+    assert "not there yet" in ran.out.replace("\n", " ")
+    assert list(home.rglob("*.db")) == []
+
+
+def test_a_database_is_examined(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("doctor", "--offline")
+    assert "schema 1, 1" in ran.out.replace("\n", " ")
+    assert states(sapwood("doctor", "--offline", "--json"))["database"] == "ok"
+
+
+def test_a_damaged_database_is_broken(sapwood: Sapwooder, home: Path) -> None:
+    file = home / "notes.db"
+    file.write_text("not a database at all, but a text of some length " * 40)
+    ran = sapwood("doctor", "--offline", "--json", "-d", str(file))
+    assert states(ran)["database"] == "broken"
+
+
+def test_a_broken_configuration_is_found(sapwood: Sapwooder, home: Path) -> None:
+    file = home / ".config/sapwood/config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("model = 5")
+    ran = sapwood("doctor", "--offline")
+    assert ran.code == 1
+    assert "does not fit" in ran.out
+
+
+def test_a_model_without_a_key_is_broken(
+    sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_MODEL", "gpt-5")
+    ran = sapwood("doctor", "--offline")
+    assert "There is no key for OpenAI." in ran.out.replace("\n                 ", "")
+    assert states(sapwood("doctor", "--offline", "--json"))["model"] == "broken"
+
+
+def test_a_model_that_cannot_be_reached_is_said(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+    monkeypatch.setenv("SAPWOOD_MODEL", "den:qwen3")
+    sapwood("config", "set", "base_urls.den", "http://127.0.0.1:9/v1")
+    assert states(sapwood("doctor", "--json"))["network"] == "broken"
+    assert "network" not in states(sapwood("doctor", "--json", "--offline"))
+
+
+def test_a_server_is_reached_and_its_schema_told(sapwood: Sapwooder, postgres_dsn: str) -> None:
+    ran = sapwood("doctor", "--offline", "-d", postgres_dsn)
+    assert "PostgreSQL" in ran.out
+    assert states(sapwood("doctor", "--offline", "--json", "-d", postgres_dsn))["database"] == "ok"
+
+
+def test_it_is_readable_at_forty_columns(
+    sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = sapwood("doctor", "--offline").out.splitlines()
+    assert [line for line in lines if len(line) > 40 and " " in line.strip()] == []

@@ -1,0 +1,169 @@
+"""Whatever goes wrong ends in a sentence on stderr and a code that scripts can rely on."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sapwood.cli.commands import agents
+from sapwood.cli.exits import MEANINGS, Exit
+from sapwood.cli.failing import code_of, explained
+from sapwood.cli.invocation import Invocation
+from sapwood.core.calling import Failure
+from sapwood.core.errors import NewerEvent, SapwoodError
+from tests.cli.calling import Sapwooder
+
+
+def test_the_codes_are_a_promise() -> None:
+    assert {code.name: int(code) for code in Exit} == {
+        "OK": 0,
+        "FAILED": 1,
+        "USAGE": 2,
+        "NO_MODEL": 3,
+        "DATABASE": 4,
+        "INTERRUPTED": 5,
+        "TIMED_OUT": 6,
+        "UNREACHABLE": 7,
+    }
+    assert set(MEANINGS) == set(Exit)
+
+
+def test_a_mistyped_command_names_the_nearest(sapwood: Sapwooder) -> None:
+    ran = sapwood("agnts")
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert "There is no command 'agnts'. Did you mean agents?" in ran.err
+
+
+def test_a_mistyped_option_is_a_matter_of_usage(sapwood: Sapwooder) -> None:
+    ran = sapwood("agents", "--jsno")
+    assert ran.code == Exit.USAGE
+    assert "--json" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("no_key", Exit.NO_MODEL),
+        ("bad_key", Exit.NO_MODEL),
+        ("no_model", Exit.NO_MODEL),
+        ("no_network", Exit.UNREACHABLE),
+        ("overloaded", Exit.UNREACHABLE),
+        ("cut", Exit.UNREACHABLE),
+        ("too_long", Exit.FAILED),
+        ("refused", Exit.FAILED),
+        (None, Exit.FAILED),
+    ],
+)
+def test_each_kind_of_failed_call_has_its_code(kind: str | None, code: Exit) -> None:
+    assert code_of(kind) == code  # pyright: ignore[reportArgumentType] # each is a literal
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Failure("no_key", "There is no key."), Exit.NO_MODEL),
+        (NewerEvent("turn.dreamt"), Exit.DATABASE),
+        (SapwoodError("No."), Exit.FAILED),
+        (FileNotFoundError(errno.ENOENT, "No such file", "x.md"), Exit.FAILED),
+        (OSError(errno.ENOSPC, "No space left on device"), Exit.FAILED),
+        (ModuleNotFoundError("Type: pip install 'sapwood[postgres]'"), Exit.FAILED),
+    ],
+)
+def test_an_error_becomes_a_sentence(home: Path, error: Exception, code: Exit) -> None:
+    sentence, found = explained(error, Invocation())
+    assert found == code
+    assert sentence.endswith((".", "'"))
+    assert "Traceback" not in sentence
+
+
+def test_a_database_that_is_none_is_left_alone(sapwood: Sapwooder, home: Path) -> None:
+    file = home / "notes.db"
+    file.write_text("These are my notes, and they are long enough to be looked at. " * 20)
+    ran = sapwood("agents", "--database", str(file))
+    assert ran.code == Exit.DATABASE
+    assert "is not a database" in ran.err
+    assert file.read_text().startswith("These are my notes")
+
+
+def test_a_folder_that_is_not_there_is_said(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("agents", "-d", str(home / "nowhere" / "x.db"))
+    assert ran.code == Exit.DATABASE
+    assert "Check that its folder exists" in ran.err
+
+
+def test_a_server_that_is_away_is_said_without_its_password(sapwood: Sapwooder) -> None:
+    ran = sapwood("agents", "-d", "postgresql://ada:geheim@127.0.0.1:1/none")
+    assert ran.code == Exit.DATABASE
+    assert "geheim" not in ran.err
+
+
+def test_a_broken_configuration_names_the_file(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home / "mine.toml"
+    monkeypatch.setenv("SAPWOOD_CONFIG", str(file))
+    for text in ("model = ", 'modl = "gpt-5"', "[context]\ncap = -1"):
+        file.write_text(text)
+        ran = sapwood("agents")
+        assert ran.code == Exit.USAGE
+        assert str(file) in ran.err
+
+
+def test_a_defect_goes_to_the_log_file_and_not_to_the_screen(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError("nobody thought of this")
+
+    monkeypatch.setattr(agents, "_list", broken)
+    ran = sapwood("agents")
+    assert ran.code == Exit.FAILED
+    assert "Traceback" not in ran.err
+    assert "nobody thought of this" in ran.err
+    log = home / ".local/state/sapwood/log/sapwood.log"
+    assert str(log) in ran.err
+    assert "ZeroDivisionError" in log.read_text()
+    assert "Traceback" in sapwood("agents", "--debug").err
+
+
+def test_a_reader_that_stops_is_no_failure(home: Path, demo: str) -> None:
+    reading, writing = os.pipe()
+    command = [sys.executable, "-m", "sapwood.cli", "log", demo]
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (Exit.OK, "")
+
+
+def test_a_full_disk_under_the_output_is_said(home: Path, demo: str) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "sapwood.cli", "log", demo]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == Exit.FAILED
+    assert done.stderr == "Error: The disk is full. Free some space and try again.\n"
+
+
+def test_colours_are_for_terminals(program: Sapwooder, demo: str) -> None:
+    assert "\x1b" not in program("log", demo).out
+
+
+def test_colours_can_be_forced_and_forbidden(
+    program: Sapwooder, demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in program("log", demo).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in program("log", demo).out
+
+
+def test_a_terminal_that_knows_few_characters_gets_what_it_knows(
+    program: Sapwooder, demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    sapwood = program("do", demo, "/clear 1")
+    assert sapwood.code == 0
+    assert program("show", demo).code == 0

@@ -1,0 +1,66 @@
+"""Every command explains itself, at any width."""
+
+import re
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from sapwood.cli.command import Command, Commands
+from sapwood.cli.listing import lines
+from sapwood.cli.root import root
+
+
+def command(name: str) -> click.Command:
+    found = root.get_command(click.Context(root), name)
+    assert found is not None
+    return found
+
+
+def every_command() -> list[tuple[str, ...]]:
+    """The words of each command, `config set` and its like included."""
+    paths: list[tuple[str, ...]] = []
+    for name in lines():
+        paths.append((name,))
+        found = command(name)
+        if isinstance(found, Commands):
+            paths += [(name, inner) for inner in found.list_commands(click.Context(found))]
+    return paths
+
+
+@pytest.mark.parametrize("name", list(lines()))
+def test_the_line_in_the_list_is_the_first_sentence_of_the_help(name: str) -> None:
+    help_ = command(name).help
+    assert help_ is not None
+    assert help_.split("\n\n")[0].rstrip(".") == lines()[name]
+
+
+@pytest.mark.parametrize("path", every_command(), ids=" ".join)
+def test_every_command_has_examples_of_its_own(path: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(root, [*path, "--help"]).output
+    examples = shown.partition("Examples:\n")[2].partition("\n\n")[0]
+    assert f"sapwood {' '.join(path)}" in examples
+
+
+@pytest.mark.parametrize("path", [(), *every_command()], ids=lambda path: " ".join(path) or "root")
+def test_help_fits_a_terminal_of_forty_columns(path: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(root, [*path, "--help"], env={"COLUMNS": "40"}).output
+    wide = [line for line in shown.splitlines() if len(line) > 40]
+    unbreakable = [line for line in wide if len(line.split()) == 1 or re.search(r"['\"].* ", line)]
+    assert wide == unbreakable
+
+
+def test_options_of_every_command_are_shown_apart() -> None:
+    shown = CliRunner().invoke(root, ["log", "--help"]).output
+    assert shown.index("--follow") < shown.index("Options of every command:")
+    assert shown.index("Options of every command:") < shown.index("--database")
+
+
+def test_the_program_alone_shows_its_help_and_ends_well() -> None:
+    ran = CliRunner().invoke(root, [])
+    assert ran.exit_code == 0
+    assert ran.output.startswith("Usage: sapwood") or ran.output.startswith("Usage: root")
+
+
+def test_every_command_is_made_by_us() -> None:
+    assert all(isinstance(command(name), Command | Commands) for name in lines())

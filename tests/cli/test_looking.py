@@ -1,0 +1,259 @@
+"""Looking at agents: lists, conversations, events, budgets, searches, replays, differences."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from sapwood import Got, Said, ToolCall, Usage
+from sapwood.api import Sapwood
+from tests.cli.calling import Database, Sapwooder
+
+
+def test_without_agents_the_list_says_what_to_type(sapwood: Sapwooder) -> None:
+    ran = sapwood("agents")
+    assert (ran.code, ran.out) == (0, "")
+    assert 'sapwood run -p "Hello!"' in ran.err
+
+
+def test_children_stand_below_their_parents(sapwood: Sapwooder, database: Database) -> None:
+    async def family(wood: Sapwood) -> None:
+        parent = await wood.start("lead", id="lead1")
+        await parent.fork(name="child")
+        await wood.start("other", id="zzz")
+
+    database(family)
+    first, second, third, fourth = sapwood("agents").out.splitlines()
+    assert first.split()[:2] == ["AGENT", "NAME"]
+    assert second.startswith("zzz")
+    assert third.startswith("lead1")
+    assert fourth.startswith("  ")
+    assert "child" in fourth
+
+
+def test_killed_agents_are_shown_on_demand(sapwood: Sapwooder, demo: str) -> None:
+    assert sapwood("kill", demo).out == "Killed abc123.\n"
+    assert sapwood("agents").out == ""
+    assert "killed" in sapwood("agents", "--all").out
+
+
+def test_a_long_list_says_that_it_goes_on(sapwood: Sapwooder, database: Database) -> None:
+    async def start(wood: Sapwood) -> None:
+        for _ in range(3):
+            await wood.start()
+
+    database(start)
+    ran = sapwood("agents", "-n", "2")
+    assert len(ran.out.splitlines()) == 3
+    assert "sapwood agents -n 20" in ran.err
+
+
+def test_agents_as_json_have_the_fields_of_the_reference(sapwood: Sapwooder, demo: str) -> None:
+    facts = json.loads(sapwood("agents", "--json").out)
+    assert facts["agent"] == "abc123"
+    assert facts["name"] == "demo"
+    assert facts["model"] == "gpt-5"
+
+
+def test_lists_are_readable_at_forty_columns(
+    sapwood: Sapwooder, demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for command in (["agents"], ["log", demo], ["context", demo], ["show", demo], ["config"]):
+        printed = sapwood(*command).out
+        assert printed
+        assert max(map(len, printed.splitlines())) <= 40, command
+
+
+def test_a_conversation_is_shown_as_the_model_sees_it(sapwood: Sapwooder, demo: str) -> None:
+    sapwood("do", demo, "/clear 1")
+    shown = sapwood("show", demo).out
+    assert "And storks?" in shown
+    assert "On roofs." in shown
+    assert "Where do herons nest?" not in shown
+    assert "out of view" in shown
+
+
+def test_one_event_is_shown_whole(sapwood: Sapwooder, demo: str) -> None:
+    event = json.loads(sapwood("show", "abc123:2").out)
+    assert event["kind"] == "turn.started"
+    assert event["data"]["prompt"][0]["text"] == "Where do herons nest?"
+
+
+def test_an_event_that_is_not_there_names_the_last(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("show", "abc123:99")
+    assert ran.code == 1
+    assert "The log of abc123 ends at version 8." in ran.err
+
+
+def test_long_results_are_cut_unless_asked_for(sapwood: Sapwooder, database: Database) -> None:
+    async def work(wood: Sapwood) -> None:
+        agent = await wood.start("worker")
+        lines = "\n".join(f"line {number}" for number in range(50))
+        ask = Said((ToolCall("1", "shell", '{"command": "ls"}'),))
+        await agent.record("List them.", ask, Got("1", lines), "Done.")
+
+    database(work)
+    assert "… 42 more lines" in sapwood("show", "worker").out
+    assert "line 49" in sapwood("show", "worker", "--whole").out
+
+
+def test_control_characters_never_reach_the_terminal(
+    sapwood: Sapwooder, database: Database
+) -> None:
+    async def trick(wood: Sapwood) -> None:
+        agent = await wood.start("sly\x1b[31m", id="sly")
+        await agent.record("\x1b]0;title\x07Hello\x1b[2J", "\x9bred")
+
+    database(trick)
+    for command in (["agents"], ["log", "sly"], ["show", "sly"], ["export", "sly"]):
+        printed = sapwood(*command).out
+        assert not any(char in printed for char in "\x1b\x07\x9b"), command
+
+
+def test_the_log_shows_every_event(sapwood: Sapwooder, demo: str) -> None:
+    lines = sapwood("log", demo).out.splitlines()
+    assert len(lines) == 8
+    assert "agent.started" in lines[0]
+    assert "Where do herons nest?" in lines[1]
+
+
+def test_the_log_can_be_narrowed(sapwood: Sapwooder, demo: str) -> None:
+    assert len(sapwood("log", demo, "-n", "2").out.splitlines()) == 2
+    (only,) = sapwood("log", demo, "--kind", "mark.set").out.splitlines()
+    assert "START" in only
+    last = sapwood("log", demo, "--kind", "turn.completed", "-n", "1", "--json").out
+    assert json.loads(last)["kind"] == "turn.completed"
+
+
+def test_the_context_is_told_by_block(sapwood: Sapwooder, database: Database) -> None:
+    async def spend(wood: Sapwood) -> None:
+        agent = await wood.start("demo", model="claude-sonnet-5-5", system="Be brief.", cap=5_000)
+        usage = Usage(input=2_000, output=100, cache_read=1_500, cost=420_000)
+        async with agent.turn("Hello!") as turn:
+            await turn.reply("Hello to you.", usage=usage)
+        await agent.mark("START")
+        await agent.configure(window=200_000)
+
+    database(spend)
+    told = sapwood("context", "demo").out
+    assert "system" in told
+    assert "~" in told
+    assert "of 200k" in told
+    assert "5,000 tokens of history" in told
+    assert "$0.42: 2,000 tokens in, 100 out" in told
+    assert "75 % of the input came from the provider's cache" in told
+    assert "START" in told
+
+
+def test_the_context_as_json_tells_exact_from_estimated(sapwood: Sapwooder, demo: str) -> None:
+    told = json.loads(sapwood("context", demo, "--json").out)
+    assert told["turns"] == 2
+    assert told["pins"] == ["style"]
+    assert told["blocks"]["history"]["tokens"] > 0
+    assert told["blocks"]["history"]["exact"] in (True, False)
+
+
+def test_everything_ever_said_is_found(sapwood: Sapwooder, demo: str) -> None:
+    sapwood("do", demo, "/clear")
+    ran = sapwood("search", "herons", "nest")
+    assert ran.code == 0
+    assert "abc123:2" in ran.out
+    assert "Where do herons nest?" in ran.out
+
+
+def test_a_search_without_a_hit_ends_with_1(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("search", "flamingo")
+    assert (ran.code, ran.out) == (1, "")
+
+
+def test_a_call_is_replayed_and_checked(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("replay", demo)
+    assert ran.code == 0
+    assert "Where do herons nest?" in ran.out
+    assert "the hash matches" in ran.out
+    assert "model.called" in sapwood("replay", demo, "--calls").out
+    assert json.loads(sapwood("replay", demo, "3", "--json").out)["matches"] is True
+
+
+def test_a_log_that_was_tampered_with_does_not_match(
+    sapwood: Sapwooder, demo: str, home: Path
+) -> None:
+    file = sqlite3.connect(home / ".local/share/sapwood/sapwood.db")
+    (sql,) = file.execute("SELECT sql FROM sqlite_master WHERE name = 'events'").fetchone()
+    triggers = file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    for (name,) in triggers:
+        file.execute(f"DROP TRIGGER {name}")
+    column = "data" if "data" in sql else "event"
+    file.execute(
+        f"UPDATE events SET {column} = replace({column}, 'herons', 'eagles') WHERE version = 2"
+    )
+    file.commit()
+    file.close()
+    ran = sapwood("replay", demo)
+    assert ran.code == 1
+    assert "eagles" in ran.out
+    assert "DOES NOT MATCH" in ran.out
+
+
+def test_what_is_no_call_cannot_be_replayed(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("replay", demo, "2")
+    assert ran.code == 1
+    assert "sapwood replay abc123 --calls" in ran.err
+
+
+def test_contexts_are_compared(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("diff", demo, "START")
+    assert ran.code == 1
+    assert ran.out.splitlines() == ["+ abc123:7 And storks?", "1 turn in both."]
+    same = sapwood("diff", demo, "START", "6")
+    assert same.code == 0
+    assert "show the model the same" in same.out
+
+
+def test_an_unknown_mark_is_refused_with_the_nearest(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("diff", demo, "STRAT")
+    assert ran.code == 1
+    assert "Did you mean START?" in ran.err
+
+
+def test_a_conversation_is_exported_as_markdown(sapwood: Sapwooder, demo: str) -> None:
+    text = sapwood("export", demo).out
+    assert text.startswith("# demo\n")
+    assert "## You (abc123:2)\n\nWhere do herons nest?\n" in text
+    assert "\n\n\n" not in text
+
+
+def test_an_export_can_hold_what_is_out_of_view(sapwood: Sapwooder, demo: str, home: Path) -> None:
+    sapwood("do", demo, "/clear")
+    assert "herons" not in sapwood("export", demo).out
+    assert sapwood("export", demo, "--everything", "-o", "demo.md").out == ""
+    assert "herons" in (home / "project" / "demo.md").read_text()
+
+
+def test_an_export_as_json_is_the_whole_log(sapwood: Sapwooder, demo: str) -> None:
+    lines = sapwood("export", demo, "--format", "json").out.splitlines()
+    assert [json.loads(line)["version"] for line in lines] == list(range(1, 9))
+
+
+def test_a_fence_in_a_result_does_not_break_the_export(
+    sapwood: Sapwooder, database: Database
+) -> None:
+    async def work(wood: Sapwood) -> None:
+        agent = await wood.start("fenced")
+        ask = Said((ToolCall("1", "read_file", '{"path": "a.md"}'),))
+        await agent.record("Read it.", ask, Got("1", "```\ncode\n```"), "Done.")
+
+    database(work)
+    assert "````\n```\ncode\n```\n````" in sapwood("export", "fenced").out
+
+
+def test_an_agent_is_found_by_the_start_of_its_id(sapwood: Sapwooder, demo: str) -> None:
+    assert sapwood("log", "abc").code == 0
+
+
+def test_an_unknown_agent_is_refused_with_the_nearest_names(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("log", "dmeo")
+    assert ran.code == 1
+    assert "There is no agent 'dmeo'. Did you mean demo?" in ran.err

@@ -1,0 +1,296 @@
+"""`sapwood run`, as people call it: a process of its own, a model over HTTP, a real database."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from sapwood.api import Sapwood
+from sapwood.testing.scripted import Asked, Reply, ScriptedModel, call, fail
+from tests.cli.calling import Database, Ran, Sapwooder
+
+pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+
+KEY = "sk-ant-scripted-0123456789"
+
+
+@pytest.fixture
+def model(home: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[ScriptedModel]:
+    """A model that answers what the test says, configured as that of new agents."""
+    with ScriptedModel(retry_after=0.01) as server:
+        file = home / ".config/sapwood/config.toml"
+        file.parent.mkdir(parents=True)
+        file.write_text(
+            'model = "claude-sonnet-5-5"\n'
+            "[base_urls]\n"
+            f'anthropic = "{server.anthropic_url}"\n'
+            f'openai = "{server.openai_url}"\n'
+            f'google = "{server.gemini_url}"\n'
+            f'den = "{server.openai_url}"\n'
+        )
+        for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
+            monkeypatch.setenv(variable, KEY)
+        yield server
+        assert server.rejections == []
+
+
+class Started:
+    """The program while it runs."""
+
+    def __init__(self, *args: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "sapwood.cli", *args],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.out = b""
+
+    def until(self, words: bytes) -> None:
+        assert self.process.stdout is not None
+        while words not in self.out:
+            piece = os.read(self.process.stdout.fileno(), 1000)
+            assert piece, self.out
+            self.out += piece
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> Ran:
+        out, err = self.process.communicate(timeout=60)
+        return Ran(self.process.returncode, (self.out + out).decode(), err.decode())
+
+
+@pytest.mark.parametrize(
+    "name", ["claude-sonnet-5-5", "gpt-5", "openai-chat:gpt-4.1", "gemini-2.5-pro", "den:qwen3"]
+)
+def test_every_provider_answers(program: Sapwooder, model: ScriptedModel, name: str) -> None:
+    model.replies(["Forty-two."])
+    ran = program("run", "-p", "What is 6 x 7?", "--model", name)
+    assert ran == Ran(0, "Forty-two.\n", "")
+
+
+def test_a_conversation_goes_on_by_name(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    seen: list[Asked] = []
+    model.script(seen.append)
+    model.replies(["Hello to you.", "You said hello."])
+    sapwood("run", "--agent", "demo", "--new", "-p", "Hello!", "--system", "Be brief.")
+    ran = sapwood("run", "--agent", "demo", "-p", "What did I say?")
+    assert ran.out == "You said hello.\n"
+    assert [message.text for message in seen[-1].messages] == [
+        "Hello!",
+        "Hello to you.",
+        "What did I say?",
+    ]
+    assert "Be brief." in seen[-1].system
+    again = sapwood("run", "--agent", "demo", "--new", "-p", "Hello!")
+    assert again.code == 1
+    assert "Leave --new out" in again.err
+
+
+def test_the_newest_agent_is_gone_on_with(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    seen: list[Asked] = []
+    model.script(seen.append)
+    model.replies(["One.", "Two."])
+    sapwood("run", "-p", "First.")
+    assert sapwood("run", "--continue", "-p", "Second.").out == "Two.\n"
+    assert len(seen[-1].messages) == 3
+
+
+def test_json_tells_everything(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    model.replies(["One two three four five six seven."])
+    ran = sapwood("run", "--json", "-p", "Count.")
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    kinds = [line.get("kind") for line in lines if line["type"] == "event"]
+    assert kinds == ["turn.started", "model.called", "reply.added", "turn.completed"]
+    pieces = [line["text"] for line in lines if line["type"] == "delta"]
+    assert len(pieces) > 1
+    assert "".join(pieces) == "One two three four five six seven."
+    assert lines[-1]["type"] == "end"
+    assert lines[-1]["exit"] == 0
+    assert lines[-1]["used"]["input"] > 0
+
+
+def test_a_script_on_stdin_is_played(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    model.replies(["First answer.", "Second answer."])
+    ran = sapwood("run", stdin="/mark T\nOne?\n/mark U\nTwo?\n/rewind T\n/exit\nNever.")
+    assert ran.out.splitlines() == [
+        "Marked 'T'.",
+        "First answer.",
+        "Marked 'U'.",
+        "Second answer.",
+        "Rewound to 'T'.",
+    ]
+    assert len(model.requests) == 2
+
+
+def test_piped_text_is_never_a_command(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    seen: list[Asked] = []
+    model.script(seen.append)
+    ran = sapwood("run", "-p", "Review this.", "-i", "-", stdin="/kill abc123\n+ a line\n")
+    assert ran.code == 0
+    assert seen[-1].prompt == "Review this.\n\n/kill abc123\n+ a line"
+
+
+def test_what_tools_may_do_has_to_be_allowed(
+    sapwood: Sapwooder, model: ScriptedModel, home: Path
+) -> None:
+    def touch(name: str) -> list[Reply | str]:
+        return [Reply.of(call("shell", command=f"touch {name}")), "Done."]
+
+    model.replies([*touch("one"), *touch("two")])
+    sapwood("run", "-p", "Make one.")
+    sapwood("run", "-p", "Make two.", "--allow", "shell(touch two)")
+    made = {path.name for path in (home / "project").iterdir()}
+    assert made == {"two"}
+
+
+def test_a_rule_that_is_none_is_refused(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    ran = sapwood("run", "-p", "Hello!", "--allow", "sudo make me (")
+    assert ran.code == 1
+    assert "is no rule" in ran.err
+
+
+def test_without_a_key_nothing_is_recorded(
+    sapwood: Sapwooder, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    ran = sapwood("run", "-p", "Hello!")
+    assert ran.code == 3
+    assert "sapwood config key anthropic" in ran.err
+    assert sapwood("agents").out == ""
+
+
+def test_without_a_model_nothing_is_recorded(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("run", "-p", "Hello!")
+    assert ran.code == 3
+    assert "sapwood config set model" in ran.err
+    assert sapwood("agents").out == ""
+
+
+def test_an_unknown_model_names_the_nearest(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    ran = sapwood("run", "-p", "Hello!", "--model", "gtp-5")
+    assert ran.code == 3
+    assert "gpt-5" in ran.err
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, 3), (404, 3), (400, 1), (529, 7)])
+def test_each_failure_has_its_code(
+    sapwood: Sapwooder, model: ScriptedModel, status: int, code: int
+) -> None:
+    model.script(lambda _: fail(status, retry_after=0.01))
+    ran = sapwood("run", "-p", "Hello!")
+    assert ran.code == code
+    assert ran.err.startswith("Error: ")
+    assert KEY not in ran.err
+
+
+def test_nothing_to_say_is_a_matter_of_usage(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    assert sapwood("run").code == 2
+    assert sapwood("run", "--continue", "--agent", "demo", "-p", "Hello!").code == 2
+
+
+def test_time_is_up(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    model.script(lambda _: Reply.of("Late.", sleep=60))
+    ran = sapwood("run", "--agent", "demo", "--new", "-p", "Hello!", "--timeout", "0.5")
+    assert ran.code == 6
+    assert "The time is up." in ran.err
+    assert "interrupted: after 0.5 seconds" in sapwood("show", "demo").out
+
+
+def test_ctrl_c_interrupts_and_keeps_what_is_there(
+    sapwood: Sapwooder, model: ScriptedModel
+) -> None:
+    model.script(lambda _: Reply.of("The first words and then nothing.", stall=60))
+    started = Started("run", "--agent", "demo", "--new", "-p", "Hello!")
+    started.until(b"The first words")
+    started.signal(signal.SIGINT)
+    ran = started.end()
+    assert ran.code == 5
+    assert "Interrupted. What was there is kept" in ran.err
+    shown = sapwood("show", "demo").out
+    assert "The first words" in shown
+    assert "(interrupted: by the user)" in shown
+
+
+def test_ctrl_c_twice_leaves_at_once_and_the_turn_can_go_on(
+    sapwood: Sapwooder, model: ScriptedModel
+) -> None:
+    model.script(lambda _: Reply.of("The first words and then nothing.", stall=60))
+    started = Started("run", "--agent", "demo", "--new", "-p", "Hello!")
+    started.until(b"The first words")
+    started.signal(signal.SIGINT)
+    started.signal(signal.SIGTERM)
+    assert started.end().code == 5
+    sapwood("interrupt", "demo")
+    model.script(lambda _: "There you are.")
+    assert sapwood("run", "--agent", "demo", "-p", "And now?").out == "There you are.\n"
+
+
+def test_a_turn_that_a_dead_process_left_open_goes_on(
+    sapwood: Sapwooder, model: ScriptedModel
+) -> None:
+    model.script(lambda _: Reply.of("The first words and then nothing.", stall=60))
+    started = Started("run", "--agent", "demo", "--new", "-p", "Hello!")
+    started.until(b"The first words")
+    started.signal(signal.SIGKILL)
+    started.end()
+    refused = sapwood("run", "--agent", "demo", "-p", "Another.")
+    assert refused.code == 1
+    assert "sapwood run --agent" in refused.err
+    model.script(lambda _: "There you are.")
+    assert sapwood("run", "--agent", "demo").out == "There you are.\n"
+
+
+def test_a_reader_that_stops_interrupts_the_turn(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    words = " ".join(f"word{number}" for number in range(200))
+    model.script(lambda _: Reply.of(words, stall=0.5))
+    started = Started("run", "--agent", "demo", "--new", "-p", "Hello!")
+    started.until(b"word0")
+    assert started.process.stdout is not None
+    started.process.stdout.close()
+    assert started.process.wait(60) == 0
+    assert "nobody reads the answer" in sapwood("show", "demo").out
+    assert started.process.stderr is not None
+    assert started.process.stderr.read() == b""
+    started.process.stderr.close()
+
+
+def test_a_model_that_takes_less_is_not_switched_to(
+    sapwood: Sapwooder, model: ScriptedModel, database: Database
+) -> None:
+    async def fill(wood: Sapwood) -> None:
+        agent = await wood.start("long", model="claude-sonnet-5-5", cap=0)
+        await agent.record("Read this. " + "word " * 300_000, "Done.")
+
+    database(fill)
+    ran = sapwood("run", "--agent", "long", "--model", "gpt-4", "-p", "Go on.")
+    assert ran.code == 1
+    assert "more than gpt-4 takes" in ran.err
+
+
+def test_a_summary_takes_the_place_of_the_history(
+    sapwood: Sapwooder, model: ScriptedModel, database: Database
+) -> None:
+    async def talk(wood: Sapwood) -> None:
+        agent = await wood.start("demo", model="claude-sonnet-5-5")
+        await agent.record("Tell me of herons.", "They nest in tall trees. " * 100)
+
+    database(talk)
+    ran = sapwood("compact", "demo")
+    assert ran.code == 0
+    assert "[Summary of the conversation before this point]" in sapwood("show", "demo").out
+    assert sapwood("do", "demo", "/undo").out == "Undone.\n"
+
+
+def test_keys_never_reach_the_log(sapwood: Sapwooder, model: ScriptedModel, home: Path) -> None:
+    model.replies([Reply.of(call("shell", command=f"echo {KEY}")), "Done."])
+    sapwood("run", "-p", "Print it.", "--allow", "shell(echo *)", "-vv")
+    stored = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert b"Print it." in stored
+    assert stored.count(KEY.encode()) == stored.count(f"echo {KEY}".encode())

@@ -1,0 +1,303 @@
+"""Talking to agents: prompts are attended to, scripts played, and everything can be stopped."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from msgspec import Struct, field
+
+from sapwood.api import Agent, Sapwood
+from sapwood.app.connection import connect
+from sapwood.app.running import Running
+from sapwood.cli.exits import Exit
+from sapwood.cli.talking.face import Face
+from sapwood.cli.talking.showing import Summary
+from sapwood.cli.talking.stepping import Ended
+from sapwood.cli.talking.stopping import Stop
+from sapwood.cli.talking.talk import Talk
+from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
+from sapwood.core.content import Text
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
+from sapwood.core.slash import Script, parse
+from sapwood.core.view import Request
+from sapwood.engine.local import LocalEngine
+from sapwood.runtime.model import ModelAccess
+from sapwood.testing import NoTools, PlannedModel, slash
+from sapwood.testing.model import Plan
+
+
+class Shown(Struct):
+    """Remembers what a talk showed."""
+
+    pieces: list[str]
+    kinds: list[str]
+    answers: list[str]
+    notes: list[str]
+    noted: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def delta(self, agent: AgentId, delta: Delta) -> None:
+        self.pieces.append(delta.text)
+
+    def event(self, recorded: Recorded) -> None:
+        self.kinds.append(recorded.kind)
+
+    def said(self, line: str, answer: str) -> None:
+        self.answers.append(answer)
+
+    def note(self, words: str) -> None:
+        self.notes.append(words)
+        self.noted.set()
+
+    def end(self, summary: Summary) -> None:
+        raise AssertionError("a talk does not end a run")
+
+
+class At(Struct):
+    """A talk with an agent, and all that it stands on."""
+
+    wood: Sapwood
+    agent: Agent
+    talk: Talk
+    stop: Stop
+    shown: Shown
+
+    async def play(self, submission: str) -> Ended:
+        return await self.talk.play(script(submission))
+
+
+class Halting:
+    """A model that says a few words and then nothing more."""
+
+    def __init__(self) -> None:
+        self.halted = asyncio.Event()
+
+    async def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+    ) -> AsyncGenerator[Delta | Answer]:
+        yield Delta("text", "The first ")
+        yield Delta("text", "words")
+        self.halted.set()
+        await asyncio.Event().wait()
+
+    def window_of(self, model: str) -> int | None:
+        return None
+
+
+def script(submission: str) -> Script:
+    parsed = parse(submission)
+    assert not isinstance(parsed, Refusal)
+    return parsed
+
+
+@asynccontextmanager
+async def talking(model: Plan | ModelAccess) -> AsyncGenerator[At]:
+    connection = await connect(":memory:")
+    access = PlannedModel(model) if callable(model) else model
+    running = Running(connection, LocalEngine(retry_after=(0, 0, 0)), access, NoTools())
+    wood, stop, shown = Sapwood(connection), Stop(), Shown([], [], [], [])
+    agent = await wood.start("demo", model="planned")
+    face = Face(connection, 80, running=running)
+    await running.start()
+    try:
+        async with asyncio.timeout(20):
+            yield At(wood, agent, Talk(running, agent.id, face, shown, stop), stop, shown)
+    finally:
+        await running.close()
+        await connection.close()
+
+
+async def texts(agent: Agent) -> list[str]:
+    return [message.text for message in (await agent.request()).messages]
+
+
+async def test_a_prompt_is_attended_to_until_its_turn_ends() -> None:
+    async with talking(lambda _, heard: f"heard {heard}") as at:
+        assert (await at.play("Hello!")).exit == Exit.OK
+        assert at.shown.pieces == ["heard Hello!"]
+        assert at.shown.kinds[0] == "turn.started"
+        assert at.shown.kinds[-1] == "turn.completed"
+
+
+async def test_each_text_of_a_script_waits_for_its_answer() -> None:
+    async with talking(lambda _, heard: f"heard {heard}") as at:
+        ended = await at.play("One.\n/mark A\nTwo.\n/rewind A\nThree.")
+        assert ended.exit == Exit.OK
+        assert at.shown.pieces == ["heard One.", "heard Two.", "heard Three."]
+        assert at.shown.answers == ["Marked 'A'.", "Rewound to 'A'."]
+        assert await texts(at.agent) == ["One.", "heard One.", "Three.", "heard Three."]
+
+
+async def test_a_script_goes_on_with_the_agent_that_it_switches_to() -> None:
+    async with talking(lambda _, heard: f"heard {heard}") as at:
+        other = await at.wood.start("other", model="planned")
+        await at.play("/switch other\nHello!")
+        assert await texts(other) == ["Hello!", "heard Hello!"]
+        assert at.talk.agent == other.id
+
+
+async def test_a_script_goes_on_with_the_successor() -> None:
+    async with talking(lambda _, heard: f"heard {heard}") as at:
+        await at.play("One.\n/new\nTwo.")
+        assert at.talk.agent != at.agent.id
+        fresh = await at.wood.agent(at.talk.agent)
+        assert await texts(fresh) == ["Two.", "heard Two."]
+
+
+async def test_a_script_ends_at_exit() -> None:
+    async with talking(lambda _, heard: "yes") as at:
+        assert (await at.play("/mark A\n/exit\n/mark B")).exit == Exit.OK
+        assert at.shown.answers == ["Marked 'A'."]
+
+
+async def test_a_refused_step_ends_the_script() -> None:
+    async with talking(lambda _, heard: "yes") as at:
+        with pytest.raises(RefusedError, match="NOWHERE"):
+            await at.play("/rewind NOWHERE\nHello!")
+        assert at.shown.kinds == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [("bad_key", Exit.NO_MODEL), ("no_network", Exit.UNREACHABLE), ("refused", Exit.FAILED)],
+)
+async def test_a_failed_turn_ends_with_the_code_of_its_reason(kind: str, code: Exit) -> None:
+    def fail(request: Request, heard: str) -> str:
+        raise Failure(kind, "It did not work.")  # pyright: ignore[reportArgumentType] # a literal
+
+    async with talking(fail) as at:
+        ended = await at.play("Hello!\n/mark NEVER")
+        assert (ended.exit, ended.problem) == (code, "It did not work.")
+        assert at.shown.answers == []
+
+
+async def test_stopping_keeps_the_words_that_were_said() -> None:
+    model = Halting()
+    async with talking(model) as at:
+        playing = asyncio.ensure_future(at.play("Hello!\n/mark NEVER"))
+        await model.halted.wait()
+        at.stop.ask(Exit.TIMED_OUT, "after 3 seconds")
+        ended = await playing
+        assert ended.exit == Exit.TIMED_OUT
+        assert "kept" in ended.problem
+        turns = await texts(at.agent)
+        assert turns[0] == "Hello!"
+        assert turns[1].startswith("The first words")
+        assert "[interrupted: after 3 seconds]" in turns[1]
+        assert (await at.agent.state()).open is None
+        assert at.shown.answers == []
+
+
+async def test_a_turn_that_somebody_else_interrupts_ends_as_interrupted() -> None:
+    model = Halting()
+    async with talking(model) as at:
+        playing = asyncio.ensure_future(at.play("Hello!"))
+        await model.halted.wait()
+        await at.agent.interrupt("enough")
+        ended = await playing
+        assert (ended.exit, ended.problem) == (
+            Exit.INTERRUPTED,
+            "The turn was interrupted: enough.",
+        )
+
+
+async def test_a_turn_that_was_left_open_goes_on() -> None:
+    connection = await connect(":memory:")
+    wood = Sapwood(connection)
+    agent = await wood.start("demo", model="planned")
+    await agent.submit("Hello!")
+    running = Running(connection, LocalEngine(), PlannedModel(lambda _, __: "yes"), NoTools())
+    await running.start()
+    shown = Shown([], [], [], [])
+    talk = Talk(running, agent.id, Face(connection, 80), shown, Stop())
+    assert await talk.has_open_turn()
+    assert (await talk.resume()).exit == Exit.OK
+    assert await texts(agent) == ["Hello!", "yes"]
+    await running.close()
+    await connection.close()
+
+
+async def test_children_are_waited_for() -> None:
+    def plan(request: Request, heard: str) -> str:
+        return f"heard {heard}"
+
+    async with talking(plan) as at:
+        await at.play("/mark T\nFind the leak.\n/fork T")
+        assert (await at.talk.rest()).exit == Exit.OK
+        (child,) = await at.wood.agents(parent=at.agent.id)
+        assert not child.working
+        assert await texts(await at.wood.agent(child.agent)) == [
+            "Find the leak.",
+            "heard Find the leak.",
+        ]
+
+
+async def test_children_are_stopped_with_everything_else() -> None:
+    async with talking(Halting()) as at:
+        await at.play("/fork -- Find the leak.")
+        resting = asyncio.ensure_future(at.talk.rest())
+        await at.shown.noted.wait()
+        at.stop.ask(Exit.INTERRUPTED, "by the user")
+        assert (await resting).exit == Exit.INTERRUPTED
+        (child,) = await at.wood.agents(parent=at.agent.id)
+        assert not child.working
+
+
+async def test_a_child_that_a_model_makes_is_waited_for() -> None:
+    def plan(request: Request, heard: str) -> object:
+        if heard == "Delegate it.":
+            return slash("fork", "-- Find the leak.")
+        return f"heard {heard[:20]}"
+
+    async with talking(plan) as at:  # pyright: ignore[reportArgumentType] # a plan all the same
+        await at.play("Delegate it.")
+        await at.talk.rest()
+        (child,) = await at.wood.agents(parent=at.agent.id)
+        assert not child.working
+
+
+async def test_an_agent_that_cannot_be_driven_is_given_back() -> None:
+    def defect(request: Request, heard: str) -> str:
+        raise ZeroDivisionError("nobody thought of this")
+
+    async with talking(defect) as at:
+        with pytest.raises(SapwoodError, match=r"nobody thought.*sapwood run --agent"):
+            await at.play("Hello!")
+        assert (await at.agent.state()).open is not None
+
+
+async def test_waiting_is_over_at_once_when_nobody_works() -> None:
+    async with talking(lambda _, heard: "yes") as at:
+        assert (await at.play("One.\n/wait\nTwo.")).exit == Exit.OK
+        assert at.shown.pieces == ["yes", "yes"]
+
+
+async def test_a_summary_is_written_by_the_model() -> None:
+    def plan(request: Request, heard: str) -> str:
+        return "In short: herons." if heard.startswith("Summarise") else "A long story. " * 200
+
+    async with talking(plan) as at:
+        ended = await at.play("Tell me of herons.\n/compact\n/undo")
+        assert ended.exit == Exit.OK
+        assert at.shown.answers[-1] == "Undone."
+
+
+async def test_the_model_is_shown_and_changed() -> None:
+    async with talking(lambda _, heard: "yes") as at:
+        await at.play("/model")
+        await at.play("/model other")
+        assert at.shown.answers == ["planned", "Settings changed."]
+        assert (await at.agent.state()).settings.model == "other"
+
+
+async def test_words_of_the_model_are_texts() -> None:
+    async with talking(lambda _, heard: Answer((Text("a"), Text("b")), "planned")) as at:
+        await at.play("Hello!")
+        assert at.shown.pieces == ["a", "b"]
