@@ -77,15 +77,16 @@ async def until(look: Callable[[], _Found]) -> _Found:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process lives; one that is dead and not yet buried does not."""
+    """Whether a process lives; one that is on its way out, or dead and not buried, does not."""
+    process = Path(f"/proc/{pid}")
+    if not Path("/proc/self/stat").exists():
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        if not Path("/proc").is_dir():
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                return False
-            return True
+        state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+        return state not in "ZX" and bool((process / "cmdline").read_bytes())
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return state not in "ZX"

@@ -124,6 +124,28 @@ async def test_cancelling_leaves_no_process_behind(desk: Desk, command: str) -> 
     assert not any(is_running(pid) for pid in pids)
 
 
+async def test_cancelling_at_any_moment_leaves_no_process_behind(desk: Desk) -> None:
+    for moments in range(40):
+        task = asyncio.create_task(desk.call("shell", command="sleep 1000 & sleep 1000"))
+        await asyncio.sleep(moments / 2_000)  # from before it is started until it runs
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert working_in(desk.folder) == []
+
+
+def working_in(folder: Path) -> list[str]:
+    """The processes that are at work in a folder."""
+    found: list[str] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(process / "cwd") == str(folder) and is_running(int(process.name)):
+                found.append((process / "cmdline").read_text())
+        except OSError:
+            continue
+    return found
+
+
 async def test_cancelling_twice_does_not_either(desk: Desk) -> None:
     pipe = desk.folder / "pipe"
     os.mkfifo(pipe)

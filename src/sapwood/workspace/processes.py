@@ -10,6 +10,7 @@ import secrets
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import cast
 
 from msgspec import Struct
@@ -52,21 +53,17 @@ async def run_program(
     Raises `OSError` if it cannot be started. Cancelling ends it first.
     """
     mark = secrets.token_hex(16)
-    loop = asyncio.get_running_loop()
-    try:
-        transport, child = await loop.subprocess_exec(
-            lambda: _Child(most),
-            *arguments,
-            stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT if joined else asyncio.subprocess.PIPE,
-            cwd=folder,
-            env={**environment, MARK: mark},
-            start_new_session=True,
-        )
-    except asyncio.CancelledError:
-        _end_marked(mark)
-        raise
+    starting = asyncio.get_running_loop().subprocess_exec(
+        lambda: _Child(most),
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT if joined else asyncio.subprocess.PIPE,
+        cwd=folder,
+        env={**environment, MARK: mark},
+        start_new_session=True,
+    )
+    transport, child = await _started(asyncio.ensure_future(starting), mark)
     try:
         if given is not None:
             _feed(transport, given)
@@ -80,6 +77,29 @@ async def run_program(
             transport.close()
     status = transport.get_returncode() if in_time else None
     return Ended(child.output.text(), child.errors.text(), status)
+
+
+_Started = tuple[asyncio.SubprocessTransport, "_Child"]
+
+
+async def _started(starting: asyncio.Future[_Started], mark: str) -> _Started:
+    """The program once it runs. Half started it cannot be ended, so cancelling waits for that."""
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(partial(_abandon, mark))
+        await asyncio.wait({starting})
+        await _end_all_marked(mark)
+        raise
+
+
+def _abandon(mark: str, starting: asyncio.Future[_Started]) -> None:
+    if starting.cancelled() or starting.exception():
+        return
+    transport, _ = starting.result()
+    _signal(transport.get_pid(), signal.SIGKILL)
+    _end_marked(mark)
+    transport.close()
 
 
 class _Child(asyncio.SubprocessProtocol):
@@ -124,10 +144,7 @@ async def _end(group: int, child: _Child, mark: str) -> None:
         _signal(group, signal.SIGKILL)
         _end_marked(mark)
     await _within(_SURE, child.exited)
-    for _ in range(_LOOKS):  # they die when the system gets to it, or had children
-        if not _end_marked(mark):
-            break
-        await asyncio.sleep(_LOOK_AGAIN)
+    await _end_all_marked(mark)
     await _within(_DRAIN, child.drained)
 
 
@@ -151,6 +168,14 @@ def _end_marked(mark: str) -> bool:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
     return bool(found)
+
+
+async def _end_all_marked(mark: str) -> None:
+    """Until none is left: they die when the system gets to it, and may have had children."""
+    for _ in range(_LOOKS):
+        if not _end_marked(mark):
+            break
+        await asyncio.sleep(_LOOK_AGAIN)
 
 
 def _carriers(entry: bytes) -> list[int]:
