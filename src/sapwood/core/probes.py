@@ -29,8 +29,9 @@ class Checked(Struct, frozen=True):
 
 def probes_of(turns: Sequence[Turn], ledger: Ledger) -> tuple[str, ...]:
     """What a good summary mentions."""
-    files = [path.rsplit("/", 1)[-1] for path in (*ledger.wrote, *ledger.changed)[-_MOST_FILES:]]
-    failing = [command.split()[0] for command in ledger.failing if command.split()]
+    touched = (*ledger.files.created, *ledger.files.changed)[-_MOST_FILES:]
+    files = [file.path.rsplit("/", 1)[-1] for file in touched]
+    failing = [left.command.split()[0] for left in ledger.failing if left.command.split()]
     return tuple(dict.fromkeys([*files, *failing, *_rare_words(turns)]))
 
 

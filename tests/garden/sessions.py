@@ -1,0 +1,38 @@
+"""Sessions written by hand: what somebody asked, which tools ran, what was answered."""
+
+from sapwood.core.content import Text, ToolCall
+from sapwood.core.ids import AgentId
+from sapwood.core.session import Session
+from sapwood.core.turn import Item, Reply, Result, Turn
+
+__all__ = ["Ran", "asked", "session"]
+
+FOLDER = "/srv/shop"
+
+
+class Ran:
+    """A tool call with its result."""
+
+    def __init__(self, name: str, args: str, content: str = "", *, error: bool = False) -> None:
+        self.name = name
+        self.args = args
+        self.content = content
+        self.error = error
+
+
+def asked(prompt: str, *done: Ran | str) -> Turn:
+    """A completed turn: the prompt, then what the model ran and said, in order."""
+    items: list[Item] = []
+    for number, each in enumerate(done):
+        if isinstance(each, str):
+            items.append(Reply(1, (Text(each),)))
+        else:
+            call = f"call {number}"
+            items.append(Reply(1, (ToolCall(call, each.name, each.args),)))
+            items.append(Result(1, call, each.content, each.error))
+    return Turn(AgentId("a"), 1, None, (Text(prompt),), tuple(items), status="completed", last=2)
+
+
+def session(*turns: Turn, source: str = "claude-code") -> Session:
+    """A session of these turns."""
+    return Session(source, "s-1", FOLDER, turns=turns)
