@@ -27,7 +27,7 @@ def repository_files() -> list[Path]:
             for name in subfolders
             if name == ".ci" or not (name.startswith(".") or name in GENERATED)
         ]
-        found += [Path(folder, name) for name in files]
+        found += [Path(folder, name) for name in files if name != ".git"]  # a worktree's link
     return sorted(found)
 
 
