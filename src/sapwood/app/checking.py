@@ -36,6 +36,7 @@ _USES = {
     "models": "asking models",
     "postgres": "conversations in PostgreSQL",
     "tokens": "exact token counts",
+    "tui": "the screen that sapwood alone opens",
 }
 
 State = Literal["ok", "open", "broken"]

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 
 from sapwood.app.config import Config
-from sapwood.core.budget import Budget
+from sapwood.app.connection import Connection
+from sapwood.core.budget import Budget, budget_of
 from sapwood.core.calling import Failure
 from sapwood.core.counting import show
+from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import fits, window_of
 from sapwood.models.names import resolve
 
-__all__ = ["first_settings", "model_change", "require_model"]
+__all__ = ["first_settings", "model_change", "require_model", "switch_model"]
 
 
 def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
@@ -60,3 +62,13 @@ def model_change(model: str, budget: Budget) -> SettingsChange:
             "Nothing was changed. Compact first, or keep fewer turns with /clear N.",
         )
     return SettingsChange(model=model, window=window_of(model) or 0)
+
+
+async def switch_model(
+    connection: Connection, config: Config, keys: Mapping[str, str], model: str, agent: AgentId
+) -> SettingsChange:
+    """The change of settings that a switch to a model is, if it can be asked and all fits."""
+    require_model(model, config, keys)
+    opened = await connection.dispatcher.open(agent)
+    budget = budget_of(opened.state, opened.live, connection.counter_for(model))
+    return model_change(model, budget)

@@ -1,32 +1,10 @@
-"""What commands share that look at an agent: finding it, and printing lines."""
+"""Printing lines, for commands that look at something."""
 
 from collections.abc import Iterable
 
 import click
 
-from sapwood.app.connection import Connection
-from sapwood.core.errors import RefusedError, SapwoodError
-from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal, UnknownAgent, nearest
-from sapwood.runtime.finding import find_agent
-
-__all__ = ["find", "print_lines"]
-
-_NAMES = 500
-
-
-async def find(connection: Connection, typed: str) -> AgentId:
-    """The agent that somebody typed. One that is not there is refused with the nearest names."""
-    found = await find_agent(connection.log, connection.space, typed)
-    if isinstance(found, UnknownAgent):
-        agents = await connection.log.agents(connection.space, limit=_NAMES)
-        known = [name for facts in agents for name in (facts.name, facts.agent) if name]
-        close = " or ".join(nearest(typed, known))
-        instead = f"Did you mean {close}?" if close else "Type: sapwood agents --all"
-        raise SapwoodError(f"There is no agent '{typed[:60]}'. {instead}")
-    if isinstance(found, Refusal):
-        raise RefusedError(found)
-    return found
+__all__ = ["print_lines"]
 
 
 def print_lines(lines: Iterable[str]) -> None:

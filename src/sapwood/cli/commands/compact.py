@@ -32,8 +32,8 @@ def command(invocation: Invocation, agent: str, keep: int) -> None:
 async def _compact(invocation: Invocation, typed: str, keep: int) -> None:
     from sapwood.app.assembling import assemble
     from sapwood.app.choosing import require_model
+    from sapwood.app.finding import find
     from sapwood.app.keys import load_keys
-    from sapwood.cli.looking import find
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
     from sapwood.engine import LocalEngine

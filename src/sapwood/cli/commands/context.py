@@ -24,10 +24,11 @@ def command(invocation: Invocation, agent: str, as_json: bool) -> None:
 
 
 async def _context(invocation: Invocation, typed: str, as_json: bool) -> None:
+    from sapwood.app.finding import find
     from sapwood.cli.display.context import Window, context_lines, context_value
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
-    from sapwood.cli.looking import find, print_lines
+    from sapwood.cli.looking import print_lines
     from sapwood.core.budget import budget_of
 
     async with invocation.connected() as held:

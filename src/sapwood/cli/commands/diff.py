@@ -32,9 +32,10 @@ def command(invocation: Invocation, agent: str, left: str, right: str | None) ->
 
 
 async def _diff(invocation: Invocation, typed: str, left: str, right: str | None) -> Exit:
-    from sapwood.cli.comparing import compare
+    from sapwood.app.comparing import compare
+    from sapwood.app.finding import find
     from sapwood.cli.helping import columns
-    from sapwood.cli.looking import find, print_lines
+    from sapwood.cli.looking import print_lines
 
     async with invocation.connected() as held:
         compared = await compare(held, await find(held, typed), left, right)

@@ -37,9 +37,9 @@ def command(invocation: Invocation, agent: str, lines: tuple[str, ...]) -> Exit:
 
 
 async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
+    from sapwood.app.finding import find
     from sapwood.cli.giving import giving
     from sapwood.cli.helping import columns
-    from sapwood.cli.looking import find
     from sapwood.cli.talking.face import Face
     from sapwood.cli.talking.showing import TextShow
     from sapwood.cli.talking.stepping import Steps
@@ -53,11 +53,11 @@ async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
 
 
 def _parsed(submission: str) -> "Script":
-    from sapwood.cli.talking.chunks import has_prompt
     from sapwood.cli.typed import clean
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
     from sapwood.core.slash import parse
+    from sapwood.core.slash.chunks import has_prompt
 
     script = parse(clean(submission))
     if isinstance(script, Refusal):

@@ -31,8 +31,8 @@ def command(invocation: Invocation, agent: str, mark: str | None, goal: str, nam
 
 
 async def _fork(invocation: Invocation, typed: str, mark: str | None, goal: str, name: str) -> None:
+    from sapwood.app.finding import find
     from sapwood.cli.giving import give, giving
-    from sapwood.cli.looking import find
     from sapwood.cli.typed import clean
     from sapwood.core.commands import Fork
     from sapwood.runtime.fresh import new_agent_id

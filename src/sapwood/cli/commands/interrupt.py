@@ -22,8 +22,8 @@ def command(invocation: Invocation, agent: str, reason: str) -> None:
 
 
 async def _interrupt(invocation: Invocation, typed: str, reason: str) -> None:
+    from sapwood.app.finding import find
     from sapwood.cli.giving import give, giving
-    from sapwood.cli.looking import find
     from sapwood.cli.typed import clean
     from sapwood.core.commands import InterruptTurn
 

@@ -21,8 +21,8 @@ def command(invocation: Invocation, agent: str) -> None:
 
 
 async def _kill(invocation: Invocation, typed: str) -> None:
+    from sapwood.app.finding import find
     from sapwood.cli.giving import give, giving
-    from sapwood.cli.looking import find
     from sapwood.core.commands import Kill
 
     async with giving(invocation) as held:

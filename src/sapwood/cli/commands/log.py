@@ -56,10 +56,10 @@ async def _log(
     follow: bool,
     as_json: bool,
 ) -> None:
+    from sapwood.app.finding import find
     from sapwood.cli.display.events import event_line
     from sapwood.cli.display.jsons import event_value, json_line
     from sapwood.cli.helping import columns
-    from sapwood.cli.looking import find
 
     width = columns()
 

@@ -40,9 +40,9 @@ def command(
 
 
 async def _list(invocation: Invocation, typed: str) -> Exit:
+    from sapwood.app.finding import find
     from sapwood.cli.display.events import event_line
     from sapwood.cli.helping import columns
-    from sapwood.cli.looking import find
     from sapwood.core.events import ModelCalled
 
     async with invocation.connected() as held:
@@ -57,9 +57,10 @@ async def _list(invocation: Invocation, typed: str) -> Exit:
 
 
 async def _replay(invocation: Invocation, typed: str, version: int | None, as_json: bool) -> Exit:
+    from sapwood.app.finding import find
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.display.request import request_lines
-    from sapwood.cli.looking import find, print_lines
+    from sapwood.cli.looking import print_lines
     from sapwood.core.errors import SapwoodError
     from sapwood.runtime.replay import replay
 

@@ -35,10 +35,11 @@ def command(
 async def _search(
     invocation: Invocation, query: str, typed: tuple[str, ...], limit: int, as_json: bool
 ) -> Exit:
+    from sapwood.app.finding import find
     from sapwood.cli.display.hits import hit_lines
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
-    from sapwood.cli.looking import find, print_lines
+    from sapwood.cli.looking import print_lines
     from sapwood.cli.typed import clean
 
     async with invocation.connected() as held:

@@ -23,8 +23,8 @@ def command(invocation: Invocation, agent: str, message: tuple[str, ...]) -> Non
 
 
 async def _send(invocation: Invocation, typed: str, message: str) -> None:
+    from sapwood.app.finding import find
     from sapwood.cli.giving import give, giving
-    from sapwood.cli.looking import find
     from sapwood.cli.typed import clean, text_of
     from sapwood.core.commands import Send
     from sapwood.runtime.fresh import new_mail_id

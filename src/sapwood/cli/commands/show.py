@@ -32,10 +32,11 @@ def command(invocation: Invocation, place: str, whole: bool, as_json: bool) -> N
 
 
 async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) -> None:
+    from sapwood.app.finding import find
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.display.turns import conversation
     from sapwood.cli.helping import columns
-    from sapwood.cli.looking import find, print_lines
+    from sapwood.cli.looking import print_lines
     from sapwood.core.view import view
 
     async with invocation.connected() as held:
@@ -53,8 +54,8 @@ async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) 
 async def _event(held: "Connection", typed: str, version: int, as_json: bool) -> None:
     import msgspec
 
+    from sapwood.app.finding import find
     from sapwood.cli.display.jsons import event_value, json_line
-    from sapwood.cli.looking import find
     from sapwood.core.errors import SapwoodError
 
     agent = await find(held, typed)

@@ -3,12 +3,12 @@
 import click
 from msgspec import Struct
 
-from sapwood.cli.display.money import cache_share, money
-from sapwood.cli.display.text import cut, one_line
 from sapwood.core.budget import Budget
 from sapwood.core.counting import Count, show
 from sapwood.core.live import Live
 from sapwood.core.state import State
+from sapwood.display.money import cache_share, money
+from sapwood.display.text import cut, one_line
 
 __all__ = ["Window", "context_lines", "context_value"]
 

@@ -2,8 +2,6 @@
 
 import click
 
-from sapwood.cli.display.text import cut, one_line
-from sapwood.cli.display.times import clock
 from sapwood.core.content import Got, Note, Part, PromptPart, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.counting import Count, show
 from sapwood.core.events import (
@@ -39,6 +37,8 @@ from sapwood.core.events import (
     TurnStarted,
     Unfocused,
 )
+from sapwood.display.text import cut, one_line
+from sapwood.display.times import clock
 
 __all__ = ["event_line", "gist"]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from sapwood.app.checking import Finding
-from sapwood.cli.display.text import wrapped
+from sapwood.display.text import wrapped
 
 __all__ = ["finding_lines"]
 

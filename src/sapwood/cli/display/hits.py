@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import click
 
-from sapwood.cli.display.text import wrapped
-from sapwood.cli.display.times import clock
 from sapwood.core.log import Hit
+from sapwood.display.text import wrapped
+from sapwood.display.times import clock
 
 __all__ = ["hit_lines"]
 

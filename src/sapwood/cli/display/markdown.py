@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from sapwood.cli.display.text import one_line, plain
-from sapwood.cli.display.times import clock
 from sapwood.core.content import Note, Text, Thinking, ToolCall
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view.framing import how_it_ended
+from sapwood.display.text import one_line, plain
+from sapwood.display.times import clock
 
 __all__ = ["markdown"]
 

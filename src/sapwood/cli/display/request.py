@@ -2,9 +2,9 @@
 
 import click
 
-from sapwood.cli.display.text import indented
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.view.request import MessagePart, Request, ToolResult
+from sapwood.display.text import indented
 
 __all__ = ["request_lines"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sapwood.cli.display.text import cut, padded, width_of
+from sapwood.display.text import cut, padded, width_of
 
 __all__ = ["table"]
 

@@ -2,11 +2,11 @@
 
 import click
 
-from sapwood.cli.display.text import cut, plain, wrapped
 from sapwood.core.content import Note, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.live import Live
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view.build import front_texts
+from sapwood.display.text import cut, plain, wrapped
 
 __all__ = ["conversation", "divider", "turn_lines"]
 

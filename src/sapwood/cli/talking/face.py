@@ -1,19 +1,18 @@
 """Commands that only show something, or need more than the log: what a script gets for them."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 from msgspec import Struct
 
+from sapwood.app.comparing import compare
 from sapwood.app.connection import Connection
+from sapwood.app.finding import find
+from sapwood.app.idling import until_idle
 from sapwood.app.running import Running
-from sapwood.cli.comparing import compare
 from sapwood.cli.display.agents import agents_table
 from sapwood.cli.display.context import Window, context_lines
 from sapwood.cli.display.hits import hit_lines
 from sapwood.cli.display.request import request_lines
-from sapwood.cli.looking import find
 from sapwood.core.budget import budget_of
 from sapwood.core.commands import Configure
 from sapwood.core.content import Note
@@ -21,7 +20,7 @@ from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import BadArguments, Refusal, UnknownCommand, nearest
 from sapwood.core.settings import SettingsChange
-from sapwood.core.slash import BY_NAME, COMMANDS, Run
+from sapwood.core.slash import BY_NAME, COMMANDS, Run, kept_turns
 from sapwood.core.view.framing import framed_prompt
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import given, now
@@ -31,9 +30,6 @@ __all__ = ["Answered", "Face", "Left", "SwitchModel"]
 
 SwitchModel = Callable[[str, AgentId], Awaitable[SettingsChange]]
 """The change of settings that a switch to a model is. Raises `Failure` if it cannot be."""
-
-_GLANCE = 0.2
-_LONGEST_WAIT = 3600.0
 
 
 class Answered(Struct, frozen=True):
@@ -161,13 +157,12 @@ class Face:
         return Answered("\n".join(f"{name} {value}" for name, value in pairs))
 
     async def _compact(self, agent: AgentId, run: Run) -> Answered:
-        words = run.args.split()
-        keep = words[1] if len(words) == 2 and words[0] == "--keep" else "0"
-        if (words and len(words) != 2) or not keep.isdigit():
-            raise _misused(run, "Only a number of turns to keep can be given.")
+        keep = kept_turns(run)
+        if isinstance(keep, Refusal):
+            raise RefusedError(keep)
         if self._running is None:
             raise SapwoodError(f"A model has to write the summary. Type: sapwood compact {agent}")
-        return Answered(_says(await self._running.compact(agent, int(keep))))
+        return Answered(_says(await self._running.compact(agent, keep)))
 
     async def _help(self, agent: AgentId, run: Run) -> Answered:
         word = run.args.removeprefix("/")
@@ -180,23 +175,7 @@ class Face:
         return Left()
 
     async def _wait(self, agent: AgentId, run: Run) -> Answered:
-        """Until the named agents, or all descendants, are idle, or mail is there."""
-        names = run.args.split()
-        seconds = float(names.pop()) if names and names[-1].isdigit() else _LONGEST_WAIT
-        held = self._connection
-        named = [await find(held, name) for name in names]
-        agents = named or await held.log.descendants(held.space, agent)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while True:
-                    own = await held.log.facts(held.space, agent)
-                    if own is not None and own.unread:
-                        return Answered(f"Mail has arrived: {own.unread} unread.")
-                    facts = [await held.log.facts(held.space, each) for each in agents]
-                    if not any(each.working for each in facts if each is not None):
-                        return Answered(f"Idle: {', '.join(agents)}." if agents else "")
-                    await asyncio.sleep(_GLANCE)
-        return Answered(f"Not idle after {seconds:g} seconds.")
+        return Answered(await until_idle(self._connection, agent, run.args))
 
     async def _do(self, command: Configure) -> Done | Refusal:
         return await self._connection.dispatcher.dispatch(command, given())

@@ -3,6 +3,7 @@
 from functools import partial
 
 from sapwood.app.assembling import assemble
+from sapwood.app.choosing import switch_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.keys import load_keys
@@ -10,7 +11,7 @@ from sapwood.cli.exits import Exit
 from sapwood.cli.helping import columns
 from sapwood.cli.talking.face import Face
 from sapwood.cli.talking.showing import Show, Summary
-from sapwood.cli.talking.starting import Wanted, choose_agent, switch_model
+from sapwood.cli.talking.starting import Wanted, choose_agent
 from sapwood.cli.talking.stepping import OK, Ended
 from sapwood.cli.talking.stopping import Stop
 from sapwood.cli.talking.talk import Talk

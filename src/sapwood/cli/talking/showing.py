@@ -7,14 +7,14 @@ import click
 from msgspec import Struct
 
 from sapwood.cli.display.jsons import event_value, json_line
-from sapwood.cli.display.money import usage_line
-from sapwood.cli.display.text import cut, plain, wrapped
 from sapwood.cli.exits import Exit
 from sapwood.cli.helping import columns
 from sapwood.core.calling import Delta
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.events import ContextTrimmed, MailReceived, Recorded, ReplyAdded, ToolFinished
 from sapwood.core.ids import AgentId
+from sapwood.display.money import usage_line
+from sapwood.display.text import cut, plain, wrapped
 
 __all__ = ["JsonShow", "Show", "Summary", "TextShow"]
 

@@ -4,12 +4,11 @@ import os
 
 from msgspec import UNSET, Struct, structs
 
-from sapwood.app.choosing import first_settings, model_change, require_model
+from sapwood.app.choosing import first_settings, require_model, switch_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
-from sapwood.cli.looking import find
+from sapwood.app.finding import find
 from sapwood.cli.typed import clean
-from sapwood.core.budget import budget_of
 from sapwood.core.commands import Command, Configure, StartAgent
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
@@ -17,7 +16,7 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.runtime.fresh import given, new_agent_id
 
-__all__ = ["Wanted", "choose_agent", "switch_model"]
+__all__ = ["Wanted", "choose_agent"]
 
 
 class Wanted(Struct, frozen=True):
@@ -48,16 +47,6 @@ async def choose_agent(
         return await _start(connection, config, keys, wanted)
     await _change(connection, config, keys, wanted, agent)
     return agent
-
-
-async def switch_model(
-    connection: Connection, config: Config, keys: dict[str, str], model: str, agent: AgentId
-) -> SettingsChange:
-    """The change of settings that a switch to a model is, if it can be asked and all fits."""
-    require_model(model, config, keys)
-    opened = await connection.dispatcher.open(agent)
-    budget = budget_of(opened.state, opened.live, connection.counter_for(model))
-    return model_change(model, budget)
 
 
 async def _start(

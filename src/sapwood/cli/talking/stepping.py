@@ -4,13 +4,13 @@ from msgspec import Struct
 
 from sapwood.app.connection import Connection
 from sapwood.cli.exits import Exit
-from sapwood.cli.talking.chunks import chunks
 from sapwood.cli.talking.face import Face, Left
 from sapwood.cli.talking.showing import Show
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.slash import Run, Say, Script
+from sapwood.core.slash.chunks import chunks
 from sapwood.runtime.submission import Outcome, carry_out
 
 __all__ = ["OK", "Ended", "Steps"]

@@ -32,7 +32,7 @@ from sapwood.core.refusals import BadArguments, BadSetting, Refusal, nearest
 from sapwood.core.settings import SettingsChange
 from sapwood.core.slash.script import Run
 
-__all__ = ["Fresh", "interpret", "names_agent"]
+__all__ = ["Fresh", "interpret", "kept_turns", "names_agent"]
 
 _NUMBER = re.compile(r"[0-9]+")
 _MOST = 10**9
@@ -50,6 +50,17 @@ def names_agent(run: Run) -> str | None:
     """What was typed for another agent (id, short id or name), in commands that take one."""
     words = run.args.split()
     return words[0] if words and run.command.name in ("send", "kill") else None
+
+
+def kept_turns(run: Run) -> int | Refusal:
+    """How many turns `/compact --keep N` leaves as they are."""
+    match run.args.split():
+        case []:
+            return 0
+        case ["--keep", number] if _NUMBER.fullmatch(number):
+            return min(int(number), _MOST)
+        case _:
+            return _usage(run, "Only a number of turns to keep can be given.")
 
 
 def interpret(

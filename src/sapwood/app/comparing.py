@@ -3,7 +3,6 @@
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
-from sapwood.cli.display.text import cut
 from sapwood.core.content import Text
 from sapwood.core.diff import ContextDiff, diff
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -11,6 +10,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.live import Live
 from sapwood.core.refusals import UnknownMark, nearest
 from sapwood.core.turn import Turn
+from sapwood.display.text import cut
 from sapwood.runtime.opening import Opened, open_agent, read_live
 
 __all__ = ["Compared", "compare"]

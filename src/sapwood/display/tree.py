@@ -1,0 +1,30 @@
+"""Agents as a tree, and what each is doing."""
+
+from collections.abc import Iterable, Iterator
+
+from sapwood.core.ids import AgentId
+from sapwood.core.log import Facts
+
+__all__ = ["state_of", "tree"]
+
+
+def state_of(facts: Facts) -> str:
+    """What the agent is doing."""
+    if facts.status != "running":
+        return facts.status
+    return "working" if facts.working else "idle"
+
+
+def tree(agents: Iterable[Facts]) -> Iterator[tuple[Facts, int]]:
+    """Each agent after its parent, with its depth; without a parent here it is a root."""
+    agents = list(agents)
+    here = {facts.agent for facts in agents}
+    children: dict[AgentId | None, list[Facts]] = {}
+    for facts in agents:
+        above = facts.parent if facts.parent in here else None
+        children.setdefault(above, []).append(facts)
+    waiting = [(facts, 0) for facts in reversed(children.get(None, []))]
+    while waiting:
+        facts, depth = waiting.pop()
+        yield facts, depth
+        waiting += [(child, depth + 1) for child in reversed(children.get(facts.agent, []))]
