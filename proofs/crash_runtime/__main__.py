@@ -1,0 +1,76 @@
+"""The command line of the proof; its last line has the figures."""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from proofs.crash_runtime.check import Findings
+from proofs.crash_runtime.proof import Plan, prove
+from tools.postgres import dsn_or_throwaway
+
+__all__ = ["main"]
+
+DATABASES = {"postgres": (3, 5.0), "sqlite": (1, 2.0)}
+"""Each with its number of workers, and how many seconds one works at most before it is killed."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the proof and returns 1 if anything was lost, repeated, doubled or left open."""
+    options = _options(arguments)
+    print(f"seed {options.seed}")
+    told: list[str] = []
+    faults = 0
+    for name in DATABASES if options.database == "both" else (options.database,):
+        workers, longest = DATABASES[name]
+        workers = options.workers or workers
+        plan = Plan(options.agents, workers, options.kills, longest, options.seed)
+        began = time.monotonic()
+        findings = _proved(name, plan)
+        for sentence in findings.sentences:
+            print(f"{name}: {sentence}", file=sys.stderr)
+        took = time.monotonic() - began
+        faults += findings.faults
+        told.append(
+            f"{name}: {options.kills} kills of {workers} workers,"
+            f" {options.agents} agents, {findings}, {took:.0f} s"
+        )
+        print(told[-1], flush=True)
+    print(f"crash-runtime: {'; '.join(told)}")
+    return int(bool(faults))
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m proofs.crash_runtime", description=__doc__)
+    parser.add_argument("--kills", type=int, default=50, help="on each database")
+    parser.add_argument("--agents", type=int, default=20)
+    parser.add_argument("--workers", type=int, help="at once; 3 on PostgreSQL, 1 on SQLite")
+    parser.add_argument("--database", choices=(*DATABASES, "both"), default="both")
+    parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
+    return parser.parse_args(arguments)
+
+
+def _proved(database: str, plan: Plan) -> Findings:
+    with (
+        tempfile.TemporaryDirectory(prefix="sapwood-crash-") as name,
+        _address(database, Path(name)) as address,
+    ):
+        tell = lambda line: print(f"{database}: {line}", flush=True)  # noqa: E731
+        return asyncio.run(prove(address, plan, Path(name), tell))
+
+
+@contextmanager
+def _address(database: str, folder: Path) -> Generator[str]:
+    if database == "postgres":
+        with dsn_or_throwaway() as dsn:
+            yield dsn
+    else:
+        yield str(folder / "log.db")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,91 @@
+"""Gives agents work: a new round whenever one has ended, as a person at another terminal would."""
+
+import asyncio
+
+from proofs.crash_runtime.rounds import Round
+from sapwood.app.connection import Connection
+from sapwood.core.commands import Command, StartAgent, StartTurn
+from sapwood.core.content import Text
+from sapwood.core.ids import AgentId
+from sapwood.core.log import Facts
+from sapwood.core.refusals import Refusal
+from sapwood.core.settings import Settings, Workspace
+from sapwood.engine.dbos import DbosEngine
+from sapwood.runtime.fresh import given, new_agent_id
+
+__all__ = ["Feeder"]
+
+_GLANCE = 0.25
+_CAP = 3_000
+"""Tokens of history, so few that windows move too."""
+
+
+class Feeder:
+    """The team, seen by whoever gives it work."""
+
+    def __init__(
+        self, connection: Connection, engine: DbosEngine, model: str, agents: int, folder: str
+    ) -> None:
+        self._connection = connection
+        self._engine = engine
+        self._model = model
+        self._folder = folder
+        self._founders = agents - agents // 2
+        self._scouts = agents // 2
+        self.given: list[Round] = []
+        self.labels: dict[AgentId, str] = {}
+        self._rounds: dict[AgentId, int] = {}
+
+    async def found(self) -> None:
+        """Starts the founders with their first rounds."""
+        settings = Settings(model=self._model, cap=_CAP)
+        for number in range(self._founders):
+            agent, label = new_agent_id(), f"f{number}"
+            await self._do(StartAgent(agent, label, settings, Workspace(folder=self._folder)))
+            self.labels[agent] = label
+            scout = f"s{number}" if number < self._scouts else ""
+            await self._give(agent, Round(label, 1, (self._next(number),), scout))
+
+    async def feed(self, until: asyncio.Event) -> None:
+        """Has everybody work without a rest."""
+        while not until.is_set():
+            for facts in await self._team():
+                if not facts.working:
+                    await self._give(facts.agent, self._round(facts))
+            await asyncio.sleep(_GLANCE)
+
+    async def at_rest(self) -> bool:
+        """Whether nobody has work to do."""
+        return not any(facts.working for facts in await self._team())
+
+    async def _team(self) -> list[Facts]:
+        team = await self._connection.log.agents(self._connection.space, limit=1_000)
+        for facts in team:
+            if facts.agent not in self.labels:
+                self.labels[facts.agent] = _scout_of(self.labels.get(facts.parent or facts.agent))
+        return team
+
+    def _round(self, facts: Facts) -> Round:
+        label, number = self.labels[facts.agent], self._rounds.get(facts.agent, 1) + 1
+        if facts.parent:
+            return Round(label, number, (self.labels[facts.parent],))
+        scouts = [agent for agent, name in self.labels.items() if name == _scout_of(label)]
+        return Round(label, number, (self._next(int(label[1:])), *scouts[:1]))
+
+    def _next(self, founder: int) -> str:
+        return f"f{(founder + 1) % self._founders}"
+
+    async def _give(self, agent: AgentId, work: Round) -> None:
+        await self._do(StartTurn(agent, (Text(work.prompt),)))
+        self._rounds[agent] = work.number
+        self.given.append(work)
+        await self._engine.wake(self._connection.space, agent, model=self._model)
+
+    async def _do(self, command: Command) -> None:
+        done = await self._connection.dispatcher.dispatch(command, given())
+        if isinstance(done, Refusal):
+            raise AssertionError(done.sentence)
+
+
+def _scout_of(founder: str | None) -> str:
+    return f"s{founder[1:]}" if founder else "?"

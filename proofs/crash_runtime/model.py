@@ -1,0 +1,41 @@
+"""The model of the team: plays each round, with some delay, and numbers its answers."""
+
+import random
+import threading
+from collections import Counter
+from pathlib import Path
+
+from proofs.crash_runtime.rounds import Key, key_of
+from sapwood.testing.scripted import Asked, Reply, ScriptedModel
+
+__all__ = ["answer_of", "scripted_team"]
+
+_LONGEST = 0.12
+"""Seconds that the model thinks at most, and that it may fall silent in mid-answer."""
+
+
+def scripted_team(ledger: Path, chance: random.Random) -> ScriptedModel:
+    """A model that plays rounds. It says which of its answers to a request it is."""
+    tries: Counter[Key] = Counter()
+    lock = threading.Lock()
+    server = ScriptedModel()
+
+    def answer(asked: Asked) -> Reply | None:
+        found = key_of(asked.body)
+        if found is None:
+            return None
+        round_, key = found
+        with lock:
+            tries[key] += 1
+            number = tries[key]
+            sleep, stall = chance.uniform(0, _LONGEST), chance.uniform(0, _LONGEST)
+        calls = round_.steps(str(ledger))[key.step]
+        return Reply.of(answer_of(key, number), *calls, sleep=sleep, stall=stall)
+
+    server.script(answer)
+    return server
+
+
+def answer_of(key: Key, number: int) -> str:
+    """The words of the so-manieth answer to a request."""
+    return f"Step {key}, answer {number}."

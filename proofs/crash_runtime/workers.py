@@ -1,0 +1,137 @@
+"""Processes of `sapwood worker` that are killed and started again."""
+
+import asyncio
+import random
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+__all__ = ["Workers"]
+
+_READY = b"Working on"
+_BEFORE_READY = 0.15
+"""The share of workers that are killed while they start."""
+_STARTING = 2.0
+_TAKING_OVER = 8.0
+_LOOK = 0.1
+_LEAVING = 30.0
+
+
+class Workers:
+    """So many workers at once, each killed after a while and replaced, `kills` times in all."""
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        folder: Path,
+        chance: random.Random,
+        *,
+        kills: int,
+        longest: float,
+        progress: Callable[[], int],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._environment = environment
+        self._folder = folder
+        self._chance = chance
+        self._left = self._all = kills
+        self._longest = longest
+        self._progress = progress
+        self._tell = tell
+        self.kills = 0
+        self.faults: list[str] = []
+        self.done_killing = asyncio.Event()
+        self._leave = asyncio.Event()
+
+    async def run(self, workers: int) -> None:
+        """Keeps them at work until `leave` is called."""
+        async with asyncio.TaskGroup() as places:
+            for place in range(workers):
+                places.create_task(self._place(place))
+
+    def leave(self) -> None:
+        """Lets the living ones go in peace."""
+        self._leave.set()
+
+    async def _place(self, place: int) -> None:
+        life = 0
+        while self._left > 0 and not self._leave.is_set():
+            self._left -= 1
+            life += 1
+            await self._killed(self._folder / f"worker-{place}-{life}")
+        await self._last(self._folder / f"worker-{place}-last")
+
+    async def _killed(self, output: Path) -> None:
+        """One life, ended in the middle of it."""
+        worker = await self._start(output)
+        if self._chance.random() < _BEFORE_READY:
+            await self._until_end(worker, self._chance.uniform(0, _STARTING))
+        else:
+            await self._until_ready(worker, output)
+            await self._until_progress(worker)
+            await self._until_end(worker, self._chance.uniform(0, self._longest))
+        if worker.returncode is not None:
+            self._fault(output, f"ended by itself with {worker.returncode}")
+        else:
+            worker.kill()
+            await worker.wait()
+            self.kills += 1
+            if self.kills == self._all:
+                self.done_killing.set()
+            if self.kills % 10 == 0:
+                self._tell(f"{self.kills} kills")
+        self._look_at(output)
+
+    async def _last(self, output: Path) -> None:
+        worker = await self._start(output)
+        await self._leave.wait()
+        if worker.returncode is None:
+            worker.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(_LEAVING):
+                code = await worker.wait()
+        except TimeoutError:
+            worker.kill()
+            code = await worker.wait()
+        if code != 0:
+            self._fault(output, f"did not leave in peace but with {code}")
+        self._look_at(output)
+
+    async def _start(self, output: Path) -> asyncio.subprocess.Process:
+        with output.open("wb") as file:
+            return await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "sapwood.cli", "worker"),
+                env=self._environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+            )
+
+    async def _until_ready(self, worker: asyncio.subprocess.Process, output: Path) -> None:
+        while worker.returncode is None and _READY not in output.read_bytes():
+            await self._until_end(worker, _LOOK)
+
+    async def _until_progress(self, worker: asyncio.subprocess.Process) -> None:
+        """Waits until there is work under way: a worker that is alone takes over first."""
+        before, looks = self._progress(), round(_TAKING_OVER / _LOOK)
+        for _ in range(looks):
+            if self._progress() > before or worker.returncode is not None:
+                break
+            await self._until_end(worker, _LOOK)
+
+    async def _until_end(self, worker: asyncio.subprocess.Process, seconds: float) -> None:
+        """Waits so long, or until it ends by itself."""
+        try:
+            async with asyncio.timeout(seconds):
+                await worker.wait()
+        except TimeoutError:
+            pass
+
+    def _look_at(self, output: Path) -> None:
+        if b"Traceback" in output.read_bytes():
+            self._fault(output, "showed a traceback")
+
+    def _fault(self, output: Path, what: str) -> None:
+        said = output.read_text(errors="replace")[-2_000:]
+        self.faults.append(f"{output.name} {what}: {said}")
