@@ -68,6 +68,10 @@ prove *ARGS:
 crash *ARGS:
     python -m proofs.crash "$@"
 
+# Workers killed at random moments while agents work
+crash-runtime *ARGS:
+    python -m proofs.crash_runtime "$@"
+
 # Write docs/reference/ from the code that it describes
 reference *ARGS:
     python -m tools.reference "$@"

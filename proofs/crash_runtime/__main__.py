@@ -59,7 +59,10 @@ def _proved(database: str, plan: Plan) -> Findings:
         tempfile.TemporaryDirectory(prefix="sapwood-crash-") as name,
         _address(database, Path(name)) as address,
     ):
-        tell = lambda line: print(f"{database}: {line}", flush=True)  # noqa: E731
+
+        def tell(line: str) -> None:
+            print(f"{database}: {line}", flush=True)
+
         return asyncio.run(prove(address, plan, Path(name), tell))
 
 

@@ -79,9 +79,7 @@ def _check_team(evidence: Evidence, findings: Findings) -> None:
             findings.note("doubled", f"{label} was forked {count} times")
 
 
-def _check_rounds(
-    evidence: Evidence, turns: dict[AgentId, list[Turn]], findings: Findings
-) -> None:
+def _check_rounds(evidence: Evidence, turns: dict[AgentId, list[Turn]], findings: Findings) -> None:
     """Every round that was given was begun, and none twice."""
     begun = Counter(turn.round for each in turns.values() for turn in each)
     for round_ in evidence.given:

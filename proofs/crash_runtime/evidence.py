@@ -13,7 +13,16 @@ from sapwood.core.events import Recorded, ReplyAdded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.testing.scripted import Logged
 
-__all__ = ["Answer", "Evidence", "Result", "Turn", "requests_of", "searches_in", "turns_of"]
+__all__ = [
+    "Answer",
+    "Evidence",
+    "Result",
+    "Turn",
+    "appended_in",
+    "requests_of",
+    "searches_in",
+    "turns_of",
+]
 
 _SEARCH = re.compile(r"^(\d+) .*--regexp (\S+)", re.MULTILINE)
 
@@ -92,6 +101,11 @@ def requests_of(journal: Sequence[Logged]) -> dict[Key, list[int]]:
         if found := key_of(logged.body):
             asked[found[1]].append(round(logged.at * 1_000_000))
     return asked
+
+
+def appended_in(ledger: Path) -> Counter[str]:
+    """How often each token stands in the ledger."""
+    return Counter(tokens_in([ledger.read_text()]))
 
 
 def searches_in(trace: Path) -> dict[str, list[int]]:

@@ -49,16 +49,21 @@ class Feeder:
     async def feed(self, until: asyncio.Event) -> None:
         """Has everybody work without a rest."""
         while not until.is_set():
-            for facts in await self._team():
+            for facts in await self.team():
                 if not facts.working:
                     await self._give(facts.agent, self._round(facts))
             await asyncio.sleep(_GLANCE)
 
-    async def at_rest(self) -> bool:
-        """Whether nobody has work to do."""
-        return not any(facts.working for facts in await self._team())
+    async def rest(self, seconds: float) -> bool:
+        """Waits at most so long until nobody has work to do, and says whether that came."""
+        for _ in range(round(seconds / _GLANCE)):
+            if not any(facts.working for facts in await self.team()):
+                return True
+            await asyncio.sleep(_GLANCE)
+        return False
 
-    async def _team(self) -> list[Facts]:
+    async def team(self) -> list[Facts]:
+        """Everybody, scouts included."""
         team = await self._connection.log.agents(self._connection.space, limit=1_000)
         for facts in team:
             if facts.agent not in self.labels:

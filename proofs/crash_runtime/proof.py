@@ -4,17 +4,15 @@ import asyncio
 import os
 import random
 import stat
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
 
 from proofs.crash_runtime.check import Findings, check
-from proofs.crash_runtime.evidence import Evidence, requests_of, searches_in
+from proofs.crash_runtime.evidence import Evidence, appended_in, requests_of, searches_in
 from proofs.crash_runtime.feeding import Feeder
 from proofs.crash_runtime.model import scripted_team
-from proofs.crash_runtime.rounds import tokens_in
 from proofs.crash_runtime.workers import Workers
 from sapwood.app.connection import Connection, connect
 from sapwood.engine.dbos import DbosEngine
@@ -84,20 +82,14 @@ async def prove(address: str, plan: Plan, folder: Path, tell: Callable[[str], No
     return findings
 
 
-async def _work(
-    feeder: Feeder, workers: Workers, plan: Plan, tell: Callable[[str], None]
-) -> None:
+async def _work(feeder: Feeder, workers: Workers, plan: Plan, tell: Callable[[str], None]) -> None:
     await feeder.found()
     running = asyncio.create_task(workers.run(plan.workers))
     feeding = asyncio.create_task(feeder.feed(workers.done_killing))
     await asyncio.wait({running, feeding}, return_when=asyncio.FIRST_COMPLETED)
     await feeding
     tell(f"{workers.kills} kills, {len(feeder.given)} rounds given; the last turns end")
-    try:
-        async with asyncio.timeout(_ENDING):
-            while not await feeder.at_rest():
-                await asyncio.sleep(0.25)
-    except TimeoutError:
+    if not await feeder.rest(_ENDING):
         tell("not every turn has ended in time")
     workers.leave()
     await running
@@ -134,15 +126,14 @@ async def _evidence(
     plan: Plan,
 ) -> Evidence:
     log, space = connection.log, connection.space
-    await feeder.at_rest()  # also learns of agents that nobody has seen yet
-    team = await log.agents(space, limit=1_000)
+    team = await feeder.team()
     return Evidence(
         labels=feeder.labels,
         parents={facts.agent: facts.parent for facts in team},
         logs={facts.agent: await log.read(space, facts.agent) for facts in team},
         given=feeder.given,
         requests=requests_of(model.requests),
-        ledger=Counter(tokens_in([ledger.read_text()])),
+        ledger=appended_in(ledger),
         searches=searches_in(trace),
         agents=plan.agents,
     )

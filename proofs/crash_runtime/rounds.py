@@ -54,10 +54,10 @@ class Round(Struct, frozen=True):
         >>> Round.found_in(Round("f1", 2, ("f2",)).prompt)
         Round(label='f1', number=2, receivers=('f2',), scout='')
         """
-        *_, last = (None, *_PROMPT.finditer(text))
-        if last is None:
+        found = _PROMPT.findall(text)
+        if not found:
             return None
-        number, label, mail, scout = last.groups()
+        number, label, mail, scout = found[-1]
         return cls(label, int(number), tuple(mail.split()), scout)
 
     def steps(self, ledger: str) -> list[list[ToolCall]]:

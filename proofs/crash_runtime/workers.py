@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["Workers"]
 
-_READY = b"Working on"
+_READY = "Working on"
 _BEFORE_READY = 0.15
 """The share of workers that are killed while they start."""
 _STARTING = 2.0
@@ -109,7 +109,7 @@ class Workers:
             )
 
     async def _until_ready(self, worker: asyncio.subprocess.Process, output: Path) -> None:
-        while worker.returncode is None and _READY not in output.read_bytes():
+        while worker.returncode is None and _READY not in _said(output):
             await self._until_end(worker, _LOOK)
 
     async def _until_progress(self, worker: asyncio.subprocess.Process) -> None:
@@ -129,9 +129,12 @@ class Workers:
             pass
 
     def _look_at(self, output: Path) -> None:
-        if b"Traceback" in output.read_bytes():
+        if "Traceback" in _said(output):
             self._fault(output, "showed a traceback")
 
     def _fault(self, output: Path, what: str) -> None:
-        said = output.read_text(errors="replace")[-2_000:]
-        self.faults.append(f"{output.name} {what}: {said}")
+        self.faults.append(f"{output.name} {what}: {_said(output)[-2_000:]}")
+
+
+def _said(output: Path) -> str:
+    return output.read_text(errors="replace")

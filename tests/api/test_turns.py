@@ -21,7 +21,7 @@ from sapwood import (
     Usage,
 )
 from sapwood.core.commands import SetMark
-from sapwood.core.refusals import CallsOpen, NoTurnOpen, TurnIsOpen
+from sapwood.core.refusals import CallsOpen, TurnEnded, TurnIsOpen
 from sapwood.runtime.opening import Opened
 from tests.api.reading import kinds, said
 
@@ -135,8 +135,20 @@ async def test_a_turn_that_another_interrupted_takes_no_more(agent: Agent) -> No
 
     with pytest.raises(RefusedError) as refused:
         await ask()
-    assert refused.value.refusal == NoTurnOpen()
+    assert refused.value.refusal == TurnEnded()
     assert (await said(agent))[-1] == "[interrupted: enough]"
+
+
+async def test_leaving_a_turn_that_ended_meanwhile_does_not_end_the_next(agent: Agent) -> None:
+    async def ask() -> None:
+        async with agent.turn("Is it cold?"):
+            await agent.interrupt("enough")
+            await agent.submit("Is it warm?")
+
+    with pytest.raises(RefusedError) as refused:
+        await ask()
+    assert refused.value.refusal == TurnEnded()
+    assert (await agent.state()).open is not None
 
 
 async def test_an_error_in_a_turn_that_another_ended_is_still_the_error(agent: Agent) -> None:

@@ -75,12 +75,17 @@ class TurnRecorder:
     def __init__(self, agent: Handle, prompt: str | Sequence[PromptPart] | None) -> None:
         self._agent = agent
         self._prompt = None if prompt is None else prompt_of(prompt)
+        self._turn = 0
+        self._asked = 0
 
     async def __aenter__(self) -> "TurnRecorder":
         agent = self._agent
         if self._prompt is not None:
-            await agent.do(StartTurn(agent.id, self._prompt))
-        elif (await agent.opened()).state.open is None:
+            started = await agent.do(StartTurn(agent.id, self._prompt))
+            self._turn = started.events[-1].version
+        elif (opened := (await agent.opened()).state.open) is not None:
+            self._turn = opened.first
+        else:
             raise RefusedError(NoTurnOpen())
         return self
 
@@ -94,7 +99,7 @@ class TurnRecorder:
             await self._give_up(error)
             return
         try:
-            await self._agent.do(CompleteTurn(self._agent.id), SYSTEM)
+            await self._agent.do(CompleteTurn(self._agent.id, turn=self._turn), SYSTEM)
         except RefusedError as refused:
             await self._give_up(refused)
             raise
@@ -122,7 +127,8 @@ class TurnRecorder:
                 tools=hashlib.sha256(canonical(tools).encode()).hexdigest() if tools else "",
             )
             try:
-                await self._agent.do(manifest, SYSTEM)
+                stored = await self._agent.do(manifest, SYSTEM)
+                self._asked = stored.events[-1].version
                 return request
             except RefusedError as refused:  # somebody set a pin in between, say
                 if not isinstance(refused.refusal, StaleRequest):
@@ -143,16 +149,18 @@ class TurnRecorder:
         parts: list[ReplyPart] = [thought] if thought.text or thought.signature else []
         parts += [Text(text)] if text else []
         said = tuple(cleaned(part) for part in (*parts, *calls))
-        command = AddReply(self._agent.id, said, clean(model), usage)
+        command = AddReply(self._agent.id, said, clean(model), usage, self._asked, turn=self._turn)
         await self._agent.do(command, Actor("model", clean(model)))
+        self._asked = 0
 
     async def started(self, call: str) -> None:
         """A tool is about to have effects: recorded first, so that a crash does not repeat it."""
-        await self._agent.do(StartTool(self._agent.id, clean(call)), SYSTEM)
+        await self._agent.do(StartTool(self._agent.id, clean(call), turn=self._turn), SYSTEM)
 
     async def result(self, call: str, content: str, *, error: bool = False) -> None:
         """What a tool gave back."""
-        await self._agent.do(FinishTool(self._agent.id, clean(call), clean(content), error), SYSTEM)
+        finish = FinishTool(self._agent.id, clean(call), clean(content), error, turn=self._turn)
+        await self._agent.do(finish, SYSTEM)
 
     async def _built(self, model: str | None) -> Request:
         opened = await self._agent.opened()
@@ -169,9 +177,9 @@ class TurnRecorder:
         """Ends the turn because of an error, which stays the one that the caller sees."""
         agent = self._agent.id
         if isinstance(error, Exception):
-            command = FailTurn(agent, clean(f"{type(error).__name__}: {error}"))
+            command = FailTurn(agent, clean(f"{type(error).__name__}: {error}"), turn=self._turn)
         else:
-            command = InterruptTurn(agent, "cancelled")
+            command = InterruptTurn(agent, "cancelled", turn=self._turn)
         try:
             with suppress(RefusedError):  # somebody else ended the turn already
                 await asyncio.shield(self._agent.do(command, SYSTEM))

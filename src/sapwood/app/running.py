@@ -101,9 +101,11 @@ class Running:
         state = (await dispatcher.open(agent)).state
         partial = self._partial.pop(agent, "").strip()
         if partial and state.open is not None and state.open.called:
-            reply = AddReply(agent, (Text(partial),), state.open.called)
-            await dispatcher.dispatch(reply, given(Actor("model", state.open.called)))
-        return await dispatcher.dispatch(InterruptTurn(agent, reason), given())
+            model, asked = state.open.called, state.open.asked
+            reply = AddReply(agent, (Text(partial),), model, asked=asked, turn=state.open.first)
+            await dispatcher.dispatch(reply, given(Actor("model", model)))
+        turn = state.open.first if state.open else 0
+        return await dispatcher.dispatch(InterruptTurn(agent, reason, turn=turn), given())
 
     async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Puts a checked summary in place of the history. Raises `Failure`."""

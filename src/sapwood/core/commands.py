@@ -64,6 +64,15 @@ class _Command(Struct, frozen=True):
     agent: AgentId
 
 
+class _InTurn(_Command, frozen=True, kw_only=True):
+    """`turn` is the version at which the turn that is meant has started; 0 for the open one.
+
+    Whoever works on a turn names it: it may have ended, and another begun, since they looked.
+    """
+
+    turn: int = 0
+
+
 class StartAgent(_Command, frozen=True):
     """Start a root agent."""
 
@@ -155,21 +164,25 @@ class CallModel(_Command, frozen=True):
     instruction: str = ""
 
 
-class AddReply(_Command, frozen=True):
-    """Add the model's message to the open turn."""
+class AddReply(_InTurn, frozen=True):
+    """Add the model's message to the open turn.
+
+    `asked` is the version of the model call that it answers; 0 for none in particular.
+    """
 
     parts: tuple[ReplyPart, ...]
     model: str = ""
     usage: Usage | None = None
+    asked: int = 0
 
 
-class StartTool(_Command, frozen=True):
+class StartTool(_InTurn, frozen=True):
     """Record that a tool call is about to have effects."""
 
     tool_call: str
 
 
-class FinishTool(_Command, frozen=True):
+class FinishTool(_InTurn, frozen=True):
     """Record the result of a tool call."""
 
     tool_call: str
@@ -177,20 +190,24 @@ class FinishTool(_Command, frozen=True):
     error: bool = False
 
 
-class CompleteTurn(_Command, frozen=True):
+class CompleteTurn(_InTurn, frozen=True):
     """End the open turn: the model has answered."""
 
 
-class InterruptTurn(_Command, frozen=True):
+class InterruptTurn(_InTurn, frozen=True):
     """Stop the open turn and keep what is there."""
 
     reason: str = ""
 
 
-class FailTurn(_Command, frozen=True):
-    """Give the open turn up and keep what is there."""
+class FailTurn(_InTurn, frozen=True):
+    """Give the open turn up and keep what is there.
+
+    `asked` is the version of the model call that failed; 0 for none in particular.
+    """
 
     error: str = ""
+    asked: int = 0
 
 
 class SetMark(_Command, frozen=True):

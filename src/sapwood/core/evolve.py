@@ -78,7 +78,8 @@ def evolve(state: State, recorded: Recorded) -> State:
         case ModelCalled() if event.instruction:
             return state
         case ModelCalled():
-            return _open(state, estimate=event.estimate, called=event.model)
+            version = recorded.version
+            return _open(state, asked=version, estimate=event.estimate, called=event.model)
         case ReplyAdded():
             return _replied(state, event)
         case ToolStarted():
@@ -165,7 +166,7 @@ def _unfocused(state: State, event: Unfocused) -> State:
 def _replied(state: State, event: ReplyAdded) -> State:
     turn = _turn(state)
     calls = (*turn.calls, *(part.id for part in event.parts if isinstance(part, ToolCall)))
-    after = _spent(_open(state, calls=calls, estimate=0, called=""), event.usage)
+    after = _spent(_open(state, calls=calls, asked=0, estimate=0, called=""), event.usage)
     if event.usage is None or not turn.estimate:
         return after
     learnt = state.ratio(turn.called).observe(turn.estimate, event.usage.input)

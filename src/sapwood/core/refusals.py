@@ -7,6 +7,7 @@ from msgspec import Struct
 __all__ = [
     "AgentExists",
     "AmbiguousAgent",
+    "AskedAgain",
     "BadArguments",
     "BadMarkName",
     "BadSetting",
@@ -27,6 +28,7 @@ __all__ = [
     "StaleRequest",
     "SummaryOutdated",
     "TooLong",
+    "TurnEnded",
     "TurnIsOpen",
     "UnknownAgent",
     "UnknownCall",
@@ -133,6 +135,24 @@ class NoTurnOpen(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return "No turn is open. Start one with a prompt first."
+
+
+class TurnEnded(Refusal, frozen=True):
+    """The turn that was meant is over; if one is open, it is another."""
+
+    @property
+    def sentence(self) -> str:
+        return "The turn that this belongs to has ended. Nothing was changed; look again first."
+
+
+class AskedAgain(Refusal, frozen=True):
+    """The model call that this is about was given up: another one took its place."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "The model was asked again since, and only its last answer counts. Nothing was changed."
+        )
 
 
 class CallsOpen(Refusal, frozen=True):

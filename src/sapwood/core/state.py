@@ -29,14 +29,15 @@ Status = Literal["none", "running", "archived", "killed"]
 class OpenTurn(Struct, frozen=True, omit_defaults=True):
     """What must be known of the open turn without reading it.
 
-    `calls` have no result yet, `started` are those among them that may have had effects. `estimate`
-    is the raw count of the last model call that has no reply yet.
+    `calls` have no result yet, `started` are those among them that may have had effects. `asked` is
+    the version of the last model call if it has no reply yet, and `estimate` its raw count.
     """
 
     first: int
     parent: TurnRef | None
     calls: tuple[str, ...] = ()
     started: tuple[str, ...] = ()
+    asked: int = 0
     estimate: int = 0
     called: str = ""
     deferred: ClearDeferred | None = None

@@ -26,10 +26,11 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.counting import Counter
+from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.measure import count_texts
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import AskedAgain, CallStarted, Refusal, TurnEnded
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
 from sapwood.core.view.request import digest
@@ -48,6 +49,9 @@ _UNKNOWN_OUTCOME = (
     "The process that ran this stopped before it had a result. "
     "Whether it took effect is unknown: look before you run it again."
 )
+
+
+_WATCH_AGAIN = 1.0
 
 
 class Limits(Struct, frozen=True):
@@ -86,7 +90,10 @@ class Driver:
         self._masked: set[tuple[AgentId, int]] = set()
 
     async def drive(self, agent: AgentId) -> float | None:
-        """Drives until there is nothing to do. Returns when to look again, for one that waits."""
+        """Drives until there is nothing to do. Returns when to look again, for one that waits.
+
+        Ends too when somebody else turns out to drive the agent: one is enough.
+        """
         opened = await self._dispatcher.open(agent)
         work = asyncio.ensure_future(self._rounds(agent))
         watch = asyncio.ensure_future(self._stopped(agent, opened.state.version))
@@ -104,9 +111,19 @@ class Driver:
             await asyncio.gather(work, watch, return_exceptions=True)
 
     async def _stopped(self, agent: AgentId, version: int) -> None:
-        """Ends when somebody interrupts the turn or kills the agent."""
-        async for recorded in self._log.follow(self._space, agent, version):
-            if isinstance(recorded.event, TurnInterrupted | AgentKilled):
+        """Ends when somebody interrupts the turn or kills the agent.
+
+        A log that is away is waited for: the work itself may not need it for a while.
+        """
+        while True:
+            try:
+                async for recorded in self._log.follow(self._space, agent, version):
+                    if isinstance(recorded.event, TurnInterrupted | AgentKilled):
+                        return
+                    version = recorded.version
+            except LogError:
+                await asyncio.sleep(_WATCH_AGAIN)
+            else:
                 return
 
     async def _rounds(self, agent: AgentId) -> float | None:
@@ -115,14 +132,17 @@ class Driver:
             turn = opened.live.open
             if opened.state.status != "running" or turn is None:
                 return None
-            if turn.open_calls:
-                parked = await self._run_tools(opened, turn)
-                if parked is not None:
-                    return parked
-            elif _is_answered(turn):
-                await self._do(CompleteTurn(agent))
-            else:
-                await self._ask(opened, turn)
+            try:
+                if turn.open_calls:
+                    parked = await self._run_tools(opened, turn)
+                    if parked is not None:
+                        return parked
+                elif _is_answered(turn):
+                    await self._do(CompleteTurn(agent, turn=turn.first))
+                else:
+                    await self._ask(opened, turn)
+            except _Overtaken:
+                return None
 
     # The model
 
@@ -131,7 +151,7 @@ class Driver:
         calls = sum(isinstance(item, Reply) for item in turn.items)
         if calls >= self._limits.model_calls:
             error = f"Stopped after {calls} model calls in one turn. Send a prompt to go on."
-            await self._do(FailTurn(agent, error))
+            await self._do(FailTurn(agent, error, turn=turn.first))
             return
         request = view(opened.state, opened.live)
         faults = check(request, opened.state, opened.live)
@@ -142,14 +162,15 @@ class Driver:
         stored = await self._dispatcher.dispatch(manifest, given(SYSTEM))
         if isinstance(stored, Refusal):
             return  # the state moved on, and so does the next round
+        asked = stored.events[-1].version
         try:
             answer = await self._answer(agent, request, tools)
         except Failure as failure:
-            await self._failed(opened, failure)
+            await self._failed(turn, failure, asked)
             return
-        parts = _with_new_ids(answer.parts, turn)
-        reply = AddReply(agent, parts, answer.model or request.model, answer.usage)
-        await self._do(reply, Actor("model", answer.model or request.model))
+        parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
+        reply = AddReply(agent, parts, model, answer.usage, asked, turn=turn.first)
+        await self._do(reply, Actor("model", model))
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
         return (slash_spec(), *await self._toolbox.specs())
@@ -174,17 +195,16 @@ class Driver:
                 self._show(agent, piece)
         raise Failure("cut", "The model's answer ended before it was whole.", again=True)
 
-    async def _failed(self, opened: Opened, failure: Failure) -> None:
+    async def _failed(self, turn: Turn, failure: Failure, asked: int) -> None:
         """A request that is too long is tried once more with large results masked."""
-        agent = opened.state.agent
-        place = (agent, opened.state.open.first if opened.state.open else 0)
+        agent, place = turn.agent, (turn.agent, turn.first)
         if failure.kind == "too_long" and place not in self._masked:
             self._masked.add(place)
             mask = MaskResults(agent, self._limits.mask_over)
             done = await self._dispatcher.dispatch(mask, given(SYSTEM))
             if not isinstance(done, Refusal) and done.events:
                 return
-        await self._do(FailTurn(agent, str(failure)))
+        await self._do(FailTurn(agent, str(failure), asked, turn=turn.first))
 
     # Tools
 
@@ -206,7 +226,7 @@ class Driver:
         started = call.id in turn.started
         if call.name == SLASH:
             if not started and waits(call):
-                await self._do(StartTool(agent, call.id))
+                await self._do(StartTool(agent, call.id, turn=turn.first))
             state = (await self._dispatcher.open(agent)).state
             outcome = await self._slash.run(state, call, state.settings.model)
             if isinstance(outcome, Parked):
@@ -215,16 +235,24 @@ class Driver:
             outcome = await self._toolbox.run(_use(opened, call))
         elif started:
             outcome = ToolOutcome(_UNKNOWN_OUTCOME, error=True)
-        else:
-            await self._do(StartTool(agent, call.id))
+        elif await self._do(StartTool(agent, call.id, turn=turn.first)):
             outcome = await self._toolbox.run(_use(opened, call))
+        else:
+            return None
         content = self._clean(outcome.content)
-        await self._do(FinishTool(agent, call.id, content, outcome.error))
+        await self._do(FinishTool(agent, call.id, content, outcome.error, turn=turn.first))
         return None
 
-    async def _do(self, command: Command, actor: Actor = SYSTEM) -> None:
-        """Gives a command. One refused because the turn was ended elsewhere ends the round."""
-        await self._dispatcher.dispatch(command, given(actor))
+    async def _do(self, command: Command, actor: Actor = SYSTEM) -> bool:
+        """Gives a command and says whether it was carried out."""
+        done = await self._dispatcher.dispatch(command, given(actor))
+        if isinstance(done, AskedAgain | CallStarted | TurnEnded):
+            raise _Overtaken
+        return not isinstance(done, Refusal)
+
+
+class _Overtaken(Exception):
+    """The turn went on in other hands. Whoever starts the next one has it driven again."""
 
 
 def _is_answered(turn: Turn) -> bool:

@@ -5,12 +5,14 @@ import re
 from sapwood.core.context import Mark, find_mark
 from sapwood.core.decide.scene import Refused
 from sapwood.core.refusals import (
+    AskedAgain,
     BadMarkName,
     EmptyText,
     NoMarks,
     NotRunning,
     NoTurnOpen,
     TooLong,
+    TurnEnded,
     TurnIsOpen,
     UnknownAgent,
     UnknownMark,
@@ -53,11 +55,15 @@ def require_no_turn(state: State, command: str) -> None:
         raise Refused(TurnIsOpen(command))
 
 
-def require_turn(state: State) -> OpenTurn:
-    """A turn is open."""
+def require_turn(state: State, turn: int = 0, asked: int = 0) -> OpenTurn:
+    """A turn is open: the one that started at `turn`, and its last model call is at `asked`."""
     require_running(state)
+    if turn and (state.open is None or state.open.first != turn):
+        raise Refused(TurnEnded())
     if state.open is None:
         raise Refused(NoTurnOpen())
+    if asked and state.open.asked != asked:
+        raise Refused(AskedAgain())
     return state.open
 
 

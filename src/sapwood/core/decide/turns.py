@@ -95,7 +95,7 @@ def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
 
 
 def add_reply(scene: Scene, command: AddReply, given: Given) -> Accepted:
-    turn = require_turn(scene.state)
+    turn = require_turn(scene.state, command.turn, command.asked)
     if turn.calls:
         raise Refused(CallsOpen(turn.calls))
     _new_calls(command.parts, scene.live.open.call_ids if scene.live.open else set[str]())
@@ -105,7 +105,7 @@ def add_reply(scene: Scene, command: AddReply, given: Given) -> Accepted:
 
 
 def start_tool(scene: Scene, command: StartTool, given: Given) -> Accepted:
-    turn = require_turn(scene.state)
+    turn = require_turn(scene.state, command.turn)
     if command.tool_call not in turn.calls:
         raise Refused(UnknownCall(command.tool_call))
     if command.tool_call in turn.started:
@@ -116,7 +116,7 @@ def start_tool(scene: Scene, command: StartTool, given: Given) -> Accepted:
 
 
 def finish_tool(scene: Scene, command: FinishTool, given: Given) -> Accepted:
-    turn = require_turn(scene.state)
+    turn = require_turn(scene.state, command.turn)
     if command.tool_call not in turn.calls:
         raise Refused(UnknownCall(command.tool_call))
     draft = Draft(scene.state, scene.live, given)
@@ -125,7 +125,7 @@ def finish_tool(scene: Scene, command: FinishTool, given: Given) -> Accepted:
 
 
 def complete_turn(scene: Scene, command: CompleteTurn, given: Given) -> Accepted:
-    turn = require_turn(scene.state)
+    turn = require_turn(scene.state, command.turn)
     if turn.calls:
         raise Refused(CallsOpen(turn.calls))
     draft = Draft(scene.state, scene.live, given)
@@ -137,7 +137,7 @@ def complete_turn(scene: Scene, command: CompleteTurn, given: Given) -> Accepted
 
 
 def interrupt_turn(scene: Scene, command: InterruptTurn, given: Given) -> Accepted:
-    require_turn(scene.state)
+    require_turn(scene.state, command.turn)
     draft = Draft(scene.state, scene.live, given)
     draft.add(TurnInterrupted(_size(scene), command.reason))
     slide(draft, scene.counter)
@@ -145,7 +145,7 @@ def interrupt_turn(scene: Scene, command: InterruptTurn, given: Given) -> Accept
 
 
 def fail_turn(scene: Scene, command: FailTurn, given: Given) -> Accepted:
-    require_turn(scene.state)
+    require_turn(scene.state, command.turn, command.asked)
     draft = Draft(scene.state, scene.live, given)
     draft.add(TurnFailed(_size(scene), command.error))
     slide(draft, scene.counter)
