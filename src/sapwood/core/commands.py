@@ -11,6 +11,7 @@ from msgspec import Struct
 from sapwood.core.content import Got, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.events import HUMAN, Actor, Pin
 from sapwood.core.ids import AgentId, CommandId, TurnRef
+from sapwood.core.origin import Origin, Passage
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "RecordTurn",
     "Redo",
     "RemovePin",
+    "ReturnTo",
     "Rewind",
     "Send",
     "SetMark",
@@ -74,12 +76,17 @@ class _InTurn(_Command, frozen=True, kw_only=True):
 
 
 class StartAgent(_Command, frozen=True):
-    """Start a root agent."""
+    """Start a root agent, or with an `origin` one whose turns ran elsewhere.
+
+    An imported agent may have a parent: the one whose subagent it was.
+    """
 
     name: str = ""
     settings: Settings = Settings()
     workspace: Workspace = Workspace()
     pins: tuple[Pin, ...] = ()
+    origin: Origin | None = None
+    parent: AgentId | None = None
 
 
 class Configure(_Command, frozen=True):
@@ -283,6 +290,13 @@ class RecordTurn(_Command, frozen=True):
     items: tuple[Said | Got, ...] = ()
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
+    passage: Passage | None = None
+
+
+class ReturnTo(_Command, frozen=True):
+    """Go back to the end of an earlier turn of this log, as the program did where it ran."""
+
+    turn: TurnRef | None
 
 
 Command = (
@@ -315,4 +329,5 @@ Command = (
     | Send
     | ReadMail
     | RecordTurn
+    | ReturnTo
 )

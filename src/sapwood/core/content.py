@@ -36,13 +36,13 @@ class Note(Struct, frozen=True, tag="note", gc=False):
     """Words that reach the model with a prompt but are not the user's own.
 
     `mail` came from another agent, `delegated` was handed to a child, `self` is what an agent
-    left for itself before it rewound.
+    left for itself before it rewound, `program` was added by the program that ran it all.
 
     >>> Note("mail", "The build is red.", source="abc123").origin
     'mail'
     """
 
-    origin: Literal["mail", "delegated", "self"]
+    origin: Literal["mail", "delegated", "self", "program"]
     text: str
     source: str = ""
 
@@ -112,6 +112,8 @@ class Said(Struct, frozen=True, tag="said", omit_defaults=True, gc=False):
 class Got(Struct, frozen=True, tag="got", omit_defaults=True, gc=False):
     """The result of a tool call, in a turn that is recorded as a whole.
 
+    `added` and `removed` count lines of a file, where the program that ran the tool counted them.
+
     >>> Got("1", "no such city", error=True).error
     True
     """
@@ -119,6 +121,8 @@ class Got(Struct, frozen=True, tag="got", omit_defaults=True, gc=False):
     call: str
     content: str
     error: bool = False
+    added: int = 0
+    removed: int = 0
 
 
 PromptPart = Text | Note

@@ -91,11 +91,7 @@ def evolve(state: State, recorded: Recorded) -> State:
             context = structs.replace(state.context, tip=tip)
             return structs.replace(state, context=context, open=None)
         case TurnRecorded():
-            tip = TurnRef(state.agent, recorded.version, recorded.version)
-            context = structs.replace(state.context, tip=tip)
-            for item in event.items:
-                state = _spent(state, item.usage if isinstance(item, Said) else None)
-            return structs.replace(state, context=context, notes=())
+            return _recorded(state, recorded, event)
         case MarkSet():
             return _marked(state, recorded, event)
         case ContextTrimmed():
@@ -134,6 +130,19 @@ def _started(state: State, recorded: Recorded, event: AgentStarted) -> State:
         workspace=event.workspace,
         pins=event.pins,
         context=event.context,
+        origin=event.origin,
+    )
+
+
+def _recorded(state: State, recorded: Recorded, event: TurnRecorded) -> State:
+    tip = TurnRef(state.agent, recorded.version, recorded.version)
+    used = [item.usage for item in event.items if isinstance(item, Said) and item.usage]
+    return structs.replace(
+        state,
+        context=structs.replace(state.context, tip=tip),
+        spent=sum(used, state.spent),
+        upto=event.passage.last if event.passage else state.upto,
+        notes=(),
     )
 
 
@@ -202,8 +211,11 @@ def _trimmed(state: State, recorded: Recorded, event: ContextTrimmed) -> State:
 
 
 def _rewound(state: State, recorded: Recorded, event: ContextRewound) -> State:
-    index = next(i for i, mark in enumerate(state.marks) if mark.version == event.version)
-    marks = keep_marks(state.marks, index)
+    index = next((i for i, mark in enumerate(state.marks) if mark.version == event.version), None)
+    if index is not None:
+        marks = keep_marks(state.marks, index)
+    else:
+        marks = tuple(mark for mark in state.marks if mark.version <= event.version)
     notes = (*state.notes, Note("self", event.note)) if event.note else state.notes
     state = _stepped(state, "tip", recorded.version, notes)
     return structs.replace(state, context=event.context, marks=marks, notes=notes)

@@ -16,10 +16,12 @@ __all__ = [
     "DuplicateCall",
     "EmptyText",
     "HumanOnly",
+    "Imported",
     "NoGoal",
     "NoMarks",
     "NoTurnOpen",
     "NotDescendant",
+    "NotImported",
     "NotRunning",
     "NothingToRedo",
     "NothingToUndo",
@@ -114,6 +116,30 @@ class NotRunning(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"Agent '{self.agent}' is {self.status}. Its log can be read; fork it to go on."
+
+
+class Imported(Refusal, frozen=True):
+    """The conversation goes on where it ran, and not here."""
+
+    agent: str
+    source: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Agent '{self.agent}' was imported from {self.source}, which alone goes on with it. "
+            f"Type sapwood fork {self.agent} and go on with the fork."
+        )
+
+
+class NotImported(Refusal, frozen=True):
+    """Only where a conversation is a copy can it be moved as the original was."""
+
+    agent: str
+
+    @property
+    def sentence(self) -> str:
+        return f"Agent '{self.agent}' was not imported. Use /rewind MARK instead."
 
 
 class TurnIsOpen(Refusal, frozen=True):

@@ -7,6 +7,7 @@ told of them (ledger, topics, archives, handoffs) need not know which it was.
 
 from msgspec import Struct
 
+from sapwood.core.content import Text
 from sapwood.core.turn import Turn
 
 __all__ = ["Boundary", "Session"]
@@ -15,8 +16,10 @@ __all__ = ["Boundary", "Session"]
 class Boundary(Struct, frozen=True, omit_defaults=True):
     """A place where the program put a summary in place of what came before.
 
-    `after` is the number of turns that lie before it. Tokens are those of the whole context just
-    before and just after, where the program reported them.
+    `after` is the number of turns that lie before it, of which the last `kept` stayed in view as
+    they were. `quoted` are messages that stayed without the rest of their turn. Tokens are those of
+    the whole context just before and just after, where the program reported them. A summary that
+    the program does not tell, because it is encrypted, is empty.
     """
 
     after: int
@@ -25,6 +28,8 @@ class Boundary(Struct, frozen=True, omit_defaults=True):
     after_tokens: int | None = None
     summary: str = ""
     at: int = 0
+    kept: int = 0
+    quoted: str = ""
 
 
 class Session(Struct, frozen=True, omit_defaults=True):
@@ -33,7 +38,9 @@ class Session(Struct, frozen=True, omit_defaults=True):
     `source` names the program (`claude-code`, `codex`, `gemini`, `sapwood`), `id` is the one that
     program knows it by, and `path` its transcript. `times` says when each turn began, in
     microseconds since 1970. `used` is the size of the context as last reported, `window` its
-    limit; both are None while nobody has reported them.
+    limit; both are None while nobody has reported them. `left` are the places of turns that a
+    rewind left on a side branch. `asked` is the first request, where only the last part of a long
+    transcript was read, and `parent` the id of the session that a subagent worked for.
     """
 
     source: str
@@ -48,11 +55,24 @@ class Session(Struct, frozen=True, omit_defaults=True):
     used: int | None = None
     window: int | None = None
     updated: int = 0
+    left: tuple[int, ...] = ()
+    asked: str = ""
+    parent: str = ""
+
+    @property
+    def in_view(self) -> tuple[Turn, ...]:
+        """The turns that the program's model sees as they are."""
+        boundary = self.boundaries[-1] if self.boundaries else Boundary(0)
+        left = set(self.left)
+        places = [place for place in range(len(self.turns)) if place not in left]
+        before = [place for place in places if place < boundary.after]
+        kept = before[len(before) - min(boundary.kept, len(before)) :]
+        return tuple(self.turns[i] for i in (*kept, *places[len(before) :]))
 
     @property
     def request(self) -> str:
         """What was asked for first: the text of the first prompt that is a request."""
-        return next((_words(turn) for turn in self.turns if turn.is_request), "")
+        return self.asked or next((_words(turn) for turn in self.turns if turn.is_request), "")
 
     @property
     def last_request(self) -> str:
@@ -61,4 +81,4 @@ class Session(Struct, frozen=True, omit_defaults=True):
 
 
 def _words(turn: Turn) -> str:
-    return "\n".join(part.text for part in turn.prompt if part.text)
+    return "\n".join(part.text for part in turn.prompt if isinstance(part, Text))

@@ -13,6 +13,7 @@ from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
 from sapwood.core.events import ClearDeferred, Pin
 from sapwood.core.ids import AgentId, TurnRef
+from sapwood.core.origin import Origin
 from sapwood.core.settings import Settings, Workspace
 
 __all__ = ["MARKS_KEPT", "UNDO_DEPTH", "Focus", "Letter", "OpenTurn", "State", "Status"]
@@ -66,6 +67,8 @@ class Focus(Struct, frozen=True):
 class State(Struct, frozen=True, omit_defaults=True):
     """One agent, as of one version of its log. `slid` is where the window moved `head` last.
 
+    `upto` is the last row of its transcript that an imported agent's turns rest on.
+
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
     ...     agent = wood.start("demo", pins={"style": "Be brief."})
@@ -96,6 +99,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     background: tuple[str, ...] = ()
     calibration: dict[str, Calibration] = {}
     spent: Usage = Usage(0)
+    origin: Origin | None = None
+    upto: str = ""
 
     def ratio(self, model: str = "") -> Calibration:
         """What the provider's reports taught about counting for a model."""

@@ -54,12 +54,14 @@ class Reply(Struct, frozen=True, gc=False):
 
 
 class Result(Struct, frozen=True, gc=False):
-    """The result of one tool call."""
+    """The result of one tool call. Lines `added` and `removed` are known of recorded turns only."""
 
     version: int
     call: str
     content: str
     error: bool = False
+    added: int = 0
+    removed: int = 0
 
 
 Item = Reply | Result
@@ -154,7 +156,7 @@ def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
         tuple(
             Reply(version, item.parts, item.model, item.usage)
             if isinstance(item, Said)
-            else Result(version, item.call, item.content, item.error)
+            else Result(version, item.call, item.content, item.error, item.added, item.removed)
             for item in event.items
         ),
         status=event.status,

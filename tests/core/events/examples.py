@@ -39,6 +39,7 @@ from sapwood.core.events import (
     Unfocused,
 )
 from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.origin import Origin, Passage
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 
 __all__ = ["EXAMPLES", "NAMES", "any_event"]
@@ -67,6 +68,7 @@ EXAMPLES: tuple[Event, ...] = (
         mark="TASK",
         context=CONTEXT,
     ),
+    AgentStarted(by="import", origin=Origin("codex", "01a1", "sessions/rollout-01a1.jsonl")),
     AgentForked(CHILD),
     AgentForked(CHILD, "TASK", PROMPT, delegated=True),
     AgentArchived(),
@@ -103,6 +105,13 @@ EXAMPLES: tuple[Event, ...] = (
         Size(9, "features-1"),
         "failed",
         "no network",
+    ),
+    TurnRecorded(
+        None,
+        (Note("program", "/clear"), Text("Hello.")),
+        (Said((CALL,)), Got("call-1", "done", added=3, removed=1)),
+        Size(2, "characters"),
+        passage=Passage("row-1", "row-4"),
     ),
     MarkSet(""),
     MarkSet("TASK", 20, "call-1"),

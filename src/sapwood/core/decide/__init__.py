@@ -25,6 +25,7 @@ from sapwood.core.commands import (
     RecordTurn,
     Redo,
     RemovePin,
+    ReturnTo,
     Rewind,
     Send,
     SetMark,
@@ -38,7 +39,7 @@ from sapwood.core.commands import (
 from sapwood.core.decide import agents, contexts, turns
 from sapwood.core.decide.forks import fork
 from sapwood.core.decide.scene import Accepted, Change, Decision, Refused, Scene
-from sapwood.core.refusals import HumanOnly
+from sapwood.core.refusals import HumanOnly, Imported
 
 __all__ = ["Accepted", "Change", "Decision", "Scene", "decide"]
 
@@ -57,6 +58,7 @@ _TYPED: dict[type[Command], str] = {
     StartAgent: "Starting a root agent",
     StartTurn: "Prompting an agent",
     RecordTurn: "Recording a turn",
+    ReturnTo: "Returning to a turn",
     MaskResults: "Masking results",
     Configure: "/config",
     AddPin: "/pin",
@@ -66,6 +68,15 @@ _TYPED: dict[type[Command], str] = {
     Undo: "/undo",
     Redo: "/redo",
 }
+
+
+# What happens to an imported conversation happens where it runs, and is imported from there.
+_ELSEWHERE: frozenset[type[Command]] = frozenset(
+    {
+        *(StartTurn, RecordTurn, Configure, Send),
+        *(Clear, KeepLast, Rewind, Undo, Redo, Compact, MaskResults),
+    }
+)
 
 
 def decide(scene: Scene, command: Command, given: Given) -> Decision:
@@ -79,6 +90,9 @@ def decide(scene: Scene, command: Command, given: Given) -> Decision:
 def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
     if given.actor.role == "model" and type(command) not in _FOR_MODELS:
         raise Refused(HumanOnly(_TYPED.get(type(command), type(command).__name__)))
+    origin = scene.state.origin
+    if origin and given.actor.role != "system" and type(command) in _ELSEWHERE:
+        raise Refused(Imported(scene.state.agent, origin.source))
     match command:
         case StartAgent():
             return agents.start_agent(scene, command, given)
@@ -138,5 +152,7 @@ def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
             return contexts.compact(scene, command, given)
         case MaskResults():
             return contexts.mask_results(scene, command, given)
+        case ReturnTo():
+            return contexts.return_to(scene, command, given)
         case _:
             assert_never(command)

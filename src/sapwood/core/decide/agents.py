@@ -87,10 +87,13 @@ def start_agent(scene: Scene, command: StartAgent, given: Given) -> Accepted:
     draft = Draft(scene.state, scene.live, given)
     draft.add(
         AgentStarted(
+            by="import" if command.origin else "person",
             name=command.name,
             settings=command.settings,
             workspace=command.workspace,
             pins=tuple({pin.name: pin for pin in command.pins}.values()),
+            parent=command.parent if command.origin else None,
+            origin=command.origin,
         )
     )
     return draft.accepted(f"Started {command.agent}.")

@@ -1,5 +1,7 @@
 """Decisions that move the context: mark, clear, rewind, undo, compact, mask."""
 
+from msgspec import structs
+
 from sapwood.core.commands import (
     Clear,
     Compact,
@@ -7,6 +9,7 @@ from sapwood.core.commands import (
     KeepLast,
     MaskResults,
     Redo,
+    ReturnTo,
     Rewind,
     SetMark,
     Undo,
@@ -34,7 +37,13 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import EventRef
 from sapwood.core.masking import live_mask, mask_edges
-from sapwood.core.refusals import BadArguments, NothingToRedo, NothingToUndo, SummaryOutdated
+from sapwood.core.refusals import (
+    BadArguments,
+    NothingToRedo,
+    NothingToUndo,
+    NotImported,
+    SummaryOutdated,
+)
 from sapwood.core.turn import Result
 
 __all__ = [
@@ -44,6 +53,7 @@ __all__ = [
     "keep_last",
     "mask_results",
     "redo",
+    "return_to",
     "rewind",
     "set_mark",
     "undo",
@@ -102,6 +112,19 @@ def rewind(scene: Scene, command: Rewind, given: Given) -> Accepted:
     return draft.accepted(
         f"Rewound to '{mark.name}'." if mark.name else "Rewound to the last mark."
     )
+
+
+def return_to(scene: Scene, command: ReturnTo, given: Given) -> Accepted:
+    state, turn = scene.state, command.turn
+    require_no_turn(state, "A return")
+    if state.origin is None:
+        raise Refused(NotImported(state.agent))
+    context = Context(turn)
+    if any(each.ref == turn for each in scene.live.turns) or turn == state.context.head:
+        context = structs.replace(state.context, tip=turn, mask=None)
+    draft = Draft(state, scene.live, given)
+    draft.add(ContextRewound("", turn.last if turn else 0, context))
+    return draft.accepted("Returned to an earlier turn.")
 
 
 def undo(scene: Scene, command: Undo, given: Given) -> Accepted:

@@ -4,6 +4,8 @@ A fork taken in an open turn sees the context as of that turn's prompt: the prom
 the child is asked it too, and the half-done work is not.
 """
 
+from msgspec import structs
+
 from sapwood.core.commands import Fork, Given
 from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.context import Context, Mark, as_of_turn
@@ -11,6 +13,8 @@ from sapwood.core.decide.guards import require_exists, require_mark, require_run
 from sapwood.core.decide.scene import Accepted, Change, Draft, Refused, Scene
 from sapwood.core.events import AgentForked, AgentStarted, Event, TurnStarted
 from sapwood.core.refusals import AgentExists, NoGoal
+from sapwood.core.settings import Settings
+from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 
 __all__ = ["fork"]
@@ -36,7 +40,7 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
         AgentStarted(
             by="fork",
             name=command.name,
-            settings=state.settings,
+            settings=_settings(state),
             workspace=state.workspace,
             pins=state.pins,
             parent=state.agent,
@@ -51,6 +55,13 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
         (draft.change(), Change(command.child, tuple(born))),
         f"Forked. Child: {command.child}{origin}",
     )
+
+
+def _settings(state: State) -> Settings:
+    """The parent's; but an imported one has no cap, because its program takes care of that."""
+    if state.origin is None:
+        return state.settings
+    return structs.replace(state.settings, cap=Settings().cap)
 
 
 def _inheritance(

@@ -160,7 +160,13 @@ def record_turn(scene: Scene, command: RecordTurn, given: Given) -> Accepted:
         raise Refused(EmptyText("prompt"))
     _require_pairs(command)
     turn = TurnRecorded(
-        state.context.tip, prompt, command.items, Size(0, ""), command.status, command.reason
+        state.context.tip,
+        prompt,
+        command.items,
+        Size(0, ""),
+        command.status,
+        command.reason,
+        command.passage,
     )
     size = size_of(recorded_turn(state.agent, state.version + 1, turn), scene.counter)
     draft = Draft(state, scene.live, given)

@@ -7,6 +7,7 @@ from msgspec import Struct
 from sapwood.core.content import PromptPart
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import AgentId
+from sapwood.core.origin import Origin
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 
 __all__ = [
@@ -32,11 +33,14 @@ class Pin(Struct, frozen=True, gc=False):
 
 
 class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The first event of every log. A fork starts with its parent's context, others at the root."""
+    """The first event of every log. A fork starts with its parent's context, others at the root.
+
+    An imported agent has an `origin`: its turns ran elsewhere, and more may come from there.
+    """
 
     kind: ClassVar = "agent.started"
 
-    by: Literal["person", "fork", "succession"] = "person"
+    by: Literal["person", "fork", "succession", "import"] = "person"
     name: str = ""
     settings: Settings = Settings()
     workspace: Workspace = Workspace()
@@ -44,6 +48,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     parent: AgentId | None = None
     mark: str = ""
     context: Context = ROOT
+    origin: Origin | None = None
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -66,7 +66,7 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The context is again what it was at a mark; `version` tells which one."""
+    """The context is again what it was at a `version`: that of a mark, or where a turn ended."""
 
     kind: ClassVar = "context.rewound"
 

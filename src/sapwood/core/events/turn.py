@@ -7,6 +7,7 @@ from msgspec import Struct
 from sapwood.core.content import Got, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.context import Context
 from sapwood.core.ids import TurnRef
+from sapwood.core.origin import Passage
 
 __all__ = [
     "ModelCalled",
@@ -115,7 +116,7 @@ class TurnFailed(Struct, frozen=True, gc=False):
 
 
 class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A whole turn that ran elsewhere, as one fact."""
+    """A whole turn that ran elsewhere, as one fact. An imported one knows its `passage`."""
 
     kind: ClassVar = "turn.recorded"
 
@@ -125,6 +126,7 @@ class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
     size: Size
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
+    passage: Passage | None = None
 
 
 TurnEvent = (

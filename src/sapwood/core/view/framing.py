@@ -43,6 +43,8 @@ def _label(note: Note) -> str:
             return f"Delegated to agent {note.source}, which works on it"
         case "self":
             return "A note to yourself, from before the context was rewound"
+        case "program":
+            return "From the program that ran this conversation, not the user's words"
         case _:
             assert_never(note.origin)
 

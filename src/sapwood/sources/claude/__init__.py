@@ -1,0 +1,1 @@
+"""Claude Code: transcripts under `projects/<folder>/<session>.jsonl`."""

@@ -1,0 +1,1 @@
+"""Codex: rollouts under `sessions/Y/M/D/rollout-*.jsonl`."""

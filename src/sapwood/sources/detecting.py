@@ -1,0 +1,34 @@
+"""Which program wrote a transcript, told from its first rows, and a reader for it."""
+
+import re
+from pathlib import Path
+
+from sapwood.sources.claude.reader import ClaudeReader
+from sapwood.sources.reading import Reader
+
+__all__ = ["HEAD", "SOURCES", "reader_for", "source_of"]
+
+SOURCES = ("claude-code", "codex", "gemini")
+
+HEAD = 64 * 1024
+"""As much of a file as tells what it is."""
+
+_CODEX = re.compile(rb'"type":\s?"(?:session_meta|response_item|turn_context|event_msg)"')
+_GEMINI = re.compile(rb'"projectHash":\s?"')
+_CLAUDE = re.compile(rb'"(?:parentUuid|sessionId|leafUuid|isSidechain)":')
+
+
+def source_of(head: bytes) -> str | None:
+    """The program that wrote a file which begins like this, or None if it is not known here."""
+    if _CODEX.search(head) and b'"payload"' in head:
+        return "codex"
+    if _GEMINI.search(head):
+        return "gemini"
+    return "claude-code" if _CLAUDE.search(head) else None
+
+
+def reader_for(source: str, path: Path) -> Reader:
+    """A new reader for the transcript of this program at this path."""
+    match source:
+        case _:
+            return ClaudeReader(subagent=path.name.startswith("agent-"))

@@ -1,0 +1,1 @@
+"""Gemini CLI: chats under `tmp/<project>/chats/session-*.jsonl`."""

@@ -1,0 +1,35 @@
+"""Names that follow from the transcript alone, so that whoever imports it twice imports it once."""
+
+import hashlib
+
+from sapwood.core.ids import AgentId, CommandId
+
+__all__ = ["agent_of", "command_of"]
+
+# As in the ids of own agents: no vowels and look-alikes.
+_LETTERS = "23456789bcdfghjkmnpqrstvwxz"
+_LENGTH = 12
+
+
+def agent_of(source: str, session: str) -> AgentId:
+    """The id of the agent that a session of a program becomes.
+
+    >>> agent_of("codex", "01a1dc49-cb32-7ff3-be8a-10d31f7fe650")
+    'xwg5z5njtcpq'
+    """
+    number = int.from_bytes(_digest(source, session), "big")
+    letters: list[str] = []
+    for _ in range(_LENGTH):
+        number, letter = divmod(number, len(_LETTERS))
+        letters.append(_LETTERS[letter])
+    return AgentId("".join(letters))
+
+
+def command_of(source: str, session: str, what: str, row: str) -> CommandId:
+    """The id of the command that imports what rests on a row."""
+    return CommandId(f"import-{_digest(source, session, what, row).hex()[:32]}")
+
+
+def _digest(*names: str) -> bytes:
+    joined = "\0".join(name.replace("\0", "\0\0") for name in names)
+    return hashlib.sha256(joined.encode("utf-8", "replace")).digest()

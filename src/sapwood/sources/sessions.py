@@ -1,0 +1,174 @@
+"""From a transcript to a session: all of it, or only its last part."""
+
+import os
+from pathlib import Path
+
+from msgspec import structs
+
+from sapwood.core.content import Text
+from sapwood.core.events import Size, TurnRecorded
+from sapwood.core.ids import AgentId, TurnRef
+from sapwood.core.session import Boundary, Session
+from sapwood.core.turn import Turn, recorded_turn
+from sapwood.sources.detecting import HEAD, reader_for, source_of
+from sapwood.sources.errors import NotATranscript
+from sapwood.sources.following import Place, Rows
+from sapwood.sources.naming import agent_of
+from sapwood.sources.reading import Reader
+from sapwood.sources.steps import Compacted, Rewound, Step, Told
+
+__all__ = ["TAIL", "read_session", "read_subagents", "session_of", "tail_session"]
+
+TAIL = 1024 * 1024
+"""Bytes at the end of a transcript that say enough of the present."""
+
+_WIDER = 4
+"""How many times as much is read when the end of a transcript is one huge row."""
+
+
+def read_session(path: Path, source: str | None = None) -> Session:
+    """The conversation of a transcript, whole.
+
+    Raises `NotATranscript` for a file that cannot be read or is none.
+    """
+    return session_of(_read(path, source), path)
+
+
+def read_subagents(path: Path, source: str | None = None) -> list[Session]:
+    """The conversations of the subagents of a session, wherever their rows are."""
+    inside = [session_of(child, path) for child in _read(path, source).children]
+    folder = path.with_suffix("") / "subagents"
+    return [*inside, *(read_session(each, source) for each in sorted(folder.glob("*.jsonl")))]
+
+
+def tail_session(path: Path, source: str | None = None, *, max_bytes: int = TAIL) -> Session:
+    """The last part of a conversation, in a time that does not depend on its length.
+
+    What was asked for first is told in `asked`, where it stands near the beginning of the file.
+    """
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if size <= max_bytes:
+        return read_session(path, source)
+    source = source or _detected(path)
+    reader = reader_for(source, path)
+    for width in (max_bytes, _WIDER * max_bytes):
+        reader = reader_for(source, path)
+        _feed_tail(reader, path, max(0, size - width))
+        if reader.steps:
+            break
+    return session_of(reader, path, asked=_first_request(path, source))
+
+
+def session_of(reader: Reader, path: Path, *, asked: str = "") -> Session:
+    """The session that a reader has read so far."""
+    reader.finish()
+    about = reader.about
+    name = about.id or path.stem
+    story = _Story(agent_of(reader.source, name))
+    for step in reader.steps:
+        story.take(step)
+    return Session(
+        source=reader.source,
+        id=name,
+        folder=about.folder,
+        path=str(path),
+        title=about.title,
+        model=about.model,
+        turns=tuple(story.turns),
+        times=tuple(story.times),
+        boundaries=tuple(story.boundaries),
+        used=about.used,
+        window=about.window,
+        updated=about.updated,
+        left=tuple(sorted(story.left)),
+        asked=asked,
+        parent=about.parent,
+    )
+
+
+class _Story:
+    """Steps put together: turns with their numbers and parents, boundaries, branches left."""
+
+    def __init__(self, agent: AgentId) -> None:
+        self._agent = agent
+        self._path: list[int] = []
+        self.turns: list[Turn] = []
+        self.times: list[int] = []
+        self.boundaries: list[Boundary] = []
+        self.left: set[int] = set()
+
+    def take(self, step: Step) -> None:
+        match step:
+            case Told():
+                self._path.append(len(self.turns))
+                self.turns.append(self._turn(step))
+                self.times.append(step.at)
+            case Compacted():
+                self.boundaries.append(step.boundary)
+            case Rewound():
+                self.left.update(place for place in self._path if place > step.to)
+                self._path = [place for place in self._path if place <= step.to]
+
+    def _turn(self, told: Told) -> Turn:
+        number = len(self.turns) + 1
+        before = self._path[-2] + 1 if len(self._path) > 1 else 0
+        parent = TurnRef(self._agent, before, before) if before else None
+        status = "interrupted" if told.status == "open" else told.status
+        whole = TurnRecorded(parent, told.prompt, told.items, Size(0, ""), status, told.reason)
+        turn = recorded_turn(self._agent, number, whole)
+        return structs.replace(turn, size=None, status=told.status)
+
+
+def _read(path: Path, source: str | None) -> Reader:
+    reader = reader_for(source or _detected(path), path)
+    try:
+        for row, place in Rows(path).read(rest=True):
+            reader.feed(row, place)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return reader
+
+
+def _feed_tail(reader: Reader, path: Path, offset: int) -> None:
+    status = path.stat()
+    rows = Rows(path, Place((status.st_dev, status.st_ino), offset)).read(rest=True)
+    if offset:
+        next(rows, None)  # begins in the middle
+    for row, place in rows:
+        reader.feed(row, place)
+
+
+def _first_request(path: Path, source: str) -> str:
+    reader = reader_for(source, path)
+    head = _head(path)
+    for row in head[: head.rfind(b"\n") + 1].splitlines():
+        reader.feed(row, 0)
+    reader.finish()
+    texts = (
+        [part.text for part in step.prompt if isinstance(part, Text)]
+        for step in reader.steps
+        if isinstance(step, Told)
+    )
+    return next(("\n".join(words) for words in texts if words), "")
+
+
+def _detected(path: Path) -> str:
+    try:
+        source = source_of(_head(path))
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if source is None:
+        raise NotATranscript(path, "is not the transcript of an agent")
+    return source
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD)
+
+
+def _unreadable(path: Path, error: OSError) -> NotATranscript:
+    return NotATranscript(path, f"cannot be read: {os.strerror(error.errno or 0)}")
