@@ -15,7 +15,7 @@ from sapwood.cli.entry import run
 from tests.cli.calling import Database, Ran, Sapwooder
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
-OURS = ("CONFIG", "DATABASE", "SPACE", "MODEL", "DEBUG")
+OURS = ("CONFIG", "DATA", "DATABASE", "SPACE", "MODEL", "DEBUG")
 
 
 @pytest.fixture

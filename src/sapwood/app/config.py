@@ -1,6 +1,7 @@
 """Configuration: one typed value, from a TOML file and a few environment variables.
 
 SAPWOOD_CONFIG    the file, instead of config.toml in the user's configuration folder
+SAPWOOD_DATA      the folder of archives, focus, journal and database, instead of the user's own
 SAPWOOD_DATABASE  a path or postgresql://…
 SAPWOOD_SPACE     the space
 SAPWOOD_MODEL     the model of new agents
@@ -16,8 +17,9 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, field, structs
-from platformdirs import user_config_path, user_data_path, user_log_path
+from platformdirs import user_config_path, user_log_path
 
+from sapwood.app.folders import data_folder
 from sapwood.core.errors import SapwoodError
 
 __all__ = [
@@ -76,7 +78,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def address(self) -> str:
         """The database: as configured, or a file in the user's data folder."""
-        return self.database or str(user_data_path("sapwood", appauthor=False) / "sapwood.db")
+        return self.database or str(data_folder() / "sapwood.db")
 
     @property
     def log_folder(self) -> Path:
