@@ -5,12 +5,13 @@ weights held, over the sample of other languages for the rest. Only `fit` messag
 only vocabularies that current models use: the older ones stay unseen.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from bench.corpora import KINDS, Message, read
 from sapwood.tokens.exact import ExactCounter
-from sapwood.tokens.shapes import FEATURES, features_of, shapes_of
+from sapwood.tokens.shapes import FEATURES, features_of, shapes_of, worn
 
 __all__ = ["SEEN", "fit", "main"]
 
@@ -63,7 +64,7 @@ def _rows(messages: Sequence[Message]) -> list[Row]:
 
 def _features(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
-    for shape, times in shapes_of(text).items():
+    for shape, times in Counter(shapes_of(worn(text))).items():
         for name, count in features_of(shape).items():
             found[name] = found.get(name, 0) + count * times
     return found

@@ -50,9 +50,8 @@ ARMOUR = "PRIV" + "ATE KEY-----"
 KEY_LINES = "\n".join(made("MII", 61) for _ in range(20))
 PRIVATE_KEY = f"-----BEGIN RSA {ARMOUR}\n{KEY_LINES}\n-----END RSA {ARMOUR}"
 
-AROUND = st.sampled_from(
-    ["", " ", "\n", '"', "'", "=", ": ", "(", ")", ",", "/", "α", "https://x.org/?q=", "\t"]
-)
+AROUND = ["", " ", "\n", '"', "'", "=", ": ", "(", ")", ",", "/", "α", "\t"]
+BEFORE, AFTER = st.sampled_from([*AROUND, "https://x.org/?q="]), st.sampled_from(AROUND)
 TEXTS = st.lists(
     st.one_of(
         st.text(max_size=20),
@@ -189,7 +188,7 @@ def test_a_mask_is_never_much_longer_than_what_it_hides(text: str, known: list[s
     assert len(mask_secrets(text, known)) <= 10 * len(text)
 
 
-@given(AROUND, st.sampled_from(sorted(TOKENS)), AROUND)
+@given(BEFORE, st.sampled_from(sorted(TOKENS)), AFTER)
 def test_a_token_is_found_next_to_anything_that_is_no_part_of_it(
     before: str, kind: str, after: str
 ) -> None:

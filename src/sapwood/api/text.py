@@ -26,9 +26,12 @@ def cleaned(part: P) -> P:
     >>> cleaned(Text("caf\\udce9"))
     Text(text='caf?')
     """
-    fields = {name: getattr(part, name) for name in part.__struct_fields__}
-    texts = {name: clean(value) for name, value in fields.items() if isinstance(value, str)}
-    return structs.replace(part, **texts)
+    mended = {
+        name: clean(text)
+        for name in part.__struct_fields__
+        if isinstance(text := getattr(part, name), str) and not text.isascii()
+    }
+    return structs.replace(part, **mended) if mended else part
 
 
 def canonical(value: object) -> str:

@@ -74,10 +74,11 @@ def inherited(live: Live, context: Context) -> Live | None:
 
 
 def _weigh(turns: Sequence[Turn]) -> Size | None:
-    weight = turns[0].size if turns else None
-    for turn in turns[1:]:
-        weight = _heavier(weight, turn.size)
-    return weight
+    sizes = [turn.size for turn in turns if turn.size is not None]
+    counters = {size.counter for size in sizes}
+    if len(sizes) != len(turns) or len(counters) != 1:
+        return None
+    return Size(sum([size.tokens for size in sizes]), counters.pop())
 
 
 def _heavier(weight: Size | None, size: Size | None) -> Size | None:
@@ -139,29 +140,33 @@ class Walk:
     """Reads a live path out of logs without doing I/O: ask `wanted`, read it, `feed` it.
 
     Walks from `tip` towards `head`. Turns mostly stand one after the other in one log, so each
-    answer may hold more than the turn asked for, and the walk asks backwards in growing strides.
-    A parent elsewhere (another branch, another agent) is a jump, after which strides are short
-    again: what stands before it may be a branch that nobody wants.
+    answer may hold more than the turn asked for, and the walk asks backwards in growing strides,
+    never past `head`. A parent elsewhere (another branch, another agent) is a jump, after which
+    strides are short again: what stands before it may be a branch that nobody wants.
     """
 
-    FIRST_STRIDE, LAST_STRIDE = 64, 1024
+    FIRST_STRIDE, LAST_STRIDE = 64, 4096
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, known: Sequence[Recorded] = ()) -> None:
+        """`known` are events of one log that were read already, one after the other."""
         self._context = context
         self._next = context.tip if context.tip != context.head else None
         self._turns: list[Turn] = []
-        self._buffer: list[Recorded] = []
+        self._buffer = known
         self._stride = self.FIRST_STRIDE
         self._aside = [ref for ref in (context.summary, context.request) if ref]
         self._found: dict[EventRef, Recorded] = {}
+        if known:
+            self._take_what_follows()
+            self._stride = self._next_stride()
 
     def wanted(self) -> Slice | None:
         """The next events to read, or None when the path is complete."""
         if self._next is not None:
-            turn = self._next
-            return Slice(
-                turn.agent, max(1, min(turn.first, turn.last - self._stride + 1)), turn.last
-            )
+            turn, head = self._next, self._context.head
+            end = head.last if head is not None and head.agent == turn.agent else 0
+            first = min(turn.first, max(end + 1, turn.last - self._stride + 1))
+            return Slice(turn.agent, first, turn.last)
         if self._aside:
             ref = self._aside[-1]
             return Slice(ref.agent, ref.version, ref.version)
@@ -173,7 +178,7 @@ class Walk:
             ref = self._aside.pop()
             self._found[ref] = events[0]
             return
-        self._buffer = list(events)
+        self._buffer = events
         if not self._take(self._next):
             raise ValueError(f"the log does not hold the turn {self._next}")
         self._take_what_follows()
@@ -198,7 +203,11 @@ class Walk:
             return False
         if ref.last - start >= len(self._buffer):
             return False
-        turn = fold_turn(self._buffer[ref.first - start : ref.last - start + 1])
+        head = self._buffer[ref.first - start]
+        if type(head.event) is TurnRecorded:
+            turn = recorded_turn(head.agent, head.version, head.event)
+        else:
+            turn = fold_turn(self._buffer[ref.first - start : ref.last - start + 1])
         self._turns.append(turn)
         self._next = turn.parent if turn.parent != self._context.head else None
         if turn.parent is None and self._context.head is not None:

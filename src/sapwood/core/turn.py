@@ -154,10 +154,12 @@ def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
         event.parent,
         event.prompt,
         tuple(
-            Reply(version, item.parts, item.model, item.usage)
-            if isinstance(item, Said)
-            else Result(version, item.call, item.content, item.error, item.added, item.removed)
-            for item in event.items
+            [
+                Reply(version, item.parts, item.model, item.usage)
+                if isinstance(item, Said)
+                else Result(version, item.call, item.content, item.error, item.added, item.removed)
+                for item in event.items
+            ]
         ),
         status=event.status,
         last=version,
@@ -171,7 +173,7 @@ def grow(turn: Turn, recorded: Recorded) -> Turn:
     return _grown(turn, (recorded,))
 
 
-def fold_turn(slice_: list[Recorded]) -> Turn:
+def fold_turn(slice_: Sequence[Recorded]) -> Turn:
     """The turn that a slice of a log holds; its first event opens it."""
     head = slice_[0]
     if isinstance(head.event, TurnRecorded):

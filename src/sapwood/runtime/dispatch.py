@@ -8,7 +8,6 @@ checked against the log before it is believed.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from weakref import WeakValueDictionary
 
 from msgspec import Struct, structs
 
@@ -38,6 +37,7 @@ from sapwood.runtime.opening import (
 __all__ = ["Dispatcher", "Done"]
 
 _TRIES = 50
+_LOCKS_KEPT = 1024
 
 
 class Done(Struct, frozen=True):
@@ -68,7 +68,7 @@ class Dispatcher:
         self._kept_open = kept_open
         self._committed: list[Callable[[tuple[Append, ...]], None]] = []
         self._opened: OrderedDict[AgentId, Opened] = OrderedDict()
-        self._locks: WeakValueDictionary[AgentId, asyncio.Lock] = WeakValueDictionary()
+        self._locks: dict[AgentId, asyncio.Lock] = {}
         self._saving: set[asyncio.Task[None]] = set()
 
     async def dispatch(self, command: Command, given: Given) -> Done | Refusal:
@@ -262,7 +262,15 @@ class Dispatcher:
 
     def _alone(self, agents: set[AgentId]) -> "_Held":
         """Lets one command at a time of this process touch an agent."""
-        return _Held([self._locks.setdefault(a, asyncio.Lock()) for a in sorted(agents)])
+        return _Held([self._lock(agent) for agent in sorted(agents)])
+
+    def _lock(self, agent: AgentId) -> asyncio.Lock:
+        lock = self._locks.get(agent)
+        if lock is None:
+            if len(self._locks) >= _LOCKS_KEPT:  # a second lock would cost a conflict, no more
+                self._locks = {a: held for a, held in self._locks.items() if held.locked()}
+            lock = self._locks[agent] = asyncio.Lock()
+        return lock
 
 
 class _Held:

@@ -51,10 +51,18 @@ class Opened(Struct, frozen=True):
 
 async def open_state(log: Log, space: Space, agent: AgentId, at: int | None = None) -> State:
     """The state as of version `at`, or the newest. An agent nobody started has version 0."""
+    return (await _folded(log, space, agent, at))[0]
+
+
+async def _folded(
+    log: Log, space: Space, agent: AgentId, at: int | None
+) -> tuple[State, list[Recorded]]:
+    """The state, and the events that were read to reach it from a snapshot."""
     state = await _newest_snapshot(log, space, agent, at)
-    for recorded in await log.read(space, agent, state.version + 1, at):
+    since = await log.read(space, agent, state.version + 1, at)
+    for recorded in since:
         state = evolve(state, recorded)
-    return state
+    return state, since
 
 
 async def _newest_snapshot(log: Log, space: Space, agent: AgentId, at: int | None) -> State:
@@ -72,8 +80,8 @@ async def _newest_snapshot(log: Log, space: Space, agent: AgentId, at: int | Non
 
 async def open_agent(log: Log, space: Space, agent: AgentId, at: int | None = None) -> Opened:
     """The agent as of version `at`, or the newest, with its live path."""
-    state = await open_state(log, space, agent, at)
-    return Opened(state, await read_live(log, space, state))
+    state, since = await _folded(log, space, agent, at)
+    return Opened(state, await read_live(log, space, state, known=since))
 
 
 async def read_live(
@@ -82,15 +90,17 @@ async def read_live(
     state: State,
     *,
     context: Context | None = None,
+    known: Sequence[Recorded] = (),
     ahead: Sequence[Recorded] = (),
 ) -> Live:
     """What the agent's context points at; or another context, such as that of a mark.
 
-    `ahead` are events of this agent that were decided but are not in the log yet.
+    `known` are its newest events, if they were read already. `ahead` are events of this agent
+    that were decided but are not in the log yet.
     """
     if state.version == 0:
         return EMPTY
-    walk = Walk(state.context if context is None else context)
+    walk = Walk(state.context if context is None else context, known)
     while (slice_ := walk.wanted()) is not None:
         walk.feed(await _read(log, space, slice_, ahead))
     if state.open is None or context is not None:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sapwood.core.events import Actor, Recorded
@@ -21,10 +21,12 @@ __all__ = [
     "recorded_of",
 ]
 
-Row = tuple[int, str, str, int, str, str, str | None, int, str, str]
-"""position, space, agent, version, kind, data, contents, at, actor, command"""
+Row = tuple[int, Space, AgentId, int, str, str, str | None, int, str, CommandId]
+"""Where an event stands and what it is: position, space, agent, and the columns of `_Event`."""
 
-_COLUMNS = "position, space, agent, version, kind, data, contents, at, actor, command"
+_Event = tuple[int, str, str, str | None, int, str, CommandId]
+_EVENT = "version, kind, data, contents, at, actor, command"
+_COLUMNS = f"position, space, agent, {_EVENT}"
 _ALL = 2**62
 
 
@@ -38,12 +40,13 @@ def read_part(
     backward: bool,
 ) -> list[Recorded]:
     """A part of one agent's log."""
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM events WHERE space = ? AND agent = ? AND version BETWEEN ? AND ?"
+    rows: list[_Event] = connection.execute(
+        f"SELECT {_EVENT} FROM events WHERE space = ? AND agent = ? AND version BETWEEN ? AND ?"
         f" ORDER BY version {'DESC' if backward else 'ASC'} LIMIT ?",
         (space, agent, first, _ALL if last is None else last, _ALL if limit is None else limit),
     ).fetchall()
-    return recorded_of(connection, space, rows)
+    texts = _contents(connection, space, [row[3] for row in rows])
+    return [_recorded(agent, row, texts) for row in rows]
 
 
 def read_after(
@@ -86,16 +89,20 @@ def origins_after(
 
 
 def recorded_of(
-    connection: sqlite3.Connection, space: Space, rows: Iterable[Row]
+    connection: sqlite3.Connection, space: Space, rows: Sequence[Row]
 ) -> list[Recorded]:
     """Rows of one space as events."""
-    rows = list(rows)
-    hashes = {digest for row in rows if row[6] for digest in row[6].split()}
-    texts = _contents(connection, space, hashes) if hashes else {}
-    return [_recorded(row, texts) for row in rows]
+    texts = _contents(connection, space, [row[6] for row in rows])
+    return [_recorded(row[2], row[3:], texts) for row in rows]
 
 
-def _contents(connection: sqlite3.Connection, space: Space, hashes: set[str]) -> dict[str, str]:
+def _contents(
+    connection: sqlite3.Connection, space: Space, columns: Sequence[str | None]
+) -> dict[str, str]:
+    """The texts whose hashes stand in these columns."""
+    hashes = {digest for column in columns if column for digest in column.split()}
+    if not hashes:
+        return {}
     found = connection.execute(
         "SELECT hash, data FROM contents"
         " WHERE space = ? AND hash IN (SELECT value FROM json_each(?))",
@@ -107,10 +114,10 @@ def _contents(connection: sqlite3.Connection, space: Space, hashes: set[str]) ->
     return texts
 
 
-def _recorded(row: Row, texts: dict[str, str]) -> Recorded:
-    _, _, agent, version, kind, data, contents, at, actor, command = row
+def _recorded(agent: AgentId, row: _Event, texts: dict[str, str]) -> Recorded:
+    version, kind, data, contents, at, actor, command = row
     event = decode(kind, data, texts if contents else None)
-    return Recorded(AgentId(agent), version, event, at, _actor(actor), CommandId(command))
+    return Recorded(agent, version, event, at, _actor(actor), command)
 
 
 @lru_cache(maxsize=256)

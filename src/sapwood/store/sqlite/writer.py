@@ -1,13 +1,15 @@
 """The one thread that writes. Commits that wait are written together: one transaction, one flush.
 
-Each is a savepoint of its own, so a refused one leaves the others alone. Work that could be done
-again (words to index, snapshots) goes between commits, a piece at a time and without a flush. The
-caller may stop waiting at any time; what was handed over is done all the same.
+Each is a savepoint of its own, so a refused one leaves the others alone. A commit that comes alone
+need not wait for the thread (`AtOnce`). Work that could be done again (words to index, snapshots)
+goes between commits, a piece at a time and without a flush. The caller may stop waiting at any
+time; what was handed over is done all the same.
 """
 
 import asyncio
 import contextlib
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Generic, TypeVar, cast
 
+from sapwood.store.sqlite.at_once import AtOnce, BusyElsewhere
 from sapwood.store.sqlite.errors import closed, explain
 from sapwood.store.sqlite.postbox import Postbox
 
@@ -68,6 +71,8 @@ class Writer:
         self._connection = connection
         self._path = path
         self._loop = asyncio.get_running_loop()
+        self._at_once = AtOnce(path)
+        self._arrived: _Batch = []
         self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
         self._done: Postbox[_Batch | None] = Postbox(self._deliver)
         self._ended = self._loop.create_future()
@@ -93,15 +98,39 @@ class Writer:
         if self._closed:
             raise closed()
         job = _Job(work, self._loop.create_future(), then, durable)
-        self._jobs.put(job)
+        if not self._arrived:
+            self._loop.call_soon(self._hand_over)
+        self._arrived.append(job)
         return await job.future
 
     async def close(self) -> None:
         """Finishes what was handed over, then lets go of the file."""
         if not self._closed:
             self._closed = True
+            self._hand_over()
+            self._at_once.close()
             self._jobs.put(None)
         await asyncio.shield(self._ended)
+
+    def _hand_over(self) -> None:
+        """Gives to the thread what came since it was called for, unless one can be done here."""
+        arrived, self._arrived = self._arrived, []
+        if len(arrived) == 1 and self._is_done_here(arrived[0]):
+            return
+        for job in arrived:
+            self._jobs.put(job)
+
+    def _is_done_here(self, job: _Job[Any]) -> bool:
+        if not (job.durable and self._at_once.is_quick):
+            return False
+        try:
+            job.result = self._at_once.do(job.work)
+        except BusyElsewhere:
+            return False
+        except Exception as error:
+            job.error = explain(error, self._path)
+        job.deliver()
+        return True
 
     def _deliver(self, batch: _Batch | None) -> None:
         if batch is None:
@@ -148,6 +177,7 @@ class Writer:
 
     def _transact(self, batch: _Batch) -> None:
         self._flush_at_commit(batch[0].durable)
+        started = time.monotonic()
         self._connection.execute("BEGIN IMMEDIATE")
         if len(batch) == 1:
             batch[0].result = batch[0].work(self._connection)
@@ -155,6 +185,8 @@ class Writer:
             for job in batch:
                 self._attempt(job)
         self._connection.execute("COMMIT")
+        if batch[0].durable:
+            self._at_once.took(time.monotonic() - started)
 
     def _flush_at_commit(self, flush: bool) -> None:
         if flush != self._flushes:
