@@ -4,10 +4,11 @@ from pathlib import Path
 
 import msgspec
 
-from sapwood.core.content import Text
+from sapwood.core.content import Note, Text, Thinking
 from sapwood.core.turn import Reply, Result
-from sapwood.sources import read_session, resume_command
+from sapwood.sources import read_session, read_subagents, resume_command
 from sapwood.sources.claude.rows import Row
+from tests.sources.writing import ClaudeFile, text_block
 
 FIXTURES = Path(__file__).parent / "fixtures"
 AUTO = FIXTURES / "claude-auto-compact.jsonl"
@@ -50,3 +51,167 @@ def test_what_goes_on_after_a_compaction_is_no_request() -> None:
     assert not session.turns[2].is_request
     assert session.turns[3].prompt == (Text("third [[usage: 6000]] [[say: three]]"),)
     assert session.last_request.startswith("third")
+
+
+def test_rows_of_one_message_are_one_reply(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Look at both.")
+    file.says({"type": "thinking", "thinking": "Two files.", "signature": "c2ln"}, message="m1")
+    file.says(file.call("1", command="cat a"), message="m1")
+    file.result("1", "a")
+    file.says(file.call("2", command="cat b"), message="m1")
+    file.result("2", "b")
+    file.says("Both are fine.")
+    (turn,) = read_session(file.path).turns
+    reply, first, second, last = turn.items
+    assert isinstance(reply, Reply)
+    assert isinstance(reply.parts[0], Thinking)
+    assert [call.id for call in reply.calls] == ["1", "2"]
+    assert isinstance(first, Result)
+    assert isinstance(second, Result)
+    assert (first.content, second.content) == ("a", "b")
+    assert isinstance(last, Reply)
+    assert turn.status == "completed"
+
+
+def test_a_turn_without_an_end_is_open(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Build it.")
+    file.says(file.call("1", command="make"))
+    assert read_session(file.path).turns[-1].status == "open"
+
+
+def test_an_interruption_ends_the_turn_and_is_no_prompt(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Build it.")
+    file.says(file.call("1", command="make"))
+    file.user([text_block("[Request interrupted by user for tool use]")])
+    file.user("Only the docs.")
+    file.says("Built.")
+    first, second = read_session(file.path).turns
+    assert (first.status, first.reason) == (
+        "interrupted",
+        "[Request interrupted by user for tool use]",
+    )
+    assert second.prompt == (Text("Only the docs."),)
+
+
+def test_an_api_error_fails_the_turn(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Build it.")
+    file.says("API Error: 529 overloaded", isApiErrorMessage=True)
+    (turn,) = read_session(file.path).turns
+    assert (turn.status, turn.reason) == ("failed", "API Error: 529 overloaded")
+
+
+def test_what_the_program_ran_itself_goes_with_the_next_prompt_as_a_note(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("<command-name>/status</command-name><command-args></command-args>")
+    file.user("<local-command-stdout>All well.</local-command-stdout>")
+    file.user("Go on.")
+    file.says("Yes.")
+    session = read_session(file.path)
+    assert session.turns[0].prompt == (Note("program", "/status\nAll well."), Text("Go on."))
+    assert session.request == "Go on."
+
+
+def test_a_command_that_the_model_answers_is_a_request(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("<command-name>/review</command-name><command-args>42</command-args>")
+    file.user("Review the change, line by line.", isMeta=True)
+    file.says("It is good.")
+    session = read_session(file.path)
+    assert session.request == "/review 42"
+    assert session.turns[0].prompt[1] == Note("program", "Review the change, line by line.")
+
+
+def test_what_is_queued_while_the_model_works_is_a_request(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Build it.")
+    file.says(file.call("1", command="make"))
+    file.result("1")
+    file.row("attachment", attachment={"type": "queued_command", "prompt": "And test it."})
+    file.says("Built and tested.")
+    assert read_session(file.path).last_request == "And test it."
+
+
+def test_lines_of_an_edit_are_counted_from_its_patch(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Change it.")
+    file.says(file.call("1", "Edit", file_path="a.py"))
+    patch = [{"lines": [" x", "-y", "+y2", "+z"]}]
+    file.result("1", toolUseResult={"filePath": "a.py", "structuredPatch": patch})
+    result = read_session(file.path).turns[0].items[1]
+    assert isinstance(result, Result)
+    assert (result.added, result.removed) == (2, 1)
+
+
+def test_a_secret_in_a_result_is_masked(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Show the environment.")
+    file.says(file.call("1", command="env"))
+    file.result("1", "GITHUB_TOKEN=ghp_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX")
+    result = read_session(file.path).turns[0].items[1]
+    assert isinstance(result, Result)
+    assert "ghp_" not in result.content
+
+
+def test_a_prompt_that_hangs_on_an_earlier_turn_is_a_rewind(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("One.")
+    kept = file.says("1")
+    file.user("Two.")
+    file.says("2")
+    file.user("Three.", parentUuid=kept)
+    file.says("3")
+    session = read_session(file.path)
+    assert session.left == (1,)
+    assert session.turns[2].parent == session.turns[0].ref
+    assert [turn.first for turn in session.in_view] == [1, 3]
+
+
+def test_side_chains_are_conversations_of_their_own(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Delegate it.")
+    file.says(file.call("1", "Task", prompt="Search."))
+    asked = file.user("Search.", isSidechain=True, parentUuid=None)
+    file.says("Found it.", isSidechain=True, parentUuid=asked)
+    file.result("1", "Found it.")
+    file.says("Done.")
+    assert len(read_session(file.path).turns) == 1
+    (child,) = read_subagents(file.path)
+    assert (child.parent, child.request) == ("5e55", "Search.")
+
+
+def test_subagents_with_files_of_their_own_are_found(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Delegate it.")
+    file.says("Done.")
+    agent = ClaudeFile(tmp_path / "5e55" / "subagents", agent="af39")
+    agent.user("Search.")
+    agent.says("Found it.")
+    (child,) = read_subagents(file.path)
+    assert (child.id, child.parent, child.turns[0].status) == ("af39", "5e55", "completed")
+    assert resume_command(child) == "claude --resume 5e55"
+
+
+def test_turns_that_a_compaction_left_whole_are_kept(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("One.")
+    file.says("1")
+    kept = [file.user("Two."), file.says("2")]
+    told = {"trigger": "manual", "preservedMessages": {"uuids": kept}}
+    file.row("system", subtype="compact_boundary", compactMetadata=told, parentUuid=None)
+    file.user("It was about numbers.", isCompactSummary=True)
+    file.user("Three.")
+    file.says("3")
+    session = read_session(file.path)
+    assert (session.boundaries[0].kept, session.boundaries[0].quoted) == (1, "")
+    assert [turn.first for turn in session.in_view] == [2, 3]
+
+
+def test_a_title_is_what_the_program_called_it(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Hello.")
+    file.add({"type": "summary", "summary": "Greeting a tree", "leafUuid": file.last})
+    assert read_session(file.path).title == "Greeting a tree"

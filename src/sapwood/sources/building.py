@@ -76,6 +76,29 @@ class TurnBuilder:
         del self._waiting[call]
         self._items.append(Got(call, content, error, added, removed))
 
+    def spend(self, usage: Usage) -> None:
+        """The last reply used so much, if it was not said yet."""
+        if self._reply is not None and self._reply.usage is None:
+            self._reply.usage = usage
+
+    def take_back(self, text: str) -> bool:
+        """Takes the last reply out, if it is the end of this text: it was not said to the user."""
+        reply = self._items[-1] if self._items else None
+        if not isinstance(reply, _Reply) or len(reply.parts) != 1:
+            return False
+        said = reply.parts[0]
+        if isinstance(said, ToolCall) or not said.text or not text.endswith(said.text):
+            return False
+        del self._items[-1]
+        earlier = [item for item in self._items if isinstance(item, _Reply)]
+        self._reply = earlier[-1] if earlier else None
+        return True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said or asked in it."""
+        return not self._items and self.prompt == (GOES_ON,)
+
     def add(self, part: PromptPart) -> None:
         """Words that reached the model in the middle of the turn, where they can stand."""
         last = self._items[-1] if self._items else None

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 from sapwood.sources.claude.reader import ClaudeReader
+from sapwood.sources.codex.reader import CodexReader
+from sapwood.sources.gemini.reader import GeminiReader
 from sapwood.sources.reading import Reader
 
 __all__ = ["HEAD", "SOURCES", "reader_for", "source_of"]
@@ -30,5 +32,9 @@ def source_of(head: bytes) -> str | None:
 def reader_for(source: str, path: Path) -> Reader:
     """A new reader for the transcript of this program at this path."""
     match source:
+        case "codex":
+            return CodexReader()
+        case "gemini":
+            return GeminiReader()
         case _:
             return ClaudeReader(subagent=path.name.startswith("agent-"))

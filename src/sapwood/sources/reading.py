@@ -35,9 +35,13 @@ class Reader(Protocol):
 
     source: str
     about: About
-    steps: list[Step]
     lost: bool
     """Whether a row referred to rows before the first that was fed: read from the beginning."""
+
+    @property
+    def steps(self) -> list[Step]:
+        """What the rows told so far."""
+        ...
 
     @property
     def children(self) -> "Sequence[Reader]":

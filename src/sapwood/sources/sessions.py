@@ -50,7 +50,7 @@ def tail_session(path: Path, source: str | None = None, *, max_bytes: int = TAIL
         size = path.stat().st_size
     except OSError as error:
         raise _unreadable(path, error) from error
-    if size <= max_bytes:
+    if size <= max_bytes or path.suffix == ".json":
         return read_session(path, source)
     source = source or _detected(path)
     reader = reader_for(source, path)
@@ -125,6 +125,9 @@ class _Story:
 def _read(path: Path, source: str | None) -> Reader:
     reader = reader_for(source or _detected(path), path)
     try:
+        if path.suffix == ".json":
+            reader.feed(path.read_bytes(), 0)
+            return reader
         for row, place in Rows(path).read(rest=True):
             reader.feed(row, place)
     except OSError as error:

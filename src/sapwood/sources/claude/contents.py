@@ -1,0 +1,52 @@
+"""The contents of Claude Code's messages in Sapwood's words."""
+
+from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
+from sapwood.sources.claude.rows import Block, Message
+
+__all__ = ["parts_of", "shown", "text_of", "usage_of"]
+
+Content = str | list[Block] | None
+
+
+def parts_of(content: Content) -> list[ReplyPart]:
+    """What a model said: text, thinking and tool calls. Anything else is passed over."""
+    if isinstance(content, str):
+        return [Text(content)]
+    found: list[ReplyPart] = []
+    for block in content or ():
+        if block.type == "text" and block.text:
+            found.append(Text(block.text))
+        elif block.type == "thinking" and block.thinking:
+            found.append(Thinking(block.thinking, "anthropic", block.signature or ""))
+        elif block.type == "tool_use" and block.id:
+            args = bytes(block.input).decode() or "{}"
+            found.append(ToolCall(block.id, block.name or "", args))
+    return found
+
+
+def text_of(content: Content) -> str:
+    """The text of a message or of a result; of a picture, that there is one."""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(filter(None, map(shown, content or ())))
+
+
+def shown(block: Block) -> str:
+    """The text of one block."""
+    if block.text is not None:
+        return block.text
+    return f"[{block.type}]" if block.type in ("image", "document") else ""
+
+
+def usage_of(message: Message) -> Usage | None:
+    """What the provider reported; its input counts only what was not cached."""
+    told = message.usage
+    if told is None:
+        return None
+    read, written = told.cache_read_input_tokens or 0, told.cache_creation_input_tokens or 0
+    return Usage(
+        input=(told.input_tokens or 0) + read + written,
+        output=told.output_tokens or 0,
+        cache_read=read,
+        cache_write=written,
+    )

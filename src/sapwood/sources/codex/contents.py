@@ -1,0 +1,72 @@
+"""The contents of Codex' items in Sapwood's words."""
+
+import re
+
+from sapwood.core.content import Usage
+from sapwood.sources.codex.rows import Content, Item, Output, Tokens, decode_output
+
+__all__ = ["is_scaffolding", "output_of", "patch_of", "text_of", "usage_of"]
+
+_SCAFFOLDING = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions",
+    "<turn_aborted>",
+    "<skill",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<INSTRUCTIONS>",
+    "# AGENTS.md instructions",
+)
+_EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
+_WRAPPED = '{"output":'
+
+
+def is_scaffolding(text: str) -> bool:
+    """Whether the program wrote this in the user's name."""
+    return text.lstrip().startswith(_SCAFFOLDING)
+
+
+def text_of(content: list[Content] | str | None) -> str:
+    """The text of a message; of a picture, that there is one."""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(filter(None, map(_shown, content or ())))
+
+
+def _shown(part: Content) -> str:
+    return part.text or ("[image]" if "image" in part.type else "")
+
+
+def output_of(item: Item) -> tuple[str, bool]:
+    """What a tool put out, and whether it failed."""
+    output = item.output
+    if isinstance(output, str) and output.startswith(_WRAPPED):
+        output = decode_output(output.encode("utf-8", "replace")) or output
+    if isinstance(output, Output):
+        ended = output.metadata.exit_code if output.metadata else None
+        failed = output.success is False or bool(ended)
+        return output.output or output.content or "", failed
+    text = text_of(output)
+    ended = _EXIT.search(text[:1000])
+    return text, ended is not None and int(ended[1]) != 0
+
+
+def patch_of(patch: str) -> tuple[int, int]:
+    """Lines that a patch adds and removes.
+
+    >>> patch_of("*** Update File: a.py\\n@@\\n-x = 1\\n+x = 2\\n+y = 3")
+    (2, 1)
+    """
+    signs = [line[:1] for line in patch.splitlines() if line[:3] not in ("+++", "---")]
+    return signs.count("+"), signs.count("-")
+
+
+def usage_of(tokens: Tokens) -> Usage:
+    """What one call used."""
+    return Usage(
+        input=tokens.input_tokens or 0,
+        output=tokens.output_tokens or 0,
+        cache_read=tokens.cached_input_tokens or 0,
+        cache_write=tokens.cache_write_input_tokens or 0,
+    )

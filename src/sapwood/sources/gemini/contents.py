@@ -1,0 +1,71 @@
+"""The contents of Gemini's messages in Sapwood's words."""
+
+import msgspec
+
+from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
+from sapwood.sources.gemini.rows import Call, Message, Part
+
+__all__ = ["parts_of", "result_of", "text_of", "usage_of"]
+
+_ENDED = frozenset({"success", "error", "cancelled"})
+
+
+def parts_of(message: Message) -> list[ReplyPart]:
+    """What the model thought, said and called."""
+    thoughts = [
+        f"{thought.subject or ''}\n{thought.description or ''}".strip()
+        for thought in message.thoughts or ()
+    ]
+    return [
+        *(Thinking(thought, "google") for thought in thoughts),
+        Text(text_of(message.content)),
+        *(_call(call) for call in message.tool_calls or () if call.id),
+    ]
+
+
+def _call(call: Call) -> ToolCall:
+    return ToolCall(call.id or "", call.name or "", bytes(call.args).decode() or "{}")
+
+
+def result_of(call: Call) -> tuple[str, bool] | None:
+    """What a call gave and whether it failed; None while it runs."""
+    if call.result is None and call.status not in _ENDED:
+        return None
+    return text_of(call.result), call.status in ("error", "cancelled")
+
+
+def text_of(content: str | list[Part] | Part | None) -> str:
+    """The text of a message or a result; of a picture, that there is one."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content] if content else []
+    return "\n\n".join(filter(None, map(_shown, parts)))
+
+
+def _shown(part: Part) -> str:
+    if part.text is not None:
+        return part.text
+    if part.function_response and (response := part.function_response.response):
+        texts = [bytes(value) for value in response.values()]
+        return "\n\n".join(_plain(text) for text in texts)
+    return "[image]" if bytes(part.inline_data) else ""
+
+
+def _plain(value: bytes) -> str:
+    """A JSON string as what it says, anything else as it stands."""
+    try:
+        return msgspec.json.decode(value, type=str)
+    except msgspec.MsgspecError:
+        return value.decode("utf-8", "replace")
+
+
+def usage_of(message: Message) -> Usage | None:
+    """What the provider reported."""
+    told = message.tokens
+    if told is None:
+        return None
+    return Usage(
+        input=told.input or 0,
+        output=(told.output or 0) + (told.thoughts or 0),
+        cache_read=told.cached or 0,
+    )

@@ -1,0 +1,130 @@
+"""Reads the rows of a Gemini CLI chat.
+
+A row may take the place of an earlier one, so a turn is put together when the next begins.
+"""
+
+from sapwood.core.content import Text
+from sapwood.core.secrets import mask_secrets
+from sapwood.core.session import Boundary
+from sapwood.sources.gemini.contents import parts_of, result_of, text_of, usage_of
+from sapwood.sources.gemini.rows import Message, Row, decode_row
+from sapwood.sources.reading import About, Mask, microseconds
+from sapwood.sources.steps import Step
+from sapwood.sources.thread import Thread
+
+__all__ = ["GeminiReader"]
+
+
+class GeminiReader:
+    """Reads one conversation."""
+
+    source = "gemini"
+
+    def __init__(self, *, mask: Mask = mask_secrets) -> None:
+        self.about = About()
+        self.lost = False
+        self._mask = mask
+        self._thread = Thread()
+        self._messages: dict[str, Message] = {}
+        self._turn_of: dict[str, int] = {}
+
+    @property
+    def steps(self) -> list[Step]:
+        """What the rows told so far."""
+        return self._thread.steps
+
+    @property
+    def children(self) -> "list[GeminiReader]":
+        """Subagents have chats of their own."""
+        return []
+
+    def feed(self, row: bytes, place: int) -> None:
+        """Takes in one row, which begins at this byte; or a whole chat, as older versions wrote."""
+        decoded = decode_row(row)
+        if decoded is None:
+            return
+        self._describe(decoded)
+        if decoded.rewind_to:
+            self._rewind(decoded.rewind_to)
+        elif decoded.change and decoded.change.messages:
+            self._replace(decoded.change.messages, f"@{place}")
+        elif decoded.id:
+            self._take(decoded, decoded.id)
+        for message in decoded.messages or ():
+            self._take(message, message.id or "")
+
+    def finish(self) -> None:
+        """Tells the turn that stands last, as open unless it has ended. More rows may follow."""
+        self._build()
+        self._thread.finish()
+
+    def cut(self) -> None:
+        """Forgets the turn that was told last: what follows of it is a turn of its own."""
+        self._messages.clear()
+        self._thread.cut()
+
+    def _describe(self, row: Row) -> None:
+        about, change = self.about, row.change
+        about.id = row.session_id or (change and change.session_id) or about.id
+        about.title = row.summary or (change and change.summary) or about.title
+        if change and change.directories and not about.folder:
+            about.folder = change.directories[0]
+
+    def _take(self, message: Message, key: str) -> None:
+        if not key or (key in self._turn_of and key not in self._messages):
+            return  # of a turn that was told
+        at = microseconds(message.timestamp)
+        self.about.updated = max(self.about.updated, at)
+        if message.type == "user" and key not in self._messages:
+            self._end()
+        self._messages[key] = message
+        self._turn_of[key] = self._thread.turns
+        if message.type == "gemini":
+            self.about.model = message.model or self.about.model
+            if message.tokens and message.tokens.total:
+                self.about.used = message.tokens.total
+
+    def _end(self) -> None:
+        self._build()
+        self._thread.end()
+        self._messages.clear()
+
+    def _build(self) -> None:
+        """Puts the turn together from its messages as they are now."""
+        thread, thread.turn = self._thread, None
+        for key, message in self._messages.items():
+            at = microseconds(message.timestamp)
+            if message.type == "user":
+                thread.ask(key, at, Text(text_of(message.content)))
+            elif message.type == "gemini":
+                self._reply(message, key, at)
+
+    def _reply(self, message: Message, key: str, at: int) -> None:
+        turn = self._thread.opened(key, at)
+        turn.say(key, parts_of(message), message.model or "", usage_of(message))
+        for call in message.tool_calls or ():
+            if call.id and (result := result_of(call)):
+                turn.get(call.id, self._mask(result[0]), result[1])
+        turn.seen(key, at)
+        self._thread.done = turn.answered and not message.tool_calls
+
+    def _rewind(self, key: str) -> None:
+        self._end()
+        turn = self._turn_of.get(key)
+        self.lost = self.lost or turn is None
+        if turn is not None:
+            self._thread.rewind(f"rewind-{key}", turn - 1, self.about.updated)
+
+    def _replace(self, messages: list[Message], key: str) -> None:
+        """A history that begins with a message nobody sent is a summary and what was kept."""
+        first, *kept = messages
+        if first.id in self._turn_of or not first.id:
+            return
+        self._end()
+        quoted = [f"{message.type}: {text_of(message.content)}" for message in kept]
+        at = self.about.updated
+        summary = self._mask(text_of(first.content))
+        boundary = Boundary(0, summary=summary, at=at, quoted=self._mask("\n\n".join(quoted)))
+        self._thread.compact(key, boundary)
+        self._thread.tell_boundary()
+        self._turn_of.update({m.id: self._thread.turns for m in messages if m.id})

@@ -1,0 +1,91 @@
+"""The rows of a Gemini CLI chat, as far as they are understood here.
+
+A chat is a row of metadata and one row a message; a row with the id of an earlier one takes its
+place. Older versions wrote the whole chat as one object, which reads as metadata with messages.
+"""
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sapwood.sources.decoding import typed
+
+__all__ = ["Call", "Message", "Part", "Row", "Thought", "Tokens", "decode_row"]
+
+
+class Response(Struct, gc=False):
+    """What a tool answered."""
+
+    response: dict[str, Raw] | None = None
+
+
+class Part(Struct, rename="camel", gc=False):
+    """A part of a message or of a tool's result."""
+
+    text: str | None = None
+    function_response: Response | None = None
+    inline_data: Raw = Raw()
+
+
+class Call(Struct, rename="camel", gc=False):
+    """A tool call with its result."""
+
+    id: str | None = None
+    name: str | None = None
+    args: Raw = Raw()
+    result: list[Part] | str | Part | None = None
+    status: str | None = None
+    agent_id: str | None = None
+
+
+class Thought(Struct, gc=False):
+    """A summary of what the model thought."""
+
+    subject: str | None = None
+    description: str | None = None
+
+
+class Tokens(Struct, gc=False):
+    """What the provider reported for a message."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    thoughts: int | None = None
+    total: int | None = None
+
+
+class Message(Struct, rename="camel", gc=False):
+    """One message: of the user, of the model, or of the program."""
+
+    id: str | None = None
+    type: str | None = None
+    timestamp: str | None = None
+    content: str | list[Part] | Part | None = None
+    tool_calls: list[Call] | None = None
+    thoughts: list[Thought] | None = None
+    tokens: Tokens | None = None
+    model: str | None = None
+
+
+class Metadata(Struct, rename="camel", gc=False):
+    """What a chat says of itself; with messages, they are all that is in view from here on."""
+
+    session_id: str | None = None
+    summary: str | None = None
+    last_updated: str | None = None
+    directories: list[str] | None = None
+    messages: list[Message] | None = None
+
+
+class Row(Message, rename="camel", gc=False):
+    """A row of any kind."""
+
+    session_id: str | None = None
+    summary: str | None = None
+    last_updated: str | None = None
+    messages: list[Message] | None = None
+    change: Metadata | None = msgspec.field(name="$set", default=None)
+    rewind_to: str | None = msgspec.field(name="$rewindTo", default=None)
+
+
+decode_row = typed(Row)

@@ -1,0 +1,107 @@
+"""One conversation as its rows come: the open turn, what waits for the next prompt, the steps."""
+
+from msgspec import structs
+
+from sapwood.core.content import Note, PromptPart
+from sapwood.core.session import Boundary
+from sapwood.sources.building import TurnBuilder
+from sapwood.sources.steps import Compacted, Rewound, Step
+
+__all__ = ["COMPACTED", "Thread"]
+
+COMPACTED = "The context was compacted here."
+"""Why a turn has ended that went on after it."""
+
+
+class Thread:
+    """What every reader keeps while it reads. `turns` counts those that were told as ended."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.turns = 0
+        self.turn: TurnBuilder | None = None
+        self.done = False
+        self.pending: list[PromptPart] = []
+        self._boundary: Compacted | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the turn that stands last has come to its end, as far as can be told."""
+        return self.turn is not None and (self.done or self.turn.reason != "")
+
+    def ask(self, key: str, at: int, prompt: PromptPart) -> TurnBuilder:
+        """Somebody asked for something: a new turn."""
+        self.end()
+        return self._open(key, at, prompt)
+
+    def opened(self, key: str, at: int) -> TurnBuilder:
+        """The turn that a reply or a result belongs to."""
+        self.tell_boundary()
+        if self.pending and self.has_ended:
+            self.end()
+        return self.turn or self._open(key, at)
+
+    def note(self, text: str, key: str, at: int) -> None:
+        """The program added words: to the open turn, or to the next prompt."""
+        note = Note("program", text)
+        if self.turn is not None and not self.has_ended:
+            self.turn.add(note)
+            self.turn.seen(key, at)
+        elif text:
+            self.pending.append(note)
+
+    def end(self, reason: str = "") -> None:
+        """The turn that stands last has ended; the reason is given unless it was completed."""
+        self.tell_boundary()
+        if self.turn is not None and self.turn.is_empty:
+            self.turn = None
+        if self.turn is not None:
+            self.steps.append(self.turn.told(reason=reason))
+            self.cut()
+
+    def cut(self) -> None:
+        """Forgets the turn that was told last: what follows of it is a turn of its own."""
+        if self.turn is not None:
+            self.turns += 1
+        self.turn, self.done = None, False
+
+    def finish(self) -> None:
+        """Tells the turn that stands last, as open unless it has ended."""
+        self.tell_boundary()
+        if self.turn is not None:
+            self.steps.append(self.turn.told(None if self.has_ended else "open"))
+
+    def rewind(self, key: str, to: int, at: int) -> None:
+        """The conversation went back to the end of turn `to`, if that is not where it is."""
+        if to < self.turns - 1:
+            self.steps.append(Rewound(key, to, at))
+
+    def compact(self, key: str, boundary: Boundary) -> None:
+        """A compaction began here. It is told when the summary has come, or something else."""
+        self.end(COMPACTED)
+        self._boundary = Compacted(key, structs.replace(boundary, after=self.turns))
+
+    def summarize(self, key: str, text: str, at: int) -> None:
+        """The summary of a compaction; without anything before it, words for the first prompt."""
+        if self._boundary is None and self.turn is None and not self.turns:
+            self.note(text, key, at)
+            return
+        if self._boundary is None:
+            self.compact(key, Boundary(0, at=at))
+        if self._boundary is not None:
+            told = structs.replace(self._boundary.boundary, summary=text)
+            self._boundary = Compacted(self._boundary.key, told)
+        self.tell_boundary()
+
+    def tell_boundary(self) -> None:
+        """Tells a compaction whose summary has come or will not come."""
+        if self._boundary is not None:
+            self.steps.append(self._boundary)
+            self._boundary = None
+
+    def _open(self, key: str, at: int, *prompt: PromptPart) -> TurnBuilder:
+        parts = (*self.pending, *prompt)
+        self.pending.clear()
+        self.turn = TurnBuilder(key, at, parts) if parts else TurnBuilder(key, at)
+        self.done = False
+        return self.turn
