@@ -1,8 +1,11 @@
-"""The command line, `sapwood`. Nothing is imported that the command at hand does not need."""
+"""The command lines `sapwood` and `context`.
+
+Nothing is imported that the command at hand does not need.
+"""
 
 import sys
 
-__all__ = ["main"]
+__all__ = ["context", "main"]
 
 
 def main() -> None:
@@ -10,3 +13,10 @@ def main() -> None:
     from sapwood.cli.entry import run
 
     sys.exit(run(sys.argv[1:]))
+
+
+def context() -> None:
+    """`sapwood context` under a name of its own."""
+    from sapwood.cli.entry import run
+
+    sys.exit(run(sys.argv[1:], "context"))

@@ -14,12 +14,16 @@ from sapwood.cli.root import Unread, root
 __all__ = ["run"]
 
 
-def run(args: Sequence[str]) -> int:
-    """Runs the program and returns its exit code. Never raises."""
+def run(args: Sequence[str], name: str = "sapwood") -> int:
+    """Runs the program, or the sub-command that is installed under this name. Never raises.
+
+    Returns the exit code.
+    """
     _never_choke()
     invocation = Invocation()
     try:
-        ended = root.main(list(args), "sapwood", standalone_mode=False, obj=invocation)
+        program = root if name == "sapwood" else _installed(name)
+        ended = program.main(list(args), name, standalone_mode=False, obj=invocation)
         sys.stdout.flush()
     except (Unread, BrokenPipeError):
         _leave_the_pipe()
@@ -34,6 +38,12 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:
         return _told(error, invocation)
     return ended if isinstance(ended, int) else Exit.OK
+
+
+def _installed(name: str) -> click.Command:
+    found = root.get_command(click.Context(root), name)
+    assert found is not None
+    return found
 
 
 def _told(error: Exception, invocation: Invocation) -> int:

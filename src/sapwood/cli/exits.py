@@ -16,6 +16,7 @@ class Exit(IntEnum):
     INTERRUPTED = 5
     TIMED_OUT = 6
     UNREACHABLE = 7
+    NO_SESSION = 8
 
 
 MEANINGS: dict[Exit, str] = {
@@ -27,4 +28,5 @@ MEANINGS: dict[Exit, str] = {
     Exit.INTERRUPTED: "interrupted; what was there is kept",
     Exit.TIMED_OUT: "the time given by --timeout is up; what was there is kept",
     Exit.UNREACHABLE: "the model is out of reach or overloaded; try again later",
+    Exit.NO_SESSION: "there is no such session or transcript, or none in this folder",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.app.config import ConfigError
+from sapwood.app.gardening.errors import NoSession
 from sapwood.cli.exits import Exit
 from sapwood.cli.wording import for_shell
 from sapwood.core.calling import Failure, FailureKind
@@ -31,6 +32,8 @@ def explained(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:
             return str(error), code_of(error.kind)
         case ConfigError():
             return str(error), Exit.USAGE
+        case NoSession():
+            return str(error), Exit.NO_SESSION
         case LogError() | NewerEvent():
             return f"{error}{_if_full(invocation)}", Exit.DATABASE
         case SapwoodError():

@@ -11,7 +11,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Look": {
         "agents": "List agents",
         "show": "Show a conversation as the model sees it, or one event",
-        "context": "Show what fills an agent's window, and what it cost",
+        "context": "Tend a session's context: see what fills it, focus, archive, hand it off",
         "log": "Show an agent's events",
         "search": "Search everything ever said",
         "replay": "Show what the model was sent at a call, checked by hash",

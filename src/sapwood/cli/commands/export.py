@@ -67,8 +67,8 @@ async def _json(held: "Connection", agent: "AgentId") -> str:
 
 
 async def _markdown(held: "Connection", agent: "AgentId", everything: bool) -> str:
+    from sapwood.app.reading import turns_of
     from sapwood.cli.display.markdown import markdown
-    from sapwood.cli.reading import turns_of
     from sapwood.core.view.build import front_texts
 
     opened = await held.dispatcher.open(agent)

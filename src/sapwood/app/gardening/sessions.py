@@ -1,0 +1,123 @@
+"""Which session is meant: a transcript, one that was named, or the current one of a folder.
+
+Looks and changes nothing: a database that is not there is not made.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from sapwood.app.config import Config
+from sapwood.app.connection import Connection, connect
+from sapwood.app.gardening.errors import NoSession
+from sapwood.app.gardening.own import session_of
+from sapwood.app.opening import is_postgres
+from sapwood.core.errors import LogError
+from sapwood.core.log import Facts
+from sapwood.core.refusals import Refusal
+from sapwood.core.session import Session
+from sapwood.runtime.finding import find_agent
+from sapwood.sources import Found, NotATranscript, current, discover, read_session
+
+__all__ = ["Sessions"]
+
+_PATIENCE = 5.0
+_AGENTS = 200
+
+
+class Sessions:
+    """Finds and reads the sessions that can be seen from a folder."""
+
+    def __init__(self, folder: Path, config: Config) -> None:
+        self.folder = folder.resolve()
+        self._config = config
+
+    async def get(self, session: str = "", transcript: str = "") -> Session:
+        """The transcript, else the session of that name, else the current one of the folder."""
+        if transcript:
+            return await asyncio.to_thread(_transcript, transcript)
+        return await (self._named(session) if session else self._current())
+
+    async def before(self, newest: Session) -> Session | None:
+        """The session of another program that was current in this folder before this one."""
+        found = await asyncio.to_thread(discover, folder=self.folder)
+        other = next((each for each in found if each.id != newest.id), None)
+        return await _read(other) if other else None
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncGenerator[Connection | None]:
+        """The database, if there is one."""
+        if not _is_there(self._config.address):
+            yield None
+            return
+        connection = await connect(self._config.address, self._config.space, patience=_PATIENCE)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+    async def _named(self, name: str) -> Session:
+        found = [e for e in await asyncio.to_thread(discover) if e.id.startswith(name)]
+        if exact := [each for each in found if each.id == name]:
+            found = exact
+        if len(found) > 1:
+            raise NoSession(f"Several sessions begin with '{name}'. Give more of the id.")
+        if found:
+            return await _read(found[0])
+        async with self.connected() as held:
+            if held is not None:
+                agent = await find_agent(held.log, held.space, name)
+                if not isinstance(agent, Refusal):
+                    return await session_of(held, agent)
+        raise NoSession(
+            f"There is no session '{name}', of no program and in no log. sapwood agents --all "
+            "lists those that Sapwood keeps; --transcript FILE takes any transcript."
+        )
+
+    async def _current(self) -> Session:
+        for folder in self._folders():
+            elsewhere = await asyncio.to_thread(current, folder)
+            own = await self._newest_agent(folder)
+            if own is not None and (elsewhere is None or own.updated > elsewhere.updated):
+                async with self.connected() as held:
+                    assert held is not None
+                    return await session_of(held, own.agent)
+            if elsewhere is not None:
+                return await _read(elsewhere)
+        raise NoSession(
+            f"There is no session of Claude Code, Codex, Gemini CLI or Sapwood in {self.folder}. "
+            "Name one by --session ID, or give --transcript FILE."
+        )
+
+    def _folders(self) -> list[Path]:
+        """The folder, and the top of the repository that it lies in."""
+        tops = [each for each in self.folder.parents if (each / ".git").exists()]
+        return [self.folder, *tops[:1]]
+
+    async def _newest_agent(self, folder: Path) -> Facts | None:
+        """The agent that worked in the folder last. A database out of reach has none."""
+        try:
+            async with self.connected() as held:
+                if held is None:
+                    return None
+                agents = await held.log.agents(held.space, limit=_AGENTS)
+        except LogError:
+            return None
+        here = [facts for facts in agents if facts.folder and Path(facts.folder) == folder]
+        return max(here, key=lambda facts: facts.updated, default=None)
+
+
+def _is_there(address: str) -> bool:
+    return is_postgres(address) or Path(address).expanduser().is_file()
+
+
+async def _read(found: Found) -> Session:
+    return await asyncio.to_thread(_transcript, str(found.path), found.source)
+
+
+def _transcript(path: str, source: str | None = None) -> Session:
+    try:
+        return read_session(Path(path).expanduser(), source)
+    except NotATranscript as error:
+        raise NoSession(str(error)) from error
