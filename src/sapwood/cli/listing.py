@@ -4,6 +4,7 @@ __all__ = ["SECTIONS", "lines", "nearest_names"]
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Talk": {
+        "open": "Open a conversation on the whole screen",
         "run": "Ask a model, or play a script of commands and text",
         "do": "Give an agent slash commands, such as /mark X",
         "send": "Send mail to an agent",

@@ -1,5 +1,6 @@
 """The root of the command line: finds sub-commands by name and imports the one that is meant."""
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -67,15 +68,19 @@ class _Root(Commands):
     cls=_Root,
     invoke_without_command=True,
     examples=[
+        "sapwood",
         'sapwood run -p "What is 6 x 7?"',
         "sapwood agents",
         "sapwood doctor",
     ],
 )
+@click.option("--inline", is_flag=True, help="Open the screen below the prompt.")
 @click.option("--version", is_flag=True, help="Show the version and leave.")
 @click.pass_context
-def root(context: click.Context, version: bool) -> None:
+def root(context: click.Context, inline: bool, version: bool) -> None:
     """Conversations with agents: everything is kept, you decide what the model sees.
+
+    Without a command, the last conversation of this folder is opened on the whole screen.
 
     An AGENT is given by its id, by the start of its id, or by its name. Every command explains
     itself: sapwood COMMAND --help.
@@ -88,4 +93,9 @@ def root(context: click.Context, version: bool) -> None:
         click.echo(f"sapwood {version_of('sapwood')}")
         context.exit()
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            click.echo(context.get_help())
+            return
+        from sapwood.cli.screen import open_screen
+
+        open_screen(invocation, inline=inline)

@@ -1,0 +1,23 @@
+"""`sapwood open`: the screen, which `sapwood` alone opens too."""
+
+import click
+
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.completing import AGENT
+from sapwood.cli.invocation import Invocation
+
+__all__ = ["command"]
+
+
+@subcommand(examples=["sapwood", "sapwood open demo", "sapwood open --inline"])
+@click.argument("agent", type=AGENT, required=False)
+@click.option("--inline", is_flag=True, help="Below the prompt, so that the scrollback stays.")
+@click.pass_obj
+def command(invocation: Invocation, agent: str | None, inline: bool) -> None:
+    """Open a conversation on the whole screen.
+
+    Without an agent it is the last conversation of this folder, or a new one.
+    """
+    from sapwood.cli.screen import open_screen
+
+    open_screen(invocation, agent or "", inline=inline)

@@ -1,0 +1,6 @@
+"""The screen: a conversation to live in, full-screen in a terminal. Needs the extra `tui`.
+
+`rows/` derives what is shown from events and knows no terminal; `transcript/` draws rows;
+`composer/` takes what is typed; `desk.py` carries it out; `screens/` are pages over the
+conversation. All of it reads the log and none of it keeps a truth of its own.
+"""

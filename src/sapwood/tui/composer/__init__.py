@@ -1,0 +1,1 @@
+"""The composer: where a person types, with completion, history and a queue."""

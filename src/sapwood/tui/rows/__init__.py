@@ -1,0 +1,1 @@
+"""From events to rows: what a reader of a conversation sees, in which order. Pure."""

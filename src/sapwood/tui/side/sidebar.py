@@ -1,0 +1,175 @@
+"""The sidebar: agents, marks, focus, and warnings with the command to type."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from sapwood.core.budget import Budget
+from sapwood.core.counting import Count, show
+from sapwood.core.ids import AgentId
+from sapwood.core.log import Facts
+from sapwood.core.state import State
+from sapwood.display.text import cut, one_line
+from sapwood.display.tree import tree
+
+__all__ = ["Beside", "Sidebar", "agent_line", "warnings"]
+
+WIDTH = 34
+_ROOM = WIDTH - 5
+
+
+class Beside(Struct, frozen=True):
+    """What the sidebar shows."""
+
+    agents: tuple[Facts, ...] = ()
+    here: AgentId | None = None
+    state: State | None = None
+    budget: Budget | None = None
+
+
+class Sidebar(VerticalScroll, can_focus=False):
+    """Follows the conversation; a click or enter on an agent switches to it."""
+
+    DEFAULT_CSS = """
+    Sidebar {
+        width: 34; padding: 0 1; border-left: vkey $panel; scrollbar-size-vertical: 1;
+        .title { color: $accent; text-style: bold; margin-top: 1; }
+        .part { color: $text-muted; }
+        OptionList { height: auto; max-height: 16; background: transparent; }
+        OptionList { border: none; padding: 0; }
+        OptionList:focus { border: none; }
+    }
+    """
+
+    class Chosen(Message):
+        """An agent was chosen."""
+
+        def __init__(self, agent: AgentId) -> None:
+            super().__init__()
+            self.agent = agent
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: Beside | None = None
+
+    def compose(self) -> ComposeResult:
+        """Parts that are empty are not shown."""
+        for name in ("agents", "marks", "focus", "warnings"):
+            yield Static(name.upper(), classes="title", id=f"{name}-title")
+            if name == "agents":
+                yield OptionList(id="agents", compact=True)
+            else:
+                yield Static(classes="part", id=name)
+
+    def show(self, beside: Beside) -> None:
+        """Shows this from now on."""
+        if beside == self._shown or not self.is_mounted:
+            return
+        self._shown = beside
+        agents = self.query_one("#agents", OptionList)
+        lit = agents.highlighted
+        agents.clear_options()
+        agents.add_options(
+            [
+                Option(
+                    agent_line(facts, depth, _ROOM, here=facts.agent == beside.here), facts.agent
+                )
+                for facts, depth in tree(beside.agents)
+            ]
+        )
+        agents.highlighted = lit if lit is not None and lit < agents.option_count else None
+        self.query_one("#agents-title").display = bool(beside.agents)
+        state = beside.state
+        self._part("marks", _marks(state) if state else [])
+        self._part("focus", _focus(state) if state else [])
+        self._part("warnings", warnings(state, beside.budget) if state and beside.budget else [])
+
+    def _part(self, name: str, lines: Sequence[Content]) -> None:
+        self.query_one(f"#{name}-title").display = bool(lines)
+        part = self.query_one(f"#{name}", Static)
+        part.display = bool(lines)
+        part.update(Content("\n").join(lines))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Switches to an agent."""
+        event.stop()
+        if event.option_id:
+            self.post_message(self.Chosen(AgentId(event.option_id)))
+
+
+def agent_line(facts: Facts, depth: int, room: int, *, here: bool = False) -> Content:
+    """One agent: what it does, its name, its tokens, its mail."""
+    sign, colour = _sign(facts)
+    tokens = show(Count(facts.tokens, facts.exact)) if facts.tokens else ""
+    mail = f" ✉{facts.unread}" if facts.unread else ""
+    space = room - 2 * depth - 2 - len(tokens) - len(mail) - 1
+    name = cut(one_line(facts.name) or facts.agent, max(6, space))
+    style = "bold $foreground" if here else "$text-muted" if facts.status != "running" else ""
+    return Content.assemble(
+        "  " * depth,
+        (f"{sign} ", colour),
+        (name, style),
+        (f" {tokens}", "$text-muted"),
+        (mail, "$mark"),
+    )
+
+
+def _sign(facts: Facts) -> tuple[str, str]:
+    match facts.status:
+        case "killed":
+            return "✗", "$error"
+        case "archived":
+            return "▪", "$text-muted"
+        case _:
+            return ("◐", "$warning") if facts.working else ("●", "$success")
+
+
+def _marks(state: State) -> list[Content]:
+    return [
+        Content.assemble(
+            ("◆ ", "$mark"),
+            cut(mark.name or "unnamed", _ROOM - 9),
+            (f" #{mark.version}", "$text-muted"),
+        )
+        for mark in reversed(state.marks[-8:])
+    ]
+
+
+def _focus(state: State) -> list[Content]:
+    lines = [
+        Content.assemble((f"{each.priority} ", "$accent"), cut(each.topic, _ROOM - 2))
+        for each in state.focus[:6]
+    ]
+    return lines + [
+        Content.styled(f"· {cut(each, _ROOM - 2)}", "dim") for each in state.background[:4]
+    ]
+
+
+def warnings(state: State, budget: Budget) -> list[Content]:
+    """What a person may want to act on, each with what to type."""
+    lines: list[Content] = []
+    if budget.level and budget.share is not None:
+        share = f"{budget.share:.0%}".replace("%", " %")
+        colour = "$error" if budget.level == 3 else "$warning"
+        lines.append(Content.assemble((f"▲ {share} of the window is full", colour)))
+        lines.append(
+            Content.assemble(
+                "  ", ("/compact", "bold $accent"), " or ", ("/clear 5", "bold $accent")
+            )
+        )
+    if state.inbox:
+        count = len(state.inbox)
+        lines.append(
+            Content.assemble((f"✉ {count} unread mail{'' if count == 1 else 's'}", "$mark"))
+        )
+        lines.append(Content.assemble("  ", ("/check-mail", "bold $accent")))
+    if state.status != "running":
+        lines.append(Content.styled(f"▲ this agent is {state.status}", "$warning"))
+        lines.append(Content.assemble("  ", ("/fork", "bold $accent"), " to go on from it"))
+    return lines

@@ -1,0 +1,76 @@
+"""The status line: what fills the window, block by block, what it costs, and what goes on."""
+
+from msgspec import Struct
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from sapwood.core.budget import Budget
+from sapwood.core.counting import Count, show
+from sapwood.display.money import money
+
+__all__ = ["Status", "StatusLine"]
+
+_BLOCKS = (
+    ("system", "$secondary"),
+    ("pins", "$accent"),
+    ("summary", "$success-darken-2"),
+    ("history", "$primary"),
+)
+_WIDE = 110
+
+
+class Status(Struct, frozen=True):
+    """Everything that the line tells. `doing` is what goes on, with how long it has."""
+
+    budget: Budget | None = None
+    cost: int = 0
+    doing: str = ""
+
+
+class StatusLine(Widget):
+    """One line."""
+
+    DEFAULT_CSS = "StatusLine { height: 1; padding: 0 1; background: $background; }"
+    status: reactive[Status] = reactive(Status())
+
+    def render(self) -> Content:
+        """The bar, the sum, the blocks, the cost."""
+        status, budget = self.status, self.status.budget
+        doing = Content.styled(f"{status.doing}  ", "$warning") if status.doing else Content("")
+        if budget is None:
+            return doing
+        wide = self.size.width >= _WIDE
+        line = Content.assemble(doing, _bar(budget, 28 if wide else 12), " ", _sum(budget))
+        if wide:
+            line = Content.assemble(line, *(_block(budget, *each) for each in _BLOCKS))
+        if status.cost:
+            line = Content.assemble(line, (f"  {money(status.cost)}", "$text-muted"))
+        return line
+
+
+def _bar(budget: Budget, width: int) -> Content:
+    whole = max(budget.window, budget.total.tokens, 1)
+    cells = Content("")
+    for name, colour in _BLOCKS:
+        count: Count = getattr(budget, name)
+        share = round(width * count.tokens / whole)
+        cells += Content.styled("█" * (share or (1 if count.tokens else 0)), colour)
+    free = width - cells.cell_length
+    return cells + Content.styled("░" * free, "$panel-lighten-1")
+
+
+def _sum(budget: Budget) -> Content:
+    colour = ("$foreground", "$warning", "$warning", "$error")[budget.level]
+    if budget.share is None:
+        return Content.styled(f"{show(budget.total)} tokens", f"bold {colour}")
+    window = show(Count(budget.window, exact=True))
+    share = f"{budget.share:.0%}".replace("%", " %")
+    return Content.styled(f"{show(budget.total)} of {window} · {share}", f"bold {colour}")
+
+
+def _block(budget: Budget, name: str, colour: str) -> Content:
+    count: Count = getattr(budget, name)
+    if not count.tokens:
+        return Content("")
+    return Content.assemble(("  ■ ", colour), (f"{name} {show(count)}", "$text-muted"))

@@ -1,0 +1,365 @@
+"""Draws rows: each becomes lines of a fixed width, the same number whether dim or not."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text as Words
+from textual.cache import LRUCache
+from textual.strip import Strip
+
+from sapwood.core.content import Got, Note, Text, Thinking, ToolCall
+from sapwood.core.counting import Count, show
+from sapwood.core.events import (
+    ContextSummarized,
+    Event,
+    MarkSet,
+    Recorded,
+    ReplyAdded,
+    ToolFinished,
+    TurnRecorded,
+)
+from sapwood.display.text import cut, one_line, plain
+from sapwood.display.times import ago
+from sapwood.tui.rows.row import Banner, Divider, Fold, Row, Shown, pieces
+from sapwood.tui.rows.wording import arguments, ending, letter_head, told
+from sapwood.tui.transcript.blocks import blocks_of
+from sapwood.tui.transcript.look import Look
+from sapwood.tui.transcript.markdown import markdown
+from sapwood.tui.transcript.texts import Texts
+
+__all__ = ["Painter", "Stream"]
+
+_RESULT_LINES = 3
+_LONGEST = 20_000
+"""Characters of one result that are drawn at most: a page of a log file is not for reading."""
+
+_GUTTER = 4
+Lines = list[list[Segment]]
+
+
+class Stream(Struct, frozen=True, gc=False):
+    """An answer on its way; gone when its event is there."""
+
+    model: str
+    text: str = ""
+    thinking: str = ""
+    tool: str = ""
+    heads: bool = True
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        return ("stream", "", 0, 0)
+
+
+class Painter:
+    """Draws for one width and one look. Blocks of Markdown are kept, so that a growing answer
+    costs only its last block."""
+
+    def __init__(self, console: Console, look: Look, width: int, texts: Texts) -> None:
+        self._console = console
+        self._look = look
+        self._theme = look.markdown
+        self.width = width
+        self._inner = max(10, width - _GUTTER)
+        self._texts = texts
+        self._blocks: LRUCache[str, Lines] = LRUCache(512)
+
+    def draw(
+        self, row: Shown | Stream, *, dim: bool, opened: bool, now: int, working: bool
+    ) -> list[Strip]:
+        """The lines of a row. Raises `NotLoaded` where its text is not at hand."""
+        match row:
+            case Fold():
+                lines = self._fold(row, now)
+            case Divider():
+                lines = self._divider(row)
+            case Banner():
+                lines = self._banner(row, opened)
+            case Stream():
+                lines = self._stream(row)
+            case Row():
+                lines = self._row(row, opened, working)
+        strips = [Strip(line) for line in lines]
+        if dim:
+            faint = Style(color=self._look.faint)
+            strips = [Strip([Segment(strip.text, faint)]) for strip in strips]
+        return [strip.extend_cell_length(self.width).crop(0, self.width) for strip in strips]
+
+    def text_of(self, row: Shown) -> str:
+        """What copying a row gives: the words themselves, whole, without any decoration."""
+        match row:
+            case Banner(ref):
+                event = self._texts.event(ref.agent, ref.version).event
+                return event.text if isinstance(event, ContextSummarized) else ""
+            case Row("mark" | "end" | "event"):
+                return self._said_of(self._event(row).event)
+            case Row():
+                piece = pieces(self._event(row).event)[row.part]
+                if not isinstance(piece, ToolCall):
+                    return piece.content if isinstance(piece, Got | ToolFinished) else piece.text
+                result = self._result(row)
+                return f"{piece.name} {piece.args}" + (f"\n{result.content}" if result else "")
+            case _:
+                return ""
+
+    def _said_of(self, event: Event) -> str:
+        if isinstance(event, MarkSet):
+            return event.name
+        return " ".join(told(event)[1:])
+
+    def _event(self, row: Row) -> Recorded:
+        return self._texts.event(row.agent, row.version)
+
+    def _row(self, row: Row, opened: bool, working: bool) -> Lines:
+        recorded = self._event(row)
+        event = recorded.event
+        match row.kind:
+            case "mark":
+                return self._mark(event)
+            case "event":
+                sign, words = told(event)
+                return self._plain(f"{sign} {words}", self._look.faint)
+            case "end":
+                return self._ending(event)
+            case _:
+                pass
+        match pieces(event)[row.part]:
+            case Text(text) if row.kind == "prompt":
+                return self._said("you", f"#{row.version}", text, self._look.user, row.heads)
+            case Text(text):
+                return self._reply(row, event, text)
+            case Note() as note:
+                return self._letter(note)
+            case Thinking(text):
+                return self._thinking(text, opened)
+            case ToolCall() as call:
+                return self._tool(call, self._result(row), opened, working)
+            case _:
+                return []
+
+    def _result(self, row: Row) -> Got | ToolFinished | None:
+        if not row.result:
+            return None
+        event = self._texts.event(row.agent, row.result).event
+        piece = pieces(event)[row.result_part]
+        return piece if isinstance(piece, Got | ToolFinished) else None
+
+    def _said(self, who: str, place: str, text: str, colour: str, heads: bool) -> Lines:
+        body = self._render(Words(_clean(text), style=self._look.text))
+        return self._barred(self._headed(who, place, colour, body, heads), colour, "┃")
+
+    def _reply(self, row: Row, event: Event, text: str) -> Lines:
+        model, tokens = _speaker(event, row.part)
+        place = f"#{row.version}{f' · {show(tokens)} tokens' if tokens else ''}"
+        body = self._markdown(text)
+        headed = self._headed(model or "model", place, self._look.model, body, row.heads)
+        return self._barred(headed, self._look.model, "│")
+
+    def _stream(self, row: Stream) -> Lines:
+        look = self._look
+        body = self._markdown(row.text) if row.text else []
+        if row.thinking and not row.text:
+            body = self._render(Words(f"∴ {_tail(row.thinking)}", style=f"italic {look.faint}"))
+        if row.tool:
+            body += self._render(Words(f"● {row.tool} …", style=look.tool))
+        if not body:
+            body = self._render(Words("…", style=look.faint))
+        headed = self._headed(row.model or "model", "", look.model, body, row.heads)
+        return self._barred(headed, look.model, "│")
+
+    def _letter(self, note: Note) -> Lines:
+        head = Words(f"✉ {letter_head(note)}", style=f"bold {self._look.accent}")
+        body = Words(_clean(note.text), style=self._look.tool)
+        return self._barred(self._render(Group(head, body)), self._look.accent, "┊")
+
+    def _thinking(self, text: str, opened: bool) -> Lines:
+        style = f"italic {self._look.faint}"
+        if opened:
+            body = Words.assemble(("▾ thinking\n", style), (_clean(text), style))
+        else:
+            words = cut(text, max(10, self._inner - 13))
+            body = Words(f"▸ thinking: {words}", style=style, no_wrap=True, overflow="ellipsis")
+        return self._barred(self._render(body), self._look.faint, "│")
+
+    def _tool(
+        self, call: ToolCall, result: Got | ToolFinished | None, opened: bool, working: bool
+    ) -> Lines:
+        look = self._look
+        failed = result is not None and result.error
+        colour = look.error if failed else look.model if result else look.warning
+        room = max(10, self._inner - cell_len(call.name) - 3)
+        head = Words.assemble(("● ", colour), (call.name, f"bold {look.text}"))
+        head.append(f" {cut(arguments(call.args), room)}", look.tool)
+        if result is None:
+            said = "running …" if working else "no result"
+            return self._barred(self._render(Group(head, Words(said, look.faint))), look.faint, " ")
+        return self._barred(
+            self._render(Group(head, *self._output(call, result, opened))), look.faint, " "
+        )
+
+    def _output(
+        self, call: ToolCall, result: Got | ToolFinished, opened: bool
+    ) -> Iterable[RenderableType]:
+        look = self._look
+        style = look.error if result.error else look.faint
+        lines = _clean(result.content[:_LONGEST]).rstrip("\n").split("\n")
+        if opened:
+            if len(call.args) > 2:
+                yield Words(_clean(call.args[:_LONGEST]), style=look.tool)
+            yield Words("\n".join(lines), style=style)
+            if len(result.content) > _LONGEST:
+                yield Words(f"… {len(result.content) - _LONGEST:,} more characters", look.faint)
+            return
+        for line in lines[:_RESULT_LINES]:
+            yield Words(f"  {line}", style=style, no_wrap=True, overflow="ellipsis")
+        if len(lines) > _RESULT_LINES:
+            yield Words(f"  ▸ {len(lines) - _RESULT_LINES:,} more lines", style=look.faint)
+
+    def _ending(self, event: Event) -> Lines:
+        how, why = ending(event)
+        colour = self._look.error if how == "failed" else self._look.warning
+        text = Words.assemble(("■ ", colour), (how, f"bold {colour}"))
+        if why:
+            text.append(f": {one_line(why)}", self._look.text)
+        return self._barred(self._render(text), colour, " ")
+
+    def _mark(self, event: Event) -> Lines:
+        name = event.name if isinstance(event, MarkSet) else ""
+        colour = self._look.mark
+        text = Words.assemble(("◆ ", colour), (name or "unnamed mark", f"bold {colour}"), " ")
+        text.append("─" * max(0, self.width - 3 - text.cell_len), self._look.faint)
+        return self._across(text)
+
+    def _fold(self, row: Fold, now: int) -> Lines:
+        look = self._look
+        clipped = row.cause == "window"
+        count = f"{row.messages:,} message{'' if row.messages == 1 else 's'}"
+        text = Words.assemble(
+            ("╌╌╌ ", look.faint),
+            (
+                f"{'▾' if row.open else '▸'} {count} {'clipped' if clipped else 'pruned'}",
+                f"bold {look.accent}",
+            ),
+            (f" · {row.cause} · {ago(row.at, now)} ", look.faint),
+        )
+        text.append("╌" * max(0, self.width - 3 - text.cell_len), look.faint)
+        return self._across(text)
+
+    def _divider(self, row: Divider) -> Lines:
+        look = self._look
+        tokens = show(Count(row.tokens, exact=False))
+        turns = f"{row.turns:,} turn{'' if row.turns == 1 else 's'} clipped"
+        words = f" ▲ model can't see above · {turns} · {tokens} tokens "
+        if cell_len(words) > self.width - 6:
+            words = f" ▲ model can't see above · {turns} "
+        side = max(2, (self.width - 3 - cell_len(words)) // 2)
+        text = Words.assemble(("━" * side, look.warning), (words, f"bold {look.warning}"))
+        text.append("━" * max(0, self.width - 3 - text.cell_len), look.warning)
+        return self._across(text)
+
+    def _banner(self, row: Banner, opened: bool) -> Lines:
+        event = self._texts.event(row.ref.agent, row.ref.version).event
+        if not isinstance(event, ContextSummarized):
+            return []
+        look = self._look
+        title = Words.assemble((" Summary", f"bold {look.model}"))
+        title.append(f" of {row.messages:,} messages", look.model)
+        if event.score is not None:
+            title.append(f" · check {event.score:.0%} ", look.model)
+        body: list[RenderableType] = [
+            markdown(_clean(event.text), look.code_theme, look.code_ground)
+        ]
+        if event.ledger:
+            sign = "▾ from the log" if opened else "▸ from the log: files, commands, tests"
+            body.append(Words(sign, style=look.faint))
+            if opened:
+                body.append(Words(_clean(event.ledger), style=look.tool))
+        panel = Panel(Group(*body), title=title, title_align="left", border_style=look.model)
+        with self._console.use_theme(self._theme):
+            return [*self._pad(self._lines(panel, self.width - 3)), []]
+
+    def _markdown(self, text: str) -> Lines:
+        lines: Lines = []
+        for block in blocks_of(_clean(text)):
+            if lines:
+                lines.append([])
+            kept = self._blocks.get(block)
+            if kept is None:
+                kept = self._blocks[block] = self._block(block)
+            lines += kept
+        return lines
+
+    def _block(self, text: str) -> Lines:
+        look = self._look
+        with self._console.use_theme(self._theme):
+            drawn = self._lines(markdown(text, look.code_theme, look.code_ground), self._inner)
+        while drawn and not _is_seen(drawn[0]):
+            drawn.pop(0)
+        while drawn and not _is_seen(drawn[-1]):
+            drawn.pop()
+        return drawn
+
+    def _headed(self, who: str, place: str, colour: str, body: Lines, heads: bool) -> Lines:
+        if not heads:
+            return body
+        room = max(4, self._inner - cell_len(place) - 2)
+        head = Words.assemble((cut(who, room), f"bold {colour}"))
+        head.append(f"  {place}", self._look.faint)
+        return [*self._render(head), *body]
+
+    def _plain(self, text: str, colour: str) -> Lines:
+        words = Words(text, style=colour, no_wrap=True, overflow="ellipsis")
+        return self._across(words)
+
+    def _across(self, text: Words) -> Lines:
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return [*self._pad(self._lines(text, self.width - 3)), []]
+
+    def _pad(self, lines: Lines) -> Lines:
+        return [[Segment(" "), *line] for line in lines]
+
+    def _barred(self, lines: Lines, colour: str, bar: str) -> Lines:
+        edge = [Segment(" "), Segment(bar, Style(color=colour)), Segment(" ")]
+        return [*([*edge, *line] for line in lines), []]
+
+    def _render(self, renderable: RenderableType) -> Lines:
+        return self._lines(renderable, self._inner)
+
+    def _lines(self, renderable: RenderableType, width: int) -> Lines:
+        options = self._console.options.update(width=width, height=None)
+        return self._console.render_lines(renderable, options, pad=False)
+
+
+def _is_seen(line: list[Segment]) -> bool:
+    return any(
+        segment.text.strip() or (segment.style and segment.style.bgcolor) for segment in line
+    )
+
+
+def _clean(text: str) -> str:
+    return plain(text).expandtabs(4)
+
+
+def _tail(text: str) -> str:
+    return one_line(text)[-200:]
+
+
+def _speaker(event: Event, part: int) -> tuple[str, Count | None]:
+    """Which model spoke, and how many tokens its whole message had, if that was reported."""
+    if isinstance(event, ReplyAdded):
+        return event.model, Count(event.usage.output, exact=True) if event.usage else None
+    if isinstance(event, TurnRecorded):
+        seen = len(event.prompt)
+        for item in event.items:
+            if isinstance(item, Got):
+                seen += 1
+                continue
+            seen += len(item.parts)
+            if part < seen:
+                return item.model, Count(item.usage.output, exact=True) if item.usage else None
+    return "", None

@@ -1,0 +1,395 @@
+"""The transcript: draws the rows around one place, and moves that place.
+
+Whatever moves the reader goes through `_act`, which tries, loads the text that was missing, and
+tries again. So painting never waits, and a step of the reader is exactly as long as was asked.
+"""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.geometry import Region
+from textual.message import Message
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId
+from sapwood.runtime.fresh import now
+from sapwood.tui.host import host
+from sapwood.tui.rows.page import Page, can_open, is_landmark
+from sapwood.tui.rows.row import Fold, Key, Row, Shown
+from sapwood.tui.rows.timeline import Timeline
+from sapwood.tui.transcript.lighting import lit, lit_words
+from sapwood.tui.transcript.look import Look
+from sapwood.tui.transcript.painter import Painter, Stream
+from sapwood.tui.transcript.scrollbar import scrollbar
+from sapwood.tui.transcript.texts import NotLoaded, Texts
+from sapwood.tui.transcript.viewport import Viewport
+
+__all__ = ["Transcript"]
+
+_DRAWN = 512
+_BAR = 1
+_MINUTE = 60_000_000
+
+
+async def _nothing(agent: AgentId, first: int, last: int) -> list[Recorded]:
+    return []
+
+
+class Transcript(Widget, can_focus=True):
+    """A conversation, of any length."""
+
+    DEFAULT_CSS = "Transcript { height: 1fr; width: 1fr; }"
+    ALLOW_SELECT = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll(-1)", "Line up", show=False),
+        Binding("down,j", "scroll(1)", "Line down", show=False),
+        Binding("home,g", "start", "First line", show=False),
+        Binding("enter,space", "open", "Open or close the block", show=False),
+        Binding("y", "copy", "Copy the block", show=False),
+    ]
+
+    class Copied(Message):
+        """These words are to be copied."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class FollowChanged(Message):
+        """The reader left the end, or came back to it."""
+
+        def __init__(self, follows: bool) -> None:
+            super().__init__()
+            self.follows = follows
+
+    def __init__(self, *, id: str | None = None, clock: Callable[[], int] = now) -> None:
+        super().__init__(id=id)
+        self.page = Page(Timeline())
+        self._texts = Texts(_nothing)
+        self._stream: Stream | None = None
+        self._view = Viewport(lambda place: len(self._strips(place)))
+        self._painter: Painter | None = None
+        self._drawn: LRUCache[object, list[Strip]] = LRUCache(_DRAWN)
+        self._cursor: Key | None = None
+        self._needle = ""
+        self._followed = True
+        self._clock = clock
+
+    @property
+    def view(self) -> Viewport:
+        """Where the reader is."""
+        return self._view
+
+    @property
+    def cursor(self) -> Key | None:
+        """The block that keys act on."""
+        return self._cursor
+
+    # What is shown
+
+    async def show(self, timeline: Timeline, texts: Texts) -> None:
+        """Shows a conversation from its end."""
+        self.page, self._texts = Page(timeline), texts
+        self._stream = self._cursor = self._painter = None
+        self._drawn.clear()
+        self._view.follows = True
+        await self.grow()
+
+    async def complete(self, timeline: Timeline) -> None:
+        """Shows the same conversation, known further back, at the same place."""
+        seen = self._seen()
+        opened, self.page = self.page.opened, Page(timeline)
+        self.page.opened |= opened
+        await self._act(lambda: self._keep(seen))
+
+    async def grow(self) -> None:
+        """Shows what the timeline has gained. What is being read does not move."""
+        seen = self._seen()
+        moved = self.page.update()
+        await self._act((lambda: self._keep(seen)) if moved else self._view.settle)
+
+    async def stream(self, piece: Stream | None) -> None:
+        """Shows an answer on its way, or none."""
+        if piece != self._stream:
+            self._stream = piece
+            await self._act(self._view.settle)
+
+    def _seen(self) -> list[Key]:
+        """The rows from the first on screen on."""
+        top = self._view.top
+        return [row.key for row in self.page.shown[top : top + 200]]
+
+    def _keep(self, seen: list[Key]) -> None:
+        """Back to the first of these rows that is still there."""
+        if not self._view.follows and seen:
+            places = {row.key: place for place, row in enumerate(self.page.shown)}
+            first = next((key for key in seen if key in places), None)
+            if first is not None:
+                self._view.top = places[first]
+                self._view.skip = self._view.skip if first == seen[0] else 0
+        self._view.settle()
+
+    # Drawing
+
+    def _row(self, place: int) -> Shown | Stream:
+        if place < len(self.page.shown):
+            return self.page.shown[place]
+        assert self._stream is not None
+        return self._stream
+
+    def _strips(self, place: int) -> list[Strip]:
+        row = self._row(place)
+        painter = self._painter or self._new_painter()
+        dim = not isinstance(row, Stream) and self.page.is_dim(place)
+        opened = row.key in self.page.opened
+        unfinished = isinstance(row, Row) and row.kind == "tool" and not row.result
+        working = unfinished and self.page.timeline.is_open
+        at = self._clock()
+        minute = at // _MINUTE if isinstance(row, Fold) else 0
+        key = (row, painter.width, dim, opened, working, minute)
+        drawn = self._drawn.get(key)
+        if drawn is None:
+            drawn = painter.draw(row, dim=dim, opened=opened, now=at, working=working)
+            drawn = [strip.apply_style(self.rich_style) for strip in drawn]
+            for each in host(self).get_line_filters():
+                drawn = [strip.apply_filter(each, self.background_colors[1]) for strip in drawn]
+            self._drawn[key] = drawn
+        return drawn
+
+    def _new_painter(self) -> Painter:
+        look = Look.of(host(self).theme_variables, dark=host(self).current_theme.dark)
+        width = max(20, self.size.width - _BAR)
+        self._painter = Painter(host(self).console, look, width, self._texts)
+        return self._painter
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines on screen. They are final, so a frame is a matter of looking them up."""
+        strips = self._screen()[crop.y : crop.bottom]
+        if crop.column_span == (0, self.size.width):
+            return strips
+        return [strip.crop(*crop.column_span) for strip in strips]
+
+    def render_line(self, y: int) -> Strip:
+        """One line, for whoever asks what is under the mouse."""
+        return self._screen()[y]
+
+    def _screen(self) -> list[Strip]:
+        width, height = self.size.width - _BAR, self.size.height
+        ground = self.rich_style
+        try:
+            places = self._view.lines() if self._view.size else []
+            lines = [self._line(y, *place) for y, place in enumerate(places[:height])]
+        except NotLoaded:  # it is being loaded; what is shown next is whole
+            lines = []
+        lines += [Strip.blank(width, ground)] * (height - len(lines))
+        track = Style(color=host(self).theme_variables["panel"]) + ground
+        thumb = Style(color=host(self).theme_variables["scrollbar"]) + ground
+        bar = scrollbar(self._view, track, thumb) if self._view.size == height else []
+        bar += [Segment(" ", ground)] * (height - len(bar))
+        return [
+            Strip.join([line, Strip([cell], 1)]).apply_offsets(0, y)
+            for y, (line, cell) in enumerate(zip(lines, bar, strict=True))
+        ]
+
+    def _line(self, y: int, place: int, line: int) -> Strip:
+        strip = self._strips(place)[line]
+        if self._cursor is not None and self._row(place).key == self._cursor:
+            accent = Style(color=host(self).theme_variables["accent"]) + self.rich_style
+            strip = Strip.join([Strip([Segment("▌", accent)], 1), strip.crop(1)])
+        if self._needle:
+            strip = lit_words(strip, self._needle, Style(reverse=True))
+        selection = self.text_selection
+        span = selection.get_span(y) if selection is not None else None
+        if span is not None:
+            end = strip.cell_length if span[1] < 0 else span[1]
+            style = self.screen.get_component_rich_style("screen--selection")
+            strip = lit(strip, span[0], end, style)
+        return strip
+
+    def notify_style_update(self) -> None:
+        """Another theme: nothing that was drawn holds any more."""
+        super().notify_style_update()
+        self._drawn.clear()
+        self._painter = None
+
+    async def on_resize(self, event: events.Resize) -> None:
+        self._painter = None
+        await self._act(self._view.settle)
+
+    # Moving
+
+    async def _act(self, act: Callable[[], None]) -> None:
+        """Does something to the place, with whatever text that takes."""
+        if not self.size.width or not self.size.height:
+            return
+        view = self._view
+        view.size = self.size.height
+        view.rows = len(self.page.shown) + (self._stream is not None)
+        while True:
+            before = (view.top, view.skip, view.follows)
+            try:
+                act()
+                view.lines()
+                break
+            except NotLoaded as missing:
+                view.top, view.skip, view.follows = before
+                await self._texts.load(missing.agent, missing.version)
+        if self._followed != view.follows:
+            self._followed = view.follows
+            self.post_message(self.FollowChanged(view.follows))
+        self.refresh()
+
+    async def action_scroll(self, lines: int) -> None:
+        """Moves by so many lines."""
+        await self._act(lambda: self._view.scroll(lines))
+
+    async def action_page(self, pages: int) -> None:
+        """Moves by whole screens, but for two lines by which the eye finds its place."""
+        await self.action_scroll(pages * max(1, self.size.height - 2))
+
+    async def action_start(self) -> None:
+        """To the first line."""
+        await self._act(self._view.to_start)
+
+    async def action_end(self) -> None:
+        """To the end, which is followed from then on."""
+        self._cursor = None
+        await self._act(self._view.to_end)
+
+    async def action_jump(self, step: int) -> None:
+        """To the next divider, fold, summary or mark, upwards or downwards."""
+        place = self.page.next(self._view.top, step, is_landmark)
+        if place is not None:
+            await self._act(lambda: self._view.place(place, 0))
+        elif step > 0:
+            await self.action_end()
+
+    async def go_to(self, key: Key, *, at: int = 2) -> bool:
+        """Brings a row into view with the cursor on it, out of its fold if it is in one."""
+        place = self.page.find(key)
+        if place is None:
+            return False
+        self._cursor = key
+        await self._act(lambda: self._view.place(place, at))
+        return True
+
+    async def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        await self.action_scroll(-3)
+
+    async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        await self.action_scroll(3)
+
+    async def on_click(self, event: events.Click) -> None:
+        places = self._view.lines()
+        if event.x >= self.size.width - _BAR:
+            await self._to_share(event.y / max(1, self.size.height - 1))
+        elif event.y < len(places) and not self.text_selection:
+            self._cursor = self._row(places[event.y][0]).key
+            await self.action_open()
+            self.refresh()
+
+    async def on_mouse_move(self, event: events.MouseMove) -> None:
+        if event.button == 1 and event.x >= self.size.width - _BAR:
+            await self._to_share(event.y / max(1, self.size.height - 1))
+
+    async def _to_share(self, share: float) -> None:
+        if share >= 1:
+            await self.action_end()
+        else:
+            place = round(share * max(0, self._view.rows - 1))
+            await self._act(lambda: self._view.place(place, 0))
+
+    # The block under the cursor
+
+    async def action_cursor(self, step: int) -> None:
+        """Moves the block cursor, and with it the screen where that is needed."""
+        places = [place for place, _ in self._view.lines()]
+        if not places:
+            return
+        at = next((each for each in places if self._row(each).key == self._cursor), None)
+        if at is None:
+            place = places[-1] if step < 0 else places[0]
+        else:
+            place = max(0, min(self._view.rows - 1, at + step))
+        self._cursor = self._row(place).key
+        await self._act(lambda: self._reveal(place))
+
+    def _reveal(self, place: int) -> None:
+        """Has all of a row on screen, or at least its first lines."""
+        view = self._view
+        seen = [line for each, line in view.lines() if each == place]
+        height = len(self._strips(place))
+        if len(seen) == height or (seen and seen[0] == 0 and len(seen) == view.size):
+            return
+        follows = view.follows
+        view.place(place, 0 if place <= view.top else max(0, view.size - height))
+        view.follows = follows and view.follows
+
+    async def action_open(self) -> None:
+        """Opens or closes the block under the cursor; its first line stays where it is."""
+        key = self._cursor
+        place = self.page.find(key) if key is not None else None
+        if key is None or place is None or not can_open(self._row_shown(place)):
+            return
+        lines = self._view.lines()
+        at = next((y - line for y, (each, line) in enumerate(lines) if each == place), 0)
+        self.page.toggle(key)
+        await self._act(lambda: self._view.place(place, at))
+
+    def _row_shown(self, place: int) -> Shown:
+        return self.page.shown[place]
+
+    async def action_fold(self) -> None:
+        """Opens or closes the fold that is on screen or last above it."""
+        lines = self._view.lines()
+        bottom = lines[-1][0] + 1 if lines else 0
+        place = self.page.next(bottom, -1, lambda row: isinstance(row, Fold))
+        if place is None:
+            return
+        self._cursor = self.page.shown[place].key
+        await self._act(lambda: self._reveal(place))
+        await self.action_open()
+
+    async def action_copy(self) -> None:
+        """Copies the words of the block under the cursor, or else of the last answer."""
+        row = self._to_copy()
+        while row is not None:
+            painter = self._painter or self._new_painter()
+            try:
+                self.post_message(self.Copied(painter.text_of(row)))
+                return
+            except NotLoaded as missing:
+                await self._texts.load(missing.agent, missing.version)
+
+    def _to_copy(self) -> Shown | None:
+        if self._cursor is not None:
+            return next((row for row in self.page.shown if row.key == self._cursor), None)
+        answers = (r for r in reversed(self.page.shown) if isinstance(r, Row) and r.kind == "reply")
+        return next(answers, None)
+
+    def highlight(self, words: str) -> None:
+        """Has these words stand out wherever they are on screen."""
+        self._needle = words.casefold()
+        self.refresh()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected words as they stand on screen, without the bars beside them."""
+        found: list[str] = []
+        for y, (place, line) in enumerate(self._view.lines()):
+            span = selection.get_span(y)
+            if span is not None:
+                text = self._strips(place)[line].text
+                words = text[span[0] : None if span[1] < 0 else span[1]]
+                barred = span[0] < 3 and not text[:3].strip(" ┃│┊▌")
+                found.append((words[3 - span[0] :] if barred else words).rstrip())
+        return ("\n".join(found), "\n") if found else None

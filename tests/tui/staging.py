@@ -1,0 +1,104 @@
+"""The screen on a stage: a database in memory, a scripted model, a pilot at the keys."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from textual.pilot import Pilot
+
+from sapwood.api.database import Sapwood
+from sapwood.app.config import Config
+from sapwood.app.connection import Connection, connect
+from sapwood.core.ids import AgentId
+from sapwood.testing.scripted import ScriptedModel
+from sapwood.tui.app import SapwoodApp
+from sapwood.tui.conversation import Conversation
+from sapwood.tui.transcript.widget import Transcript
+
+__all__ = ["Stage", "on_stage", "until"]
+
+MODEL = "claude-sonnet-5-5"
+
+
+class Stage:
+    """What a test holds in its hands."""
+
+    def __init__(self, app: SapwoodApp, pilot: Pilot[None], server: ScriptedModel) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.server = server
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.app.conversation
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.conversation.transcript
+
+    def lines(self) -> list[str]:
+        """What stands in the transcript, line by line."""
+        return [
+            self.transcript.render_line(y).text.rstrip() for y in range(self.transcript.size.height)
+        ]
+
+    def text(self) -> str:
+        """What stands in the transcript."""
+        return "\n".join(self.lines())
+
+    def screen(self) -> str:
+        """Everything on the screen."""
+        compositor = self.app.screen._compositor  # pyright: ignore[reportPrivateUsage]
+        return "\n".join(strip.text.rstrip() for strip in compositor.render_strips())
+
+    async def type(self, text: str) -> None:
+        """Types a line and sends it."""
+        self.conversation.composer.put(text)
+        await self.pilot.press("enter")
+
+    async def sees(self, words: str, seconds: float = 20.0) -> None:
+        """Waits until these words are on the screen."""
+        await until(lambda: words in self.screen(), seconds, lambda: self.screen())
+
+
+async def until(
+    condition: Callable[[], bool], seconds: float = 20.0, shown: Callable[[], str] = str
+) -> None:
+    """Waits for something to become true."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not condition():  # noqa: ASYNC110 (nobody tells when a screen is drawn)
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"not within {seconds} s:\n{shown()}") from None
+
+
+@asynccontextmanager
+async def on_stage(
+    agent: AgentId | None = None,
+    *,
+    connection: Connection | None = None,
+    size: tuple[int, int] = (120, 36),
+    delay: float = 0.0,
+) -> AsyncGenerator[Stage]:
+    """The screen, running against a scripted model."""
+    held = connection or await connect(":memory:")
+    with ScriptedModel(delay=delay) as server:
+        config = Config(
+            database=":memory:", model=MODEL, base_urls={"anthropic": server.anthropic_url}
+        )
+        app = SapwoodApp(held, config, {"anthropic": "sk-test"}, "/tmp/project", agent)
+        try:
+            async with app.run_test(size=size) as pilot:
+                await pilot.pause()
+                yield Stage(app, pilot, server)
+        finally:
+            await app.desk.close()
+            if connection is None:
+                await held.close()
+        assert server.rejections == []
+
+
+def wood_of(connection: Connection) -> Sapwood:
+    """The Python face over the same log, to prepare conversations with."""
+    return Sapwood(connection)
