@@ -68,6 +68,8 @@ def letter_head(note: Note) -> str:
             return f"delegated to {note.source}"
         case "self":
             return "a note to itself"
+        case "program":
+            return f"added by {note.source or 'the program'}"
 
 
 def ending(event: Event) -> tuple[str, str]:
