@@ -27,6 +27,7 @@ __all__ = [
     "ConfigError",
     "ContextConfig",
     "McpServer",
+    "TendingConfig",
     "config_file",
     "given_by_environment",
     "load_config",
@@ -54,6 +55,13 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     system: str = ""
 
 
+class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How sessions of other agents are tended: tokens of resumption prompts, 0 for none."""
+
+    budget: Natural = 2_000
+    subagent_budget: Natural = 500
+
+
 class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     """An MCP server whose tools agents may use: a command to start, or a URL."""
 
@@ -71,6 +79,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     model: str = ""
     base_urls: dict[str, str] = {}
     context: ContextConfig = ContextConfig()
+    tending: TendingConfig = TendingConfig()
     permissions: tuple[str, ...] = ()
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
     workers: Annotated[int, Meta(ge=1)] = 100

@@ -116,8 +116,8 @@ def _place(name: str) -> Place:
 
 def _names() -> Iterator[str]:
     for name in Config.__struct_fields__:
-        if name == "context":
-            yield from (f"context.{each}" for each in Config().context.__struct_fields__)
+        if name in ("context", "tending"):
+            yield from (f"{name}.{each}" for each in getattr(Config(), name).__struct_fields__)
         elif name == "base_urls":
             yield "base_urls.NAME"
         elif name == "servers":

@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
 
-__all__ = ["CannotEdit", "Place", "encoded", "removed", "with_value"]
+__all__ = [
+    "CannotEdit",
+    "Place",
+    "encoded",
+    "header_of",
+    "removed",
+    "table_named",
+    "with_value",
+]
 
 Place = tuple[str, ...]
 """Where a value stands: the names of its tables, and its own."""
@@ -47,8 +55,7 @@ def with_value(text: str, place: Place, value: object) -> str:
         if end + 1 < len(lines) and _HEADER.match(lines[end + 1]):
             lines.insert(end + 1, "")
     else:
-        header = ".".join(_key(part) for part in place[:-1])
-        lines += [*([""] if lines else []), f"[{header}]", line]
+        lines += [*([""] if lines else []), f"[{header_of(place[:-1])}]", line]
     return _checked(text, lines, place, value)
 
 
@@ -94,6 +101,15 @@ def encoded(value: object) -> str:
             raise CannotEdit
 
 
+def header_of(place: Place) -> str:
+    """The names of a table as they stand in its header.
+
+    >>> header_of(("servers", "my files"))
+    'servers."my files"'
+    """
+    return ".".join(map(_key, place))
+
+
 def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else encoded(name)
 
@@ -104,14 +120,14 @@ def _table(lines: list[str], names: Place) -> tuple[bool, int, int]:
     if not names:
         return True, 0, headers[0] if headers else len(lines)
     for index in headers:
-        if _named(lines[index]) == names:
+        if table_named(lines[index]) == names:
             later = [other for other in headers if other > index]
             return True, index + 1, later[0] if later else len(lines)
     return False, len(lines), len(lines)
 
 
-def _named(header: str) -> Place:
-    """The names in a header such as `[servers.files]`."""
+def table_named(header: str) -> Place:
+    """The names in a header such as `[servers.files]`; none if the line is no header."""
     try:
         inner: object = tomllib.loads(header)
     except tomllib.TOMLDecodeError:

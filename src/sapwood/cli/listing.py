@@ -25,6 +25,12 @@ SECTIONS: dict[str, dict[str, str]] = {
         "interrupt": "Stop an agent's open turn and keep what is there",
         "kill": "End an agent and all its descendants",
     },
+    "Other agents": {
+        "install": "Connect Sapwood with Claude Code or Codex",
+        "uninstall": "Take Sapwood out of Claude Code and Codex, or out of one of them",
+        "journal": "Show every act that Sapwood took on your behalf",
+        "hook": "Answer a hook or the status line of Claude Code or Codex",
+    },
     "Set up": {
         "config": "Show or change the configuration",
         "doctor": "Say what is set up and works, and what to type next",

@@ -1,0 +1,14 @@
+"""A subagent starts with an empty window: it is told what the session is about."""
+
+from sapwood.app.tending.moment import Moment
+from sapwood.app.tending.resuming import resumption
+from sapwood.app.tending.told import Answer
+
+__all__ = ["answer"]
+
+
+def answer(moment: Moment) -> Answer:
+    """A short resumption prompt of the session that it works for."""
+    if not moment.has_transcript:
+        return Answer()
+    return resumption(moment, moment.told.session, moment.told.transcript, for_subagent=True)

@@ -1,0 +1,65 @@
+"""The status line of Claude Code: how full the window is, and what a compaction would lose.
+
+Drawn several times a second, so it reads no transcript and imports next to nothing: the program
+tells the figures, and what would be lost was found when the last turn ended.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, cast
+
+from sapwood.app.tending.memory import Memory
+from sapwood.app.tending.pressure import limit_of
+
+__all__ = ["draw"]
+
+_YELLOW, _RED, _PLAIN = "\x1b[33m", "\x1b[31m", "\x1b[0m"
+_WARN, _ALARM = 0.65, 0.85
+
+
+def draw(told: bytes, environ: Mapping[str, str]) -> bytes:
+    """One line of text; empty while the program does not know its figures yet."""
+    given = _object(json.loads(told or b"{}"))
+    context = _object(given.get("context_window"))
+    used, window = _number(context, "total_input_tokens"), _number(context, "context_window_size")
+    if usage := _object(context.get("current_usage")):
+        parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        used = sum(_number(usage, part) for part in parts) or used
+    memory = Memory(_folder(environ), str(given.get("session_id") or ""))
+    if window and window != memory.number("window"):
+        memory.put("window", window)
+    limit = limit_of("claude-code", window, memory, environ)
+    if not used or not limit:
+        return b""
+    return (_line(used, limit, memory.get("loss"), environ) + "\n").encode()
+
+
+def _line(used: int, limit: int, loss: str, environ: Mapping[str, str]) -> str:
+    share = used / limit
+    line = f"context {_short(used)} of {_short(limit)}, {share:.0%}"
+    if share >= _WARN:
+        line += f" · a compaction would lose {loss}" if loss else ""
+        line += " · context prune"
+    if environ.get("NO_COLOR") or share < _WARN:
+        return line
+    return f"{_RED if share >= _ALARM else _YELLOW}{line}{_PLAIN}"
+
+
+def _short(tokens: int) -> str:
+    return f"{tokens / 1_000_000:.1f}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
+
+
+def _folder(environ: Mapping[str, str]) -> str:
+    from sapwood.app.folders import data_folder
+
+    return os.path.join(data_folder(), "tending")
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _number(values: Mapping[str, Any], name: str) -> int:
+    value = values.get(name)
+    return int(value) if isinstance(value, int | float) else 0
