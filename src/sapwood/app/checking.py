@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from sapwood.app.choosing import require_model
 from sapwood.app.config import Config, ConfigError, config_file, load_config
+from sapwood.app.findings import Finding
+from sapwood.app.installing.checking import examine_agents
 from sapwood.app.keys import PROVIDERS, key_origins, load_keys
 from sapwood.app.opening import is_postgres, shown_address
 from sapwood.core.calling import Failure
@@ -39,17 +40,6 @@ _USES = {
     "tui": "the screen that sapwood alone opens",
 }
 
-State = Literal["ok", "open", "broken"]
-
-
-class Finding(Struct, frozen=True):
-    """One thing that was looked at. `open` is what may be missing; `then` is what to type."""
-
-    topic: str
-    state: State
-    says: str
-    then: str = ""
-
 
 async def examine(
     given: Mapping[str, str], environ: Mapping[str, str] = os.environ, *, online: bool = True
@@ -64,6 +54,7 @@ async def examine(
         return [*findings, Finding("configuration", "broken", str(error), then)]
     findings += [_configuration(environ), await _database(config), *_keys(environ)]
     findings += await _model(config, keys, online=online)
+    findings += await examine_agents(environ)
     return [*findings, *_extras(), _log_folder(config)]
 
 

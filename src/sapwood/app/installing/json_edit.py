@@ -5,7 +5,6 @@ exactly what it should is refused.
 """
 
 import json
-from json.decoder import scanstring
 from typing import Any, NamedTuple, cast
 
 __all__ = ["CannotEdit", "members", "with_member", "without_member"]
@@ -106,7 +105,7 @@ def _scan(text: str) -> list[_Member]:
     try:
         while text[at] != "}":
             start = at
-            name, at = scanstring(text, at + 1)
+            name, at = _DECODER.raw_decode(text, at)
             at = _past_space(text, _past_space(text, at) + 1)
             _, at = _DECODER.raw_decode(text, at)
             found.append(_Member(name, start, at))
