@@ -10,16 +10,14 @@ NO_COLOR          if set, nothing is coloured
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, field, structs
-from platformdirs import user_config_path, user_log_path
 
-from sapwood.app.folders import data_folder
+from sapwood.app.folders import config_folder, data_folder
 from sapwood.core.errors import SapwoodError
 
 __all__ = [
@@ -92,6 +90,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def log_folder(self) -> Path:
         """Where log files go."""
+        from platformdirs import user_log_path
+
         return user_log_path("sapwood", appauthor=False)
 
 
@@ -100,7 +100,7 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     named = environ.get("SAPWOOD_CONFIG")
     if named:
         return Path(named).expanduser()
-    return user_config_path("sapwood", appauthor=False) / "config.toml"
+    return config_folder() / "config.toml"
 
 
 def load_config(environ: Mapping[str, str] = os.environ) -> Config:
@@ -131,9 +131,15 @@ def read_config(environ: Mapping[str, str] = os.environ) -> str:
 def parse_config(text: str, file: Path) -> Config:
     """The configuration in a text; `file` is what errors name."""
     try:
-        found: dict[str, Any] = tomllib.loads(text)
-        return msgspec.convert(found, Config)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file} is not TOML: {error}.") from error
+        return msgspec.convert(_tables(text, file) if text else {}, Config)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{file} does not fit: {error}.") from error
+
+
+def _tables(text: str, file: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file} is not TOML: {error}.") from error

@@ -4,12 +4,12 @@ Everything lies in the user's data folder, in files that people can read.
 """
 
 import os
+import sys
 from pathlib import Path
-
-from platformdirs import user_data_path
 
 __all__ = [
     "archives_folder",
+    "config_folder",
     "data_folder",
     "focus_file",
     "handoffs_folder",
@@ -20,7 +20,24 @@ __all__ = [
 def data_folder() -> Path:
     """The user's data folder, or the one that SAPWOOD_DATA names. It may not be there yet."""
     named = os.environ.get("SAPWOOD_DATA")
-    return Path(named).expanduser() if named else user_data_path("sapwood", appauthor=False)
+    return Path(named).expanduser() if named else _user_folder("data", ".local/share")
+
+
+def config_folder() -> Path:
+    """The user's configuration folder."""
+    return _user_folder("config", ".config")
+
+
+def _user_folder(kind: str, below_home: str) -> Path:
+    """What platformdirs says. On Linux without its import, which takes as long as a whole hook."""
+    if sys.platform == "linux":
+        given = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+        base = Path(given) if os.path.isabs(given) else Path("~", below_home).expanduser()
+        return base / "sapwood"
+    import platformdirs
+
+    place = platformdirs.PlatformDirs("sapwood", appauthor=False)
+    return place.user_data_path if kind == "data" else place.user_config_path
 
 
 def archives_folder() -> Path:

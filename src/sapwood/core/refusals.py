@@ -1,7 +1,5 @@
 """Why a command changed nothing, and what to do instead. Typed values, one class a reason."""
 
-from difflib import get_close_matches
-
 from msgspec import Struct
 
 __all__ = [
@@ -47,6 +45,8 @@ _SHOWN = 60
 def nearest(word: str, names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     """Up to three names that somebody who typed `word` may have meant, best first."""
     by_fold = {name.casefold(): name for name in reversed(names)}
+    from difflib import get_close_matches
+
     found = get_close_matches(word.casefold(), list(by_fold), n=3, cutoff=0.5)
     return tuple(by_fold[name] for name in found)
 

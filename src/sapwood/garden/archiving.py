@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.ledger import Ledger, ledger_of
-from sapwood.core.secrets import mask_secrets
 from sapwood.core.session import Session
 from sapwood.core.turn import Reply, Turn
 from sapwood.garden.archive import Archive
@@ -128,6 +127,8 @@ def render_archive(archive: Archive) -> str:
             lines += [f"{title}:", *(f"- {_one_line(entry)}" for entry in entries), ""]
     if archive.excerpt:
         lines += [_EXCERPT, archive.excerpt, ""]
+    from sapwood.core.secrets import mask_secrets  # reading needs none of its patterns
+
     return mask_secrets("\n".join(lines))
 
 

@@ -1,10 +1,15 @@
-"""Conversations of other programs, as Sapwood sees them: read, found, followed, never touched."""
+"""Conversations of other programs, as Sapwood sees them: read, found, followed, never touched.
 
-from sapwood.sources.errors import NotATranscript
-from sapwood.sources.finding import Found, Homes, current, discover, homes_of
-from sapwood.sources.following import Place, Rows
-from sapwood.sources.resuming import resume_command
-from sapwood.sources.sessions import read_session, read_subagents, tail_session
+Names are imported when they are first used: a hook pays for every import, at every call.
+"""
+
+TYPE_CHECKING = False  # that of `typing`, whose import would cost more than all of this
+if TYPE_CHECKING:
+    from sapwood.sources.errors import NotATranscript
+    from sapwood.sources.finding import Found, Homes, current, discover, homes_of
+    from sapwood.sources.following import Place, Rows
+    from sapwood.sources.resuming import resume_command
+    from sapwood.sources.sessions import read_session, read_subagents, tail_session
 
 __all__ = [
     "Found",
@@ -20,3 +25,21 @@ __all__ = [
     "resume_command",
     "tail_session",
 ]
+
+_HOMES = {
+    "sapwood.sources.errors": "NotATranscript",
+    "sapwood.sources.finding": "Found Homes current discover homes_of",
+    "sapwood.sources.following": "Place Rows",
+    "sapwood.sources.resuming": "resume_command",
+    "sapwood.sources.sessions": "read_session read_subagents tail_session",
+}
+
+if not TYPE_CHECKING:  # so that a type checker still reports a name that does not exist
+
+    def __getattr__(name: str) -> object:
+        for home, names in _HOMES.items():
+            if name in names.split():
+                from importlib import import_module
+
+                return getattr(import_module(home), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ __all__ = ["index_later", "main"]
 def index_later(moment: Moment) -> None:
     """Starts the work and returns at once."""
     told = moment.told
-    command = [sys.executable, "-m", __name__, told.transcript, told.session]
+    command = [sys.executable, "-m", __name__, moment.transcript, told.session]
     if os.fork():
         return
     try:  # from here on in the new process, which must never return into the hook
@@ -52,13 +52,14 @@ def _remember_loss(transcript: str, session_id: str) -> None:
     """What the status line and the next hook want to know without reading the transcript."""
     from sapwood.app.tending.memory import Memory
     from sapwood.app.tending.moment import tending_folder
-    from sapwood.app.tending.transcripts import await_last, read_tail
+    from sapwood.app.tending.transcripts import Transcript
     from sapwood.garden.warning import loss_of
     from sapwood.models import window_of
     from sapwood.tokens.chars4 import Chars4Counter
 
-    await_last(transcript)
-    session = read_tail(transcript)
+    told = Transcript(transcript)
+    told.await_last()
+    session = told.read()
     memory = Memory(tending_folder(), session_id)
     memory.put("loss", loss_of(session, Chars4Counter()).told())
     if not memory.number("window"):

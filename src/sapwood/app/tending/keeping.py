@@ -3,8 +3,7 @@
 from sapwood.app.folders import archives_folder
 from sapwood.app.journaling import note, now
 from sapwood.app.tending.memory import Memory
-from sapwood.app.tending.moment import Moment
-from sapwood.app.tending.transcripts import await_last, read_tail
+from sapwood.app.tending.transcripts import Transcript
 from sapwood.garden.archive import Archive
 from sapwood.garden.archiving import archive_of, parse_archive, write_archive
 
@@ -13,21 +12,31 @@ __all__ = ["keep", "kept_archives"]
 _REMEMBERED = 3
 
 
-def keep(moment: Moment, transcript: str, why: str, said: str = "") -> None:
-    """Writes an archive of what is in view, unless nothing was said since the last one."""
-    await_last(transcript, said)
-    session = read_tail(transcript)
-    seen = f"{transcript} {len(session.turns)} {session.updated} {session.used}"
-    if not session.in_view or moment.memory.get("archived") == seen:
+def keep(transcript: Transcript, memory: Memory, why: str, said: str = "") -> None:
+    """Writes an archive of what is in view, unless nothing was said since the last one.
+
+    `said` is the last message, where the program told it.
+    """
+    transcript.await_last(said)
+    session = transcript.read()
+    turns = session.in_view
+    seen = f"{transcript.path} {transcript.size}"
+    if not turns or memory.get("archived") == seen:
         return
-    archive = archive_of(session, at=now(), turns=session.in_view, last_said=said)
+    archive = archive_of(session, at=now(), turns=turns, last_said=said)
     path = str(write_archive(archives_folder(), archive))
-    known = moment.memory.get("archives").splitlines()
-    moment.memory.put("archives", "\n".join([*known, path][-_REMEMBERED:]))
-    moment.memory.put("archived", seen)
-    says = f"{why}: {_counted(archive, len(session.in_view))}."
-    folder = session.folder or moment.told.folder
-    note("archived", says, source=session.source, session=session.id, folder=folder, path=path)
+    known = memory.get("archives").splitlines()
+    memory.put("archives", "\n".join([*known, path][-_REMEMBERED:]))
+    memory.put("archived", seen)
+    says = f"{why}: {_counted(archive, len(turns))}."
+    note(
+        "archived",
+        says,
+        source=session.source,
+        session=session.id,
+        folder=session.folder,
+        path=path,
+    )
 
 
 def kept_archives(memory: Memory) -> list[tuple[str, Archive]]:

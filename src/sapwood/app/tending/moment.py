@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from copy import copy
 
 from sapwood.app.folders import data_folder
 from sapwood.app.tending.memory import Memory, last_session, remember_session
@@ -20,26 +19,31 @@ class Moment:
     """One call of a hook."""
 
     def __init__(self, hook: str, content: bytes, environ: Mapping[str, str]) -> None:
-        self.hook = hook
         self.told: Told = read_told(content)
         self.environ = environ
-        self.folder = tending_folder()
-        self.memory = Memory(self.folder, self.told.session)
-        self.earlier = last_session(self.folder, self.told.folder)
-        """The session that was seen in this project before this moment, and its transcript."""
+        self._hook = hook
+        self._folder = tending_folder()
+        self._earlier = last_session(self._folder, self.told.folder)
+        self.memory = Memory(self._folder, self.told.session)
 
     def remember(self) -> None:
         """Notes that the hook ran, and which session is at work in the project."""
-        Memory(self.folder, "ran").put(f"{self.told.program}.{self.hook}", "")
-        remember_session(self.folder, self.told.folder, self.told.session, self.told.transcript)
-
-    def of(self, session: str) -> "Moment":
-        """The same moment, as another session remembers it."""
-        other = copy(self)
-        other.memory = Memory(self.folder, session)
-        return other
+        told = self.told
+        Memory(self._folder, "ran").put(f"{told.program}.{self._hook}", "")
+        if told.agent_id is None and told.session and told.transcript:
+            self.memory.put("transcript", told.transcript)
+            remember_session(self._folder, told.folder, told.session, told.transcript)
 
     @property
-    def has_transcript(self) -> bool:
-        """Whether there is a transcript to read; a new session has none yet."""
-        return bool(self.told.transcript) and os.path.exists(self.told.transcript)
+    def transcript(self) -> str:
+        """The session's own transcript, also when a subagent is at work; empty if none is there."""
+        path = self.told.transcript if self.told.agent_id is None else ""
+        path = path or self.memory.get("transcript")
+        return path if path and os.path.exists(path) else ""
+
+    def earlier(self) -> tuple[Memory, str, str] | None:
+        """The session that was at work in this project before: memory, id and transcript."""
+        session, transcript = self._earlier
+        if not transcript or session == self.told.session or not os.path.exists(transcript):
+            return None
+        return Memory(self._folder, session), session, transcript

@@ -4,14 +4,17 @@ from sapwood.app.tending.indexing import index_later
 from sapwood.app.tending.keeping import keep
 from sapwood.app.tending.moment import Moment
 from sapwood.app.tending.told import Answer
+from sapwood.app.tending.transcripts import Transcript
 
 __all__ = ["answer"]
 
 
 def answer(moment: Moment) -> Answer:
     """Says nothing."""
-    if moment.has_transcript:
-        if moment.told.reason == "clear":
-            keep(moment, moment.told.transcript, "Before a clear")
+    if moment.transcript:
+        told = moment.told
+        if told.reason == "clear":
+            transcript = Transcript(moment.transcript, told.session, told.folder)
+            keep(transcript, moment.memory, "Before a clear")
         index_later(moment)
     return Answer()

@@ -9,6 +9,6 @@ __all__ = ["answer"]
 
 def answer(moment: Moment) -> Answer:
     """Says nothing."""
-    if moment.has_transcript:
+    if moment.transcript:
         index_later(moment)
     return Answer()

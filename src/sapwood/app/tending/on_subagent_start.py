@@ -3,12 +3,14 @@
 from sapwood.app.tending.moment import Moment
 from sapwood.app.tending.resuming import resumption
 from sapwood.app.tending.told import Answer
+from sapwood.app.tending.transcripts import Transcript
 
 __all__ = ["answer"]
 
 
 def answer(moment: Moment) -> Answer:
     """A short resumption prompt of the session that it works for."""
-    if not moment.has_transcript:
+    if not moment.transcript:
         return Answer()
-    return resumption(moment, moment.told.session, moment.told.transcript, for_subagent=True)
+    transcript = Transcript(moment.transcript, moment.told.session, moment.told.folder)
+    return resumption(moment, transcript, moment.memory, "a subagent", brief=True)

@@ -4,6 +4,7 @@ from sapwood.app.tending.indexing import index_later
 from sapwood.app.tending.keeping import keep
 from sapwood.app.tending.moment import Moment
 from sapwood.app.tending.told import Answer
+from sapwood.app.tending.transcripts import Transcript
 
 __all__ = ["answer"]
 
@@ -12,7 +13,8 @@ def answer(moment: Moment) -> Answer:
     """Archives and says nothing. The program's own summariser, which has no type, is left out."""
     told = moment.told
     if told.agent_transcript_path and told.agent_type:
-        said = told.last_assistant_message or ""
-        keep(moment, told.agent_transcript_path, f"A subagent ended ({told.agent_type})", said)
+        transcript = Transcript(told.agent_transcript_path, told.agent_id or "", told.folder)
+        why = f"A subagent ended ({told.agent_type})"
+        keep(transcript, moment.memory, why, told.last_assistant_message or "")
         index_later(moment)
     return Answer()

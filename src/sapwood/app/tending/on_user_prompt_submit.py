@@ -5,7 +5,7 @@ from sapwood.app.journaling import note
 from sapwood.app.tending.moment import Moment
 from sapwood.app.tending.pressure import limit_of
 from sapwood.app.tending.told import Answer
-from sapwood.app.tending.transcripts import read_tail
+from sapwood.app.tending.transcripts import Transcript
 from sapwood.garden.warning import Pressure, loss_of, warning
 from sapwood.tokens.chars4 import Chars4Counter
 
@@ -14,10 +14,10 @@ __all__ = ["answer"]
 
 def answer(moment: Moment) -> Answer:
     """The warning for the person and the model, or nothing."""
-    if not moment.has_transcript:
-        return Answer()
     told, memory = moment.told, moment.memory
-    session = read_tail(told.transcript)
+    if not moment.transcript or told.agent_id is not None:
+        return Answer()
+    session = Transcript(moment.transcript, told.session, told.folder).read()
     limit = limit_of(told.program, session.window, memory, moment.environ)
     if not session.used or not limit:
         return Answer()
@@ -31,6 +31,5 @@ def answer(moment: Moment) -> Answer:
     text = warning(pressure, loss_of(session, Chars4Counter()))
     memory.put("warned", level)
     says = text.partition("\n")[0]
-    folder = session.folder or told.folder
-    note("warned", says, source=session.source, session=session.id, folder=folder)
+    note("warned", says, source=session.source, session=session.id, folder=session.folder)
     return Answer(message=f"Sapwood: {text}", context=text)

@@ -17,6 +17,7 @@ class Told(Struct, frozen=True):
     trigger: str | None = None
     reason: str | None = None
     last_assistant_message: str | None = None
+    agent_id: str | None = None
     agent_type: str | None = None
     agent_transcript_path: str | None = None
 

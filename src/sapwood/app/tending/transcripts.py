@@ -5,10 +5,12 @@ import os
 import time
 from pathlib import Path
 
+from msgspec import structs
+
 from sapwood.core.session import Session
 from sapwood.sources import tail_session
 
-__all__ = ["TAIL", "await_last", "read_tail"]
+__all__ = ["TAIL", "Transcript"]
 
 TAIL = 384_000
 """Bytes of a transcript that a hook reads: some hundred messages."""
@@ -17,45 +19,48 @@ _PATIENCE, _STEP = 0.25, 0.025
 _GLANCE = 64_000
 
 
-def read_tail(transcript: str, size: int = TAIL) -> Session:
-    """The session as the last part of its transcript tells it."""
-    return tail_session(Path(transcript), size)
+class Transcript:
+    """A transcript, and what the program said of it beside: its session and its folder."""
 
+    def __init__(self, path: str, session: str = "", folder: str = "") -> None:
+        self.path = path
+        self._session = session
+        self._folder = folder
 
-def await_last(transcript: str, said: str = "") -> None:
-    """Waits a moment for what the program has not written yet.
+    @property
+    def size(self) -> int:
+        """Its length in bytes, -1 if it is not there."""
+        try:
+            return os.stat(self.path).st_size
+        except OSError:
+            return -1
 
-    With the last message given, until that is there; else until nothing more comes.
-    """
-    until = time.monotonic() + _PATIENCE
-    wanted = _as_written(said)
-    size = -1
-    while time.monotonic() < until:
-        now = _size(transcript)
-        if wanted and _ends_with(transcript, now, wanted):
-            return
-        if not wanted and now == size:
-            return
-        size = now
-        time.sleep(_STEP if wanted else 2 * _STEP)
+    def read(self) -> Session:
+        """The session as the last part of its transcript tells it."""
+        found = tail_session(Path(self.path), max_bytes=TAIL)
+        return structs.replace(
+            found, id=self._session or found.id, folder=found.folder or self._folder
+        )
 
+    def await_last(self, said: str = "") -> None:
+        """Waits a moment for what the program has not written yet.
 
-def _as_written(said: str) -> bytes:
-    """The end of a message as it stands in a line of JSON."""
-    return json.dumps(said[-60:], ensure_ascii=False)[1:-1].encode("utf-8", "replace")
+        With the last message given, until that is there; else until nothing more comes.
+        """
+        until = time.monotonic() + _PATIENCE
+        wanted = json.dumps(said[-60:], ensure_ascii=False)[1:-1].encode("utf-8", "replace")
+        before = -1
+        while time.monotonic() < until:
+            size = self.size
+            if self._ends_with(wanted) if wanted else size == before:
+                return
+            before = size
+            time.sleep(_STEP)
 
-
-def _ends_with(transcript: str, size: int, wanted: bytes) -> bool:
-    try:
-        with open(transcript, "rb") as file:
-            file.seek(max(0, size - _GLANCE))
-            return wanted in file.read(_GLANCE)
-    except OSError:
-        return False
-
-
-def _size(transcript: str) -> int:
-    try:
-        return os.stat(transcript).st_size
-    except OSError:
-        return -1
+    def _ends_with(self, wanted: bytes) -> bool:
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(max(0, self.size - _GLANCE))
+                return wanted in file.read(_GLANCE)
+        except OSError:
+            return False

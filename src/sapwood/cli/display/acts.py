@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sapwood.cli.display.text import wrapped
+from sapwood.display.text import wrapped
 from sapwood.garden.journal import Act
 
 __all__ = ["act_lines"]
