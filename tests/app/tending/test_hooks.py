@@ -1,0 +1,128 @@
+"""Hooks fail open: whatever goes wrong, the program reads nothing and its user can read why."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sapwood.app.tending import hooks
+from sapwood.app.tending.hooks import HOOKS, run_hook
+from sapwood.app.tending.memory import Memory
+from sapwood.garden.journal import read_acts
+from sapwood.testing.transcripts import ClaudeTranscript
+from tests.app.tending.conftest import Tended
+
+WITHOUT_LINE = [hook for hook in HOOKS if hook != "status-line"]
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("told", [b"not json", b"[1, 2]", b'{"session_id": {}}', b"\xff\xfe"])
+def test_words_that_nobody_understands_are_no_error(tended: Tended, hook: str, told: bytes) -> None:
+    assert run_hook(hook, told, tended.environ) == b""
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_nothing_told_is_nothing_answered(tended: Tended, hook: str) -> None:
+    assert run_hook(hook, b"", tended.environ) == b""
+    assert run_hook(hook, b"{}", tended.environ) == b""
+    assert tended.acts() == []
+
+
+@pytest.mark.parametrize("hook", WITHOUT_LINE)
+def test_a_transcript_that_is_not_there_is_no_error(tended: Tended, hook: str) -> None:
+    gone = tended.transcript()
+    gone.path.unlink()
+    more = {"source": "resume", "reason": "clear", "agent_type": "x"}
+    answer = tended.call(hook, gone, agent_transcript_path=str(gone.path), **more)
+    assert answer is None
+
+
+def test_a_failure_is_told_in_the_journal(tended: Tended) -> None:
+    talk = tended.transcript()
+    talk.path.write_bytes(b"\x00\x01 not a transcript at all\n")
+    assert tended.call("pre-compact", talk, trigger="auto") is None
+    (act,) = tended.acts()
+    assert act.did == "failed"
+    assert act.session == "s1"
+    assert act.says.startswith("The hook pre-compact did nothing: NotATranscript")
+
+
+def test_a_hook_that_nobody_knows_is_told_too(tended: Tended) -> None:
+    assert tended.call("no-such-hook") is None
+    assert "no-such-hook" in tended.acts()[0].says
+
+
+def test_a_hook_that_takes_too_long_is_given_up(
+    tended: Tended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(*_: object) -> None:
+        time.sleep(30)
+
+    monkeypatch.setattr(hooks, "SECONDS", 0.05)
+    monkeypatch.setattr("sapwood.app.tending.on_pre_compact.keep", sleep)
+    started = time.monotonic()
+    assert tended.call("pre-compact", tended.transcript().ask("One?").say("Yes.")) is None
+    assert time.monotonic() - started < 5
+    assert "took more than 0.05 seconds" in tended.acts()[0].says
+
+
+def test_a_journal_that_cannot_be_written_is_no_error(tended: Tended) -> None:
+    tended.data.write_text("a file where the folder should be")
+    talk = tended.transcript().ask("One?").say("Yes.")
+    assert tended.call("pre-compact", talk) is None
+    assert tended.call("stop", talk) is None
+
+
+def test_the_doctor_learns_that_a_hook_ran(tended: Tended) -> None:
+    tended.call("stop", tended.transcript().ask("One?").say("Yes."))
+    assert (tended.data / "tending/sessions/ran/claude-code.stop").exists()
+
+
+@pytest.mark.parametrize("name", ["../../up", "/etc/passwd", "..", "", "a\x00b", "é" * 300])
+def test_no_name_of_a_session_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+    Memory(str(tmp_path / "in"), name).put("thing", "here")
+    found = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert found
+    assert all(path.is_relative_to(tmp_path / "in" / "sessions") for path in found)
+    assert Memory(str(tmp_path / "in"), name).get("thing") == "here"
+
+
+def in_process(hook: str, told: object, home: Path) -> subprocess.CompletedProcess[bytes]:
+    environ = {**os.environ, "SAPWOOD_DATA": str(home / "data"), "HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-m", "sapwood.cli", "hook", hook],
+        input=json.dumps(told).encode(),
+        env=environ,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def told_of(talk: ClaudeTranscript, **more: object) -> dict[str, object]:
+    base = {"session_id": talk.session, "transcript_path": str(talk.path), "cwd": "/srv/wood"}
+    return {**base, **more}
+
+
+def test_the_program_ends_well_whatever_happens(tmp_path: Path) -> None:
+    for hook in ("pre-compact", "no-such-hook"):
+        done = in_process(hook, "nonsense", tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_stop_leaves_the_work_to_a_process_of_its_own(tmp_path: Path) -> None:
+    talk = ClaudeTranscript(tmp_path / "s1.jsonl").ask("One?").say("Yes.")
+    done = in_process("stop", told_of(talk), tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    memory = Memory(str(tmp_path / "data/tending"), "s1")
+    until = time.monotonic() + 60
+    while not memory.get("loss") and time.monotonic() < until:
+        time.sleep(0.05)
+    assert memory.get("loss") == "1 turn"
+    assert [
+        act.says for act in read_acts(tmp_path / "data/journal.jsonl") if act.did == "failed"
+    ] == []

@@ -1,0 +1,92 @@
+"""A warning comes once for each level, and only with figures that are known."""
+
+from pathlib import Path
+
+import pytest
+
+from sapwood.testing.transcripts import ClaudeTranscript
+from tests.app.tending.conftest import Tended
+
+WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "133000"}  # Claude Code compacts at 100,000 then
+
+
+@pytest.fixture
+def windowed(tended: Tended) -> Tended:
+    tended.environ |= WINDOW
+    return tended
+
+
+def grow(talk: ClaudeTranscript, used: int) -> ClaudeTranscript:
+    return talk.ask("More?").say("More.", used=used)
+
+
+def test_a_quiet_window_says_nothing(windowed: Tended) -> None:
+    assert windowed.call("user-prompt-submit", grow(windowed.transcript(), 49_000)) is None
+
+
+def test_a_full_window_warns_the_person_and_the_model(windowed: Tended) -> None:
+    answer = windowed.call("user-prompt-submit", grow(windowed.transcript(), 70_000))
+    assert answer["systemMessage"].startswith("Sapwood: Context at 70 % of 100k tokens.")
+    assert "/compact now frees ~" in answer["hookSpecificOutput"]["additionalContext"]
+    assert windowed.acts()[-1].did == "warned"
+
+
+def test_each_level_is_told_once(windowed: Tended) -> None:
+    talk = windowed.transcript()
+    told = [
+        windowed.call("user-prompt-submit", grow(talk, used)) is not None
+        for used in (51_000, 60_000, 66_000, 70_000, 86_000, 99_000)
+    ]
+    assert told == [True, False, True, False, True, False]
+
+
+def test_after_a_compaction_the_levels_begin_anew(windowed: Tended) -> None:
+    talk = grow(windowed.transcript(), 70_000)
+    assert windowed.call("user-prompt-submit", talk)
+    windowed.call("pre-compact", talk)
+    grow(talk.compact("A summary."), 70_000)
+    assert windowed.call("user-prompt-submit", talk)
+
+
+def test_an_unknown_window_is_no_reason_to_guess(tended: Tended) -> None:
+    assert tended.call("user-prompt-submit", grow(tended.transcript(), 900_000)) is None
+
+
+def test_the_status_line_tells_the_window_to_the_hook(tended: Tended) -> None:
+    talk = grow(tended.transcript(), 170_000)
+    figures = {"total_input_tokens": 170_000, "context_window_size": 200_000}
+    tended.call_raw("status-line", talk, context_window=figures)
+    answer = tended.call("user-prompt-submit", talk)
+    assert "85 % of 200k" in answer["systemMessage"]
+
+
+def test_large_results_are_named_with_their_tokens(windowed: Tended) -> None:
+    talk = windowed.transcript().ask("Read it.")
+    talk.call("Read", {"file_path": "/srv/wood/legacy.py"}, "x" * 16_800).say("Done.", used=70_000)
+    warning = windowed.call("user-prompt-submit", talk)["systemMessage"]
+    assert "Large tool results hold ~4.2k tokens: Read /srv/wood/legacy.py (~4.2k)" in warning
+
+
+def test_levels_are_those_of_the_configuration(windowed: Tended) -> None:
+    (windowed.home / "config.toml").write_text("[context]\nlevels = [0.9, 0.95, 0.99]\n")
+    talk = windowed.transcript()
+    assert windowed.call("user-prompt-submit", grow(talk, 89_000)) is None
+    assert windowed.call("user-prompt-submit", grow(talk, 91_000))
+
+
+def test_a_subagents_prompt_warns_nobody(windowed: Tended) -> None:
+    talk = grow(windowed.transcript(), 70_000)
+    windowed.call("stop", talk)
+    assert windowed.call("user-prompt-submit", talk, agent_id="a1") is None
+
+
+def test_codex_compacts_where_its_user_set_it(tended: Tended, tmp_path: Path) -> None:
+    from sapwood.app.tending.memory import Memory
+    from sapwood.app.tending.pressure import limit_of
+
+    (tmp_path / "config.toml").write_text("a = 1\nmodel_auto_compact_token_limit = 60_000\n")
+    memory = Memory(str(tmp_path), "s1")
+    environ = {"CODEX_HOME": str(tmp_path)}
+    assert limit_of("codex", 100_000, memory, environ) == 60_000
+    assert limit_of("codex", 50_000, memory, environ) == 50_000
+    assert limit_of("claude-code", None, memory, environ) is None

@@ -1,0 +1,96 @@
+"""`sapwood install`, `uninstall` and `journal`: shown first, asked, told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import Sapwooder
+
+
+@pytest.fixture(autouse=True)
+def own_settings(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").write_text('{"model": "sonnet"}\n')
+
+
+def test_a_dry_run_shows_the_change_and_makes_none(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("install", "claude-code", "--dry-run")
+    assert ran.code == 0
+    assert '+{"model": "sonnet", "statusLine"' in ran.out
+    assert ran.out.endswith("Nothing was changed.\n")
+    assert not (home / ".claude/skills").exists()
+
+
+def test_a_no_changes_nothing(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("install", "claude-code", stdin="n\n")
+    assert "Make these changes?" in ran.out
+    assert not (home / ".claude/skills").exists()
+
+
+def test_installing_and_uninstalling_are_told_by_the_journal(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    assert "Connected with claude-code." in sapwood("install", "claude-code", "--yes").out
+    assert (home / ".claude/skills/sapwood/hooks/hooks.json").exists()
+    assert "already" in sapwood("install", "claude-code").out
+    assert "Taken out of claude-code." in sapwood("uninstall", "--yes").out
+    assert not (home / ".claude/skills").exists()
+    told = [json.loads(line) for line in sapwood("journal", "--json").out.splitlines()]
+    assert [act["did"] for act in told] == ["installed", "uninstalled"]
+    assert "Connected with claude-code." in sapwood("journal").out
+    assert "Connected" not in sapwood("journal", "--did", "uninstalled").out
+
+
+def test_codex_users_are_told_to_review_the_hooks(sapwood: Sapwooder) -> None:
+    assert "/hooks" in sapwood("install", "codex", "-y").out.replace("\n", " ")
+
+
+def test_uninstalling_nothing_says_so(sapwood: Sapwooder) -> None:
+    assert sapwood("uninstall").out == "Sapwood is not connected with any agent.\n"
+    assert sapwood("uninstall", "codex").out == "Sapwood is not connected with codex.\n"
+
+
+def test_an_empty_journal_says_how_to_begin(sapwood: Sapwooder) -> None:
+    assert "sapwood install claude-code" in sapwood("journal").out
+    assert sapwood("journal", "--json").out == ""
+
+
+def test_settings_that_cannot_be_edited_are_an_error_and_stay(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    (home / ".claude/settings.json").write_text("{ mine")
+    ran = sapwood("install", "claude-code", "-y")
+    assert ran.code == 1
+    assert "settings.json cannot be edited" in ran.err
+    assert (home / ".claude/settings.json").read_text() == "{ mine"
+
+
+def test_the_doctor_says_what_is_connected(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(program(home, "claude", "echo '9.9.9 (Claude Code)'")))
+
+    def found() -> dict[str, tuple[str, str]]:
+        lines = sapwood("doctor", "--offline", "--json").out.splitlines()
+        return {told["topic"]: (told["state"], told["says"]) for told in map(json.loads, lines)}
+
+    assert found()["claude-code"] == ("open", "claude 9.9.9, not connected")
+    assert found()["codex"] == ("open", "codex is not on the path")
+    sapwood("install", "claude-code", "-y")
+    after = found()
+    assert after["claude-code"][0] == "ok"
+    assert after["claude-code"][1].startswith("claude 9.9.9, connected (plugin ")
+    assert after["claude-code hooks"] == ("open", "none has run yet: start a session")
+    (home / ".claude/skills/sapwood/hooks/hooks.json").write_text("{}")
+    assert found()["claude-code"][0] == "open"
+
+
+def program(home: Path, name: str, does: str) -> Path:
+    folder = home / "bin"
+    folder.mkdir()
+    (folder / name).write_text(f"#!/bin/sh\n{does}\n")
+    (folder / name).chmod(0o755)
+    return folder
