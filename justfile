@@ -48,9 +48,9 @@ contracts:
 test *ARGS:
     python -m pytest "$@"
 
-# All tests; what fails on a busy machine is run once more, alone, and must pass then
+# All tests, several at a time, since many wait; what fails then is run once more, alone, and must pass
 test-twice:
-    python -m pytest || python -m pytest --last-failed --last-failed-no-failures none
+    python -m pytest -n 4 --dist loadfile || python -m pytest --last-failed --last-failed-no-failures none
 
 # One benchmark; prints its figure last and fails when it is short
 bench NAME *ARGS:
