@@ -17,13 +17,13 @@ def test_a_new_user_is_told_what_to_type(sapwood: Sapwooder, home: Path) -> None
     assert ran.code == 1
     assert "sapwood config key anthropic" in ran.out
     assert "sapwood config set model" in ran.out
-    assert "not there yet" in ran.out.replace("\n", " ")
+    assert "not there yet" in " ".join(ran.out.split())
     assert list(home.rglob("*.db")) == []
 
 
 def test_a_database_is_examined(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("doctor", "--offline")
-    assert "schema 1, 1" in ran.out.replace("\n", " ")
+    assert "schema 1, 1" in " ".join(ran.out.split())
     assert states(sapwood("doctor", "--offline", "--json"))["database"] == "ok"
 
 

@@ -95,7 +95,7 @@ async def test_sessions_ended_in_the_middle_keep_what_was_acknowledged(
         await owner.execute(_OTHERS)
     enough.set()
     await writing
-    assert sum(acknowledged.values()) > 100
+    assert all(acknowledged.values())
     for agent in agents:
         found = texts(await log.read(space, agent))
         assert found == [f"{agent} {n}" for n in range(acknowledged[agent])]
