@@ -24,7 +24,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["VARIABLE", "PostgresUnavailable", "dsn_or_throwaway", "throwaway"]
+__all__ = ["VARIABLE", "Cluster", "PostgresUnavailable", "cluster", "dsn_or_throwaway", "throwaway"]
 
 VARIABLE = "SAPWOOD_TEST_POSTGRES"
 
@@ -51,6 +51,13 @@ def dsn_or_throwaway() -> Generator[str]:
 @contextlib.contextmanager
 def throwaway() -> Generator[str]:
     """The address of a new cluster, which lives as long as the `with` block."""
+    with cluster() as server:
+        yield server.dsn
+
+
+@contextlib.contextmanager
+def cluster() -> Generator["Cluster"]:
+    """A new cluster, started, which lives as long as the `with` block."""
     programs = _programs()
     owner = _owner()
     with tempfile.TemporaryDirectory(prefix="sapwood-pg-") as name:
@@ -58,9 +65,12 @@ def throwaway() -> Generator[str]:
         if owner:
             shutil.chown(folder, owner)
         _initialise(programs, folder, owner)
-        port = _free_port()
-        with _serving(programs, folder, owner, port):
-            yield f"postgresql://{_ROLE}@127.0.0.1:{port}/postgres"
+        server = Cluster(programs, folder, owner)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
 
 
 def _programs() -> Path:
@@ -118,34 +128,51 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-@contextlib.contextmanager
-def _serving(programs: Path, folder: Path, owner: str | None, port: int) -> Generator[None]:
-    log = folder / "server.log"
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            [
-                *_dying_with_us(),
-                str(programs / "postgres"),
-                *("-D", str(folder / "data")),
-                *("-k", str(folder)),
-                *("-p", str(port)),
-                *("-c", "listen_addresses=127.0.0.1"),
-                *("-c", "max_connections=200"),
-            ],
-            cwd=folder,
-            user=owner,
-            group=owner,
-            extra_groups=[] if owner else None,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # a Ctrl-C is for the command; we stop the server afterwards
-        )
-    try:
-        _await_ready(programs, server, port, log)
-        yield
-    finally:
-        _stop(server)
+class Cluster:
+    """A server of our own, which keeps its port and its data when it is stopped and started."""
+
+    def __init__(self, programs: Path, folder: Path, owner: str | None) -> None:
+        self._programs = programs
+        self._folder = folder
+        self._owner = owner
+        self._port = _free_port()
+        self._server: subprocess.Popen[bytes] | None = None
+
+    @property
+    def dsn(self) -> str:
+        """Where it is."""
+        return f"postgresql://{_ROLE}@127.0.0.1:{self._port}/postgres"
+
+    def start(self) -> None:
+        """Returns when it takes connections."""
+        log = self._folder / "server.log"
+        with log.open("ab") as output:
+            self._server = subprocess.Popen(
+                [
+                    *_dying_with_us(),
+                    str(self._programs / "postgres"),
+                    *("-D", str(self._folder / "data")),
+                    *("-k", str(self._folder)),
+                    *("-p", str(self._port)),
+                    *("-c", "listen_addresses=127.0.0.1"),
+                    *("-c", "max_connections=200"),
+                ],
+                cwd=self._folder,
+                user=self._owner,
+                group=self._owner,
+                extra_groups=[] if self._owner else None,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a Ctrl-C is for the command; we stop it afterwards
+            )
+        _await_ready(self._programs, self._server, self._port, log)
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Closes all sessions and ends; `at_once`, as after a power cut, without tidying up."""
+        if self._server is not None:
+            _stop(self._server, signal.SIGQUIT if at_once else signal.SIGINT)
+            self._server = None
 
 
 def _dying_with_us() -> list[str]:
@@ -166,8 +193,8 @@ def _await_ready(programs: Path, server: subprocess.Popen[bytes], port: int, log
         time.sleep(0.05)
 
 
-def _stop(server: subprocess.Popen[bytes]) -> None:
-    server.send_signal(signal.SIGINT)  # 'fast': sessions are closed, not waited for
+def _stop(server: subprocess.Popen[bytes], how: signal.Signals) -> None:
+    server.send_signal(how)  # SIGINT is 'fast': sessions are closed, not waited for
     try:
         server.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:

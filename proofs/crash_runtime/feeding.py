@@ -2,7 +2,7 @@
 
 import asyncio
 
-from proofs.crash_runtime.rounds import Round
+from proofs.crash_runtime.rounds import FOUNDER, SCOUT, Round
 from sapwood.app.connection import Connection
 from sapwood.core.commands import Command, StartAgent, StartTurn
 from sapwood.core.content import Text
@@ -40,10 +40,10 @@ class Feeder:
         """Starts the founders with their first rounds."""
         settings = Settings(model=self._model, cap=_CAP)
         for number in range(self._founders):
-            agent, label = new_agent_id(), f"f{number}"
+            agent, label = new_agent_id(), f"{FOUNDER}{number}"
             await self._do(StartAgent(agent, label, settings, Workspace(folder=self._folder)))
             self.labels[agent] = label
-            scout = f"s{number}" if number < self._scouts else ""
+            scout = f"{SCOUT}{number}" if number < self._scouts else ""
             await self._give(agent, Round(label, 1, (self._next(number),), scout))
 
     async def feed(self, until: asyncio.Event) -> None:
@@ -75,10 +75,10 @@ class Feeder:
         if facts.parent:
             return Round(label, number, (self.labels[facts.parent],))
         scouts = [agent for agent, name in self.labels.items() if name == _scout_of(label)]
-        return Round(label, number, (self._next(int(label[1:])), *scouts[:1]))
+        return Round(label, number, (self._next(int(label.removeprefix(FOUNDER))), *scouts[:1]))
 
     def _next(self, founder: int) -> str:
-        return f"f{(founder + 1) % self._founders}"
+        return f"{FOUNDER}{(founder + 1) % self._founders}"
 
     async def _give(self, agent: AgentId, work: Round) -> None:
         await self._do(StartTurn(agent, (Text(work.prompt),)))
@@ -93,4 +93,4 @@ class Feeder:
 
 
 def _scout_of(founder: str | None) -> str:
-    return f"s{founder[1:]}" if founder else "?"
+    return founder.replace(FOUNDER, SCOUT) if founder else "?"

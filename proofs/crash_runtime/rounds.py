@@ -12,9 +12,12 @@ from sapwood.core.content import ToolCall
 from sapwood.testing.scripted import call
 from sapwood.testing.scripted.jsontree import Json, JsonObject, is_object, objects_at, text_at
 
-__all__ = ["TOKEN", "Key", "Round", "key_of", "tokens_in"]
+__all__ = ["FOUNDER", "SCOUT", "TOKEN", "Key", "Round", "key_of", "tokens_in"]
 
-TOKEN = re.compile(r"\b[fs]\d+(?:\.\d+){3}\b")
+FOUNDER, SCOUT = "oak", "elm"
+"""What agents are called; an id has no vowels, so that no name is the start of one."""
+
+TOKEN = re.compile(rf"\b(?:{FOUNDER}|{SCOUT})\d+(?:\.\d+){{3}}\b")
 """What a tool call leaves behind: whose round, which, which step, which call of it."""
 
 _PROMPT = re.compile(r"Round (\d+) of (\w+)\. Mail: ([\w ]*)\. Scout: (\w*)\.")
@@ -51,8 +54,8 @@ class Round(Struct, frozen=True):
     def found_in(cls, text: str) -> "Round | None":
         """The last round that a text asks for.
 
-        >>> Round.found_in(Round("f1", 2, ("f2",)).prompt)
-        Round(label='f1', number=2, receivers=('f2',), scout='')
+        >>> Round.found_in(Round("oak1", 2, ("oak2",)).prompt)
+        Round(label='oak1', number=2, receivers=('oak2',), scout='')
         """
         found = _PROMPT.findall(text)
         if not found:

@@ -1,4 +1,4 @@
-"""A log of which only the list of agents is there."""
+"""A log of which only the list of working agents is there."""
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log import Facts, LogError
@@ -12,23 +12,16 @@ def working(agent: str) -> Facts:
 
 
 class Listing:
-    """Lists agents page by page, as a log does."""
+    """Lists agents with work to do page by page, as a log does."""
 
     def __init__(self, agents: dict[Space, list[Facts]]) -> None:
         self._agents = agents
         self.away = False
 
-    async def agents(
-        self,
-        space: Space,
-        *,
-        after: Facts | None = None,
-        limit: int = 100,
-        parent: AgentId | None = None,
-        status: str | None = None,
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[Facts]:
         if self.away:
             raise LogError("The log is away.")
-        found = [facts for facts in self._agents[space] if status in (None, facts.status)]
-        start = found.index(after) + 1 if after else 0
-        return found[start : start + limit]
+        found = sorted(self._agents[space], key=lambda facts: facts.agent)
+        return [facts for facts in found if after is None or facts.agent > after][:limit]

@@ -5,8 +5,9 @@ import time
 
 import pytest
 
+from sapwood.core.errors import LogAway
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine import EngineError
+from sapwood.engine import EngineError, trying
 from tests.engine.backends import Backend
 from tests.engine.conftest import OpenEngine
 from tests.engine.recording import Recorder
@@ -183,3 +184,19 @@ async def test_an_engine_that_never_launched_closes(backend: Backend) -> None:
     engine = backend.engine()
     await engine.wake(SPACE, ADA)
     await engine.close()
+
+
+async def test_a_log_that_is_away_is_tried_for_as_long_as_that_lasts(
+    open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trying, "_AWAY", 0.01)
+    engine, tries = open_engine(), list[str]()
+
+    async def drive(space: Space, agent: AgentId) -> None:
+        tries.append(agent)
+        if len(tries) < 12:
+            raise LogAway("The server is away.")
+
+    await engine.launch(drive)
+    await engine.wake(SPACE, ADA)
+    await eventually(lambda: len(tries) == 12)

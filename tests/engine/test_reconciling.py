@@ -5,8 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from sapwood.core.ids import AgentId, Space
-from sapwood.core.log import Facts
+from sapwood.core.ids import Space
 from sapwood.engine import LocalEngine, keep_awake, wake_all
 from tests.engine.listing import Listing, working
 from tests.engine.recording import Recorder
@@ -18,8 +17,7 @@ SPACE, OTHER = Space("main"), Space("other")
 async def test_agents_with_work_to_do_are_woken() -> None:
     engine, recorder = LocalEngine(), Recorder()
     await engine.launch(recorder.drive)
-    killed = Facts(AgentId("killed"), 1, status="killed", working=True)
-    log = Listing({SPACE: [working("ada"), Facts(AgentId("idle"), 1), killed], OTHER: []})
+    log = Listing({SPACE: [working("ada")], OTHER: []})
     assert await wake_all(log, engine, [SPACE, OTHER]) == 1
     await eventually(lambda: recorder.done == {"ada": 1})
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log import Facts
+from sapwood.core.log import Append, Facts
 from sapwood.runtime.log import Log
 from tests.store.contract import append, commit_of, said, start
 
@@ -79,6 +79,36 @@ def _given(facts: Facts) -> dict[str, Any]:
 async def test_an_unknown_agent_has_no_facts(log: Log, space: Space) -> None:
     assert await log.facts(space, AgentId("nobody")) is None
     assert await log.agents(space) == []
+
+
+def growing(agent: str, expected: int, **facts: Any) -> Append:
+    """One more event of an agent whose name looks like a fact."""
+    named = {"name": '"working":true', **facts}
+    return append(AgentId(agent), said("hello"), expected=expected, **named)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+async def test_who_has_work_to_do_is_listed_page_by_page(
+    log: Log, space: Space, limit: int
+) -> None:
+    for agent in "cbad":
+        await log.commit(space, commit_of(growing(agent, 0, working=agent != "d")))
+    await log.commit(space, commit_of(growing("e", 0, working=True, status="killed")))
+    found: list[Facts] = []
+    while page := await log.working(space, after=found[-1].agent if found else None, limit=limit):
+        assert len(page) <= limit
+        found += page
+    assert [facts.agent for facts in found] == ["a", "b", "c"]
+    assert found[0] == await log.facts(space, AgentId("a"))
+
+
+async def test_work_to_do_comes_and_goes(log: Log, space: Space) -> None:
+    assert await log.working(space) == []
+    for version, working in enumerate([False, True, True, False, True]):
+        await log.commit(space, commit_of(growing("ada", version, working=working)))
+        assert [facts.agent for facts in await log.working(space)] == ["ada"] * working
+    await log.commit(space, commit_of(growing("ada", 5, working=True, status="archived")))
+    assert await log.working(space) == []
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])

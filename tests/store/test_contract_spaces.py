@@ -35,7 +35,7 @@ async def test_a_command_id_is_free_in_every_space(log: Log, space: Space) -> No
 
 
 async def test_strangers_see_no_agents(log: Log, space: Space) -> None:
-    await start(log, space, ADA, "hello", name="Ada")
+    await start(log, space, ADA, "hello", name="Ada", working=True)
     await start(log, space, CHILD, "hello", parent=ADA)
     there = other(space)
     assert await log.read(there, ADA) == []
@@ -43,6 +43,7 @@ async def test_strangers_see_no_agents(log: Log, space: Space) -> None:
     assert await log.agents(there) == []
     assert await log.agents(there, parent=ADA) == []
     assert await log.agents(there, status="running") == []
+    assert await log.working(there) == []
     assert await log.find(there, "Ada") == []
     assert await log.find(there, "ad") == []
     assert await log.find(there, "ada") == []

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.opening import is_postgres
+from sapwood.app.outages import Outages
 from sapwood.app.running import Running
 from sapwood.app.scoping import ScopedToolbox
 from sapwood.core.ids import AgentId
@@ -47,7 +48,7 @@ def assemble(
         toolbox = ScopedToolbox(connection.log, connection.space, root, own, usual)
     return Running(
         connection,
-        engine or engine_for(config),
+        engine or engine_for(config, connection.outages),
         models,
         toolbox,
         keys,
@@ -55,7 +56,7 @@ def assemble(
     )
 
 
-def engine_for(config: Config) -> Engine:
+def engine_for(config: Config, outages: Outages | None = None) -> Engine:
     """The durable engine where it is installed, else one that lives and dies with this process."""
     limits = Limits(per_worker=config.workers)
     if config.address == ":memory:":
@@ -63,7 +64,7 @@ def engine_for(config: Config) -> Engine:
     if find_spec("dbos") is not None:
         from sapwood.engine.dbos import DbosEngine
 
-        return DbosEngine(config.address, limits)
+        return DbosEngine(config.address, limits, tell=outages.hear if outages else None)
     if is_postgres(config.address):
         # Others may be running the same agents: only a shared engine keeps them apart.
         raise EngineError(_NO_ENGINE)

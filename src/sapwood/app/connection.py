@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from sapwood.app.opening import open_log
+from sapwood.app.outages import Outages
 from sapwood.core.counting import Counter
 from sapwood.core.ids import Space
 from sapwood.runtime.dispatch import Dispatcher
@@ -14,9 +15,12 @@ __all__ = ["Connection", "connect"]
 class Connection:
     """What every face holds on to. Only the owner of a log closes it."""
 
-    def __init__(self, log: Log, space: Space, *, owner: bool = True) -> None:
+    def __init__(
+        self, log: Log, space: Space, *, owner: bool = True, outages: Outages | None = None
+    ) -> None:
         self.log = log
         self.space = space
+        self.outages = outages
         self._owner = owner
         self.dispatcher = Dispatcher(log, space, self.counter_for)
         self._counters: dict[str, Counter] = {}
@@ -32,19 +36,30 @@ class Connection:
 
     def beside(self, space: str) -> "Connection":
         """Another space, over the same log."""
-        return Connection(self.log, Space(space), owner=False)
+        return Connection(self.log, Space(space), owner=False, outages=self.outages)
 
     async def close(self) -> None:
         """Finishes what is under way and lets go of the database."""
         await self.dispatcher.close()
         if self._owner:
             await self.log.close()
+            if self.outages:
+                self.outages.close()
 
 
 async def connect(
-    address: str | Path | Log, space: str = "local", *, patience: float = 30.0
+    address: str | Path | Log,
+    space: str = "local",
+    *,
+    patience: float = 30.0,
+    opening: float | None = None,
 ) -> Connection:
-    """Opens a database, unless it is given as a log that is open, and one space of it."""
+    """Opens a database, unless it is given as a log that is open, and one space of it.
+
+    `patience` is how many seconds to wait for a server that is away, `opening` how many at first.
+    """
     if isinstance(address, str | Path):
-        return Connection(await open_log(address, patience=patience), Space(space))
+        outages = Outages()
+        log = await open_log(address, patience=patience, opening=opening, tell=outages.hear)
+        return Connection(log, Space(space), outages=outages)
     return Connection(address, Space(space), owner=False)

@@ -3,6 +3,7 @@
 Each kind of store is imported only when it is asked for.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -50,10 +51,17 @@ def prepare_folder(config: Config) -> None:
         ) from error
 
 
-async def open_log(address: str | Path, *, patience: float = 30.0) -> Log:
+async def open_log(
+    address: str | Path,
+    *,
+    patience: float = 30.0,
+    opening: float | None = None,
+    tell: Callable[[bool], None] | None = None,
+) -> Log:
     """Opens `:memory:`, a path (an SQLite file, made if missing), or `postgresql://…`.
 
-    `patience` is how many seconds to wait for a server that is away.
+    `patience` is how many seconds to wait for a server that is away, `opening` how many to wait
+    now; `tell` hears False when it is away and True when it is back.
     """
     text = str(address)
     if text == ":memory:":
@@ -63,7 +71,7 @@ async def open_log(address: str | Path, *, patience: float = 30.0) -> Log:
     if is_postgres(text):
         from sapwood.store.postgres import PostgresLog
 
-        return await PostgresLog.open(text, patience=patience)
+        return await PostgresLog.open(text, patience=patience, opening=opening, tell=tell)
     if "://" in text:
         scheme = text.partition("://")[0]
         raise LogError(

@@ -26,7 +26,7 @@ async def working(
     """Agents are run meanwhile, those with unfinished work first. Leaving hands them over."""
     require_durable_engine()
     config = config if at_once is None else structs.replace(config, workers=at_once)
-    engine = engine_for(config)
+    engine = engine_for(config, connection.outages)
     running = assemble(connection, config, keys, engine=engine)
     await running.start()
     waking = asyncio.create_task(keep_awake(connection.log, engine, [connection.space]))

@@ -96,7 +96,7 @@ def _found(
         return []
 
     async def look() -> list[Item]:
-        async with invocation.connected(patience=1.0) as connection:
+        async with invocation.connected(opening=1.0) as connection:
             return await find(connection)
 
     return asyncio.run(look())

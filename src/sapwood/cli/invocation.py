@@ -15,7 +15,7 @@ __all__ = ["Invocation"]
 
 T = TypeVar("T")
 
-_PATIENCE = 5.0
+_OPENING = 5.0
 """Seconds that a person at a shell waits for a server that is away."""
 
 
@@ -64,15 +64,25 @@ class Invocation:
                 raise
 
     @asynccontextmanager
-    async def connected(self, *, patience: float = _PATIENCE) -> "AsyncGenerator[Connection]":
-        """The database, open."""
+    async def connected(
+        self, *, opening: float = _OPENING, patience: float | None = None
+    ) -> "AsyncGenerator[Connection]":
+        """The database, open.
+
+        `patience` is how many seconds each later step may wait, if not as many as `opening`.
+        """
         from sapwood.app.connection import connect
         from sapwood.app.opening import prepare_folder
         from sapwood.app.telling import tell_log
 
         config = self.config
         prepare_folder(config)
-        connection = await connect(config.address, config.space, patience=patience)
+        connection = await connect(
+            config.address,
+            config.space,
+            opening=opening,
+            patience=opening if patience is None else patience,
+        )
         connection.dispatcher.on_commit(tell_log)
         try:
             yield connection

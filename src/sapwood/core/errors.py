@@ -2,6 +2,7 @@
 
 SapwoodError
 ├── LogError              a log could not do what was asked
+│   ├── LogAway           its database does not answer; when it is back, the same will do
 │   └── VersionConflict   somebody else appended first
 ├── NewerEvent            the log was written by a newer Sapwood
 └── RefusedError          a command was refused; `refusal` says why and what to do
@@ -10,7 +11,7 @@ SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 
-__all__ = ["LogError", "NewerEvent", "RefusedError", "SapwoodError", "VersionConflict"]
+__all__ = ["LogAway", "LogError", "NewerEvent", "RefusedError", "SapwoodError", "VersionConflict"]
 
 
 class SapwoodError(Exception):
@@ -36,6 +37,10 @@ class LogError(SapwoodError):
     ...     print(error)
     There is no store for 'redis://'. Give a path for SQLite, postgresql://… or :memory:.
     """
+
+
+class LogAway(LogError):
+    """The database did not answer for as long as it was waited for. Try again when it is back."""
 
 
 class VersionConflict(LogError):

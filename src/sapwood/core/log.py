@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.errors import LogError, VersionConflict
+from sapwood.core.errors import LogAway, LogError, VersionConflict
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef
 
@@ -18,6 +18,7 @@ __all__ = [
     "Cursor",
     "Facts",
     "Hit",
+    "LogAway",
     "LogError",
     "Receipt",
     "Snapshot",

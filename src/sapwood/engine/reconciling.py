@@ -10,23 +10,25 @@ import random
 from collections.abc import Iterable
 from typing import Protocol
 
-from sapwood.core.errors import SapwoodError
+from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log import Facts
+from sapwood.engine.errors import EngineError
 
 __all__ = ["Lister", "Waker", "keep_awake", "wake_all"]
 
 _PAGE = 200
+_AWAY = 5.0
 _log = logging.getLogger("sapwood.engine")
 
 
 class Lister(Protocol):
     """What this needs of a log."""
 
-    async def agents(
-        self, space: Space, *, after: Facts | None = None, limit: int = 100, status: str | None
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[Facts]:
-        """A page of agents, going on after one seen."""
+        """A page of agents that have work to do, going on after one seen."""
         ...
 
 
@@ -42,14 +44,13 @@ async def wake_all(log: Lister, engine: Waker, spaces: Iterable[Space]) -> int:
     """Wakes every agent of these spaces that has work to do; returns how many there were."""
     woken = 0
     for space in spaces:
-        last: Facts | None = None
-        while page := await log.agents(space, after=last, limit=_PAGE, status="running"):
-            working = [facts for facts in page if facts.working]
+        last: AgentId | None = None
+        while page := await log.working(space, after=last, limit=_PAGE):
             await asyncio.gather(
-                *(engine.wake(space, facts.agent, model=facts.model) for facts in working)
+                *(engine.wake(space, facts.agent, model=facts.model) for facts in page)
             )
-            woken += len(working)
-            last = page[-1]
+            woken += len(page)
+            last = page[-1].agent
     return woken
 
 
@@ -62,8 +63,12 @@ async def keep_awake(
     """
     spaces = tuple(spaces)
     while True:
+        pause = every * random.uniform(0.8, 1.2)
         try:
             await wake_all(log, engine, spaces)
+        except (LogAway, EngineError) as problem:
+            _log.info("Agents with work to do are woken when the database is back: %s", problem)
+            pause = min(pause, _AWAY)
         except SapwoodError as problem:
             _log.warning("Not every agent with work to do could be woken: %s", problem)
-        await asyncio.sleep(every * random.uniform(0.8, 1.2))
+        await asyncio.sleep(pause)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
+from sapwood.core.errors import LogAway
 from sapwood.core.ids import AgentId, Space
 
 __all__ = ["RETRY_AFTER", "Drive", "tried"]
@@ -14,25 +15,34 @@ Drive = Callable[[Space, AgentId], Awaitable[None]]
 RETRY_AFTER = (1.0, 2.0, 4.0)
 """Seconds before each new try. After the last an agent is left alone until it is woken again."""
 
+_AWAY = 1.0
 _log = logging.getLogger("sapwood.engine")
 
 
 async def tried(
     drive: Drive, space: Space, agent: AgentId, retry_after: Sequence[float] = RETRY_AFTER
 ) -> None:
-    """Drives an agent. A drive that raises is repeated: it starts by reading the log."""
-    for pause in (*retry_after, None):
+    """Drives an agent. A drive that raises is repeated: it starts by reading the log.
+
+    A log that is away is tried for as long as that lasts.
+    """
+    pauses = iter((*retry_after, None))
+    while True:
         try:
             await drive(space, agent)
             return
+        except LogAway as problem:
+            _log.info("Driving agent '%s' waits for the log: %s", agent, problem)
+            await asyncio.sleep(_AWAY)
         except (Exception, asyncio.CancelledError) as problem:
             if _meant_for_us(problem):
                 raise
+            pause = next(pauses)
             if pause is None:
                 _log.exception("Driving agent '%s' failed; it waits to be woken again.", agent)
-            else:
-                _log.warning("Driving agent '%s' failed, once more soon: %r", agent, problem)
-                await asyncio.sleep(pause)
+                return
+            _log.warning("Driving agent '%s' failed, once more soon: %r", agent, problem)
+            await asyncio.sleep(pause)
 
 
 def _meant_for_us(problem: BaseException) -> bool:

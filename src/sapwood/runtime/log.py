@@ -68,6 +68,12 @@ class Log(Protocol):
         """A page of agents, newest first (by creation, then id), going on after one seen."""
         ...
 
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[Facts]:
+        """A page of the running agents that have work to do, by their ids, going on after one."""
+        ...
+
     async def find(self, space: Space, name: str, limit: int = 10) -> list[Facts]:
         """Agents whose id starts with this, or whose name it is; an exact id comes alone."""
         ...

@@ -4,9 +4,11 @@ It starts children, answers prompts, resumes after a crash, and looks after agen
 """
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from sapwood.core.errors import SapwoodError
 from sapwood.core.events import (
     AgentKilled,
     MailReceived,
@@ -21,6 +23,9 @@ from sapwood.runtime.driver import Driver
 from sapwood.runtime.engine import Engine
 
 __all__ = ["Scheduler", "woken_by"]
+
+_WAKE_AGAIN = 1.0
+_log = logging.getLogger("sapwood.runtime")
 
 _ENDS = (TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled)
 
@@ -49,6 +54,7 @@ class Scheduler:
         self._engine = engine
         self._waking: set[asyncio.Task[None]] = set()
         self._driver: Driver | None = None
+        self._closing = False
 
     async def start(self, driver: Driver) -> None:
         """Begins to drive agents."""
@@ -59,13 +65,26 @@ class Scheduler:
         """Has everybody woken whom these commits concern."""
         for append in appends:
             for agent in woken_by(append):
-                model = append.facts.model
-                self._soon(self._engine.wake(self._space, agent, model=model))
+                self._soon(self._wake(agent, append.facts.model))
 
     async def close(self) -> None:
         """Hands over what is to be woken, and stops driving."""
+        self._closing = True
         await asyncio.gather(*self._waking, return_exceptions=True)
         await self._engine.close()
+
+    async def _wake(self, agent: AgentId, model: str) -> None:
+        """Wakes an agent; an engine whose database is away is asked until it is back."""
+        while True:
+            try:
+                await self._engine.wake(self._space, agent, model=model)
+            except SapwoodError as problem:
+                _log.info("'%s' could not be woken yet: %s", agent, problem)
+                if self._closing:
+                    return
+                await asyncio.sleep(_WAKE_AGAIN)
+            else:
+                return
 
     async def _drive(self, space: Space, agent: AgentId) -> None:
         if self._driver is None or space != self._space:

@@ -111,6 +111,17 @@ class MemoryLog:
         ]
         return found[:limit]
 
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[Facts]:
+        """A page of the running agents that have work to do, by their ids."""
+        found = [
+            facts
+            for agent, facts in sorted(self._shelf(space).facts.items())
+            if facts.working and facts.status == "running" and (after is None or agent > after)
+        ]
+        return found[:limit]
+
     async def find(self, space: Space, name: str, limit: int = 10) -> list[Facts]:
         """Agents whose id starts with this, or whose name it is; an exact id comes alone."""
         shelf = self._shelf(space)

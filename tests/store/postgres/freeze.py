@@ -29,7 +29,8 @@ SNAPSHOT = Snapshot(ADA, 2, "1", b"\x00\xff")
 _GIVEN = ("position", "tx")
 _COLUMNS = """
     SELECT attname FROM pg_attribute
-    WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+    WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped
+        AND attgenerated = '' ORDER BY attnum
 """
 _TABLES = ("events", "contents", "receipts", "snapshots", "agents", "search")
 _INDEXED = """

@@ -103,6 +103,7 @@ async def test_lists_of_agents_are_read_in_the_order_of_an_index(
     for parent in (None, ROOT):
         for status in (None, "running"):
             await spied.agents(SPACE, after=after, limit=10, parent=parent, status=status)
+    await spied.working(SPACE, after=ADA)
     for plan in await plans(spied, asked, "agents"):
         assert_by_index(plan)
         assert "Sort" not in plan, plan

@@ -30,6 +30,7 @@ VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "list": lambda on: agents.list_agents(on, SPACE, AFTER, 10, None, None),
     "list children": lambda on: agents.list_agents(on, SPACE, AFTER, 10, ADA, None),
     "list by status": lambda on: agents.list_agents(on, SPACE, AFTER, 10, None, "running"),
+    "list working": lambda on: agents.list_working(on, SPACE, ADA, 10),
     "ancestors": lambda on: agents.ancestors(on, SPACE, ADA),
     "descendants": lambda on: agents.descendants(on, SPACE, ADA),
     "snapshot": lambda on: snapshots.find_snapshot(on, SPACE, ADA, "1", None),

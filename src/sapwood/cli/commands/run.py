@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_PATIENCE = 300.0
+"""Seconds that a turn under way waits for a database that went away; Ctrl-C ends it sooner."""
+
 
 @subcommand(
     examples=[
@@ -113,7 +116,7 @@ async def _run(
     show = JsonShow() if as_json else TextShow(notes=notes)
     try:
         with listening() as stop:
-            async with invocation.connected() as connection:
+            async with invocation.connected(patience=_PATIENCE) as connection:
                 return await hold(invocation.config, connection, wanted, script, show, stop)
     except Exception as error:
         if as_json:

@@ -35,7 +35,7 @@ async def _work(invocation: Invocation, at_once: int | None) -> None:
     config = invocation.config
     with listening() as stop:
         async with (
-            invocation.connected(patience=30.0) as connection,
+            invocation.connected(opening=30.0) as connection,
             working(connection, config, load_keys(), at_once=at_once),
         ):
             place = shown_address(config.address)

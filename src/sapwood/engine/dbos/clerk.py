@@ -17,11 +17,14 @@ from sqlalchemy.exc import OperationalError
 
 from sapwood.engine.errors import EngineError
 
-__all__ = ["Clerk", "Wish"]
+__all__ = ["Clerk", "Tell", "Wish"]
 
 _T = TypeVar("_T")
 Wish = Callable[[sa.Connection], _T]
 """A few statements inside a transaction of the clerk's. It may be run again, so it repeats well."""
+
+Tell = Callable[[bool], None]
+"""Told, from a thread, False whenever the database does not answer, and True when it does again."""
 
 _log = logging.getLogger("sapwood.engine")
 
@@ -42,9 +45,10 @@ class _Errand:
 class Clerk:
     """Carries out wishes in a thread of its own, in the order given for each agent."""
 
-    def __init__(self, database: sa.Engine) -> None:
+    def __init__(self, database: sa.Engine, tell: Tell | None = None) -> None:
         self._database = database
-        self._answers = True
+        self._tell = tell
+        self._away = False
         self._closed = False
         self._errands: queue.SimpleQueue[_Errand | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="sapwood-engine-clerk", daemon=True)
@@ -94,10 +98,10 @@ class Clerk:
         while True:
             try:
                 results = self._commit(errands)
-                self._database_answers(True)
+                self._is_away(False)
                 return _succeed(errands, results)
             except OperationalError as problem:
-                self._database_answers(False)
+                self._is_away(True)
                 if time.monotonic() > deadline:
                     away = f"The engine's database does not answer: {problem.orig}"
                     return _fail(errands, EngineError(away))
@@ -110,14 +114,12 @@ class Clerk:
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _database_answers(self, answers: bool) -> None:
-        if self._answers and not answers:
-            _log.warning(
-                "The engine's database does not answer. Agents go on and it is waited for."
-            )
-        elif answers and not self._answers:
-            _log.warning("The engine's database is back.")
-        self._answers = answers
+    def _is_away(self, away: bool) -> None:
+        if away != self._away:
+            _log.info("The engine's database %s.", "does not answer" if away else "is back")
+        if self._tell and (away or self._away):
+            self._tell(not away)
+        self._away = away
 
     def _commit(self, errands: list[_Errand]) -> list[Any]:
         with self._database.begin() as connection:

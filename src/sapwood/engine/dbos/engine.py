@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.dbos.bells import Bell
+from sapwood.engine.dbos.clerk import Tell
 from sapwood.engine.dbos.driving import Driving
 from sapwood.engine.dbos.loop import Loop, over_to
 from sapwood.engine.dbos.names import new_drive, new_worker
@@ -44,15 +45,21 @@ class DbosEngine:
 
     `address` is the log's: a path or `postgresql://…`. A process that only wakes agents need not
     launch. One engine a process can be launched at a time, and it belongs to the event loop that
-    launched it.
+    launched it. `tell` hears, from threads, that the database is away and that it is back.
     """
 
     def __init__(
-        self, address: str | Path, limits: Limits | None = None, *, pace: Pace | None = None
+        self,
+        address: str | Path,
+        limits: Limits | None = None,
+        *,
+        pace: Pace | None = None,
+        tell: Tell | None = None,
     ) -> None:
         self._address = address
         self._limits = limits or Limits()
         self._pace = pace or Pace()
+        self._tell = tell
         self._opening = asyncio.Lock()
         self._office: Office | None = None
         self._worker: _Worker | None = None
@@ -107,7 +114,9 @@ class DbosEngine:
             if self._closed:
                 raise EngineError.closed()
             if self._office is None:
-                self._office = await asyncio.to_thread(Office, self._address, self._limits)
+                self._office = await asyncio.to_thread(
+                    Office, self._address, self._limits, self._tell
+                )
             return self._office
 
     def _launched(self, place: Place, name: str, driving: Driving) -> Coroutine[Any, Any, Transact]:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from sapwood.engine.dbos.bells import Bell, Bells
-from sapwood.engine.dbos.clerk import Clerk
+from sapwood.engine.dbos.clerk import Clerk, Tell
 from sapwood.engine.dbos.place import find_place
 from sapwood.engine.dbos.post import Post
 from sapwood.engine.dbos.quiet import quieten
@@ -23,7 +23,7 @@ __all__ = ["Office"]
 class Office:
     """A place, opened."""
 
-    def __init__(self, address: str | Path, limits: Limits) -> None:
+    def __init__(self, address: str | Path, limits: Limits, tell: Tell | None = None) -> None:
         quieten()
         try:
             self.place = find_place(address)
@@ -34,7 +34,8 @@ class Office:
         self.post = Post(self.place, limits)
         self.bells = Bells(self.place.prefix)
         self.workers = Workers(self.place.prefix)
-        self._clerk = Clerk(self.place.database)
+        self.tell = tell
+        self._clerk = Clerk(self.place.database, tell)
 
     async def ring(self, bell: Bell) -> None:
         """Rings for whichever worker is free."""

@@ -48,7 +48,8 @@ class Watch:
         self._post = office.post
         self._bells = office.bells
         self._workers = office.workers
-        self._clerk = Clerk(office.place.database)  # a heart must not wait behind a crowd
+        # A heart must not wait behind a crowd.
+        self._clerk = Clerk(office.place.database, office.tell)
         self._driving = driving
         self._transact = transact
         self._pace = pace

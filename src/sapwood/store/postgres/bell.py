@@ -120,6 +120,7 @@ class Bell:
             try:
                 session = await self._server.connect()
             except FAULTS:
+                self._server.presence.lost()
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 continue
@@ -130,11 +131,14 @@ class Bell:
                 session.terminate()
             else:
                 await session.close()
+            if not self.closed:
+                self._server.presence.lost()
 
     async def _serve_on(self, session: "Session") -> None:
         session.add_termination_listener(lambda _: self._news.set())
         await session.execute("SET synchronous_commit = off")
         await session.add_listener(_CHANNEL, self._heard)
+        self._server.presence.answered()
         self._wake_all()  # for what was said while nobody listened
         loop = asyncio.get_running_loop()
         while not session.is_closed():

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 import asyncpg
 
-from sapwood.core.log import LogError
+from sapwood.core.log import LogAway, LogError
+from sapwood.store.postgres.presence import Presence
 
 __all__ = ["FAULTS", "is_conflict", "is_lost", "passes", "patiently", "refused"]
 
@@ -65,20 +66,30 @@ def passes(fault: BaseException) -> bool:
 
 def refused(fault: BaseException | str, kept: str) -> LogError:
     """The fault in the words of the log; `kept` says what was kept."""
-    error = LogError(f"PostgreSQL could not do it: {str(fault) or type(fault).__name__}. {kept}")
-    error.__cause__ = fault if isinstance(fault, BaseException) else None
+    sentence = f"PostgreSQL could not do it: {str(fault) or type(fault).__name__}. {kept}"
+    if isinstance(fault, str):
+        return LogError(sentence)
+    error = LogAway(sentence) if is_lost(fault) else LogError(sentence)
+    error.__cause__ = fault
     return error
 
 
-async def patiently(action: Callable[[], Awaitable[T]], seconds: float, kept: str) -> T:
+async def patiently(
+    action: Callable[[], Awaitable[T]], presence: Presence, seconds: float, kept: str
+) -> T:
     """Does it, again while what goes wrong passes, for at most so many seconds."""
     loop = asyncio.get_running_loop()
     deadline, pause = loop.time() + seconds, _FIRST_PAUSE
     while True:
         try:
-            return await action()
+            done = await action()
         except FAULTS as fault:
+            if is_lost(fault):
+                presence.lost()
             if not passes(fault) or loop.time() + pause > deadline:
                 raise refused(fault, kept) from fault
+        else:
+            presence.answered()
+            return done
         await asyncio.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)

@@ -8,7 +8,7 @@ from sapwood.store.postgres.job import plain_name
 from sapwood.store.postgres.reading import FOREVER
 from sapwood.store.postgres.sessions import Readers
 
-__all__ = ["ancestors", "descendants", "facts_of", "find", "page"]
+__all__ = ["ancestors", "descendants", "facts_of", "find", "page", "working"]
 
 _FACTS = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = $2"
 _PAGE = """
@@ -16,6 +16,10 @@ _PAGE = """
     WHERE space = $1 AND (created, agent) < ($2, $3)
         AND ($4::text IS NULL OR parent = $4) AND ($5::text IS NULL OR status = $5)
     ORDER BY created DESC, agent DESC LIMIT $6
+"""
+_WORKING = """
+    SELECT facts FROM sapwood.agents WHERE space = $1 AND agent > $2 AND working
+    ORDER BY agent LIMIT $3
 """
 _FIND = """
     SELECT facts FROM sapwood.agents
@@ -64,6 +68,12 @@ async def page(
     """The next agents after the last one seen, newest first."""
     created, agent = (after.created, after.agent) if after else (FOREVER, "")
     rows = await readers.fetch(_PAGE, space, created, agent, parent, status, limit)
+    return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def working(readers: Readers, space: Space, after: AgentId | None, limit: int) -> list[Facts]:
+    """The next agents that have work to do."""
+    rows = await readers.fetch(_WORKING, space, after or "", limit)
     return [_facts.decode(row["facts"]) for row in rows]
 
 

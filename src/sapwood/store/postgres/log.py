@@ -13,6 +13,7 @@ from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.following import Following
 from sapwood.store.postgres.job import Job
 from sapwood.store.postgres.migrating import migrate
+from sapwood.store.postgres.presence import Tell
 from sapwood.store.postgres.projecting import Projector
 from sapwood.store.postgres.sessions import Readers, Server
 from sapwood.store.postgres.writing import Writers
@@ -43,24 +44,29 @@ class PostgresLog:
         dsn: str,
         *,
         patience: float = 30.0,
+        opening: float | None = None,
         writers: int = 3,
         readers: int = 4,
         poll: float = 5.0,
+        tell: Tell | None = None,
     ) -> "PostgresLog":
         """Opens the database at an address such as `postgresql://me@localhost/team`.
 
         An empty database gets its tables, an older one is migrated. `patience` is how many seconds
-        a call waits for a server that is away, `poll` how often those who follow look by
+        a call waits for a server that is away, and `opening` how many this one does; `tell` hears
+        that it is away and that it is back. `poll` is how often those who follow look by
         themselves, in case nobody told them. `writers` and `readers` limit the sessions.
         """
-        server = Server(dsn, patience)
+        server = Server(dsn, patience if opening is None else opening, tell)
         pool = Readers(server, readers)
         try:
             await pool.use(migrate)
-            return cls(server, pool, writers, poll, await pool.use(shift_of))
+            shift = await pool.use(shift_of)
         except BaseException:
             await pool.close()
             raise
+        server.patience = patience
+        return cls(server, pool, writers, poll, shift)
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipt durably, or nothing."""
@@ -109,6 +115,12 @@ class PostgresLog:
     ) -> list[Facts]:
         """A page of agents, newest first, going on after the last one seen."""
         return await listing.page(self._readers, space, after, limit, parent, status)
+
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[Facts]:
+        """A page of the running agents that have work to do, by their ids."""
+        return await listing.working(self._readers, space, after, limit)
 
     async def find(self, space: Space, name: str, limit: int = 10) -> list[Facts]:
         """Agents whose id starts with this, or whose name it is; an exact id comes alone."""

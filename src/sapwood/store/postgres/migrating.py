@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEWEST", "migrate", "migrations", "script"]
 
-NEWEST = 1
+NEWEST = 2
 
 _FOLDER = resources.files("sapwood.store.postgres") / "migrations"
 _OLDEST_SERVER = 14

@@ -8,6 +8,7 @@ import asyncpg
 
 from sapwood.core.log import LogError
 from sapwood.store.postgres.faults import patiently
+from sapwood.store.postgres.presence import Presence, Tell
 
 if TYPE_CHECKING:
     from asyncpg.pool import Pool, PoolConnectionProxy
@@ -36,6 +37,10 @@ _WRITING = _ALWAYS + "SET plan_cache_mode = force_generic_plan; SET lock_timeout
 _READING = _ALWAYS + "SET plan_cache_mode = force_custom_plan;"
 # A plan over all partitions takes longer to make than to run.
 _SCANNING = _ALWAYS + "SET plan_cache_mode = force_generic_plan;"
+# Seconds for one attempt, where nobody says no and nobody answers: then a new session is tried.
+_CONNECTING = 10.0
+_WRITE = 30.0
+_READ = 300.0  # a long log takes its time
 _CLOSED = "The log is closed. Open it again to go on."
 _FAILED = "Nothing was changed. Is the server up? Then try again."
 
@@ -61,13 +66,14 @@ def terminating(session: "Session") -> Generator[None]:
 
 
 class Server:
-    """Where the database is, and how long we wait for it."""
+    """Where the database is, whether it answers, and how many seconds we wait for it."""
 
-    def __init__(self, dsn: str, patience: float) -> None:
+    def __init__(self, dsn: str, patience: float, tell: Tell | None = None) -> None:
         self.patience = patience
+        self.presence = Presence(tell)
         self._options: dict[str, Any] = {
             "dsn": dsn,
-            "timeout": patience,
+            "timeout": min(patience, _CONNECTING),
             # Statements stay prepared: all are ours, and there are few.
             "max_cached_statement_lifetime": 0,
             "max_cacheable_statement_size": 0,
@@ -75,7 +81,9 @@ class Server:
 
     async def connect(self) -> "Session":
         """A session of one's own, for writing."""
-        session: Session = await asyncpg.connect(**self._options, command_timeout=self.patience)
+        session: Session = await asyncpg.connect(
+            **self._options, command_timeout=min(self.patience, _WRITE)
+        )
         with terminating(session):
             await session.execute(_WRITING)
         return session
@@ -91,7 +99,7 @@ class Server:
             max_size=size,
             init=set_up,
             reset=_leave_alone,
-            command_timeout=10 * self.patience,  # a long log takes its time
+            command_timeout=min(10 * self.patience, _READ),
             **self._options,
         )
 
@@ -103,7 +111,7 @@ class Readers:
     """
 
     def __init__(self, server: Server, size: int, *, across: bool = False) -> None:
-        self._patience = server.patience
+        self._server = server
         self._pool = server.pool(size, _SCANNING if across else _READING)
         self._closed = False
 
@@ -117,7 +125,8 @@ class Readers:
             async with pool.acquire() as session:
                 return await action(session)
 
-        return await patiently(once, self._patience, _FAILED)
+        server = self._server
+        return await patiently(once, server.presence, server.patience, _FAILED)
 
     async def fetch(self, query: str, *args: object) -> "list[Row]":
         """All rows."""

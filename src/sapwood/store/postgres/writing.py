@@ -33,7 +33,7 @@ class Writers:
     def __init__(
         self, server: Server, size: int, published: Callable[[Sequence[Job]], None]
     ) -> None:
-        self._patience = server.patience
+        self._server = server
         self._published = published
         self._lanes = Lanes(size)
         self._all = tuple(_Writer(server) for _ in range(size))
@@ -46,7 +46,7 @@ class Writers:
         """Stores the commit, or returns the earlier receipt, or raises."""
         if self._closed:
             raise LogError(_CLOSED)
-        deadline = asyncio.get_running_loop().time() + self._patience
+        deadline = asyncio.get_running_loop().time() + self._server.patience
         job = job_of(space, commit, deadline)
         self._lanes.enter(job)
         if self._free and len(self._lanes.ready) == 1 and not job.blocked:
@@ -141,6 +141,7 @@ class _Writer:
         except FAULTS as fault:
             self._drop_if_lost(fault)
             return is_lost(fault)
+        self._server.presence.answered()
         if stored:
             for job in jobs:
                 _end(job, None)
@@ -158,7 +159,9 @@ class _Writer:
             try:
                 appender = await self._ready()
                 sent = True
-                if await appender.append((job,)):
+                stored = await appender.append((job,))
+                self._server.presence.answered()
+                if stored:
                     return None
                 sent = False
                 if end := await appender.diagnose(job):
@@ -186,6 +189,9 @@ class _Writer:
         return self._appender
 
     def _drop_if_lost(self, fault: BaseException) -> None:
-        if self._appender and is_lost(fault):
+        if not is_lost(fault):
+            return
+        self._server.presence.lost()
+        if self._appender:
             self._appender.session.terminate()
             self._appender = None

@@ -13,6 +13,7 @@ __all__ = [
     "find_facts",
     "insert_agent",
     "list_agents",
+    "list_working",
 ]
 
 _COLUMNS = (
@@ -54,8 +55,8 @@ def advance_agent(
     """New facts of an agent at version `expected`; false if it is not."""
     listed = connection.execute(
         "UPDATE agents SET version = ?, model = ?, folder = ?, updated = ?, tokens = ?,"
-        " exact = ?, unread = ?, working = ? WHERE space = ? AND agent = ? AND version = ?"
-        " RETURNING status, name, parent, created",
+        " exact = ?, unread = ? WHERE space = ? AND agent = ? AND version = ?"
+        " RETURNING status, name, parent, created, working",
         (
             facts.version,
             facts.model,
@@ -64,23 +65,31 @@ def advance_agent(
             facts.tokens,
             facts.exact,
             facts.unread,
-            facts.working,
             space,
             facts.agent,
             expected,
         ),
     ).fetchone()
-    # These are indexed and seldom change; setting them would rewrite four indexes each time.
-    if listed and listed != (facts.status, facts.name, facts.parent, facts.created):
+    # These are indexed and seldom change; setting them would rewrite the indexes each time.
+    wanted = (facts.status, facts.name, facts.parent, facts.created, facts.working)
+    if listed and listed != wanted:
         _change_listing(connection, space, facts)
     return listed is not None
 
 
 def _change_listing(connection: sqlite3.Connection, space: Space, facts: Facts) -> None:
     connection.execute(
-        "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?"
+        "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?"
         " WHERE space = ? AND agent = ?",
-        (facts.status, facts.name, facts.parent, facts.created, space, facts.agent),
+        (
+            facts.status,
+            facts.name,
+            facts.parent,
+            facts.created,
+            facts.working,
+            space,
+            facts.agent,
+        ),
     )
 
 
@@ -115,6 +124,19 @@ def list_agents(
         f"SELECT {_COLUMNS} FROM agents WHERE {' AND '.join(where)}"
         " ORDER BY created DESC, agent DESC LIMIT ?",
         (*values, limit),
+    )
+    return [_facts(row) for row in rows]
+
+
+def list_working(
+    connection: sqlite3.Connection, space: Space, after: AgentId | None, limit: int
+) -> list[Facts]:
+    """A page of those that have work to do."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents"
+        " WHERE space = ? AND agent > ? AND working AND status = 'running'"
+        " ORDER BY agent LIMIT ?",
+        (space, after or "", limit),
     )
     return [_facts(row) for row in rows]
 

@@ -98,6 +98,12 @@ class SqliteLog:
             lambda on: listing.list_agents(on, space, after, limit, parent, status)
         )
 
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[Facts]:
+        """A page of the running agents that have work to do, by their ids."""
+        return await self._readers.do(lambda on: listing.list_working(on, space, after, limit))
+
     async def find(self, space: Space, name: str, limit: int = 10) -> list[Facts]:
         """Agents whose id starts with this, or whose name it is; an exact id comes alone."""
         return await self._readers.do(lambda on: listing.find_agents(on, space, name, limit))

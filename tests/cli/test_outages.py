@@ -1,0 +1,181 @@
+"""The database goes away in mid-turn: the turn goes on when it is back, and the user was told."""
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from sapwood.api import open
+from sapwood.testing.scripted import Asked, Reply, ScriptedModel, call
+from tests.cli.calling import Sapwooder
+from tests.cli.test_worker import answered
+from tools.postgres import Cluster, cluster
+
+pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
+
+AWAY = "The database does not answer. What is under way waits for it."
+BACK = "The database is back. What was under way goes on."
+_OTHERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Generator[Cluster]:
+    """A server that nobody else uses."""
+    with cluster() as ours:
+        yield ours
+
+
+def restarted(server: Cluster, meanwhile: Callable[[], None]) -> None:
+    """The server crashes and comes back."""
+    server.stop(at_once=True)
+    meanwhile()
+    server.start()
+
+
+def cut(server: Cluster, meanwhile: Callable[[], None]) -> None:
+    """The server ends every session."""
+    with psycopg.connect(server.dsn) as session:
+        session.execute(_OTHERS)
+    meanwhile()
+
+
+class Den(ScriptedModel):
+    """A model that looks around, thinks until it is allowed to go on, and answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_go_on = threading.Event()
+        self.script(self._answer)
+
+    def _answer(self, asked: Asked) -> Reply:
+        replies = sum(message.role == "assistant" for message in asked.messages)
+        if replies == 0:
+            return Reply.of(call("list_files", path="."))
+        if replies == 1:
+            self.may_go_on.wait(60)
+            return Reply.of(call("slash", command="mark", args="HERE"))
+        return Reply.of("In the roof.")
+
+
+@pytest.fixture
+def den() -> Generator[Den]:
+    model = Den()
+    with model:
+        yield model
+
+
+class Heard:
+    """A program whose words are read as they come."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.program = subprocess.Popen(
+            [sys.executable, "-m", "sapwood.cli", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.said = ""
+
+    def until(self, words: str) -> None:
+        """Reads its stderr up to these words."""
+        assert self.program.stderr is not None
+        while words not in self.said:
+            piece = os.read(self.program.stderr.fileno(), 1000)
+            assert piece, self.said
+            self.said += piece.decode()
+
+    def end(self) -> str:
+        """Waits for its end; returns what it wrote to stdout."""
+        out, rest = self.program.communicate(timeout=60)
+        self.said += rest.decode()
+        return out.decode()
+
+
+@pytest.fixture
+def space(server: Cluster, den: Den, sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A space of this server, whose agents have the model."""
+    name = f"outage-{secrets.token_hex(4)}"
+    monkeypatch.setenv("SAPWOOD_DATABASE", server.dsn)
+    monkeypatch.setenv("SAPWOOD_SPACE", name)
+    monkeypatch.setenv("SAPWOOD_MODEL", "den:qwen3")
+    sapwood("config", "set", "base_urls.den", den.openai_url)
+    return name
+
+
+@pytest.mark.parametrize("outage", [restarted, cut], ids=["restarted", "cut"])
+def test_a_run_waits_for_the_database_and_says_so(
+    server: Cluster, den: Den, space: str, outage: Callable[[Cluster, Callable[[], None]], None]
+) -> None:
+    run = Heard("run", "--agent", "lead", "--new", "-p", "Where is the leak?")
+    den.wait_for(2, 60)
+
+    def meanwhile() -> None:
+        run.until(AWAY)
+        den.may_go_on.set()
+        den.wait_for(2, 60, answered=True)
+
+    outage(server, meanwhile)
+    assert run.end().strip() == "In the roof."
+    assert run.program.returncode == 0
+    assert (run.said.count(AWAY), run.said.count(BACK)) == (1, 1), run.said
+    assert "Traceback" not in run.said
+    assert len(den.requests) == 3
+    assert den.rejections == []
+
+
+@pytest.mark.parametrize("outage", [restarted, cut], ids=["restarted", "cut"])
+def test_a_worker_waits_for_the_database_and_says_so(
+    server: Cluster, den: Den, space: str, outage: Callable[[Cluster, Callable[[], None]], None]
+) -> None:
+    worker = Heard("worker")
+    worker.until("Working on")
+    asyncio.run(_start(server.dsn, space))
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sapwood.cli",
+            "fork",
+            "lead",
+            "--name",
+            "leak",
+            "--goal",
+            "Find it.",
+        ],
+        check=True,
+        timeout=60,
+        capture_output=True,
+    )
+    den.wait_for(2, 60)
+
+    def meanwhile() -> None:
+        worker.until(AWAY)
+        den.may_go_on.set()
+        den.wait_for(2, 60, answered=True)
+
+    outage(server, meanwhile)
+    assert asyncio.run(answered(server.dsn, space, "leak")) == "In the roof."
+    worker.until(BACK)
+    worker.program.send_signal(signal.SIGTERM)
+    worker.end()
+    assert worker.program.returncode == 0
+    assert (worker.said.count(AWAY), worker.said.count(BACK)) == (1, 1), worker.said
+    assert "Traceback" not in worker.said
+    assert len(den.requests) == 3
+
+
+async def _start(address: str, space: str) -> None:
+    async with open(address, space=space) as wood:
+        await wood.start("lead", model="den:qwen3", folder=str(Path.cwd()))
