@@ -83,8 +83,8 @@ async def test_an_unknown_agent_has_no_facts(log: Log, space: Space) -> None:
 
 def growing(agent: str, expected: int, **facts: Any) -> Append:
     """One more event of an agent whose name looks like a fact."""
-    named = {"name": '"working":true', **facts}
-    return append(AgentId(agent), said("hello"), expected=expected, **named)
+    name = '"working":true'
+    return append(AgentId(agent), said("hello"), expected=expected, name=name, **facts)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
