@@ -25,6 +25,7 @@ Place = tuple[str, ...]
 """Where a value stands: the names of its tables, and its own."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_NEWLINE = re.compile(r"\r?\n")
 _HEADER = re.compile(r"\s*\[")
 
 
@@ -43,7 +44,7 @@ def with_value(text: str, place: Place, value: object) -> str:
     <BLANKLINE>
     """
     line = f"{_key(place[-1])} = {encoded(value)}"
-    lines = text.splitlines()
+    lines = _lines(text)
     found, start, end = _table(lines, place[:-1])
     at = _line_of(lines, place[-1], start, end)
     if at is not None:
@@ -65,7 +66,7 @@ def removed(text: str, place: Place) -> str:
     >>> removed('model = "a"\\n\\n[context]\\ncap = 5\\n', ("context", "cap"))
     'model = "a"\\n'
     """
-    lines = text.splitlines()
+    lines = _lines(text)
     _, start, end = _table(lines, place[:-1])
     at = _line_of(lines, place[-1], start, end)
     if at is None:
@@ -108,6 +109,11 @@ def header_of(place: Place) -> str:
     'servers."my files"'
     """
     return ".".join(map(_key, place))
+
+
+def _lines(text: str) -> list[str]:
+    """As TOML has them: a text may hold other characters at which Python would break it."""
+    return _NEWLINE.split(text.removesuffix("\n")) if text else []
 
 
 def _key(name: str) -> str:
