@@ -1,78 +1,98 @@
-"""From turns to a ledger."""
+"""From turns to a ledger: one turn after the other, so that a growing session costs its growth."""
 
 from collections.abc import Iterable
-from typing import Literal
-
-import msgspec
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.ledger.entries import CommandRun, Failing, Files, FileTouched, Ledger
+from sapwood.core.ledger.acts.act import Polled, Ran
+from sapwood.core.ledger.acts.effects import effects_of
+from sapwood.core.ledger.acts.files import FileBook
+from sapwood.core.ledger.acts.outcomes import Ended, ended
+from sapwood.core.ledger.acts.paths import joined
+from sapwood.core.ledger.acts.shell import simple_commands
+from sapwood.core.ledger.acts.tools import acts_of
+from sapwood.core.ledger.entries import Ledger
+from sapwood.core.ledger.runs.leftovers import Leftovers
+from sapwood.core.ledger.runs.reading import RunRead, read_run
 from sapwood.core.session import Session
 from sapwood.core.turn import Result, Turn
 
-__all__ = ["ledger_of"]
+__all__ = ["LedgerFold", "ledger_of"]
 
-Deed = Literal["read", "created", "changed", "ran"]
-
-_TOOLS: dict[str, tuple[Deed, tuple[str, ...]]] = {
-    "read_file": ("read", ("path", "file_path")),
-    "write_file": ("created", ("path", "file_path")),
-    "edit_file": ("changed", ("path", "file_path")),
-    "shell": ("ran", ("command", "cmd")),
-    "Read": ("read", ("file_path",)),
-    "Write": ("created", ("file_path",)),
-    "Edit": ("changed", ("file_path",)),
-    "Bash": ("ran", ("command",)),
-}
+_PATCHES = ("apply_patch", "applypatch")
 
 
 def ledger_of(of: Session | Iterable[Turn], folder: str = "") -> Ledger:
-    """The ledger of a session, or of turns that worked in a folder."""
-    turns = tuple(of.turns if isinstance(of, Session) else of)
-    files: dict[str, dict[str, None]] = {"read": {}, "created": {}, "changed": {}}
-    runs: list[CommandRun] = []
-    for number, turn in enumerate(turns, 1):
+    """The ledger of a session, or of turns that worked in a folder.
+
+    >>> from sapwood.core.session import Session
+    >>> ledger_of(Session("claude-code", "1")).files.created
+    ()
+    """
+    fold = LedgerFold(of.folder if isinstance(of, Session) else folder)
+    for turn in of.turns if isinstance(of, Session) else of:
+        fold.add(turn)
+    return fold.ledger()
+
+
+class LedgerFold:
+    """A ledger that grows with its session."""
+
+    def __init__(self, folder: str = "") -> None:
+        self._folder = folder
+        self._turns = 0
+        self._files = FileBook(folder)
+        self._runs: list[RunRead] = []
+        self._background: dict[str, int] = {}
+        self._last_request = ""
+
+    def add(self, turn: Turn) -> None:
+        """One more turn."""
+        self._turns += 1
+        if turn.is_request:
+            self._last_request = "\n".join(p.text for p in turn.prompt if isinstance(p, Text))
         results = {item.call: item for item in turn.items if isinstance(item, Result)}
         for call in turn.calls.values():
-            result = results.get(call.id)
-            known = _TOOLS.get(call.name)
-            if result is None or known is None or not (subject := _argument(call, known[1])):
-                continue
-            if known[0] == "ran":
-                outcome = "failed" if result.error else "ok"
-                runs.append(CommandRun(subject, outcome, None, number))
-            elif not result.error:
-                files[known[0]][subject] = None
-    last = {run.command: run for run in runs}
-    return Ledger(
-        files=Files(
-            read=_touched(files["read"]),
-            created=_touched(files["created"]),
-            changed=_touched(path for path in files["changed"] if path not in files["created"]),
-        ),
-        commands=tuple(runs),
-        failing=tuple(
-            Failing(run.command, run.turn) for run in last.values() if run.outcome == "failed"
-        ),
-        last_request=_last_request(turns),
-    )
+            self._call(call, ended(results.get(call.id)))
 
+    def ledger(self) -> Ledger:
+        """The ledger of all turns so far."""
+        left = Leftovers()
+        for each in self._runs:
+            left.enter(each.attempt)
+        return Ledger(
+            files=self._files.files(),
+            commands=tuple(each.run for each in self._runs),
+            tests=tuple(each.suite for each in self._runs if each.suite is not None),
+            failing=left.failing(),
+            last_request=self._last_request,
+        )
 
-def _touched(paths: Iterable[str]) -> tuple[FileTouched, ...]:
-    return tuple(FileTouched(path) for path in paths)
+    def _call(self, call: ToolCall, how: Ended) -> None:
+        for act in acts_of(call, how):
+            match act:
+                case Ran():
+                    self._ran(act, how)
+                case Polled():
+                    self._polled(act.handle, how)
+                case _:
+                    self._files.enter(act)
 
+    def _ran(self, act: Ran, how: Ended) -> None:
+        if how.refused:
+            return
+        commands = simple_commands(act.command)
+        folder = joined(self._folder, act.folder) if act.folder else self._folder
+        for effect in effects_of(commands, folder, how):
+            self._files.enter(effect)
+        if any(command.texts[:1] not in [(name,) for name in _PATCHES] for command in commands):
+            if how.handle:
+                self._background[how.handle] = len(self._runs)
+            self._runs.append(read_run(act.command, commands, how, self._turns))
 
-def _argument(call: ToolCall, names: tuple[str, ...]) -> str:
-    try:
-        given = msgspec.json.decode(call.args, type=dict[str, object])
-    except msgspec.MsgspecError:
-        return ""
-    values = (given.get(name) for name in names)
-    return next((value for value in values if isinstance(value, str)), "")
-
-
-def _last_request(turns: tuple[Turn, ...]) -> str:
-    asked = next((turn for turn in reversed(turns) if turn.is_request), None)
-    if asked is None:
-        return ""
-    return "\n".join(part.text for part in asked.prompt if isinstance(part, Text))
+    def _polled(self, handle: str, how: Ended) -> None:
+        """How a command ended that was left running."""
+        place = self._background.get(handle)
+        if place is None or how.outcome == "unknown":
+            return
+        old = self._runs[place].run
+        self._runs[place] = read_run(old.command, simple_commands(old.command), how, old.turn)
