@@ -60,6 +60,10 @@ bench NAME *ARGS:
 bench-quick:
     python -m bench all --quick
 
+# How well ledger, drift or resumption do on labelled sessions: `just eval ledger`
+eval NAME *ARGS:
+    python -m evals "$@"
+
 # The laws, on generated histories
 prove *ARGS:
     python -m proofs.laws "$@"

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from sapwood.core.content import PromptPart, ReplyPart, Said, Text, ToolCall, Usage
+from sapwood.core.content import Note, PromptPart, ReplyPart, Said, Text, ToolCall, Usage
 from sapwood.core.events import (
     Recorded,
     ReplyAdded,
@@ -108,6 +108,14 @@ class Turn(Struct, frozen=True, gc=False):
     def is_request(self) -> bool:
         """Whether somebody asked for something, as against a wake-up by notes alone."""
         return any(isinstance(part, Text) for part in self.prompt)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether nobody prompted it: the program that ran it went on with the turn before."""
+        notes = [part for part in self.prompt if isinstance(part, Note)]
+        return (
+            bool(notes) and all(note.origin == "program" for note in notes) and not self.is_request
+        )
 
     @property
     def calls(self) -> dict[str, ToolCall]:

@@ -1,5 +1,8 @@
 """A ledger is told by the turns themselves."""
 
+import msgspec
+
+from sapwood.core.content import Note
 from sapwood.core.ledger import ledger_of, render_ledger
 from tests.garden.sessions import Ran, asked, session
 
@@ -9,16 +12,65 @@ def test_it_tells_files_commands_and_the_last_request() -> None:
         session(
             asked(
                 "Add OAuth.",
-                Ran("Write", '{"file_path": "oauth.py", "content": "x"}'),
-                Ran("Bash", '{"command": "pytest"}', "Exit code 1", error=True),
+                Ran("Write", '{"file_path": "/srv/shop/oauth.py", "content": "x"}'),
+                Ran("Bash", '{"command": "pytest"}', "Exit code 1\n1 failed in 1s", error=True),
             ),
             asked("Again."),
         )
     )
     assert [file.path for file in ledger.files.created] == ["oauth.py"]
-    assert [(run.command, run.outcome, run.turn) for run in ledger.commands] == [
-        ("pytest", "failed", 1)
+    assert [(run.command, run.outcome, run.exit_code, run.turn) for run in ledger.commands] == [
+        ("pytest", "failed", 1, 1)
     ]
+    assert [(run.runner, run.failed) for run in ledger.tests] == [("pytest", 1)]
     assert [left.command for left in ledger.failing] == ["pytest"]
     assert ledger.last_request == "Again."
     assert "Files created: oauth.py" in render_ledger(ledger)
+
+
+def test_its_json_has_plain_names_and_leaves_nothing_out() -> None:
+    told = msgspec.json.decode(msgspec.json.encode(ledger_of(session())))
+    assert told == {
+        "files": {"read": [], "created": [], "changed": [], "deleted": []},
+        "commands": [],
+        "tests": [],
+        "failing": [],
+        "decisions": [],
+        "questions": [],
+        "last_request": "",
+    }
+
+
+def test_a_command_in_the_background_is_told_by_the_last_look_at_it() -> None:
+    background = Ran("Bash", '{"command": "make"}', "Command running in background with ID: b1")
+    look = Ran("BashOutput", '{"bash_id": "b1"}', "<status>failed</status><exit_code>2</exit_code>")
+    assert [run.outcome for run in ledger_of(session(asked("x", background))).commands] == [
+        "unknown"
+    ]
+    ledger = ledger_of(session(asked("x", background), asked("y", look)))
+    assert [(run.outcome, run.exit_code, run.turn) for run in ledger.commands] == [("failed", 2, 1)]
+
+
+def test_a_refused_command_did_not_run() -> None:
+    refused = Ran("Bash", '{"command": "rm x"}', "The user doesn't want to proceed", error=True)
+    ledger = ledger_of(session(asked("x", refused)))
+    assert ledger.commands == ()
+    assert ledger.files.deleted == ()
+
+
+def test_a_patch_is_no_command() -> None:
+    patch = "*** Begin Patch\\n*** Delete File: a.py\\n*** End Patch"
+    line = f"apply_patch <<'EOF'\\n{patch}\\nEOF"
+    ledger = ledger_of(session(asked("x", Ran("shell", f'{{"command": "{line}"}}'))))
+    assert [file.path for file in ledger.files.deleted] == ["a.py"]
+    assert ledger.commands == ()
+
+
+def test_a_turn_that_only_goes_on_counts_with_the_one_before() -> None:
+    on = msgspec.structs.replace(
+        asked("", Ran("Bash", '{"command": "ls"}')), prompt=(Note("program", "goes on"),)
+    )
+    ledger = ledger_of(
+        session(asked("Look."), on, asked("Again.", Ran("Bash", '{"command": "w"}')))
+    )
+    assert [(run.command, run.turn) for run in ledger.commands] == [("ls", 1), ("w", 2)]

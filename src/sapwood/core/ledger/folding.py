@@ -13,6 +13,9 @@ from sapwood.core.ledger.acts.tools import acts_of
 from sapwood.core.ledger.entries import Ledger
 from sapwood.core.ledger.runs.leftovers import Leftovers
 from sapwood.core.ledger.runs.reading import RunRead, read_run
+from sapwood.core.ledger.speech.decisions import DecisionBook
+from sapwood.core.ledger.speech.questions import QuestionBook
+from sapwood.core.ledger.speech.utterances import spoken
 from sapwood.core.session import Session
 from sapwood.core.turn import Result, Turn
 
@@ -44,15 +47,21 @@ class LedgerFold:
         self._runs: list[RunRead] = []
         self._background: dict[str, int] = {}
         self._last_request = ""
+        self._decisions = DecisionBook()
+        self._questions = QuestionBook()
 
     def add(self, turn: Turn) -> None:
-        """One more turn."""
-        self._turns += 1
+        """One more turn. One that only goes on counts with the turn before it."""
+        if not (turn.goes_on and self._turns):
+            self._turns += 1
         if turn.is_request:
             self._last_request = "\n".join(p.text for p in turn.prompt if isinstance(p, Text))
         results = {item.call: item for item in turn.items if isinstance(item, Result)}
         for call in turn.calls.values():
             self._call(call, ended(results.get(call.id)))
+        said = spoken(turn, self._turns)
+        self._decisions.add(said)
+        self._questions.add(said)
 
     def ledger(self) -> Ledger:
         """The ledger of all turns so far."""
@@ -64,6 +73,8 @@ class LedgerFold:
             commands=tuple(each.run for each in self._runs),
             tests=tuple(each.suite for each in self._runs if each.suite is not None),
             failing=left.failing(),
+            decisions=self._decisions.decisions(),
+            questions=self._questions.questions(),
             last_request=self._last_request,
         )
 

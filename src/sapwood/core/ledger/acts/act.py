@@ -24,16 +24,21 @@ class Read(Struct, frozen=True, tag="read"):
 
 
 class Wrote(Struct, frozen=True, tag="wrote"):
-    """A file got this content, or this in addition; `was_there` if that is known."""
+    """A file got this content, or this in addition; `was_there` if that is known.
+
+    Lines `added` and `removed` are those that a program counted itself.
+    """
 
     path: str
     content: str | None = None
     was_there: bool | None = None
     appended: bool = False
+    added: int | None = None
+    removed: int | None = None
 
 
 class Edited(Struct, frozen=True, tag="edited"):
-    """Texts in a file were replaced, or its lines changed in a number that may be unknown."""
+    """Texts in a file were replaced, or lines in a number that may be known."""
 
     path: str
     replaced: tuple[tuple[str, str], ...] = ()

@@ -118,12 +118,14 @@ class FileBook:
         file = self._file(self._shown(act.path), existed=True)
         file.exists = True
         for old, new in act.replaced:
-            file.grew(*line_changes(old, new))
+            if act.added is None:
+                file.grew(*line_changes(old, new))
             if file.content is not None and old in file.content:
                 file.content = file.content.replace(old, new, 1)
-        if not act.replaced:
+        if not act.replaced or act.added is not None:
             file.grew(act.added, act.removed)
-            file.content = None if act.added is None else file.content
+        if not act.replaced:
+            file.content = None
 
     def _was_deleted(self, path: str, is_folder: bool) -> None:
         inside = [p for p in self._files if p.startswith(f"{path}/")] if is_folder else []
@@ -165,7 +167,10 @@ class FileBook:
 
 
 def _write(file: _File, act: Wrote) -> None:
-    if act.content is None:
+    if act.added is not None:
+        file.grew(act.added, act.removed)
+        file.content = act.content
+    elif act.content is None:
         file.grew(None, None)
         file.content = None
     elif act.appended:

@@ -8,7 +8,7 @@ the end. What only the output itself says is no part of this.
 import re
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.ledger.entries import Outcome
 from sapwood.core.turn import Result
@@ -24,6 +24,7 @@ _REFUSED = re.compile(
     r"|(?:exec command |patch |command )?rejected by (?:the )?user"
     r"|\[Operation Cancelled\])"
 )
+_NOT_SEEN = re.compile(r"\s*\[(?:the transcript has no result|interrupted)")
 _HEAD = 600
 _AT_FIRST = re.compile(
     r"\A\s*(?:<error>)?(?:Error: )?(?:Command failed with )?Exit code:? (-?\d+)\b[^\n]*\n?", re.I
@@ -43,13 +44,17 @@ _STATUS = re.compile(r"<status>\s*(running|completed|failed|killed)\s*<")
 
 
 class Ended(Struct, frozen=True):
-    """How a call ended. `handle` names a command that still runs in the background."""
+    """How a call ended. `handle` names a command that still runs in the background.
+
+    `lines` are those that were added to a file and removed, where the program counted them.
+    """
 
     outcome: Outcome
     exit_code: int | None = None
     output: str = ""
     refused: bool = False
     handle: str = ""
+    lines: tuple[int, int] | None = None
 
 
 def ended(result: Result | None) -> Ended:
@@ -63,7 +68,12 @@ def ended(result: Result | None) -> Ended:
     text = result.content
     if _REFUSED.match(text):
         return Ended("unknown", output=text, refused=True)
-    return _as_json(text) or _as_text(text, result.error)
+    if _NOT_SEEN.match(text):
+        return Ended("unknown", output=text)
+    how = _as_json(text) or _as_text(text, result.error)
+    if result.added or result.removed:
+        return structs.replace(how, lines=(result.added, result.removed))
+    return how
 
 
 def _as_text(text: str, error: bool) -> Ended:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
 from sapwood.core.content import ToolCall
 from sapwood.core.ledger.acts.act import Act, Deleted, Edited, Moved, Polled, Ran, Read, Wrote
@@ -36,11 +37,18 @@ def acts_of(call: ToolCall, how: Ended) -> tuple[Act, ...]:
     if name in _SHELLS:
         return tuple(_ran(args))
     act = _TOOLS.get(name)
-    if act is None or how.refused or how.outcome == "failed":
+    if act is None or how.refused or (how.outcome == "failed" and act is not _polls):
         return ()
     if act is _patch:
         return _patch(args, call.args)
-    return tuple(act(args, how.output))
+    return tuple(_counted(each, how.lines) for each in act(args, how.output))
+
+
+def _counted(act: Act, lines: tuple[int, int] | None) -> Act:
+    """The act with the lines that the program itself counted."""
+    if lines is None or not isinstance(act, Edited | Wrote):
+        return act
+    return structs.replace(act, added=lines[0], removed=lines[1])
 
 
 def _decoded(text: str) -> Args:

@@ -34,7 +34,10 @@ _LONGEST = 200
 
 
 class Attempt(Struct, frozen=True):
-    """One run of a command line, as far as it matters here."""
+    """One run of a command line, as far as it matters here.
+
+    `done` are the names of the parts that succeeded if the line did.
+    """
 
     command: str
     turn: int
@@ -42,6 +45,7 @@ class Attempt(Struct, frozen=True):
     exit_code: int | None
     output: str
     parts: tuple[Named, ...]
+    done: tuple[str, ...] = ()
     piped_into: bool = False
     runner: str = ""
     suite: Suite = Suite()
@@ -72,12 +76,11 @@ class Leftovers:
         main = _main(run)
         at_work = [part for part in run.parts if not (part.looks or part.trivial)]
         if run.outcome == "ok":
-            done = {part.name for part in run.parts}
             self._left = [
-                e for e in self._left if e.name not in done and not (e.mistaken and at_work)
+                e for e in self._left if e.name not in run.done and not (e.mistaken and at_work)
             ]
         elif run.runner:
-            self._left.append(_left(run.runner, run))
+            self._left.append(_left(_tests_by(run.runner), run))
         elif main:
             self._left = [each for each in self._left if each.name != main]
             self._left.append(_left(main, run))
@@ -87,10 +90,14 @@ class Leftovers:
         return tuple(each.failing for each in self._left)
 
 
+def _tests_by(runner: str) -> str:
+    return f"tests by {runner}"
+
+
 def _main(run: Attempt) -> str:
     """The part that probably failed; none if the line only looked at something."""
-    if not run.parts or (run.piped_into and run.parts[-1].looks):
-        return ""
+    if run.piped_into and run.parts[-1].looks and run.exit_code:
+        return ""  # a filter that found nothing
     at_work = [part.name for part in run.parts if not (part.looks or part.trivial)]
     return at_work[-1] if at_work else ""
 
@@ -112,7 +119,7 @@ def _telling_line(output: str) -> str:
 
 def _after_tests(left: _Left, run: Attempt) -> _Left | None:
     """What is left of a failure after a run of tests."""
-    if left.name != run.runner:
+    if left.name != _tests_by(run.runner):
         return left
     targets = [target for target in run.targets if target not in _WHOLE]
     if not targets:

@@ -16,8 +16,8 @@ __all__ = ["Named", "named"]
 _FAMILIES = (
     "git npm yarn pnpm bun cargo go docker podman kubectl helm terraform tofu make just task "
     "gradle mvn dotnet aws gcloud az brew apt apt-get dnf apk pip poetry uv pdm hatch conda "
-    "systemctl service rails rake bundle gem composer artisan flutter dart swift mix sbt nx turbo deno "
-    "supabase fly heroku gh glab ansible alembic dbt pulumi vercel netlify wrangler prisma "
+    "systemctl service rails rake bundle gem composer artisan flutter dart swift mix sbt nx turbo "
+    "deno supabase fly heroku gh glab ansible alembic dbt pulumi vercel netlify wrangler prisma "
     "ruff rustup cmake bazel lerna expo gradlew mvnw nox"
 )
 _MANY_VERBS = frozenset(_FAMILIES.split())

@@ -47,6 +47,7 @@ def read_run(command: str, commands: tuple[Simple, ...], how: Ended, turn: int) 
         code,
         how.output,
         parts,
+        done=tuple(p.name for p, c in zip(parts, commands, strict=True) if c.after != "||"),
         piped_into=len(commands) > 1 and commands[-1].before in ("|", "|&"),
         runner=runner,
         suite=suite,

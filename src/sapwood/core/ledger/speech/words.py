@@ -1,0 +1,71 @@
+"""The words that carry meaning, in a form in which they can be compared."""
+
+import re
+
+__all__ = ["content_words", "stem"]
+
+_WORD = re.compile(r"[^\W_]+(?:[._'’-][^\W_]+)*")
+_STOP = frozenset(
+    """a about above after again all also am an and any are aren't as at be because been before
+    being below between both but by can can't cannot could couldn't did didn't do does
+    doesn't doing don't down during each else even ever every few first for from further get
+    gets getting go goes going got had hadn't has hasn't have haven't having he her here hers
+    him his how i i'd i'll i'm i've if in into is isn't it it'd it'll it's its itself just
+    kind know last lets let's like likely look looks lot made make makes making many may
+    maybe me might mine more most much must my myself need needs never next no nor not
+    nothing now of off ok okay on once one only onto or other our ours out over own per
+    perhaps please put quite rather really right run said same say see seems she should
+    shouldn't since so some something still such sure take than thank thanks that that's the
+    their them then there there's these they they're thing things think this those though
+    through to too try two under until up upon us use used uses using very want wants was
+    wasn't way we we'd we'll we're we've well were weren't what what's when where whether
+    which while who whom whose why will with within without won't would wouldn't yes yet you
+    you'd you'll you're you've your yours actually already always anyway away back bit come
+    done fine give given good great hm hmm hey hi hello keep left let long mean new nice old
+    point probably quick second sort soon start tell time today tomorrow whole work works
+    yesterday""".split()
+)
+_ENDINGS = (
+    ("sses", "ss"),
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ations", "at"),
+    ("ation", "at"),
+    ("ings", ""),
+    ("ing", ""),
+    ("edly", ""),
+    ("ed", ""),
+    ("ers", "er"),
+    ("es", "e"),
+    ("s", ""),
+)
+
+
+def stem(word: str) -> str:
+    """The word without a common English ending; names and numbers stay as they are.
+
+    >>> [stem(w) for w in ("retries", "retried", "caching", "caches", "class", "v2")]
+    ['retry', 'retry', 'cach', 'cach', 'class', 'v2']
+    """
+    if len(word) < 4 or not word.isalpha() or not word.isascii():
+        return word
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)] + instead
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+def content_words(text: str) -> list[str]:
+    """The stems of all words but the most common ones, in their order.
+
+    >>> content_words("Should we use the Vec, or a Decimal?")
+    ['vec', 'decimal']
+    """
+    found: list[str] = []
+    for match in _WORD.finditer(text.lower()):
+        word = match[0].replace("’", "'").strip("'")
+        if word in _STOP or (len(word) < 2 and not word.isdigit()):
+            continue
+        found.append(stem(word.removesuffix("'s")))
+    return found

@@ -1,0 +1,74 @@
+"""How a call ended, as each program words it."""
+
+import json
+
+import pytest
+
+from sapwood.core.ledger.acts.outcomes import ended
+from sapwood.core.turn import Result
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "outcome", "code", "output"),
+    [
+        ("Exit code 1\nboom", True, "failed", 1, "boom"),
+        ("two", False, "ok", 0, "two"),
+        ("Command timed out after 2m 0.0s", True, "failed", None, None),
+        (
+            "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nbad\n",
+            False,
+            "failed",
+            2,
+            "bad\n",
+        ),
+        ("Exit code: 0\nWall time: 0 seconds\nOutput:\nfine", False, "ok", 0, "fine"),
+        (json.dumps({"output": "bad", "metadata": {"exit_code": 7}}), False, "failed", 7, "bad"),
+        (json.dumps({"output": "good", "metadata": {"exit_code": 0}}), False, "ok", 0, "good"),
+        ("Output: bad\nExit Code: 3\nProcess Group PGID: 12", False, "failed", 3, None),
+        ("Output: good\nProcess Group PGID: 12", False, "ok", 0, None),
+        ("bad\n[exit status 4]", True, "failed", 4, None),
+        ("[exit status 0, no output]", False, "ok", 0, None),
+        ("[stopped after 5 seconds; a longer timeout can be given]", True, "failed", None, None),
+        ("<status>completed</status>\n<exit_code>1</exit_code>", False, "failed", 1, None),
+    ],
+)
+def test_how_it_ended(
+    content: str, error: bool, outcome: str, code: int | None, output: str | None
+) -> None:
+    how = ended(Result(1, "c", content, error))
+    assert (how.outcome, how.exit_code) == (outcome, code)
+    assert output is None or how.output == output
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "[Request interrupted by user for tool use]",
+        "shell did not run. The user said no.",
+        "exec command rejected by user",
+    ],
+)
+def test_a_refused_call_did_not_run(content: str) -> None:
+    assert ended(Result(1, "c", content, error=True)).refused
+
+
+@pytest.mark.parametrize(
+    ("content", "handle"),
+    [
+        ("Command running in background with ID: bash_7", "bash_7"),
+        ("Chunk ID: 1\nProcess running with session ID 42\nOutput:\n…", "42"),
+    ],
+)
+def test_a_command_in_the_background_has_not_ended(content: str, handle: str) -> None:
+    how = ended(Result(1, "c", content))
+    assert (how.outcome, how.handle) == ("unknown", handle)
+
+
+def test_without_a_result_nobody_knows() -> None:
+    assert ended(None).outcome == "unknown"
+    assert ended(Result(1, "c", "[the transcript has no result]", error=True)).outcome == "unknown"
+
+
+def test_an_exit_code_inside_the_output_is_not_taken_for_the_commands_own() -> None:
+    assert ended(Result(1, "c", "log:\nline\nExit code 1 was seen\n")).outcome == "ok"
