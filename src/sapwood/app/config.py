@@ -5,6 +5,7 @@ SAPWOOD_DATA      the folder of archives, focus, journal and database, instead o
 SAPWOOD_DATABASE  a path or postgresql://…
 SAPWOOD_SPACE     the space
 SAPWOOD_MODEL     the model of new agents
+SAPWOOD_MCP_TOKEN what requests to `sapwood mcp --http` must bear, if set
 SAPWOOD_DEBUG     if set, errors come with a traceback, as with --debug
 NO_COLOR          if set, nothing is coloured
 """

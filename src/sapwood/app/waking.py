@@ -1,12 +1,34 @@
 """Having agents driven by other processes: workers that share the database."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 
 from sapwood.app.config import Config
+from sapwood.app.connection import Connection
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import Append
+from sapwood.runtime.scheduling import woken_by
 
-__all__ = ["wake_elsewhere"]
+__all__ = ["given_work", "wake_elsewhere"]
+
+
+@asynccontextmanager
+async def given_work(connection: Connection) -> AsyncGenerator[dict[AgentId, str]]:
+    """Afterwards: agents that have work to do because of what was done meanwhile, with models."""
+    woken: dict[AgentId, str] = {}
+    working: dict[AgentId, str] = {}
+
+    def committed(appends: tuple[Append, ...]) -> None:
+        for append in appends:
+            woken.update(dict.fromkeys(woken_by(append), append.facts.model))
+
+    connection.dispatcher.on_commit(committed)
+    yield working
+    for agent, model in woken.items():
+        facts = await connection.log.facts(connection.space, agent)
+        if facts is not None and facts.working:
+            working[agent] = model
 
 
 async def wake_elsewhere(config: Config, agents: Mapping[AgentId, str]) -> None:

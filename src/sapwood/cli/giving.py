@@ -6,15 +6,12 @@ from contextlib import asynccontextmanager
 import click
 
 from sapwood.app.connection import Connection
-from sapwood.app.waking import wake_elsewhere
+from sapwood.app.waking import given_work, wake_elsewhere
 from sapwood.cli.invocation import Invocation
 from sapwood.core.commands import Command
 from sapwood.core.errors import RefusedError
-from sapwood.core.ids import AgentId
-from sapwood.core.log import Append
 from sapwood.core.refusals import Refusal
 from sapwood.runtime.fresh import given
-from sapwood.runtime.scheduling import woken_by
 
 __all__ = ["give", "giving"]
 
@@ -30,25 +27,11 @@ async def give(connection: Connection, command: Command) -> None:
 @asynccontextmanager
 async def giving(invocation: Invocation) -> AsyncGenerator[Connection]:
     """The database, open for commands. Whoever has work to do after them is woken elsewhere."""
-    woken: dict[AgentId, str] = {}
-
-    def committed(appends: tuple[Append, ...]) -> None:
-        for append in appends:
-            woken.update(dict.fromkeys(woken_by(append), append.facts.model))
-
-    async with invocation.connected() as connection:
-        connection.dispatcher.on_commit(committed)
+    async with invocation.connected() as connection, given_work(connection) as working:
         yield connection
-        working = [agent for agent in woken if await _is_working(connection, agent)]
-    if working:
-        await wake_elsewhere(invocation.config, {agent: woken[agent] for agent in working})
-        for agent in working:
-            click.echo(
-                f"{agent} has work to do. Where no worker runs, type: sapwood run --agent {agent}",
-                err=True,
-            )
-
-
-async def _is_working(connection: Connection, agent: AgentId) -> bool:
-    facts = await connection.log.facts(connection.space, agent)
-    return facts is not None and facts.working
+    await wake_elsewhere(invocation.config, working)
+    for agent in working:
+        click.echo(
+            f"{agent} has work to do. Where no worker runs, type: sapwood run --agent {agent}",
+            err=True,
+        )

@@ -34,6 +34,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Set up": {
         "config": "Show or change the configuration",
         "doctor": "Say what is set up and works, and what to type next",
+        "mcp": "Serve the tools context and slash to other programs, by MCP",
         "worker": "Run the agents of a database until stopped",
         "completion": "Print a script that completes commands in a shell",
     },

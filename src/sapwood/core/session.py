@@ -62,12 +62,17 @@ class Session(Struct, frozen=True, omit_defaults=True):
     @property
     def in_view(self) -> tuple[Turn, ...]:
         """The turns that the program's model sees as they are."""
+        return tuple(self.turns[place] for place in self.places_in_view)
+
+    @property
+    def places_in_view(self) -> tuple[int, ...]:
+        """Where in `turns` those stand that the program's model sees as they are."""
         boundary = self.boundaries[-1] if self.boundaries else Boundary(0)
         left = set(self.left)
         places = [place for place in range(len(self.turns)) if place not in left]
         before = [place for place in places if place < boundary.after]
         kept = before[len(before) - min(boundary.kept, len(before)) :]
-        return tuple(self.turns[i] for i in (*kept, *places[len(before) :]))
+        return (*kept, *places[len(before) :])
 
     @property
     def request(self) -> str:

@@ -75,14 +75,67 @@ FOR_ALL = ("session", "transcript")
 
 ACTIONS: tuple[Action, ...] = (
     Action(
+        "estimate", "Say how full the window is", examples=("estimate", "estimate --session 4cfa19")
+    ),
+    Action(
+        "breakdown",
+        "Show what fills the window, by kind, by file and by topic",
+        examples=("breakdown", "breakdown --json"),
+    ),
+    Action(
         "ledger",
         "Tell what was done: files, commands, failures, decisions, open questions",
         examples=("ledger", "ledger --transcript session.jsonl --json"),
     ),
     Action(
+        "focus",
+        "Put a topic on top of the focus stack, or show the stack",
+        ("topic", "priority"),
+        bare="topic",
+        acts=True,
+        examples=("focus OAuth for mobile", "focus"),
+    ),
+    Action(
+        "unfocus",
+        "Send a topic to the background",
+        ("topic",),
+        bare="topic",
+        acts=True,
+        examples=("unfocus OAuth for mobile",),
+    ),
+    Action(
+        "archive",
+        "Write what was said to readable files, before it is lost",
+        ("topic", "background", "all"),
+        acts=True,
+        examples=("archive", "archive --topic OAuth", "archive --background"),
+    ),
+    Action(
+        "resume",
+        "Print a prompt that lets a model go on",
+        ("budget",),
+        examples=("resume", "resume --budget 800"),
+    ),
+    Action("prune", "Advise what could be forgotten, and what that frees", examples=("prune",)),
+    Action(
         "drift",
         "Show the share of each topic against the original task",
         examples=("drift", "drift --transcript session.jsonl --json"),
+    ),
+    Action(
+        "handoff",
+        "Write a package for another agent",
+        ("target_agent", "task"),
+        bare="target_agent",
+        acts=True,
+        examples=("handoff reviewer", "handoff reviewer --task 'Review the OAuth flow'"),
+    ),
+    Action(
+        "search",
+        "Find where words were said",
+        ("query", "limit"),
+        bare="query",
+        examples=("search token refresh",),
     ),
 )
 

@@ -1,20 +1,27 @@
 """Runs errands: finds the session that is meant, does what is asked, and answers with a value."""
 
+import asyncio
 from pathlib import Path
+from typing import assert_never
 
 from sapwood.app.config import Config
-from sapwood.app.folders import focus_file
+from sapwood.app.gardening.answers import Answer
 from sapwood.app.gardening.errand import Errand
+from sapwood.app.gardening.errors import NoSession
+from sapwood.app.gardening.focusing import focus_in, focus_on, unfocus
+from sapwood.app.gardening.handing import hand_off
+from sapwood.app.gardening.keeping import archive, resume
+from sapwood.app.gardening.looking import breakdown_of, drift_in, estimate_of, prune_in
+from sapwood.app.gardening.searching import search
 from sapwood.app.gardening.sessions import Sessions
-from sapwood.core.ledger import Ledger, ledger_of
-from sapwood.core.session import Session
-from sapwood.garden import Drift, drift_of
-from sapwood.garden.focus import Focus, names_in_focus, of_project, read_focus
+from sapwood.app.gardening.subject import Subject
+from sapwood.core.ledger import ledger_of
 from sapwood.tokens import counter_for
 
-__all__ = ["Answer", "Gardener"]
+__all__ = ["Gardener"]
 
-Answer = Ledger | Drift
+_JUST_BEGUN = 1
+"""Turns of a session that has nothing to go on with yet."""
 
 
 class Gardener:
@@ -22,17 +29,81 @@ class Gardener:
 
     def __init__(self, folder: Path, config: Config) -> None:
         self._sessions = Sessions(folder, config)
+        self._levels = config.context.levels
 
     async def do(self, errand: Errand) -> Answer:
         """Does an errand. Raises `NoSession` where it needs a session and there is none."""
-        session = await self._sessions.get(errand.session, errand.transcript)
         match errand.action:
+            case "focus" | "unfocus":
+                return await self._focus(errand)
+            case "search":
+                return await self._search(errand)
+            case "resume":
+                return await self._resume(errand)
+            case _:
+                subject = await self._subject(errand)
+                return await asyncio.to_thread(self._work, errand, subject)
+
+    def _work(self, errand: Errand, subject: Subject) -> Answer:
+        session = subject.session
+        focus = focus_in(session.folder, subject)
+        counter = counter_for(session.model)
+        match errand.action:
+            case "estimate":
+                return estimate_of(subject, counter, self._levels)
+            case "breakdown":
+                return breakdown_of(subject, counter, focus, self._levels)
             case "ledger":
                 return ledger_of(session)
+            case "drift":
+                return drift_in(subject, counter, focus)
+            case "prune":
+                return prune_in(subject, counter, focus)
+            case "archive":
+                return archive(errand, subject, counter, focus)
+            case "handoff":
+                return hand_off(errand, subject, focus)
+            case "focus" | "unfocus" | "search" | "resume":
+                raise AssertionError("done elsewhere")
             case _:
-                counter = counter_for(session.model)
-                focus = names_in_focus(self._focus(session))
-                return drift_of(session, counter, focus)
+                assert_never(errand.action)
 
-    def _focus(self, session: Session) -> Focus:
-        return of_project(read_focus(focus_file()), session.folder)
+    async def _subject(self, errand: Errand) -> Subject:
+        return await self._sessions.read(
+            await self._sessions.find(errand.session, errand.transcript)
+        )
+
+    async def _subject_if_any(self, errand: Errand) -> Subject | None:
+        """The session, unless none was named and none is here."""
+        try:
+            return await self._subject(errand)
+        except NoSession:
+            if errand.session or errand.transcript:
+                raise
+            return None
+
+    async def _focus(self, errand: Errand) -> Answer:
+        """The stack belongs to the project, so a session is needed only if one was named."""
+        project = str(self._sessions.folder)
+        if errand.session or errand.transcript:
+            project = (await self._subject(errand)).session.folder
+        if errand.action == "unfocus":
+            return unfocus(errand.topic, project)
+        if not errand.topic:
+            return focus_in(project)
+        return focus_on(errand.topic, errand.priority, project)
+
+    async def _search(self, errand: Errand) -> Answer:
+        subject = await self._subject_if_any(errand)
+        async with self._sessions.connected() as held:
+            return await search(errand.query, errand.limit, subject, held)
+
+    async def _resume(self, errand: Errand) -> Answer:
+        subject = await self._subject_if_any(errand)
+        named = errand.session or errand.transcript
+        if subject and not named and len(subject.session.turns) <= _JUST_BEGUN:
+            subject = await self._sessions.before(subject.session) or subject
+        project = subject.session.folder if subject else str(self._sessions.folder)
+        focus = focus_in(project, subject)
+        counter = counter_for(subject.session.model if subject else "")
+        return await asyncio.to_thread(resume, errand, subject, project, counter, focus)

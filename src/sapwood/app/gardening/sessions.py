@@ -8,22 +8,30 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from msgspec import structs
+
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
 from sapwood.app.gardening.errors import NoSession
-from sapwood.app.gardening.own import session_of
+from sapwood.app.gardening.own import subject_of
+from sapwood.app.gardening.subject import Subject
 from sapwood.app.opening import is_postgres
 from sapwood.core.errors import LogError
+from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 from sapwood.core.refusals import Refusal
 from sapwood.core.session import Session
+from sapwood.models import window_of
 from sapwood.runtime.finding import find_agent
 from sapwood.sources import Found, NotATranscript, current, discover, read_session
 
-__all__ = ["Sessions"]
+__all__ = ["Meant", "Sessions"]
 
 _PATIENCE = 5.0
 _AGENTS = 200
+
+Meant = AgentId | Found | Path
+"""An agent in the database, a session of another program, or any transcript."""
 
 
 class Sessions:
@@ -33,17 +41,28 @@ class Sessions:
         self.folder = folder.resolve()
         self._config = config
 
-    async def get(self, session: str = "", transcript: str = "") -> Session:
+    async def find(self, session: str = "", transcript: str = "") -> Meant:
         """The transcript, else the session of that name, else the current one of the folder."""
         if transcript:
-            return await asyncio.to_thread(_transcript, transcript)
+            return Path(transcript)
         return await (self._named(session) if session else self._current())
 
-    async def before(self, newest: Session) -> Session | None:
+    async def read(self, meant: Meant) -> Subject:
+        """All of it."""
+        if isinstance(meant, Found):
+            return Subject(await asyncio.to_thread(_transcript, meant.path, meant.source))
+        if isinstance(meant, Path):
+            return Subject(await asyncio.to_thread(_transcript, meant), kept=False)
+        async with self.connected() as held:
+            if held is None:
+                raise NoSession(f"There is no agent '{meant}': there is no database yet.")
+            return await subject_of(held, meant)
+
+    async def before(self, newest: Session) -> Subject | None:
         """The session of another program that was current in this folder before this one."""
         found = await asyncio.to_thread(discover, folder=self.folder)
         other = next((each for each in found if each.id != newest.id), None)
-        return await _read(other) if other else None
+        return await self.read(other) if other else None
 
     @asynccontextmanager
     async def connected(self) -> AsyncGenerator[Connection | None]:
@@ -57,34 +76,31 @@ class Sessions:
         finally:
             await connection.close()
 
-    async def _named(self, name: str) -> Session:
+    async def _named(self, name: str) -> Meant:
         found = [e for e in await asyncio.to_thread(discover) if e.id.startswith(name)]
         if exact := [each for each in found if each.id == name]:
             found = exact
         if len(found) > 1:
             raise NoSession(f"Several sessions begin with '{name}'. Give more of the id.")
         if found:
-            return await _read(found[0])
+            return found[0]
         async with self.connected() as held:
-            if held is not None:
-                agent = await find_agent(held.log, held.space, name)
-                if not isinstance(agent, Refusal):
-                    return await session_of(held, agent)
+            agent = await find_agent(held.log, held.space, name) if held else None
+        if agent is not None and not isinstance(agent, Refusal):
+            return agent
         raise NoSession(
             f"There is no session '{name}', of no program and in no log. sapwood agents --all "
             "lists those that Sapwood keeps; --transcript FILE takes any transcript."
         )
 
-    async def _current(self) -> Session:
+    async def _current(self) -> Meant:
         for folder in self._folders():
             elsewhere = await asyncio.to_thread(current, folder)
             own = await self._newest_agent(folder)
             if own is not None and (elsewhere is None or own.updated > elsewhere.updated):
-                async with self.connected() as held:
-                    assert held is not None
-                    return await session_of(held, own.agent)
+                return own.agent
             if elsewhere is not None:
-                return await _read(elsewhere)
+                return elsewhere
         raise NoSession(
             f"There is no session of Claude Code, Codex, Gemini CLI or Sapwood in {self.folder}. "
             "Name one by --session ID, or give --transcript FILE."
@@ -112,12 +128,11 @@ def _is_there(address: str) -> bool:
     return is_postgres(address) or Path(address).expanduser().is_file()
 
 
-async def _read(found: Found) -> Session:
-    return await asyncio.to_thread(_transcript, str(found.path), found.source)
-
-
-def _transcript(path: str, source: str | None = None) -> Session:
+def _transcript(path: Path, source: str | None = None) -> Session:
     try:
-        return read_session(Path(path).expanduser(), source)
+        session = read_session(path.expanduser(), source)
     except NotATranscript as error:
         raise NoSession(str(error)) from error
+    if session.window is None and session.model:
+        return structs.replace(session, window=window_of(session.model))
+    return session

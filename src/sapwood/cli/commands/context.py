@@ -38,15 +38,16 @@ def _run(errand: "Errand", as_json: bool) -> Exit:
 async def _do(invocation: Invocation, errand: "Errand", as_json: bool) -> Exit:
     from pathlib import Path
 
+    from sapwood.app.gardening.answers import Found
     from sapwood.app.gardening.gardener import Gardener
+    from sapwood.app.gardening.telling import answer_lines
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
-    from sapwood.display.garden.answers import answer_lines
 
     answer = await Gardener(Path.cwd(), invocation.config).do(errand)
     print_lines([json_line(answer)] if as_json else answer_lines(answer, columns()))
-    return Exit.OK
+    return Exit.FAILED if isinstance(answer, Found) and not answer.hits else Exit.OK
 
 
 @click.group(
@@ -58,6 +59,7 @@ async def _do(invocation: Invocation, errand: "Errand", as_json: bool) -> Exit:
         "sapwood context",
         "sapwood context demo",
         "sapwood context drift",
+        "sapwood context archive --background",
         "sapwood context ledger --transcript session.jsonl --json",
     ],
 )
@@ -94,11 +96,11 @@ async def _overview(invocation: Invocation, name: str, transcript: str, as_json:
     from sapwood.app.gardening.sessions import Sessions
 
     config = invocation.config
-    session = await Sessions(Path.cwd(), config).get(name, transcript)
-    if session.source == "sapwood":
-        await _window(invocation, session.id, as_json)
+    meant = await Sessions(Path.cwd(), config).find(name, transcript)
+    if isinstance(meant, str):
+        await _window(invocation, meant, as_json)
         return Exit.OK
-    return await _do(invocation, Errand("drift", session=name, transcript=transcript), as_json)
+    return await _do(invocation, Errand("breakdown", session=name, transcript=transcript), as_json)
 
 
 async def _window(invocation: Invocation, typed: str, as_json: bool) -> None:

@@ -1,7 +1,7 @@
 """Drift as bars: how much of the conversation went to which topic."""
 
 from sapwood.display.text import cut, padded, width_of, wrapped
-from sapwood.garden import Drift, TopicShare
+from sapwood.garden.drift import Drift, TopicShare
 
 __all__ = ["drift_lines"]
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from sapwood.core.ledger import CommandRun, Decision, Failing, FileTouched, Ledger, SuiteRun
 from sapwood.display.garden.sections import section
 from sapwood.display.text import cut
+from sapwood.garden.handing import lines_changed
 
-__all__ = ["ledger_lines", "lines_changed"]
+__all__ = ["ledger_lines"]
 
 _NEWEST = 20
 _SAID = 400
@@ -32,16 +33,6 @@ def ledger_lines(ledger: Ledger, width: int) -> list[str]:
         ),
     ]
     return lines[:-1] or ["Nothing was done yet."]
-
-
-def lines_changed(added: int | None, removed: int | None) -> str:
-    """Lines added and removed, as far as they are known.
-
-    >>> lines_changed(45, 12), lines_changed(3, None), lines_changed(None, None)
-    ('+45/-12', '+3', '')
-    """
-    known = (("+", added), ("-", removed))
-    return "/".join(f"{sign}{number}" for sign, number in known if number is not None)
 
 
 def _file(file: FileTouched) -> str:

@@ -1,0 +1,84 @@
+"""Tool results in view: what each is about, and how much room it takes."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.core.content import ToolCall
+from sapwood.core.counting import Counter
+from sapwood.core.ledger.acts.act import Edited, Ran, Read, Wrote
+from sapwood.core.ledger.acts.effects import effects_of
+from sapwood.core.ledger.acts.outcomes import Ended, ended
+from sapwood.core.ledger.acts.paths import shown
+from sapwood.core.ledger.acts.shell import simple_commands
+from sapwood.core.ledger.acts.tools import acts_of
+from sapwood.core.ledger.runs.reading import read_run
+from sapwood.core.session import Session
+from sapwood.core.turn import Result
+
+__all__ = ["SeenResult", "results_in_view"]
+
+About = Literal["read", "written", "edited", "test", "command", "other"]
+
+
+class SeenResult(Struct, frozen=True):
+    """A result that a model sees. `subject` is a path or a command line, else the tool's name.
+
+    `tokens` are those of the result, `asked` those of the call.
+    """
+
+    turn: int
+    about: About
+    subject: str
+    tokens: int
+    asked: int
+    failed: bool = False
+
+
+def results_in_view(session: Session, counter: Counter) -> Iterator[SeenResult]:
+    """Every result in view, oldest first."""
+    for place in session.places_in_view:
+        turn = session.turns[place]
+        calls = turn.calls
+        for item in turn.items:
+            call = calls.get(item.call) if isinstance(item, Result) else None
+            if not isinstance(item, Result) or call is None:
+                continue
+            how = ended(item)
+            about, subject = _about(call, how, session.folder)
+            yield SeenResult(
+                turn=place + 1,
+                about=about,
+                subject=subject,
+                tokens=counter.count(item.content).tokens,
+                asked=counter.count(call.args).tokens,
+                failed=item.error or how.outcome == "failed",
+            )
+
+
+def _about(call: ToolCall, how: Ended, folder: str) -> tuple[About, str]:
+    for act in acts_of(call, how):
+        match act:
+            case Ran():
+                return _ran(act.command, how, folder)
+            case Read():
+                return "read", shown(act.path, folder)
+            case Wrote():
+                return "written", shown(act.path, folder)
+            case Edited():
+                return "edited", shown(act.path, folder)
+            case _:
+                pass
+    return "other", call.name
+
+
+def _ran(line: str, how: Ended, folder: str) -> tuple[About, str]:
+    """A line that only shows one file is as good as reading it."""
+    commands = simple_commands(line)
+    if read_run(line, commands, how, 0).suite is not None:
+        return "test", line
+    effects = list(effects_of(commands, folder, how))
+    if len(commands) == 1 and len(effects) == 1 and isinstance(effects[0], Read):
+        return "read", shown(effects[0].path, folder)
+    return "command", line
