@@ -29,10 +29,8 @@ def archived_lines(topic: str, turns: int, tokens: Count, path: str, text: str) 
     """An archive that was made, or its text where it was not stored."""
     if not path:
         return plain(text).splitlines()
-    return [
-        f'Archived "{plain(topic)}": {turns} turn{"" if turns == 1 else "s"}, {show(tokens)} tokens.',
-        f"  {path}",
-    ]
+    count = f"{turns} turn{'' if turns == 1 else 's'}"
+    return [f'Archived "{plain(topic)}": {count}, {show(tokens)} tokens.', f"  {path}"]
 
 
 def handed_lines(text: str, path: str) -> list[str]:
