@@ -58,10 +58,42 @@ def born(agent: str, created: int, parent: str | None = None, status: str = "run
 
 
 async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) -> None:
-    first = Facts(ADA, 1, "running", "Ada 🌲", BOB, "m", "~/project", 10, 20, 77_000, True, 3, True)
+    first = Facts(
+        ADA,
+        1,
+        "running",
+        "Ada 🌲",
+        BOB,
+        "m",
+        "~/project",
+        10,
+        20,
+        77_000,
+        True,
+        3,
+        True,
+        "codex",
+        "01a1",
+    )
     await log.commit(space, commit_of(append(ADA, said("one"), **_given(first))))
     assert await log.facts(space, ADA) == first
-    then = Facts(ADA, 3, "archived", "Adele", BOB, "n", "~/other", 10, 30, 5, False, 0, False)
+    then = Facts(
+        ADA,
+        3,
+        "archived",
+        "Adele",
+        BOB,
+        "n",
+        "~/other",
+        10,
+        30,
+        5,
+        False,
+        0,
+        False,
+        "codex",
+        "01a1",
+    )
     more = append(ADA, said("two"), said("three"), expected=1, **_given(then))
     await log.commit(space, commit_of(more))
     assert await log.facts(space, ADA) == then

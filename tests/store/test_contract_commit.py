@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import Append, Facts, LogError, Receipt, VersionConflict
+from sapwood.core.log import Append, Commit, Facts, LogError, Receipt, VersionConflict
 from sapwood.runtime.log import Log
 from tests.store.contract import (
     OpenLog,
@@ -252,3 +252,27 @@ def test_an_append_that_would_leave_a_gap_cannot_even_be_made(
     events = append(ADA, said("one"), said("two")).events
     with pytest.raises(ValueError, match="to append"):
         Append(agent, expected, tuple(events[place - 1] for place in places), facts)
+
+
+async def test_commands_carried_out_together_each_have_a_receipt(log: Log, space: Space) -> None:
+    commit = together(append(ADA, said("one"), said("two")), "first", "second", "third")
+    assert await log.commit(space, commit) is None
+    for receipt in commit.receipts:
+        assert await log.receipt(space, receipt.command) == receipt
+
+
+@pytest.mark.parametrize("known", ["first", "second", "third"])
+async def test_when_one_of_them_is_known_none_is_stored(log: Log, space: Space, known: str) -> None:
+    earlier = together(append(BOB, said("one")), known)
+    assert await log.commit(space, earlier) is None
+    late = together(append(ADA, said("one"), said("two")), "first", "second", "third")
+    assert await log.commit(space, late) == earlier.receipt
+    assert await log.read(space, ADA) == []
+    for receipt in late.receipts:
+        found = await log.receipt(space, receipt.command)
+        assert found == (earlier.receipt if receipt.command == known else None)
+
+
+def together(one: Append, *commands: str) -> Commit:
+    first, *also = [Receipt(CommandId(command), f"Did {command}.") for command in commands]
+    return Commit((one,), first, tuple(also))

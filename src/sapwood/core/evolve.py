@@ -141,7 +141,7 @@ def _recorded(state: State, recorded: Recorded, event: TurnRecorded) -> State:
         state,
         context=structs.replace(state.context, tip=tip),
         spent=sum(used, state.spent),
-        upto=event.passage.last if event.passage else state.upto,
+        upto=event.passage or state.upto,
         notes=(),
     )
 

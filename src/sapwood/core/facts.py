@@ -23,4 +23,6 @@ def facts_of(state: State, history: Count) -> Facts:
         exact=history.exact,
         unread=len(state.inbox),
         working=state.open is not None and state.status == "running",
+        source=state.origin.source if state.origin else "",
+        session=state.origin.session if state.origin else "",
     )

@@ -31,7 +31,8 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     """What a list shows of an agent without opening it. Derived from its log at every commit.
 
     `tokens` is the size of the live history and `exact` whether it was counted or estimated.
-    `working` says that a turn is open: the agent has work to do.
+    `working` says that a turn is open: the agent has work to do. An imported one has the `source`
+    it comes from and the id of its `session` there.
 
     >>> Facts(AgentId("abc123"), version=7, name="demo", unread=2).status
     'running'
@@ -50,6 +51,8 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     exact: bool = False
     unread: int = 0
     working: bool = False
+    source: str = ""
+    session: str = ""
 
 
 class Append(Struct, frozen=True):
@@ -78,10 +81,19 @@ class Receipt(Struct, frozen=True, omit_defaults=True):
 
 
 class Commit(Struct, frozen=True):
-    """Appends to several logs and the receipt of the command behind them: all of it or nothing."""
+    """Appends to several logs and the receipt of the command behind them: all of it or nothing.
+
+    `also` are receipts of further commands that were carried out together with it.
+    """
 
     appends: tuple[Append, ...]
     receipt: Receipt
+    also: tuple[Receipt, ...] = ()
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """The receipts of all commands behind it."""
+        return (self.receipt, *self.also)
 
 
 class Snapshot(Struct, frozen=True):

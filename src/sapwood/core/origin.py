@@ -18,7 +18,11 @@ class Origin(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Passage(Struct, frozen=True, array_like=True, gc=False):
-    """The rows of a transcript that tell a turn, by the names of the first and the last."""
+    """The rows of a transcript that tell a turn, by the names of the first and the last.
+
+    `place` is the byte where the last one begins: where to look for it first.
+    """
 
     first: str
     last: str
+    place: int = 0

@@ -13,7 +13,7 @@ from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
 from sapwood.core.events import ClearDeferred, Pin
 from sapwood.core.ids import AgentId, TurnRef
-from sapwood.core.origin import Origin
+from sapwood.core.origin import Origin, Passage
 from sapwood.core.settings import Settings, Workspace
 
 __all__ = ["MARKS_KEPT", "UNDO_DEPTH", "Focus", "Letter", "OpenTurn", "State", "Status"]
@@ -67,7 +67,7 @@ class Focus(Struct, frozen=True):
 class State(Struct, frozen=True, omit_defaults=True):
     """One agent, as of one version of its log. `slid` is where the window moved `head` last.
 
-    `upto` is the last row of its transcript that an imported agent's turns rest on.
+    `upto` is where in its transcript the newest turn of an imported agent stands.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -100,7 +100,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     calibration: dict[str, Calibration] = {}
     spent: Usage = Usage(0)
     origin: Origin | None = None
-    upto: str = ""
+    upto: Passage | None = None
 
     def ratio(self, model: str = "") -> Calibration:
         """What the provider's reports taught about counting for a model."""

@@ -7,7 +7,7 @@ checked against the log before it is believed.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
@@ -23,6 +23,7 @@ from sapwood.core.log import Append, Commit, LogError, Receipt, VersionConflict
 from sapwood.core.measure import settled
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
+from sapwood.runtime.batching import Batch, Ordered, decide_all
 from sapwood.runtime.log import Log
 from sapwood.runtime.opening import (
     SNAPSHOT_EVERY,
@@ -91,6 +92,36 @@ class Dispatcher:
             "Nothing was changed. Try again."
         )
 
+    async def dispatch_all(
+        self, agent: AgentId, commands: Sequence[Ordered]
+    ) -> tuple[Receipt, ...] | None:
+        """Carries out many commands on one agent in one commit: their receipts, or None.
+
+        None, and nothing was done, when one of them is refused or was given before, or somebody
+        else wrote to the agent: then give them one by one. A command that changes nothing has no
+        receipt.
+        """
+        async with self._alone({agent}):
+            opened = await self._get(agent)
+            batch = decide_all(opened.state, opened.live, commands, self._counter_for)
+            if batch is not None and not batch.receipts:
+                return ()
+            if batch is None or not await self._store_batch(opened.state.version, batch):
+                self._opened.pop(agent, None)
+                return None
+            return batch.receipts
+
+    async def _store_batch(self, expected: int, batch: Batch) -> bool:
+        after = self._measured(Opened(batch.state, batch.live))
+        facts = facts_of(after.state, after.size or ZERO)
+        append = Append(after.state.agent, expected, batch.events, facts)
+        first, *also = batch.receipts
+        try:
+            commit = Commit((append,), first, tuple(also))
+            return await self._store(commit, {append.agent: after}) is None
+        except VersionConflict:
+            return False
+
     async def open(self, agent: AgentId) -> Opened:
         """The agent as it is now, whoever wrote to it last."""
         async with self._alone({agent}):
@@ -149,18 +180,23 @@ class Dispatcher:
             if opened is not None:
                 after[change.agent] = opened
         refs = tuple(recorded.ref for append in appends for recorded in append.events)
-        receipt = Receipt(given.id, accepted.says, refs)
-        earlier = await self._log.commit(self._space, Commit(tuple(appends), receipt))
+        commit = Commit(tuple(appends), Receipt(given.id, accepted.says, refs))
+        earlier = await self._store(commit, after)
+        return Done(accepted.says, refs) if earlier is None else _repeated(earlier)
+
+    async def _store(self, commit: Commit, after: dict[AgentId, Opened]) -> Receipt | None:
+        """Commits, and remembers the agents as they are after it; or returns an earlier receipt."""
+        earlier = await self._log.commit(self._space, commit)
         if earlier is not None:
-            return _repeated(earlier)
-        for append in appends:
+            return earlier
+        for append in commit.appends:
             self._opened.pop(append.agent, None)
         for opened in after.values():
             self._keep(opened)
-        self._snapshot(appends, after)
+        self._snapshot(commit.appends, after)
         for tell in self._committed:
-            tell(tuple(appends))
-        return Done(accepted.says, refs)
+            tell(commit.appends)
+        return None
 
     async def _append(
         self, scene: Scene, change: Change, given: Given
@@ -242,7 +278,7 @@ class Dispatcher:
         while len(self._opened) > self._kept_open:
             self._opened.popitem(last=False)
 
-    def _snapshot(self, appends: list[Append], after: dict[AgentId, Opened]) -> None:
+    def _snapshot(self, appends: Sequence[Append], after: dict[AgentId, Opened]) -> None:
         """Saves snapshots behind the caller's back: losing one costs time, never truth."""
         for append in appends:
             opened = after.get(append.agent)

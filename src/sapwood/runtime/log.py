@@ -18,9 +18,9 @@ class Log(Protocol):
     """An append-only log of events, one stream an agent."""
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
-        """Stores all appends and the receipt durably, or nothing.
+        """Stores all appends and the receipts durably, or nothing.
 
-        Returns the earlier receipt when the command's id is known already. Raises
+        Returns an earlier receipt when a command's id is known already. Raises
         `VersionConflict` when a log is not at the expected version.
         """
         ...

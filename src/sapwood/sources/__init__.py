@@ -9,7 +9,13 @@ if TYPE_CHECKING:
     from sapwood.sources.finding import Found, Homes, current, discover, homes_of
     from sapwood.sources.following import Place, Rows
     from sapwood.sources.resuming import resume_command
-    from sapwood.sources.sessions import read_session, read_subagents, tail_session
+    from sapwood.sources.sessions import (
+        detected,
+        read_session,
+        read_subagents,
+        session_id,
+        tail_session,
+    )
 
 __all__ = [
     "Found",
@@ -18,11 +24,13 @@ __all__ = [
     "Place",
     "Rows",
     "current",
+    "detected",
     "discover",
     "homes_of",
     "read_session",
     "read_subagents",
     "resume_command",
+    "session_id",
     "tail_session",
 ]
 

@@ -8,7 +8,7 @@ result without its call gets a call.
 from msgspec import Struct
 
 from sapwood.core.content import Got, Note, PromptPart, ReplyPart, Said, ToolCall, Usage
-from sapwood.sources.steps import Ending, Told
+from sapwood.sources.steps import Ending, Spot, Told
 
 __all__ = ["GOES_ON", "NO_RESULT", "TurnBuilder"]
 
@@ -31,10 +31,9 @@ class _Reply(Struct):
 class TurnBuilder:
     """Takes in what rows say of one turn, in their order."""
 
-    def __init__(self, key: str, at: int, prompt: tuple[PromptPart, ...] = (GOES_ON,)) -> None:
+    def __init__(self, spot: Spot, prompt: tuple[PromptPart, ...] = (GOES_ON,)) -> None:
         self.prompt = prompt
-        self.first = self.last = key
-        self.at = self.until = at
+        self._first = self._last = spot
         self.reason = ""
         self.failed = False
         self._items: list[_Reply | Got] = []
@@ -109,10 +108,9 @@ class TurnBuilder:
         else:
             self.prompt = (*self.prompt, part)
 
-    def seen(self, key: str, at: int) -> None:
+    def seen(self, spot: Spot) -> None:
         """A row of this turn was read."""
-        self.last = key
-        self.until = max(self.until, at)
+        self._last = spot
 
     def told(self, ending: Ending | None = None, reason: str = "") -> Told:
         """The turn as it is now; without an ending, as it looks."""
@@ -122,14 +120,12 @@ class TurnBuilder:
             for item in self._items
         ]
         return Told(
-            first=self.first,
-            last=self.last,
-            at=self.at,
+            first=self._first,
+            last=self._last,
             prompt=self.prompt,
             items=tuple(items),
             status=status,
             reason="" if status == "completed" else self.reason or reason,
-            until=self.until,
         )
 
     def _looks(self) -> Ending:

@@ -6,7 +6,7 @@ from pathlib import Path
 from sapwood.sources.claude.reader import ClaudeReader
 from sapwood.sources.codex.reader import CodexReader
 from sapwood.sources.gemini.reader import GeminiReader
-from sapwood.sources.reading import Reader
+from sapwood.sources.reading import About, Reader
 
 __all__ = ["HEAD", "SOURCES", "reader_for", "source_of"]
 
@@ -29,8 +29,18 @@ def source_of(head: bytes) -> str | None:
     return "claude-code" if _CLAUDE.search(head) else None
 
 
-def reader_for(source: str, path: Path) -> Reader:
-    """A new reader for the transcript of this program at this path."""
+def reader_for(source: str, path: Path, known: About | None = None) -> Reader:
+    """A new reader for the transcript of this program at this path.
+
+    `known` is what an earlier reader learnt, for one that does not begin at the beginning.
+    """
+    reader = _new_reader(source, path)
+    if known is not None:
+        reader.about = known
+    return reader
+
+
+def _new_reader(source: str, path: Path) -> Reader:
     match source:
         case "codex":
             return CodexReader()

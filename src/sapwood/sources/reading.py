@@ -52,8 +52,15 @@ class Reader(Protocol):
         """Takes in one row, which begins at this byte of the transcript."""
         ...
 
-    def finish(self) -> None:
-        """Tells the turn that stands last, as open unless it has ended. More rows may follow."""
+    def is_named(self, row: bytes, place: int, key: str) -> bool:
+        """Whether this row has the key."""
+        ...
+
+    def finish(self, *, growing: bool = False) -> None:
+        """Tells the turn that stands last, as open unless it has ended. More rows may follow.
+
+        While the transcript is `growing`, a compaction waits for its summary.
+        """
         ...
 
     def cut(self) -> None:

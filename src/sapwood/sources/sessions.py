@@ -17,7 +17,15 @@ from sapwood.sources.naming import agent_of
 from sapwood.sources.reading import Reader
 from sapwood.sources.steps import Compacted, Rewound, Step, Told
 
-__all__ = ["TAIL", "read_session", "read_subagents", "session_of", "tail_session"]
+__all__ = [
+    "TAIL",
+    "detected",
+    "read_session",
+    "read_subagents",
+    "session_id",
+    "session_of",
+    "tail_session",
+]
 
 TAIL = 1024 * 1024
 """Bytes at the end of a transcript that say enough of the present."""
@@ -52,7 +60,7 @@ def tail_session(path: Path, source: str | None = None, *, max_bytes: int = TAIL
         raise _unreadable(path, error) from error
     if size <= max_bytes or path.suffix == ".json":
         return read_session(path, source)
-    source = source or _detected(path)
+    source = source or detected(path)
     reader = reader_for(source, path)
     for width in (max_bytes, _WIDER * max_bytes):
         reader = reader_for(source, path)
@@ -105,7 +113,7 @@ class _Story:
             case Told():
                 self._path.append(len(self.turns))
                 self.turns.append(self._turn(step))
-                self.times.append(step.at)
+                self.times.append(step.first.at)
             case Compacted():
                 self.boundaries.append(step.boundary)
             case Rewound():
@@ -123,7 +131,7 @@ class _Story:
 
 
 def _read(path: Path, source: str | None) -> Reader:
-    reader = reader_for(source or _detected(path), path)
+    reader = reader_for(source or detected(path), path)
     try:
         if path.suffix == ".json":
             reader.feed(path.read_bytes(), 0)
@@ -144,11 +152,23 @@ def _feed_tail(reader: Reader, path: Path, offset: int) -> None:
         reader.feed(row, place)
 
 
-def _first_request(path: Path, source: str) -> str:
+def session_id(path: Path, source: str) -> str:
+    """The id that the program knows the session of a transcript by."""
+    return _read_head(path, source).about.id or path.stem
+
+
+def _read_head(path: Path, source: str) -> Reader:
+    """A reader of the first rows."""
     reader = reader_for(source, path)
     head = _head(path)
-    for row in head[: head.rfind(b"\n") + 1].splitlines():
-        reader.feed(row, 0)
+    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
+    for place, row in enumerate(whole.split(b"\n")):
+        reader.feed(row, place)
+    return reader
+
+
+def _first_request(path: Path, source: str) -> str:
+    reader = _read_head(path, source)
     reader.finish()
     texts = (
         [part.text for part in step.prompt if isinstance(part, Text)]
@@ -158,7 +178,8 @@ def _first_request(path: Path, source: str) -> str:
     return next(("\n".join(words) for words in texts if words), "")
 
 
-def _detected(path: Path) -> str:
+def detected(path: Path) -> str:
+    """The program whose transcript this is. Raises `NotATranscript` if it is none."""
     try:
         source = source_of(_head(path))
     except OSError as error:

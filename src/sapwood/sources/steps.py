@@ -11,32 +11,38 @@ from msgspec import Struct
 from sapwood.core.content import Got, PromptPart, Said
 from sapwood.core.session import Boundary
 
-__all__ = ["Compacted", "Ending", "Rewound", "Step", "Told"]
+__all__ = ["Compacted", "Ending", "Rewound", "Spot", "Step", "Told"]
 
 Ending = Literal["open", "completed", "interrupted", "failed"]
 
 
+class Spot(Struct, frozen=True, gc=False):
+    """A row: the key that names it, when it was written, and the byte where it begins."""
+
+    key: str
+    at: int
+    place: int
+
+
 class Told(Struct, frozen=True, gc=False):
-    """A turn as the transcript tells it. `first` and `last` are the keys of its rows.
+    """A turn as the transcript tells it, from its first row to its last.
 
     An `open` one may still grow: it is told again, whole, when it has ended.
     """
 
-    first: str
-    last: str
-    at: int
+    first: Spot
+    last: Spot
     prompt: tuple[PromptPart, ...]
     items: tuple[Said | Got, ...]
     status: Ending
     reason: str = ""
-    until: int = 0
 
 
 class Compacted(Struct, frozen=True):
-    """A summary took the place of what came before. `boundary.after` counts turns since the
+    """A summary took the place of what came before. `boundary.after` counts from where the
     reader began."""
 
-    key: str
+    spot: Spot
     boundary: Boundary
 
 
@@ -46,9 +52,8 @@ class Rewound(Struct, frozen=True):
     -1 is the beginning.
     """
 
-    key: str
+    spot: Spot
     to: int
-    at: int
 
 
 Step = Told | Compacted | Rewound

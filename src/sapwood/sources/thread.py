@@ -5,7 +5,7 @@ from msgspec import structs
 from sapwood.core.content import Note, PromptPart
 from sapwood.core.session import Boundary
 from sapwood.sources.building import TurnBuilder
-from sapwood.sources.steps import Compacted, Rewound, Step
+from sapwood.sources.steps import Compacted, Rewound, Spot, Step
 
 __all__ = ["COMPACTED", "Thread"]
 
@@ -29,24 +29,24 @@ class Thread:
         """Whether the turn that stands last has come to its end, as far as can be told."""
         return self.turn is not None and (self.done or self.turn.reason != "")
 
-    def ask(self, key: str, at: int, prompt: PromptPart) -> TurnBuilder:
+    def ask(self, spot: Spot, prompt: PromptPart) -> TurnBuilder:
         """Somebody asked for something: a new turn."""
         self.end()
-        return self._open(key, at, prompt)
+        return self._open(spot, prompt)
 
-    def opened(self, key: str, at: int) -> TurnBuilder:
+    def opened(self, spot: Spot) -> TurnBuilder:
         """The turn that a reply or a result belongs to."""
         self.tell_boundary()
         if self.pending and self.has_ended:
             self.end()
-        return self.turn or self._open(key, at)
+        return self.turn or self._open(spot)
 
-    def note(self, text: str, key: str, at: int) -> None:
+    def note(self, spot: Spot, text: str) -> None:
         """The program added words: to the open turn, or to the next prompt."""
         note = Note("program", text)
         if self.turn is not None and not self.has_ended:
             self.turn.add(note)
-            self.turn.seen(key, at)
+            self.turn.seen(spot)
         elif text:
             self.pending.append(note)
 
@@ -65,32 +65,33 @@ class Thread:
             self.turns += 1
         self.turn, self.done = None, False
 
-    def finish(self) -> None:
+    def finish(self, *, growing: bool) -> None:
         """Tells the turn that stands last, as open unless it has ended."""
-        self.tell_boundary()
+        if not growing:
+            self.tell_boundary()
         if self.turn is not None:
             self.steps.append(self.turn.told(None if self.has_ended else "open"))
 
-    def rewind(self, key: str, to: int, at: int) -> None:
+    def rewind(self, spot: Spot, to: int) -> None:
         """The conversation went back to the end of turn `to`, if that is not where it is."""
         if to < self.turns - 1:
-            self.steps.append(Rewound(key, to, at))
+            self.steps.append(Rewound(spot, to))
 
-    def compact(self, key: str, boundary: Boundary) -> None:
+    def compact(self, spot: Spot, boundary: Boundary) -> None:
         """A compaction began here. It is told when the summary has come, or something else."""
         self.end(COMPACTED)
-        self._boundary = Compacted(key, structs.replace(boundary, after=self.turns))
+        self._boundary = Compacted(spot, structs.replace(boundary, after=self.turns))
 
-    def summarize(self, key: str, text: str, at: int) -> None:
+    def summarize(self, spot: Spot, text: str) -> None:
         """The summary of a compaction; without anything before it, words for the first prompt."""
         if self._boundary is None and self.turn is None and not self.turns:
-            self.note(text, key, at)
+            self.note(spot, text)
             return
         if self._boundary is None:
-            self.compact(key, Boundary(0, at=at))
+            self.compact(spot, Boundary(0, at=spot.at))
         if self._boundary is not None:
             told = structs.replace(self._boundary.boundary, summary=text)
-            self._boundary = Compacted(self._boundary.key, told)
+            self._boundary = Compacted(self._boundary.spot, told)
         self.tell_boundary()
 
     def tell_boundary(self) -> None:
@@ -99,9 +100,9 @@ class Thread:
             self.steps.append(self._boundary)
             self._boundary = None
 
-    def _open(self, key: str, at: int, *prompt: PromptPart) -> TurnBuilder:
+    def _open(self, spot: Spot, *prompt: PromptPart) -> TurnBuilder:
         parts = (*self.pending, *prompt)
         self.pending.clear()
-        self.turn = TurnBuilder(key, at, parts) if parts else TurnBuilder(key, at)
+        self.turn = TurnBuilder(spot, parts) if parts else TurnBuilder(spot)
         self.done = False
         return self.turn

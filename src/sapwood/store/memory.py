@@ -34,13 +34,14 @@ class MemoryLog:
         self._closed = False
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
-        """Stores all appends and the receipt, or nothing."""
+        """Stores all appends and the receipts, or nothing."""
         if self._closed:
             raise LogError("The log is closed. Nothing was stored. Open it again to go on.")
         await asyncio.sleep(0)  # others get their turn, as they do while a database works
         shelf = self._shelf(space)
-        if earlier := shelf.receipts.get(commit.receipt.command):
-            return earlier
+        for receipt in commit.receipts:
+            if earlier := shelf.receipts.get(receipt.command):
+                return earlier
         for append in commit.appends:
             if len(shelf.streams.get(append.agent, ())) != append.expected:
                 raise VersionConflict(append.agent, append.expected)
@@ -48,7 +49,7 @@ class MemoryLog:
             shelf.streams.setdefault(append.agent, []).extend(append.events)
             shelf.order.extend(append.events)
             shelf.facts[append.agent] = append.facts
-        shelf.receipts[commit.receipt.command] = commit.receipt
+        shelf.receipts.update({receipt.command: receipt for receipt in commit.receipts})
         self._tell()
         return None
 

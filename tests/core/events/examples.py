@@ -111,7 +111,7 @@ EXAMPLES: tuple[Event, ...] = (
         (Note("program", "/clear"), Text("Hello.")),
         (Said((CALL,)), Got("call-1", "done", added=3, removed=1)),
         Size(2, "characters"),
-        passage=Passage("row-1", "row-4"),
+        passage=Passage("row-1", "row-4", 9_000),
     ),
     MarkSet(""),
     MarkSet("TASK", 20, "call-1"),

@@ -103,10 +103,12 @@ async def test_a_migration_that_fails_changes_nothing(
     before = tables(path)
     folder = tmp_path / "migrations"
     folder.mkdir()
-    (folder / "0003_broken.sql").write_text("CREATE TABLE half (x);\nCREATE TABLE events (x);\n")
+    (folder / f"{schema.NEWEST + 1:04}_broken.sql").write_text(
+        "CREATE TABLE half (x);\nCREATE TABLE events (x);\n"
+    )
     with monkeypatch.context() as patched:
         patched.setattr(schema, "MIGRATIONS", folder)
-        patched.setattr(schema, "NEWEST", 3)
+        patched.setattr(schema, "NEWEST", schema.NEWEST + 1)
         with pytest.raises(LogError, match="already exists"):
             await SqliteLog.open(path)
     assert tables(path) == before

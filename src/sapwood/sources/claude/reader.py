@@ -14,7 +14,7 @@ from sapwood.sources.claude.keeping import Line, preserved, spoken, stayed
 from sapwood.sources.claude.rows import Block, Message, Row, decode_row, patch_of
 from sapwood.sources.claude.words import words_of
 from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.steps import Step
+from sapwood.sources.steps import Spot, Step
 from sapwood.sources.thread import COMPACTED, Thread
 
 __all__ = ["ClaudeReader"]
@@ -57,37 +57,41 @@ class ClaudeReader:
         if _is_noise(row):
             self._turn_of.setdefault(_uuid_of(row), self._thread.turns)
         elif decoded := decode_row(row):
-            self.take(decoded, decoded.uuid or f"@{place}")
+            at = microseconds(decoded.timestamp)
+            self.take(decoded, Spot(decoded.uuid or f"@{place}", at, place))
 
-    def finish(self) -> None:
+    def is_named(self, row: bytes, place: int, key: str) -> bool:
+        """Whether this row has the key."""
+        return _uuid_of(row) == key
+
+    def finish(self, *, growing: bool = False) -> None:
         """Tells the turn that stands last, as open unless it has ended. More rows may follow."""
-        self._thread.finish()
+        self._thread.finish(growing=growing)
 
     def cut(self) -> None:
         """Forgets the turn that was told last: what follows of it is a turn of its own."""
         self._thread.cut()
 
-    def take(self, row: Row, key: str) -> None:
-        """Takes in a row under its key."""
+    def take(self, row: Row, spot: Spot) -> None:
+        """Takes in a row."""
         if row.is_sidechain and not self._subagent:
-            self._delegate(row, key)
+            self._delegate(row, spot)
             return
-        if key in self._turn_of:
+        if spot.key in self._turn_of:
             return  # a row that was written again
-        at = microseconds(row.timestamp)
-        self._describe(row, at)
+        self._describe(row, spot.at)
         match row.type:
             case "user" if row.message:
-                self._user(row, row.message, key, at)
+                self._user(row, row.message, spot)
             case "assistant" if row.message:
-                self._assistant(row, row.message, key, at)
+                self._assistant(row, row.message, spot)
             case "system":
-                self._system(row, key, at)
+                self._system(row, spot)
             case "attachment" if row.attachment and row.attachment.type == "queued_command":
-                self._words(row.attachment.prompt or "", row, key, at)
+                self._words(row.attachment.prompt or "", row, spot)
             case _:
                 pass
-        self._turn_of[key] = self._thread.turns
+        self._turn_of[spot.key] = self._thread.turns
 
     def _describe(self, row: Row, at: int) -> None:
         about = self.about
@@ -100,49 +104,49 @@ class ClaudeReader:
         about.title = row.custom_title or row.ai_title or row.summary or about.title
         about.updated = max(about.updated, at)
 
-    def _delegate(self, row: Row, key: str) -> None:
+    def _delegate(self, row: Row, spot: Spot) -> None:
         """Gives a row of a side chain to the reader of its subagent."""
         known = self._chain_of.get(row.parent_uuid or "")
-        name = row.agent_id or (known.about.id if known else key)
+        name = row.agent_id or (known.about.id if known else spot.key)
         chain = self._chains.get(name)
         if chain is None:
             chain = self._chains[name] = ClaudeReader(subagent=True, mask=self._mask)
             chain.about.id = name
-        self._chain_of[key] = chain
-        chain.take(row, key)
+        self._chain_of[spot.key] = chain
+        chain.take(row, spot)
 
-    def _user(self, row: Row, message: Message, key: str, at: int) -> None:
+    def _user(self, row: Row, message: Message, spot: Spot) -> None:
         content = message.content
         if row.is_compact_summary:
-            self._thread.summarize(key, text_of(content), at)
+            self._thread.summarize(spot, text_of(content))
             return
         texts: list[str] = []
         for block in [Block("text", content)] if isinstance(content, str) else content or ():
             if block.type == "tool_result":
-                self._result(block, row, key, at)
+                self._result(block, row, spot)
             elif text := shown(block):
                 texts.append(text)
         if texts:
-            self._words("\n\n".join(texts), row, key, at)
+            self._words("\n\n".join(texts), row, spot)
 
-    def _result(self, block: Block, row: Row, key: str, at: int) -> None:
-        turn = self._thread.opened(key, at)
+    def _result(self, block: Block, row: Row, spot: Spot) -> None:
+        turn = self._thread.opened(spot)
         self._thread.done = False
         content = self._mask(text_of(block.content))
         added, removed = patch_of(row)
-        turn.get(block.tool_use_id or key, content, bool(block.is_error), added, removed)
-        turn.seen(key, at)
-        self._lines.append(Line(key, self._thread.turns, "Result", (content,)))
+        turn.get(block.tool_use_id or spot.key, content, bool(block.is_error), added, removed)
+        turn.seen(spot)
+        self._lines.append(Line(spot.key, self._thread.turns, "Result", (content,)))
 
-    def _words(self, text: str, row: Row, key: str, at: int) -> None:
+    def _words(self, text: str, row: Row, spot: Spot) -> None:
         words, thread = words_of(text, meta=bool(row.is_meta)), self._thread
         match words.kind:
             case "prompt":
-                self._prompt(words.text, row, key, at)
+                self._prompt(words.text, row, spot)
             case "interruption":
                 if thread.turn is not None:
                     thread.turn.reason = words.text
-                    thread.turn.seen(key, at)
+                    thread.turn.seen(spot)
             case "command":
                 thread.pending.append(Text(words.text))
             case "output":
@@ -150,45 +154,45 @@ class ClaudeReader:
                 ran = thread.pending.pop().text if thread.pending else ""
                 thread.pending.append(Note("program", f"{ran}\n{words.text}".strip()))
             case "note":
-                thread.note(words.text, key, at)
+                thread.note(spot, words.text)
             case "caveat":
                 pass
 
-    def _prompt(self, text: str, row: Row, key: str, at: int) -> None:
+    def _prompt(self, text: str, row: Row, spot: Spot) -> None:
         thread = self._thread
         thread.end()
         if row.parent_uuid and thread.turns:
             to = self._turn_of.get(row.parent_uuid)
             self.lost = self.lost or to is None
-            thread.rewind(key, thread.turns if to is None else to, at)
-        thread.ask(key, at, Text(text))
-        self._lines.append(Line(key, thread.turns, "User", (text,)))
+            thread.rewind(spot, thread.turns if to is None else to)
+        thread.ask(spot, Text(text))
+        self._lines.append(Line(spot.key, thread.turns, "User", (text,)))
 
-    def _assistant(self, row: Row, message: Message, key: str, at: int) -> None:
-        turn = self._thread.opened(key, at)
+    def _assistant(self, row: Row, message: Message, spot: Spot) -> None:
+        turn = self._thread.opened(spot)
         parts = parts_of(message.content)
         model = message.model if message.model != _SYNTHETIC else None
         usage = usage_of(message) if model else None
         turn.say(message.id or "", parts, model or "", usage)
-        turn.seen(key, at)
+        turn.seen(spot)
         turn.failed = bool(row.is_api_error_message)
         turn.reason = text_of(message.content)[:_LONGEST_REASON] if turn.failed else ""
         self._thread.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
-        self._lines.append(Line(key, self._thread.turns, "Assistant", spoken(parts)))
+        self._lines.append(Line(spot.key, self._thread.turns, "Assistant", spoken(parts)))
         self.about.model = model or self.about.model
         if usage is not None:
             self.about.used = usage.input + usage.output
 
-    def _system(self, row: Row, key: str, at: int) -> None:
+    def _system(self, row: Row, spot: Spot) -> None:
         thread = self._thread
         if row.subtype == "compact_boundary":
-            self._compacted(row, key, at)
+            self._compacted(row, spot)
         elif row.subtype in _STOPS:
             thread.done = thread.done or (thread.turn is not None and thread.turn.answered)
         elif row.subtype == "local_command" and row.content:
-            self._words(row.content, structs.replace(row, is_meta=True), key, at)
+            self._words(row.content, structs.replace(row, is_meta=True), spot)
 
-    def _compacted(self, row: Row, key: str, at: int) -> None:
+    def _compacted(self, row: Row, spot: Spot) -> None:
         told = row.compact_metadata
         self._thread.end(COMPACTED)
         wanted = preserved(told, self._lines)
@@ -197,13 +201,13 @@ class ClaudeReader:
         self._lines = rest.lines
         after = told.after if told else None
         self._thread.compact(
-            key,
+            spot,
             Boundary(
                 0,
                 trigger=(told and told.trigger) or "",
                 before_tokens=told.before if told else None,
                 after_tokens=after,
-                at=at,
+                at=spot.at,
                 kept=rest.turns,
                 quoted=rest.quoted,
             ),
@@ -221,5 +225,6 @@ def _is_noise(row: bytes) -> bool:
 
 
 def _uuid_of(row: bytes) -> str:
+    """The id of a row, told without decoding it: the last one, as nested objects come first."""
     start = row.rfind(b'"uuid":"') + 8
-    return row[start : start + 36].decode("ascii", "replace") if start > 7 else ""
+    return row[start : row.find(b'"', start)].decode("utf-8", "replace") if start > 7 else ""

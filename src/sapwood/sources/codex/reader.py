@@ -14,7 +14,7 @@ from sapwood.core.session import Boundary
 from sapwood.sources.codex.contents import is_scaffolding, output_of, patch_of, text_of, usage_of
 from sapwood.sources.codex.rows import Item, decode_row
 from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.steps import Step
+from sapwood.sources.steps import Spot, Step
 from sapwood.sources.thread import Thread
 
 __all__ = ["CodexReader"]
@@ -59,23 +59,27 @@ class CodexReader:
         decoded = decode_row(row)
         if decoded is None or decoded.payload is None:
             return
-        key, at, item = f"@{place}", microseconds(decoded.timestamp), decoded.payload
-        self.about.updated = max(self.about.updated, at)
+        spot, item = Spot(f"@{place}", microseconds(decoded.timestamp), place), decoded.payload
+        self.about.updated = max(self.about.updated, spot.at)
         match decoded.type:
             case "response_item":
-                self._item(item, key, at)
+                self._item(item, spot)
             case "event_msg":
-                self._event(item, key, at)
+                self._event(item, spot)
             case "compacted":
-                self._compacted(item, key, at)
+                self._compacted(item, spot)
             case "session_meta" | "turn_context":
                 self._describe(item)
             case _:
                 pass
 
-    def finish(self) -> None:
+    def is_named(self, row: bytes, place: int, key: str) -> bool:
+        """Whether this row has the key."""
+        return key == f"@{place}"
+
+    def finish(self, *, growing: bool = False) -> None:
         """Tells the turn that stands last, as open unless it has ended. More rows may follow."""
-        self._thread.finish()
+        self._thread.finish(growing=growing)
 
     def cut(self) -> None:
         """Forgets the turn that was told last: what follows of it is a turn of its own."""
@@ -89,58 +93,58 @@ class CodexReader:
         if parent := _PARENT.search(bytes(item.source)):
             about.parent = parent[1].decode("utf-8", "replace")
 
-    def _item(self, item: Item, key: str, at: int) -> None:
+    def _item(self, item: Item, spot: Spot) -> None:
         match item.type:
             case "message" if item.role == "assistant":
-                self._say([Text(text_of(item.content))], key, at)
+                self._say([Text(text_of(item.content))], spot)
             case "message" if item.role == "user":
-                self._user(text_of(item.content), key, at)
+                self._user(text_of(item.content), spot)
             case "reasoning":
-                self._say([Thinking(text_of(item.summary), "openai")], key, at)
+                self._say([Thinking(text_of(item.summary), "openai")], spot)
             case "function_call" | "custom_tool_call" | "local_shell_call":
-                self._call(item, key, at)
+                self._call(item, spot)
             case "function_call_output" | "custom_tool_call_output":
-                self._result(item, key, at)
+                self._result(item, spot)
             case _:
                 pass
 
-    def _user(self, text: str, key: str, at: int) -> None:
+    def _user(self, text: str, spot: Spot) -> None:
         if is_scaffolding(text):
-            self._thread.note(text, key, at)
+            self._thread.note(spot, text)
         elif text:
-            self._thread.ask(key, at, Text(text))
+            self._thread.ask(spot, Text(text))
             self._asked = True
 
-    def _call(self, item: Item, key: str, at: int) -> None:
-        call = item.call_id or item.id or key
+    def _call(self, item: Item, spot: Spot) -> None:
+        call = item.call_id or item.id or spot.key
         args = item.arguments
         if item.action is not None:
             args = msgspec.json.encode({"command": item.action.command or []}).decode()
         elif item.input is not None:
             args = msgspec.json.encode({"input": item.input}).decode()
             self._patches[call] = patch_of(item.input)
-        self._say([ToolCall(call, item.name or item.type or "", args or "{}")], key, at)
+        self._say([ToolCall(call, item.name or item.type or "", args or "{}")], spot)
 
-    def _say(self, parts: list[ReplyPart], key: str, at: int) -> None:
+    def _say(self, parts: list[ReplyPart], spot: Spot) -> None:
         """What was said between two results is one reply."""
         if self._answered:
             self._response += 1
             self._answered = False
-        turn = self._thread.opened(key, at)
+        turn = self._thread.opened(spot)
         turn.say(f"{self._response}", parts, self.about.model)
-        turn.seen(key, at)
+        turn.seen(spot)
 
-    def _result(self, item: Item, key: str, at: int) -> None:
+    def _result(self, item: Item, spot: Spot) -> None:
         self._answered = True
-        turn = self._thread.opened(key, at)
+        turn = self._thread.opened(spot)
         self._thread.done = False
         content, failed = output_of(item)
-        call = item.call_id or key
+        call = item.call_id or spot.key
         added, removed = (0, 0) if failed else self._patches.pop(call, (0, 0))
         turn.get(call, self._mask(content), failed, added, removed)
-        turn.seen(key, at)
+        turn.seen(spot)
 
-    def _event(self, item: Item, key: str, at: int) -> None:
+    def _event(self, item: Item, spot: Spot) -> None:
         thread = self._thread
         match item.type:
             case "token_count" if item.info:
@@ -152,10 +156,10 @@ class CodexReader:
                 thread.done = thread.turn is not None
             case "turn_aborted" if thread.turn is not None:
                 thread.turn.reason = item.reason or "interrupted"
-                thread.turn.seen(key, at)
+                thread.turn.seen(spot)
             case "thread_rolled_back":
                 thread.end()
-                thread.rewind(key, thread.turns - 1 - (item.num_turns or 0), at)
+                thread.rewind(spot, thread.turns - 1 - (item.num_turns or 0))
             case _:
                 pass
 
@@ -170,7 +174,7 @@ class CodexReader:
             self._thread.turn.spend(usage_of(last))
         self._answered = True
 
-    def _compacted(self, item: Item, key: str, at: int) -> None:
+    def _compacted(self, item: Item, spot: Spot) -> None:
         """Of the history, the user's own words stay; the summary may be for the model alone."""
         summary, turn = item.message or "", self._thread.turn
         used = self.about.used
@@ -183,10 +187,10 @@ class CodexReader:
             trigger="auto" if self._asked else "manual",
             before_tokens=used,
             summary=summary,
-            at=at,
+            at=spot.at,
             quoted="\n\n".join(quoted),
         )
-        self._thread.compact(key, boundary)
+        self._thread.compact(spot, boundary)
         self._thread.tell_boundary()
         self.about.used = None
 

@@ -9,7 +9,7 @@ from sapwood.core.session import Boundary
 from sapwood.sources.gemini.contents import parts_of, result_of, text_of, usage_of
 from sapwood.sources.gemini.rows import Message, Row, decode_row
 from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.steps import Step
+from sapwood.sources.steps import Spot, Step
 from sapwood.sources.thread import Thread
 
 __all__ = ["GeminiReader"]
@@ -25,7 +25,7 @@ class GeminiReader:
         self.lost = False
         self._mask = mask
         self._thread = Thread()
-        self._messages: dict[str, Message] = {}
+        self._messages: dict[str, tuple[Message, Spot]] = {}
         self._turn_of: dict[str, int] = {}
 
     @property
@@ -45,18 +45,22 @@ class GeminiReader:
             return
         self._describe(decoded)
         if decoded.rewind_to:
-            self._rewind(decoded.rewind_to)
+            self._rewind(decoded.rewind_to, place)
         elif decoded.change and decoded.change.messages:
-            self._replace(decoded.change.messages, f"@{place}")
+            self._replace(decoded.change.messages, place)
         elif decoded.id:
-            self._take(decoded, decoded.id)
+            self._take(decoded, decoded.id, place)
         for message in decoded.messages or ():
-            self._take(message, message.id or "")
+            self._take(message, message.id or "", place)
 
-    def finish(self) -> None:
+    def is_named(self, row: bytes, place: int, key: str) -> bool:
+        """Whether this row has the key."""
+        return f'"id":"{key}"'.encode("utf-8", "replace") in row
+
+    def finish(self, *, growing: bool = False) -> None:
         """Tells the turn that stands last, as open unless it has ended. More rows may follow."""
         self._build()
-        self._thread.finish()
+        self._thread.finish(growing=growing)
 
     def cut(self) -> None:
         """Forgets the turn that was told last: what follows of it is a turn of its own."""
@@ -70,14 +74,14 @@ class GeminiReader:
         if change and change.directories and not about.folder:
             about.folder = change.directories[0]
 
-    def _take(self, message: Message, key: str) -> None:
+    def _take(self, message: Message, key: str, place: int) -> None:
         if not key or (key in self._turn_of and key not in self._messages):
             return  # of a turn that was told
         at = microseconds(message.timestamp)
         self.about.updated = max(self.about.updated, at)
         if message.type == "user" and key not in self._messages:
             self._end()
-        self._messages[key] = message
+        self._messages[key] = message, Spot(key, at, place)
         self._turn_of[key] = self._thread.turns
         if message.type == "gemini":
             self.about.model = message.model or self.about.model
@@ -92,39 +96,38 @@ class GeminiReader:
     def _build(self) -> None:
         """Puts the turn together from its messages as they are now."""
         thread, thread.turn = self._thread, None
-        for key, message in self._messages.items():
-            at = microseconds(message.timestamp)
+        for message, spot in self._messages.values():
             if message.type == "user":
-                thread.ask(key, at, Text(text_of(message.content)))
+                thread.ask(spot, Text(text_of(message.content)))
             elif message.type == "gemini":
-                self._reply(message, key, at)
+                self._reply(message, spot)
 
-    def _reply(self, message: Message, key: str, at: int) -> None:
-        turn = self._thread.opened(key, at)
-        turn.say(key, parts_of(message), message.model or "", usage_of(message))
+    def _reply(self, message: Message, spot: Spot) -> None:
+        turn = self._thread.opened(spot)
+        turn.say(spot.key, parts_of(message), message.model or "", usage_of(message))
         for call in message.tool_calls or ():
             if call.id and (result := result_of(call)):
                 turn.get(call.id, self._mask(result[0]), result[1])
-        turn.seen(key, at)
+        turn.seen(spot)
         self._thread.done = turn.answered and not message.tool_calls
 
-    def _rewind(self, key: str) -> None:
+    def _rewind(self, key: str, place: int) -> None:
         self._end()
         turn = self._turn_of.get(key)
         self.lost = self.lost or turn is None
         if turn is not None:
-            self._thread.rewind(f"rewind-{key}", turn - 1, self.about.updated)
+            self._thread.rewind(Spot(f"@{place}", self.about.updated, place), turn - 1)
 
-    def _replace(self, messages: list[Message], key: str) -> None:
+    def _replace(self, messages: list[Message], place: int) -> None:
         """A history that begins with a message nobody sent is a summary and what was kept."""
         first, *kept = messages
         if first.id in self._turn_of or not first.id:
             return
         self._end()
         quoted = [f"{message.type}: {text_of(message.content)}" for message in kept]
-        at = self.about.updated
+        spot = Spot(f"@{place}", self.about.updated, place)
         summary = self._mask(text_of(first.content))
-        boundary = Boundary(0, summary=summary, at=at, quoted=self._mask("\n\n".join(quoted)))
-        self._thread.compact(key, boundary)
+        boundary = Boundary(0, summary=summary, at=spot.at, quoted=self._mask("\n\n".join(quoted)))
+        self._thread.compact(spot, boundary)
         self._thread.tell_boundary()
         self._turn_of.update({m.id: self._thread.turns for m in messages if m.id})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Appender"]
 
 _MANY = f"SELECT sapwood.append({', '.join(f'${n}' for n in range(1, 26))})"
-_RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
+_RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = ANY($2) LIMIT 1"
 _VERSIONS = "SELECT agent, version FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
 
 # JSON and numbers have no control characters; only these columns could hold a mark.
@@ -67,7 +67,8 @@ class Appender:
 
     async def diagnose(self, job: Job) -> Receipt | VersionConflict | None:
         """Why a job was refused: its command is known or a log has grown, or None if neither."""
-        known = await self.session.fetchval(_RECEIPT, job.space, job.commit.receipt.command)
+        commands = [command for command, _ in job.receipts]
+        known = await self.session.fetchval(_RECEIPT, job.space, commands)
         if known is not None:
             return _receipt.decode(known)
         rows = await self.session.fetch(
@@ -85,7 +86,7 @@ def _of_many(jobs: Sequence[Job]) -> list[object]:
     agents = sorted(
         (_agent(job, stream) for job in jobs for stream in job.streams), key=lambda row: row[:2]
     )
-    receipts = sorted((job.space, job.commit.receipt.command, job.receipt) for job in jobs)
+    receipts = sorted((job.space, *receipt) for job in jobs for receipt in job.receipts)
     contents = {(job.space, digest): text for job in jobs for digest, text in job.contents.items()}
     keys = sorted(contents)
     columns = [*_columns(agents, 9), *_columns(receipts, 3), *_event_columns(jobs)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from sapwood.core.events.codec import Encoded, encode
-from sapwood.core.ids import Space
+from sapwood.core.ids import CommandId, Space
 from sapwood.core.log import Append, Commit, Receipt
 
 __all__ = ["Job", "Key", "Stream", "job_of", "plain_name"]
@@ -33,7 +33,7 @@ class Job:
 
     space: Space
     commit: Commit
-    receipt: str
+    receipts: list[tuple[CommandId, str]]
     streams: list[Stream]
     keys: set[Key]
     deadline: float
@@ -70,10 +70,10 @@ def job_of(space: Space, commit: Commit, deadline: float) -> Job:
         for append in commit.appends
     ]
     keys: set[Key] = {("agent", space, append.agent) for append in commit.appends}
-    keys.add(("command", space, commit.receipt.command))
-    receipt = _json.encode(commit.receipt).decode()
+    keys |= {("command", space, receipt.command) for receipt in commit.receipts}
+    receipts = [(each.command, _json.encode(each).decode()) for each in commit.receipts]
     done = asyncio.get_running_loop().create_future()
-    return Job(space, commit, receipt, streams, keys, deadline, done)
+    return Job(space, commit, receipts, streams, keys, deadline, done)
 
 
 def plain_name(name: str) -> str:

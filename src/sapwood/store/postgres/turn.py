@@ -30,7 +30,7 @@ _FIRST_ROW = "(1, $13::text, $14::text, $15::bigint)"
 
 def is_turn(job: Job) -> bool:
     """Whether a job can go this way."""
-    if len(job.streams) != 1:
+    if len(job.streams) != 1 or len(job.receipts) != 1:
         return False
     (stream,) = job.streams
     recorded, actor, command = stream.append.events, None, job.commit.receipt.command
@@ -55,7 +55,7 @@ def turn_values(job: Job) -> list[object]:
     values: list[object] = [
         *(job.space, append.agent, append.expected, facts.version, stream.facts),
         *(plain_name(facts.name), facts.parent, facts.status, facts.created),
-        *(job.commit.receipt.command, job.receipt, str(append.events[0].actor)),
+        *(*job.receipts[0], str(append.events[0].actor)),
     ]
     for recorded, encoded in zip(append.events, stream.events, strict=True):
         values += (encoded.kind, encoded.data, recorded.at)

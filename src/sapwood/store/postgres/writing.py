@@ -165,7 +165,7 @@ class _Writer:
                     return None
                 sent = False
                 if end := await appender.diagnose(job):
-                    return None if uncertain and end == job.commit.receipt else end
+                    return None if uncertain and end in job.commit.receipts else end
             except FAULTS as fault:
                 self._drop_if_lost(fault)
                 uncertain = uncertain or (sent and is_lost(fault))

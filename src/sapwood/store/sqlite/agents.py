@@ -18,9 +18,9 @@ __all__ = [
 
 _COLUMNS = (
     "agent, version, status, name, parent, model, folder,"
-    " created, updated, tokens, exact, unread, working"
+    " created, updated, tokens, exact, unread, working, source, session"
 )
-_Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int]
+_Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int, str, str]
 _LAST_CHARACTER = "\U0010ffff"
 
 
@@ -28,7 +28,7 @@ def insert_agent(connection: sqlite3.Connection, space: Space, expected: int, fa
     """A new agent; false if there is one already. `expected` is 0."""
     inserted = connection.execute(
         f"INSERT INTO agents (space, {_COLUMNS})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             space,
             facts.agent,
@@ -44,6 +44,8 @@ def insert_agent(connection: sqlite3.Connection, space: Space, expected: int, fa
             facts.exact,
             facts.unread,
             facts.working,
+            facts.source,
+            facts.session,
         ),
     )
     return inserted.rowcount == 1
@@ -185,8 +187,8 @@ def descendants(connection: sqlite3.Connection, space: Space, agent: AgentId) ->
 
 
 def _facts(row: _Row) -> Facts:
-    agent, version, status, name, parent, model, folder, *rest = row
-    created, updated, tokens, exact, unread, working = rest
+    agent, version, status, name, parent, model, folder = row[:7]
+    created, updated, tokens, exact, unread, working, source, session = row[7:]
     assert status == "running" or status == "archived" or status == "killed"
     return Facts(
         AgentId(agent),
@@ -202,4 +204,6 @@ def _facts(row: _Row) -> Facts:
         bool(exact),
         unread,
         bool(working),
+        source,
+        session,
     )

@@ -15,6 +15,8 @@ __all__ = ["Rows", "find_receipt", "rows_of", "store"]
 
 _Event = tuple[Space, AgentId, int, str, str, str | None, int, str, CommandId]
 _Content = tuple[Space, str, bytes]
+_Receipt = tuple[Space, CommandId, str, str]
+_RECEIPT = "INSERT INTO receipts (space, command, says, events) VALUES (?, ?, ?, ?)"
 
 
 class Rows(Struct, frozen=True):
@@ -24,21 +26,24 @@ class Rows(Struct, frozen=True):
     commit: Commit
     events: list[_Event]
     contents: dict[str, _Content]
-    refs: str
+    receipts: list[_Receipt]
 
 
 def rows_of(space: Space, commit: Commit) -> Rows:
     """The commit as rows."""
     contents: dict[str, _Content] = {}
     events = list(_events(space, commit, contents))
-    refs = msgspec.json.encode(commit.receipt.events).decode()
-    return Rows(space, commit, events, contents, refs)
+    receipts = [
+        (space, receipt.command, receipt.says, msgspec.json.encode(receipt.events).decode())
+        for receipt in commit.receipts
+    ]
+    return Rows(space, commit, events, contents, receipts)
 
 
 def store(connection: sqlite3.Connection, rows: Rows) -> Receipt | None:
     """Stores a commit within a transaction, or returns the earlier receipt of its command."""
-    if not _insert_receipt(connection, rows):
-        return find_receipt(connection, rows.space, rows.commit.receipt.command)
+    if earlier := _insert_receipts(connection, rows):
+        return earlier
     for append in rows.commit.appends:
         change = advance_agent if append.expected else insert_agent
         if not change(connection, rows.space, append.expected, append.facts):
@@ -61,13 +66,18 @@ def find_receipt(
     return Receipt(command, row[0], msgspec.json.decode(row[1], type=tuple[EventRef, ...]))
 
 
-def _insert_receipt(connection: sqlite3.Connection, rows: Rows) -> bool:
-    receipt = rows.commit.receipt
-    inserted = connection.execute(
-        "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (rows.space, receipt.command, receipt.says, rows.refs),
-    )
-    return inserted.rowcount == 1
+def _insert_receipts(connection: sqlite3.Connection, rows: Rows) -> Receipt | None:
+    """Inserts all receipts, or none and returns an earlier one of the same command."""
+    first, *others = rows.receipts
+    for receipt in others:
+        if earlier := find_receipt(connection, rows.space, receipt[1]):
+            return earlier
+    inserted = connection.execute(f"{_RECEIPT} ON CONFLICT DO NOTHING", first)
+    if inserted.rowcount != 1:
+        return find_receipt(connection, rows.space, first[1])
+    if others:
+        connection.executemany(_RECEIPT, others)
+    return None
 
 
 def _insert_contents(connection: sqlite3.Connection, rows: Rows) -> None:
