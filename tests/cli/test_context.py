@@ -1,15 +1,41 @@
-"""`context` looks at any session, wherever it ran."""
+"""`context` looks at any session, wherever it ran, and keeps what would be lost."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
+from sapwood.cli.entry import run
 from sapwood.cli.exits import Exit
 from tests.cli.calling import Sapwooder
 
-TRANSCRIPT = Path(__file__).parents[1] / "sources" / "fixtures" / "claude-auto-compact.jsonl"
+FIXTURES = Path(__file__).parents[1] / "sources" / "fixtures"
+TRANSCRIPT = FIXTURES / "claude-auto-compact.jsonl"
+
+
+@pytest.fixture
+def session(home: Path) -> str:
+    """A session of Claude Code that ran in the current folder."""
+    text = TRANSCRIPT.read_text()
+    (cwd,) = {json.loads(line)["cwd"] for line in text.splitlines() if '"cwd"' in line}
+    slug = "".join(char if char.isalnum() else "-" for char in str(Path.cwd()))
+    folder = home / ".claude" / "projects" / slug
+    folder.mkdir(parents=True)
+    own = text.replace(cwd, str(Path.cwd()))
+    (folder / "5c7f0456-6ca3.jsonl").write_text(own)
+    return "5c7f0456-6ca3"
+
+
+@pytest.fixture
+def data(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data folder."""
+    monkeypatch.setenv("SAPWOOD_DATA", str(home / "data"))
+    return home / "data"
+
+
+def acts(data: Path) -> list[tuple[str, str]]:
+    lines = (data / "journal.jsonl").read_text().splitlines()
+    return [(act["did"], act["says"]) for act in map(json.loads, lines)]
 
 
 def test_drift_tells_topic_and_status_of_every_turn(sapwood: Sapwooder) -> None:
@@ -24,6 +50,7 @@ def test_a_ledger_tells_what_was_done(sapwood: Sapwooder) -> None:
     ledger = json.loads(ran.out)
     assert ledger["commands"][0]["command"] == "echo two"
     assert "third" in ledger["last_request"]
+    assert {"files", "tests", "failing", "decisions", "questions"} < set(ledger)
 
 
 def test_options_may_stand_before_the_action(sapwood: Sapwooder) -> None:
@@ -32,19 +59,31 @@ def test_options_may_stand_before_the_action(sapwood: Sapwooder) -> None:
     assert before == after
 
 
+@pytest.mark.parametrize(
+    "action",
+    ["estimate", "breakdown", "ledger", "archive", "resume", "prune", "drift", "handoff reviewer"],
+)
 def test_nothing_is_stored_of_a_transcript_that_is_looked_at(
-    sapwood: Sapwooder, home: Path
+    sapwood: Sapwooder, data: Path, action: str
 ) -> None:
-    sapwood("context", "drift", "--transcript", str(TRANSCRIPT))
-    assert not (home / ".local" / "share").exists()
+    before = TRANSCRIPT.read_bytes()
+    ran = sapwood("context", *action.split(), "--transcript", str(TRANSCRIPT))
+    assert ran.code == Exit.OK
+    assert ran.out
+    assert not data.exists()
+    assert TRANSCRIPT.read_bytes() == before
 
 
-@pytest.mark.parametrize("args", [("drift",), ("ledger", "--json"), ()])
-def test_without_a_session_it_says_so(sapwood: Sapwooder, args: tuple[str, ...]) -> None:
-    ran = sapwood("context", *args)
+@pytest.mark.parametrize(
+    "action",
+    ["estimate", "breakdown", "archive", "prune", "drift", "ledger", "handoff reviewer", ""],
+)
+def test_without_a_session_it_says_so(sapwood: Sapwooder, data: Path, action: str) -> None:
+    ran = sapwood("context", *action.split(), "--json")
     assert ran.code == Exit.NO_SESSION
     assert "There is no session" in ran.err
     assert ran.out == ""
+    assert not data.exists()
 
 
 def test_what_is_no_transcript_is_no_session(sapwood: Sapwooder, tmp_path: Path) -> None:
@@ -56,21 +95,158 @@ def test_what_is_no_transcript_is_no_session(sapwood: Sapwooder, tmp_path: Path)
 
 
 def test_the_newest_session_of_the_folder_is_the_current_one(
-    sapwood: Sapwooder, home: Path
+    sapwood: Sapwooder, session: str
 ) -> None:
-    text = TRANSCRIPT.read_text()
-    (cwd,) = {json.loads(line)["cwd"] for line in text.splitlines() if '"cwd"' in line}
-    project = Path.cwd()
-    slug = "".join(char if char.isalnum() else "-" for char in str(project))
-    folder = home / ".claude" / "projects" / slug
-    folder.mkdir(parents=True)
-    shutil.copy(TRANSCRIPT, folder / "s-1.jsonl")
-    (folder / "s-1.jsonl").write_text(text.replace(cwd, str(project)))
-    assert sapwood("context", "ledger").out.splitlines()[0] == "Commands"
-    assert sapwood("context", "ledger", "--session", "s-1").code == Exit.OK
+    current = sapwood("context", "ledger")
+    assert "echo two" in current.out
+    assert sapwood("context", "ledger", "--session", session[:6]) == current
+    assert sapwood("context", session).out == sapwood("context", "breakdown").out
 
 
-def test_own_agents_are_sessions_too(sapwood: Sapwooder, demo: str) -> None:
-    drift = json.loads(sapwood("context", "drift", "--session", demo, "--json").out)
+def test_a_session_is_found_from_a_folder_below(
+    sapwood: Sapwooder, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(".git").mkdir()
+    below = Path("src/deep")
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert "echo two" in sapwood("context", "ledger").out
+
+
+def test_from_within_a_session_that_session_is_meant(
+    sapwood: Sapwooder, session: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sapwood("context", "ledger").code == Exit.NO_SESSION
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
+    assert "echo two" in sapwood("context", "ledger").out
+
+
+def test_a_session_that_is_not_there_is_named(sapwood: Sapwooder, session: str) -> None:
+    ran = sapwood("context", "drift", "--session", "zzz")
+    assert ran.code == Exit.NO_SESSION
+    assert "'zzz'" in ran.err
+
+
+def test_an_estimate_is_exact_where_the_program_reported_it(
+    sapwood: Sapwooder, session: str
+) -> None:
+    told = json.loads(sapwood("context", "estimate", "--json").out)
+    assert told["exact"]
+    assert told["used"] > 0
+    assert "~" not in sapwood("context", "estimate").out
+
+
+def test_a_topic_goes_into_focus_and_to_the_background(sapwood: Sapwooder, data: Path) -> None:
+    assert sapwood("context", "focus", "OAuth", "for", "mobile").code == Exit.OK
+    assert sapwood("context", "focus", "Docs", "--priority", "2").out.splitlines() == [
+        "In focus:",
+        "  1. OAuth for mobile",
+        "  2. Docs",
+    ]
+    sapwood("context", "unfocus", "docs")
+    focus = json.loads((data / "focus.json").read_text())
+    assert focus["topics"][0]["name"] == "OAuth for mobile"
+    assert focus["topics"][0]["priority"] == 1
+    assert focus["background"] == [{"name": "Docs", "archived": False, "project": str(Path.cwd())}]
+    assert json.loads(sapwood("context", "focus", "--json").out) == focus
+    assert [did for did, _ in acts(data)] == ["focused", "focused", "unfocused"]
+
+
+def test_what_is_not_in_focus_cannot_leave_it(sapwood: Sapwooder, data: Path) -> None:
+    ran = sapwood("context", "unfocus", "OAuth")
+    assert ran.code == Exit.FAILED
+    assert "is not in focus" in ran.err
+    assert not data.exists()
+
+
+def test_an_archive_is_a_readable_file(sapwood: Sapwooder, session: str, data: Path) -> None:
+    told = json.loads(sapwood("context", "archive", "--json").out)
+    (path,) = (data / "archives").iterdir()
+    assert told["archives"][0]["path"] == str(path)
+    text = path.read_text()
+    assert text.startswith("---\nTopic: ")
+    assert f"\nProject: {Path.cwd()}\n" in text
+    assert "Context excerpt:" in text
+    assert acts(data)[0][0] == "archived"
+
+
+def test_a_topic_is_archived_by_name(sapwood: Sapwooder, session: str, data: Path) -> None:
+    ran = sapwood("context", "archive", "--topic", "echo", "--json")
+    (made,) = json.loads(ran.out)["archives"]
+    assert made["topic"] == "echo"
+    assert "Topic: echo" in Path(made["path"]).read_text()
+    missing = sapwood("context", "archive", "--topic", "submarines")
+    assert missing.code == Exit.FAILED
+    assert "Nothing was said of 'submarines'" in missing.err
+
+
+def test_every_topic_is_archived_on_its_own(sapwood: Sapwooder, session: str, data: Path) -> None:
+    topics = {
+        each["name"] for each in json.loads(sapwood("context", "drift", "--json").out)["topics"]
+    }
+    made = json.loads(sapwood("context", "archive", "--all", "--json").out)["archives"]
+    assert {each["topic"] for each in made} == topics
+    assert len(list((data / "archives").iterdir())) == len(topics)
+
+
+def test_a_resumption_keeps_to_its_budget(sapwood: Sapwooder, session: str) -> None:
+    told = json.loads(sapwood("context", "resume", "--budget", "120", "--json").out)
+    assert told["prompt"].startswith("## Session Resumption")
+    assert told["tokens"] <= 120
+
+
+def test_archives_alone_are_enough_to_go_on(
+    sapwood: Sapwooder, session: str, data: Path, home: Path
+) -> None:
+    sapwood("context", "archive", "--topic", "echo")
+    for transcript in home.glob(".claude/projects/*/*.jsonl"):
+        transcript.unlink()
+    ran = sapwood("context", "resume")
+    assert ran.code == Exit.OK
+    assert "echo" in ran.out
+
+
+def test_with_nothing_to_go_on_it_says_so(sapwood: Sapwooder, data: Path) -> None:
+    ran = sapwood("context", "resume")
+    assert ran.code == Exit.FAILED
+    assert "nothing to go on with" in ran.err
+
+
+def test_a_handoff_is_a_readable_file(sapwood: Sapwooder, session: str, data: Path) -> None:
+    ran = sapwood("context", "handoff", "reviewer", "--task", "Review it.")
+    (path,) = (data / "handoffs").iterdir()
+    assert ran.out.splitlines()[-1] == f"Written to {path}"
+    assert path.read_text().startswith("Task: Review it.\nOriginal request: ")
+    assert acts(data) == [("handed off", "Context handoff prepared for: reviewer")]
+
+
+def test_words_are_found_in_the_session_and_in_archives(
+    sapwood: Sapwooder, session: str, data: Path
+) -> None:
+    sapwood("context", "archive", "--topic", "echo")
+    hits = json.loads(sapwood("context", "search", "echo", "two", "--json").out)["hits"]
+    assert hits[0]["where"].startswith("turn ")
+    assert any(hit["where"].endswith(".txt") for hit in hits)
+    assert sapwood("context", "search", "submarines").code == Exit.FAILED
+
+
+def test_own_agents_are_sessions_too(sapwood: Sapwooder, demo: str, data: Path) -> None:
+    database = ("--database", str(Path.home() / ".local" / "share" / "sapwood" / "sapwood.db"))
+    drift = json.loads(sapwood("context", "drift", "--session", demo, "--json", *database).out)
     assert drift["task"] == "Where do herons nest?"
     assert len(drift["turns"]) == 2
+    told = json.loads(sapwood("context", "breakdown", "--session", demo, "--json", *database).out)
+    assert told["estimate"]["source"] == "sapwood"
+    assert {"system", "pins"} < {kind["name"] for kind in told["kinds"]}
+    window = json.loads(sapwood("context", demo, "--json", *database).out)
+    assert window["blocks"]["total"]["tokens"] == told["estimate"]["used"]
+    assert sapwood("context", "archive", "--session", demo, *database).code == Exit.OK
+    assert len(list((data / "archives").iterdir())) == 1
+
+
+def test_it_is_installed_under_a_name_of_its_own(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["drift", "--help"], "context") == Exit.OK
+    assert capsys.readouterr().out.startswith("Usage: context drift")

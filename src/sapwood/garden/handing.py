@@ -154,6 +154,8 @@ def _done(ledger: Ledger) -> Iterator[str]:
 def _files(ledger: Ledger, count: Callable[[str], int | None]) -> Iterator[HandedFile]:
     def handed(file: FileTouched, state: Literal["new", "modified", "deleted"]) -> HandedFile:
         lines = None if state == "deleted" else count(file.path)
+        if lines is None and state == "new" and file.added is not None:
+            lines = file.added - (file.removed or 0)
         return HandedFile(file.path, state, lines, file.added, file.removed)
 
     yield from (handed(file, "new") for file in ledger.files.created)

@@ -25,10 +25,10 @@ _JUST_BEGUN = 1
 
 
 class Gardener:
-    """Does errands for whoever works in a folder."""
+    """Does errands for whoever works in a folder, perhaps from within a running session."""
 
-    def __init__(self, folder: Path, config: Config) -> None:
-        self._sessions = Sessions(folder, config)
+    def __init__(self, folder: Path, config: Config, running: str = "") -> None:
+        self._sessions = Sessions(folder, config, running)
         self._levels = config.context.levels
 
     async def do(self, errand: Errand) -> Answer:

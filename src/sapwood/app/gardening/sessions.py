@@ -4,7 +4,7 @@ Looks and changes nothing: a database that is not there is not made.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from sapwood.app.gardening.errors import NoSession
 from sapwood.app.gardening.own import subject_of
 from sapwood.app.gardening.subject import Subject
 from sapwood.app.opening import is_postgres
+from sapwood.app.tending.memory import Memory
+from sapwood.app.tending.moment import tending_folder
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
@@ -25,8 +27,9 @@ from sapwood.models import window_of
 from sapwood.runtime.finding import find_agent
 from sapwood.sources import Found, NotATranscript, current, discover, read_session
 
-__all__ = ["Meant", "Sessions"]
+__all__ = ["Meant", "Sessions", "running_session"]
 
+_RUNNING = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 _PATIENCE = 5.0
 _AGENTS = 200
 
@@ -34,12 +37,21 @@ Meant = AgentId | Found | Path
 """An agent in the database, a session of another program, or any transcript."""
 
 
-class Sessions:
-    """Finds and reads the sessions that can be seen from a folder."""
+def running_session(environ: Mapping[str, str]) -> str:
+    """The session whose program started this process. For a moment only: it may begin another."""
+    return next((environ[name] for name in _RUNNING if environ.get(name)), "")
 
-    def __init__(self, folder: Path, config: Config) -> None:
+
+class Sessions:
+    """Finds and reads the sessions that can be seen from a folder.
+
+    `running` is the id of the session from within which somebody asks, if there is one.
+    """
+
+    def __init__(self, folder: Path, config: Config, running: str = "") -> None:
         self.folder = folder.resolve()
         self._config = config
+        self._running = running
 
     async def find(self, session: str = "", transcript: str = "") -> Meant:
         """The transcript, else the session of that name, else the current one of the folder."""
@@ -94,6 +106,11 @@ class Sessions:
         )
 
     async def _current(self) -> Meant:
+        if self._running:
+            found = await asyncio.to_thread(discover)
+            asking = next((each for each in found if each.id == self._running), None)
+            if asking is not None:
+                return asking
         for folder in self._folders():
             elsewhere = await asyncio.to_thread(current, folder)
             own = await self._newest_agent(folder)
@@ -133,6 +150,12 @@ def _transcript(path: Path, source: str | None = None) -> Session:
         session = read_session(path.expanduser(), source)
     except NotATranscript as error:
         raise NoSession(str(error)) from error
-    if session.window is None and session.model:
-        return structs.replace(session, window=window_of(session.model))
+    if session.window is None:
+        return structs.replace(session, window=_window(session))
     return session
+
+
+def _window(session: Session) -> int | None:
+    """As the program told a hook, else what the model is known to take."""
+    told = Memory(tending_folder(), session.id).number("window")
+    return told or (window_of(session.model) if session.model else None)

@@ -1,5 +1,6 @@
 """`sapwood context`, also installed as `context`: tends the context of a session."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,12 +41,14 @@ async def _do(invocation: Invocation, errand: "Errand", as_json: bool) -> Exit:
 
     from sapwood.app.gardening.answers import Found
     from sapwood.app.gardening.gardener import Gardener
+    from sapwood.app.gardening.sessions import running_session
     from sapwood.app.gardening.telling import answer_lines
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
 
-    answer = await Gardener(Path.cwd(), invocation.config).do(errand)
+    running = running_session(os.environ)
+    answer = await Gardener(Path.cwd(), invocation.config, running).do(errand)
     print_lines([json_line(answer)] if as_json else answer_lines(answer, columns()))
     return Exit.FAILED if isinstance(answer, Found) and not answer.hits else Exit.OK
 
@@ -93,10 +96,11 @@ async def _overview(invocation: Invocation, name: str, transcript: str, as_json:
     from pathlib import Path
 
     from sapwood.app.gardening.errand import Errand
-    from sapwood.app.gardening.sessions import Sessions
+    from sapwood.app.gardening.sessions import Sessions, running_session
 
     config = invocation.config
-    meant = await Sessions(Path.cwd(), config).find(name, transcript)
+    running = running_session(os.environ)
+    meant = await Sessions(Path.cwd(), config, running).find(name, transcript)
     if isinstance(meant, str):
         await _window(invocation, meant, as_json)
         return Exit.OK
