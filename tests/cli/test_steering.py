@@ -1,7 +1,13 @@
 """Giving commands from a shell: do, fork, send, interrupt, kill."""
 
+import json
+from pathlib import Path
+
 from sapwood.api import Sapwood
+from sapwood.cli.exits import Exit
 from tests.cli.calling import Database, Sapwooder
+
+SESSION = Path(__file__).parents[2] / "docs" / "examples" / "oauth-session.jsonl"
 
 
 def test_commands_are_done_in_order(sapwood: Sapwooder, demo: str) -> None:
@@ -124,3 +130,37 @@ def test_an_open_turn_is_interrupted_from_outside(sapwood: Sapwooder, database: 
 def test_killing_tells_who_was_ended(sapwood: Sapwooder, demo: str) -> None:
     child = sapwood("fork", demo).out.split()[-1]
     assert sapwood("kill", demo).out == f"Killed abc123, {child}.\n"
+
+
+def test_a_session_of_another_program_is_forked_into_an_own_agent(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    ran = sapwood("fork", "--from", str(SESSION), "--name", "review")
+    assert ran.code == Exit.OK
+    assert "Forked. Child:" in ran.out
+    told = sapwood("show", "review").out
+    assert "Implement OAuth for the mobile app." in told
+    assert "One OAuth test fails" in told
+    (act,) = map(json.loads, sapwood("journal", "--json").out.splitlines())
+    assert (act["did"], act["source"]) == ("forked", "claude-code")
+
+
+def test_forking_a_session_twice_imports_it_once(sapwood: Sapwooder) -> None:
+    for name in ("one", "two"):
+        assert sapwood("fork", "--from", str(SESSION), "--name", name).code == Exit.OK
+    agents = [json.loads(line) for line in sapwood("agents", "--json").out.splitlines()]
+    assert len(agents) == 3
+    assert len({agent["parent"] for agent in agents if agent.get("parent")}) == 1
+
+
+def test_a_forked_session_with_a_goal_has_work_to_do(sapwood: Sapwooder) -> None:
+    ran = sapwood("fork", "--from", str(SESSION), "--goal", "Review it.", "--name", "review")
+    assert "has work to do" in ran.err
+    assert "Review it." in sapwood("show", "review").out
+
+
+def test_a_fork_names_an_agent_or_a_session(sapwood: Sapwooder, demo: str) -> None:
+    assert sapwood("fork").code == Exit.USAGE
+    assert sapwood("fork", demo, "--from", str(SESSION)).code == Exit.USAGE
+    assert sapwood("fork", demo, "--model", "gpt-5").code == Exit.USAGE
+    assert sapwood("fork", "--from", "zzz").code == Exit.NO_SESSION
