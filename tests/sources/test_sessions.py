@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood import sources
 from sapwood.core.turn import Result
 from sapwood.sources import NotATranscript, read_session, tail_session
 from tests.sources.writing import ClaudeFile, CodexFile
@@ -95,3 +96,9 @@ def test_the_program_can_be_named(tmp_path: Path) -> None:
     file = CodexFile(tmp_path)
     file.user("Hello.")
     assert read_session(file.path, "codex").request == "Hello."
+
+
+def test_every_name_that_is_offered_is_there() -> None:
+    assert all(getattr(sources, name) for name in sources.__all__)
+    with pytest.raises(AttributeError, match="heron"):
+        sources.heron  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # noqa: B018

@@ -22,6 +22,7 @@ from sapwood.sources.errors import NotATranscript
 from sapwood.sources.following import Place, Rows
 from sapwood.sources.naming import agent_of
 from sapwood.sources.reading import About, Reader
+from sapwood.sources.resuming import resume_of
 from sapwood.sources.sessions import detected, session_id
 from sapwood.sources.steps import Compacted
 from sapwood.tokens.chars4 import Chars4Counter
@@ -38,7 +39,10 @@ Tell = Callable[[int], None]
 
 
 class Imported(Struct, frozen=True, omit_defaults=True):
-    """What became of one transcript: the agent, and what was new. `problem` says what was not."""
+    """What became of one transcript: the agent, and what was new. `problem` says what was not.
+
+    `resume` is the command that goes on with it where it ran.
+    """
 
     source: str
     session: str
@@ -48,6 +52,7 @@ class Imported(Struct, frozen=True, omit_defaults=True):
     compactions: int = 0
     subagents: int = 0
     problem: str = ""
+    resume: str = ""
 
 
 class Importer:
@@ -98,6 +103,7 @@ class Importer:
             compactions=sum(lane.compactions for lane in lanes),
             subagents=len(lanes) - 1,
             problem=next((lane.problem for lane in lanes if lane.problem), ""),
+            resume=resume_of(source, walk.resumable),
         )
 
     def lane(self, reader: Reader, path: Path) -> Lane:
@@ -125,6 +131,11 @@ class _Walk:
         self._upto = upto
         self._whole = whole
         self.lanes = {"": importer.lane(self._reader, path)}
+
+    @property
+    def resumable(self) -> str:
+        """The session that a person can resume: a subagent's is that of its parent."""
+        return self._reader.about.parent or self._reader.about.id
 
     async def run(self, tell: Tell) -> bool:
         """Imports what is new; False if it has to be read from the beginning to understand it."""

@@ -14,6 +14,7 @@ from sapwood.cli.exits import Exit
 from sapwood.cli.wording import for_shell
 from sapwood.core.calling import Failure, FailureKind
 from sapwood.core.errors import LogError, NewerEvent, RefusedError, SapwoodError
+from sapwood.sources.errors import NotATranscript
 
 if TYPE_CHECKING:
     from sapwood.cli.invocation import Invocation
@@ -32,7 +33,7 @@ def explained(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:
             return str(error), code_of(error.kind)
         case ConfigError():
             return str(error), Exit.USAGE
-        case NoSession():
+        case NoSession() | NotATranscript():
             return str(error), Exit.NO_SESSION
         case LogError() | NewerEvent():
             return f"{error}{_if_full(invocation)}", Exit.DATABASE

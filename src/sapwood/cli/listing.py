@@ -26,6 +26,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "kill": "End an agent and all its descendants",
     },
     "Other agents": {
+        "import": "Import conversations of Claude Code, Codex and Gemini CLI",
         "install": "Connect Sapwood with Claude Code or Codex",
         "uninstall": "Take Sapwood out of Claude Code and Codex, or out of one of them",
         "journal": "Show every act that Sapwood took on your behalf",

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["Unread", "root"]
 
 
+# Where a command has a name that no module can have.
+_MODULES = {"import": "importing"}
+
+
 class Unread(Exception):
     """Whoever read our output has stopped, as `head` does."""
 
@@ -27,7 +31,7 @@ class _Root(Commands):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in lines():
             return None
-        module = import_module(f"sapwood.cli.commands.{cmd_name}")
+        module = import_module(f"sapwood.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         found = module.command
         assert isinstance(found, click.Command)
         return found

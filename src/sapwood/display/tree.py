@@ -9,9 +9,11 @@ __all__ = ["state_of", "tree"]
 
 
 def state_of(facts: Facts) -> str:
-    """What the agent is doing."""
+    """What the agent is doing; of an imported one, where."""
     if facts.status != "running":
         return facts.status
+    if facts.source:
+        return facts.source
     return "working" if facts.working else "idle"
 
 

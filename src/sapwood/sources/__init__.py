@@ -6,9 +6,10 @@ Names are imported when they are first used: a hook pays for every import, at ev
 TYPE_CHECKING = False  # that of `typing`, whose import would cost more than all of this
 if TYPE_CHECKING:
     from sapwood.sources.errors import NotATranscript
-    from sapwood.sources.finding import Found, Homes, current, discover, homes_of
+    from sapwood.sources.finding import Found, Homes, current, discover, homes_of, subagents_of
     from sapwood.sources.following import Place, Rows
-    from sapwood.sources.resuming import resume_command
+    from sapwood.sources.naming import agent_of
+    from sapwood.sources.resuming import resume_command, resume_of
     from sapwood.sources.sessions import (
         detected,
         read_session,
@@ -23,6 +24,7 @@ __all__ = [
     "NotATranscript",
     "Place",
     "Rows",
+    "agent_of",
     "current",
     "detected",
     "discover",
@@ -30,16 +32,19 @@ __all__ = [
     "read_session",
     "read_subagents",
     "resume_command",
+    "resume_of",
     "session_id",
+    "subagents_of",
     "tail_session",
 ]
 
 _HOMES = {
     "sapwood.sources.errors": "NotATranscript",
-    "sapwood.sources.finding": "Found Homes current discover homes_of",
+    "sapwood.sources.finding": "Found Homes current discover homes_of subagents_of",
     "sapwood.sources.following": "Place Rows",
-    "sapwood.sources.resuming": "resume_command",
-    "sapwood.sources.sessions": "read_session read_subagents tail_session",
+    "sapwood.sources.naming": "agent_of",
+    "sapwood.sources.resuming": "resume_command resume_of",
+    "sapwood.sources.sessions": "detected read_session read_subagents session_id tail_session",
 }
 
 if not TYPE_CHECKING:  # so that a type checker still reports a name that does not exist

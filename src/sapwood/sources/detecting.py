@@ -8,9 +8,7 @@ from sapwood.sources.codex.reader import CodexReader
 from sapwood.sources.gemini.reader import GeminiReader
 from sapwood.sources.reading import About, Reader
 
-__all__ = ["HEAD", "SOURCES", "reader_for", "source_of"]
-
-SOURCES = ("claude-code", "codex", "gemini")
+__all__ = ["HEAD", "reader_for", "source_of"]
 
 HEAD = 64 * 1024
 """As much of a file as tells what it is."""
@@ -45,6 +43,7 @@ def _new_reader(source: str, path: Path) -> Reader:
         case "codex":
             return CodexReader()
         case "gemini":
-            return GeminiReader()
+            nested = path.parent.parent.name == "chats"
+            return GeminiReader(parent=path.parent.name if nested else "")
         case _:
             return ClaudeReader(subagent=path.name.startswith("agent-"))

@@ -13,10 +13,11 @@ from msgspec import Struct, structs
 
 from sapwood.sources.detecting import HEAD
 
-__all__ = ["Found", "Homes", "current", "discover", "homes_of"]
+__all__ = ["Found", "Homes", "current", "discover", "homes_of", "subagents_of"]
 
 _GLANCE = 16 * 1024
 _UUID = 36
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _LONGEST_SLUG = 200
 _SLUG = re.compile(r"[^A-Za-z0-9]")
 _CWD = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.)*")')
@@ -60,6 +61,25 @@ def discover(homes: Homes | None = None, folder: Path | None = None) -> list[Fou
 def current(folder: Path, homes: Homes | None = None) -> Found | None:
     """The newest session of a folder."""
     return next(_newest_first(homes or homes_of(), folder), None)
+
+
+def subagents_of(found: Found) -> list[Found]:
+    """The transcripts that the subagents of a session left beside it."""
+    path = found.path
+    match found.source:
+        case "claude-code":
+            files = path.with_suffix("").glob("subagents/agent-*.jsonl")
+        case "gemini":
+            files = (path.parent / found.id).glob("*.jsonl") if _is_plain(found.id) else ()
+        case _:
+            files = ()
+    listed = sorted(_listed(found.source, files), key=lambda each: str(each.path))
+    return [structs.replace(each, folder=found.folder) for each in listed]
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name that stood in a file can be part of a path."""
+    return bool(_PLAIN.fullmatch(name))
 
 
 def _newest_first(homes: Homes, folder: Path | None) -> Iterator[Found]:

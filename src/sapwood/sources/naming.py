@@ -4,7 +4,10 @@ import hashlib
 
 from sapwood.core.ids import AgentId, CommandId
 
-__all__ = ["agent_of", "command_of"]
+__all__ = ["SOURCES", "agent_of", "command_of"]
+
+SOURCES = ("claude-code", "codex", "gemini")
+"""The programs whose conversations are known here."""
 
 # As in the ids of own agents: no vowels and look-alikes.
 _LETTERS = "23456789bcdfghjkmnpqrstvwxz"

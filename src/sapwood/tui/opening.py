@@ -53,7 +53,7 @@ async def last_conversation(connection: Connection, folder: str) -> AgentId | No
         page = await connection.log.agents(connection.space, after=after, limit=_PAGE)
         for facts in page:
             fits = facts.folder == folder and facts.parent is None and facts.status == "running"
-            if fits and (best is None or facts.updated > best.updated):
+            if fits and not facts.source and (best is None or facts.updated > best.updated):
                 best = facts
         if len(page) < _PAGE:
             break

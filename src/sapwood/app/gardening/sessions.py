@@ -137,7 +137,8 @@ class Sessions:
                 agents = await held.log.agents(held.space, limit=_AGENTS)
         except LogError:
             return None
-        here = [facts for facts in agents if facts.folder and Path(facts.folder) == folder]
+        own = [facts for facts in agents if facts.folder and not facts.source]
+        here = [facts for facts in own if Path(facts.folder) == folder]
         return max(here, key=lambda facts: facts.updated, default=None)
 
 

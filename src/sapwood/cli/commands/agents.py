@@ -43,5 +43,7 @@ async def _list(invocation: Invocation, everyone: bool, limit: int, as_json: boo
         click.echo('There are no agents yet. Type: sapwood run -p "Hello!"', err=True)
         return
     print_lines(agents_table(shown, columns(), now()))
+    if any(facts.source for facts in shown):
+        click.echo("sapwood show AGENT tells how to resume one where it ran.", err=True)
     if len(agents) > limit:
         click.echo(f"There are more. Type: sapwood agents -n {limit * 10}", err=True)

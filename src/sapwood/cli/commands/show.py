@@ -34,6 +34,7 @@ def command(invocation: Invocation, place: str, whole: bool, as_json: bool) -> N
 async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) -> None:
     from sapwood.app.finding import find
     from sapwood.cli.display.jsons import json_line
+    from sapwood.cli.display.origins import origin_lines
     from sapwood.cli.display.turns import conversation
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
@@ -48,6 +49,7 @@ async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) 
         if as_json:
             click.echo(json_line(view(opened.state, opened.live)))
         else:
+            print_lines(origin_lines(opened.state))
             print_lines(conversation(opened.live, columns(), whole=whole))
 
 

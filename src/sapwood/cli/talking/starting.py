@@ -12,11 +12,13 @@ from sapwood.cli.typed import clean
 from sapwood.core.commands import Command, Configure, StartAgent
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import Imported, Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.runtime.fresh import given, new_agent_id
 
 __all__ = ["Wanted", "choose_agent"]
+
+_NEWEST = 50
 
 
 class Wanted(Struct, frozen=True):
@@ -76,6 +78,8 @@ async def _change(
     agent: AgentId,
 ) -> None:
     state = (await connection.dispatcher.open(agent)).state
+    if state.origin is not None:
+        raise RefusedError(Imported(agent, state.origin.source))
     change = SettingsChange(
         system=UNSET if wanted.system is None else clean(wanted.system),
         cap=UNSET if wanted.cap is None else wanted.cap,
@@ -90,10 +94,16 @@ async def _change(
 
 
 async def _newest(connection: Connection) -> AgentId:
-    agents = await connection.log.agents(connection.space, status="running", limit=1)
-    if not agents:
+    agents = await connection.log.agents(connection.space, status="running", limit=_NEWEST)
+    own = [facts.agent for facts in agents if not facts.source]
+    while agents and not own:
+        agents = await connection.log.agents(
+            connection.space, status="running", limit=_NEWEST, after=agents[-1]
+        )
+        own = [facts.agent for facts in agents if not facts.source]
+    if not own:
         raise SapwoodError("There is no agent yet to go on with. Leave --continue out.")
-    return agents[0].agent
+    return own[0]
 
 
 async def _do(connection: Connection, command: Command) -> None:

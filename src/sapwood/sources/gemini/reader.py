@@ -20,8 +20,8 @@ class GeminiReader:
 
     source = "gemini"
 
-    def __init__(self, *, mask: Mask = mask_secrets) -> None:
-        self.about = About()
+    def __init__(self, *, parent: str = "", mask: Mask = mask_secrets) -> None:
+        self.about = About(parent=parent)
         self.lost = False
         self._mask = mask
         self._thread = Thread()

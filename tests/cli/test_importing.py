@@ -1,0 +1,137 @@
+"""Importing from a shell, and what the other commands make of imported agents."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sapwood.cli import progress as progress_module
+from sapwood.cli.progress import Progress
+from tests.cli.calling import Sapwooder
+from tests.sources.writing import ClaudeFile, CodexFile
+
+SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
+
+
+@pytest.fixture
+def claude(home: Path) -> ClaudeFile:
+    """A session of Claude Code in the user's home, with one turn."""
+    file = ClaudeFile(home / ".claude" / "projects" / "-srv-wood", SESSION)
+    file.user("Where do herons nest?")
+    file.says("In tall trees.")
+    return file
+
+
+@pytest.fixture
+def codex(home: Path) -> CodexFile:
+    """A session of Codex."""
+    file = CodexFile(home / ".codex" / "sessions" / "2026" / "11" / "14")
+    file.user("And storks?")
+    file.says("On roofs.")
+    file.event("task_complete")
+    return file
+
+
+def test_all_that_is_there_is_imported_once(
+    sapwood: Sapwooder, claude: ClaudeFile, codex: CodexFile
+) -> None:
+    ran = sapwood("import")
+    assert ran.code == 0
+    assert ran.out == (
+        "Imported 2 turns and 0 compactions of 2 conversations. sapwood agents lists them.\n"
+    )
+    assert sapwood("import").out == "Nothing to import. 2 had nothing new.\n"
+    listed = sapwood("agents")
+    assert "claude-code" in listed.out
+    assert "codex" in listed.out
+    assert "sapwood show AGENT" in listed.err
+
+
+def test_an_imported_agent_is_found_by_the_id_of_its_session(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    sapwood("import")
+    shown = sapwood("show", SESSION).out
+    assert shown.startswith(f"Imported from claude-code: {claude.path}\n")
+    assert f"claude --resume {SESSION}" in shown
+    assert "In tall trees." in shown
+    assert "turn.recorded" in sapwood("log", SESSION).out
+    assert "In tall trees." in sapwood("search", "herons").out
+    assert "In tall trees." in sapwood("export", SESSION).out
+
+
+def test_only_one_program_only_lately_and_only_named_ones(
+    sapwood: Sapwooder, claude: ClaudeFile, codex: CodexFile
+) -> None:
+    found = [json.loads(line) for line in sapwood("import", "--codex", "--json").out.splitlines()]
+    assert [each["source"] for each in found] == ["codex"]
+    assert found[0]["turns"] == 1
+    assert found[0]["resume"] == "codex resume 01a1"
+    assert sapwood("import", "--since", "2999-01-01").code == 8
+    assert "of 1 conversations" in sapwood("import", str(claude.path)).out
+
+
+def test_a_folder_stands_for_the_sessions_that_ran_there(
+    sapwood: Sapwooder, home: Path, codex: CodexFile
+) -> None:
+    here = ClaudeFile(home / ".claude" / "projects" / _slug(home / "project"))
+    here.user("Hello.", cwd=str(home / "project"))
+    here.says("Hello!")
+    ran = sapwood("import", ".", "--json")
+    assert [json.loads(line)["session"] for line in ran.out.splitlines()] == ["5e55"]
+    assert "codex" in sapwood("import", str(codex.path.parent), "--json").out
+
+
+def _slug(folder: Path) -> str:
+    return "".join(char if char.isalnum() else "-" for char in str(folder))
+
+
+def test_where_there_is_nothing_it_says_where_it_looked(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("import")
+    assert ran.code == 8
+    assert str(home / ".claude") in ran.err
+    assert "sapwood import TRANSCRIPT" in ran.err
+
+
+def test_what_is_no_transcript_is_said(sapwood: Sapwooder, home: Path) -> None:
+    (home / "project" / "notes.txt").write_text("Oaks.")
+    ran = sapwood("import", "notes.txt")
+    assert ran.code == 8
+    assert "is not the transcript of an agent" in ran.err
+
+
+def test_a_strange_time_is_refused(sapwood: Sapwooder) -> None:
+    ran = sapwood("import", "--since", "yesterday")
+    assert ran.code == 2
+    assert "7d, 12h, 30m or a date" in ran.err
+
+
+def test_going_on_with_it_here_needs_a_fork(sapwood: Sapwooder, claude: ClaudeFile) -> None:
+    sapwood("import")
+    ran = sapwood("run", "--agent", SESSION, "-p", "Why?")
+    assert ran.code == 1
+    assert "which alone goes on with it. Type sapwood fork" in ran.err
+    assert sapwood("fork", SESSION, "--name", "mine").code == 0
+    assert "In tall trees." in sapwood("show", "mine").out
+    assert "There is no agent yet" not in sapwood("run", "--continue", "-p", "Why?").err
+
+
+def test_the_newest_agent_is_an_own_one(sapwood: Sapwooder, claude: ClaudeFile) -> None:
+    sapwood("import")
+    assert "There is no agent yet to go on with" in sapwood("run", "-c", "-p", "Why?").err
+
+
+def test_the_bar_is_drawn_for_people_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Progress(100) as quiet:
+        quiet.advance(50)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress_module.sys.stderr, "isatty", lambda: True)
+    with Progress(4_000_000) as shown:
+        shown.at("1 of 2")
+        shown.advance(1_000_000)
+    drawn = capsys.readouterr().err
+    assert " 25% " in drawn
+    assert drawn.endswith("\r\x1b[K")
+    assert shown.line(2.0) == "██████░░░░░░░░░░░░░░░░░░  25% 0 MB/s 1 of 2"
