@@ -3,7 +3,16 @@
 import sys
 from importlib import import_module
 
-NAMES: tuple[str, ...] = ("window", "tokens", "append", "open", "fork", "subscribe", "first_token")
+NAMES: tuple[str, ...] = (
+    "window",
+    "tokens",
+    "append",
+    "open",
+    "fork",
+    "subscribe",
+    "first_token",
+    "runtime",
+)
 
 
 def main(argv: list[str]) -> int:

@@ -29,9 +29,9 @@ class Connection:
         """The best counter there is for a model."""
         counter = self._counters.get(model)
         if counter is None:
-            from sapwood.tokens import counter_for
+            from sapwood.tokens import RememberingCounter, counter_for
 
-            counter = self._counters[model] = counter_for(model)
+            counter = self._counters[model] = RememberingCounter(counter_for(model))
         return counter
 
     def beside(self, space: str) -> "Connection":

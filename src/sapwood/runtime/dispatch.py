@@ -127,6 +127,14 @@ class Dispatcher:
         async with self._alone({agent}):
             return await self._fresh(agent)
 
+    async def last_seen(self, agent: AgentId) -> Opened:
+        """The agent as it was when this process last looked, without looking again.
+
+        Enough to give commands by: one that was decided on an outdated state is decided again.
+        """
+        async with self._alone({agent}):
+            return await self._get(agent)
+
     def on_commit(self, tell: Callable[[tuple[Append, ...]], None]) -> None:
         """Has `tell` called after each commit of this process."""
         self._committed.append(tell)

@@ -95,7 +95,7 @@ class Driver:
         Ends too when somebody else turns out to drive the agent: one is enough.
         """
         opened = await self._dispatcher.open(agent)
-        work = asyncio.ensure_future(self._rounds(agent))
+        work = asyncio.ensure_future(self._rounds(opened))
         watch = asyncio.ensure_future(self._stopped(agent, opened.state.version))
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
@@ -126,9 +126,9 @@ class Driver:
             else:
                 return
 
-    async def _rounds(self, agent: AgentId) -> float | None:
+    async def _rounds(self, opened: Opened) -> float | None:
+        agent = opened.state.agent
         while True:
-            opened = await self._dispatcher.open(agent)
             turn = opened.live.open
             if opened.state.status != "running" or turn is None:
                 return None
@@ -143,6 +143,7 @@ class Driver:
                     await self._ask(opened, turn)
             except _Overtaken:
                 return None
+            opened = await self._dispatcher.last_seen(agent)
 
     # The model
 

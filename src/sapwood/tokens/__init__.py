@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from sapwood.tokens.exact import ExactCounter, ExtraMissing
     from sapwood.tokens.features import FeatureCounter
     from sapwood.tokens.models import counter_for
+    from sapwood.tokens.remembering import RememberingCounter
 
 __all__ = [
     "Chars4Counter",
     "ExactCounter",
     "ExtraMissing",
     "FeatureCounter",
+    "RememberingCounter",
     "counter_for",
 ]
 
@@ -24,6 +26,7 @@ _HOMES = {
     "sapwood.tokens.exact": "ExactCounter ExtraMissing",
     "sapwood.tokens.features": "FeatureCounter",
     "sapwood.tokens.models": "counter_for",
+    "sapwood.tokens.remembering": "RememberingCounter",
 }
 
 if not TYPE_CHECKING:  # so that a type checker still reports a name that does not exist

@@ -29,6 +29,7 @@ _SQLITE_MANNERS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
+    "PRAGMA cache_size = -256",  # of ten connections each would else keep 2 MB of a small file
 )
 _POSTGRES_MANNERS = (
     "SET synchronous_commit TO off",

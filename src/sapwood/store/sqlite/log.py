@@ -125,7 +125,7 @@ class SqliteLog:
                 for recorded in page:
                     yield recorded
                     after = recorded.version
-                if not page:
+                if len(page) < _PAGE:
                     await bell.wait()
 
     async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[Tailed]:
@@ -143,7 +143,7 @@ class SqliteLog:
                 for tailed in page:
                     yield tailed
                     position = tailed.cursor.position
-                if not page:
+                if len(page) < _PAGE:
                     await bell.wait()
 
     async def search(
