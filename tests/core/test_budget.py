@@ -2,10 +2,13 @@
 
 import pytest
 
-from sapwood.core.budget import budget_of
-from sapwood.core.commands import AddPin, Compact, Configure
+from sapwood.core.budget import budget_of, estimate_of
+from sapwood.core.commands import AddPin, Compact, Configure, StartTurn
+from sapwood.core.content import Text
 from sapwood.core.counting import Count
+from sapwood.core.measure import count_texts
 from sapwood.core.settings import Settings, SettingsChange
+from sapwood.core.view import view
 from sapwood.testing import World
 from tests.core.speaking import conversation, does
 
@@ -65,3 +68,13 @@ def test_a_total_is_estimated_if_any_part_is() -> None:
     world.turn(agent, "ask", "answer")
     budget = budget_of(world.states[agent], world.lives[agent], world.counter)
     assert budget.total == Count(9, exact=False)
+
+
+def test_the_estimate_is_what_counting_the_request_would_give() -> None:
+    world, agent = conversation(3, Settings("scripted", system="s" * 10))
+    does(world, AddPin(agent, "rule", "p" * 20))
+    does(world, Compact(agent, "Numbers.", keep=1))
+    does(world, StartTurn(agent, (Text("And then?"),)))
+    state, live = world.states[agent], world.lives[agent]
+    counted = count_texts(view(state, live).texts(), world.counter)
+    assert estimate_of(state, live, world.counter) == counted

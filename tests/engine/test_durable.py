@@ -1,6 +1,7 @@
 """What outlives a process: agents go on elsewhere, each with one worker at a time."""
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 from sapwood.engine import EngineError, wake_all
 from sapwood.engine.dbos import DbosEngine, Pace
+from sapwood.engine.dbos.bells import Bell
+from sapwood.engine.dbos.transact import Transact
 from tests.engine.another_worker import SPACE
 from tests.engine.backends import DurableBackend, PostgresBackend
 from tests.engine.conftest import OpenEngine, StartWorker
@@ -203,6 +206,44 @@ async def test_a_caller_that_stops_waiting_for_a_wake_does_not_lose_it(
         waking.cancel()
     await engine.wake(SPACE, ADA)
     await eventually(lambda: recorder.done["ada"])
+
+
+async def test_a_drive_does_not_wait_until_it_is_recorded(
+    open_durable: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, recorder = open_durable(), Recorder()
+    record, may_record = Transact.start, threading.Event()
+
+    async def late(transact: Transact, bell: Bell) -> None:
+        await asyncio.to_thread(may_record.wait)
+        await record(transact, bell)
+
+    monkeypatch.setattr(Transact, "start", late)
+    await engine.launch(recorder.drive)
+    waking = asyncio.create_task(engine.wake(SPACE, ADA))
+    await eventually(lambda: recorder.done["ada"])
+    assert not waking.done()
+    may_record.set()
+    await waking
+    await engine.wake(SPACE, HELD)
+    await eventually(lambda: recorder.done["held"])
+    assert recorder.began["ada"] == 1
+
+
+async def test_a_drive_that_cannot_be_recorded_is_done_all_the_same(
+    durable: DurableBackend, open_durable: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, recorder = open_durable(), Recorder()
+
+    async def broken(transact: Transact, bell: Bell) -> None:
+        raise EngineError("out of order")
+
+    monkeypatch.setattr(Transact, "start", broken)
+    await engine.launch(recorder.drive)
+    with pytest.raises(EngineError, match="out of order"):
+        await engine.wake(SPACE, ADA)
+    await eventually(lambda: recorder.done["ada"])
+    await eventually(lambda: durable.count("bells") == 0)
 
 
 async def test_a_drive_goes_on_when_its_connections_are_cut(engine_database: str) -> None:

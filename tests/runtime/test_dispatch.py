@@ -196,6 +196,14 @@ async def test_what_others_wrote_is_read_when_an_agent_is_opened(desk: Desk, oth
     assert await desk.said() == ["ask", "answer"]
 
 
+async def test_what_was_last_seen_is_not_read_again(desk: Desk, other: Desk) -> None:
+    await desk.start()
+    await other.turn("ask", "answer")
+    assert (await desk.dispatcher.last_seen(AGENT)).live.turns == ()
+    assert len((await desk.dispatcher.open(AGENT)).live.turns) == 1
+    assert len((await desk.dispatcher.last_seen(AGENT)).live.turns) == 1
+
+
 async def test_an_agent_that_is_written_to_without_end_is_given_up_politely(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

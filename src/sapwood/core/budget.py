@@ -4,11 +4,11 @@ from msgspec import Struct
 
 from sapwood.core.counting import Count, Counter
 from sapwood.core.live import Live
-from sapwood.core.measure import calibrated, count_texts, history
+from sapwood.core.measure import calibrated, count_texts, history, raw_history
 from sapwood.core.state import State
 from sapwood.core.view.build import front_texts
 
-__all__ = ["Budget", "budget_of"]
+__all__ = ["Budget", "budget_of", "estimate_of"]
 
 
 class Budget(Struct, frozen=True):
@@ -60,3 +60,10 @@ def budget_of(state: State, live: Live, counter: Counter) -> Budget:
     share = budget.share or 0.0
     passed = sum(share >= level for level in state.settings.levels)
     return Budget(budget.system, budget.pins, budget.summary, budget.history, budget.window, passed)
+
+
+def estimate_of(state: State, live: Live, counter: Counter) -> int:
+    """Raw tokens of the request that the view builds now; ended turns are not counted again."""
+    front = [state.settings.system, *(pin.text for pin in state.pins)]
+    front += [part.text for part in front_texts(live)]
+    return count_texts(front, counter) + raw_history(live, counter)

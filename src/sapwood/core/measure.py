@@ -13,7 +13,15 @@ from sapwood.core.live import Live
 from sapwood.core.masking import mask_edges, stubs
 from sapwood.core.turn import Result, Turn
 
-__all__ = ["calibrated", "count_texts", "history", "settled", "size_of", "turn_sizes"]
+__all__ = [
+    "calibrated",
+    "count_texts",
+    "history",
+    "raw_history",
+    "settled",
+    "size_of",
+    "turn_sizes",
+]
 
 
 def count_texts(texts: Iterable[str], counter: Counter) -> int:
@@ -40,10 +48,7 @@ def turn_sizes(live: Live, counter: Counter) -> list[int]:
 
 def settled(live: Live, counter: Counter, calibration: Calibration) -> Count:
     """The size of the ended turns. Costs nothing while one counter counted them all."""
-    weight = live.weight
-    if live.context.mask is None and weight is not None and weight.counter == counter.name:
-        return calibrated(weight.tokens, counter, calibration)
-    return calibrated(sum(turn_sizes(live, counter)), counter, calibration)
+    return calibrated(_raw_settled(live, counter), counter, calibration)
 
 
 def history(live: Live, counter: Counter, calibration: Calibration) -> Count:
@@ -51,8 +56,24 @@ def history(live: Live, counter: Counter, calibration: Calibration) -> Count:
     ended = settled(live, counter, calibration)
     if live.open is None:
         return ended
+    return ended + calibrated(_raw_open(live, counter), counter, calibration)
+
+
+def raw_history(live: Live, counter: Counter) -> int:
+    """The same, uncorrected."""
+    return _raw_settled(live, counter) + (_raw_open(live, counter) if live.open else 0)
+
+
+def _raw_settled(live: Live, counter: Counter) -> int:
+    weight = live.weight
+    if live.context.mask is None and weight is not None and weight.counter == counter.name:
+        return weight.tokens
+    return sum(turn_sizes(live, counter))
+
+
+def _raw_open(live: Live, counter: Counter) -> int:
     (growing,) = _raw_sizes(live, counter, slice(len(live.turns), None))
-    return ended + calibrated(growing, counter, calibration)
+    return growing
 
 
 def _raw_sizes(live: Live, counter: Counter, which: slice) -> list[int]:

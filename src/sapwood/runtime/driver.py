@@ -13,6 +13,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct, structs
 
+from sapwood.core.budget import estimate_of
 from sapwood.core.calling import Answer, Delta, Failure, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.commands import (
     AddReply,
@@ -29,7 +30,6 @@ from sapwood.core.counting import Counter
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.measure import count_texts
 from sapwood.core.refusals import AskedAgain, CallStarted, Refusal, TurnEnded
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
@@ -159,7 +159,7 @@ class Driver:
         if faults:
             raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
         tools = await self._offered()
-        manifest = self._manifest(agent, request, tools)
+        manifest = self._manifest(opened, request, tools)
         stored = await self._dispatcher.dispatch(manifest, given(SYSTEM))
         if isinstance(stored, Refusal):
             return  # the state moved on, and so does the next round
@@ -176,15 +176,15 @@ class Driver:
     async def _offered(self) -> tuple[ToolSpec, ...]:
         return (slash_spec(), *await self._toolbox.specs())
 
-    def _manifest(self, agent: AgentId, request: Request, tools: Sequence[ToolSpec]) -> CallModel:
+    def _manifest(self, opened: Opened, request: Request, tools: Sequence[ToolSpec]) -> CallModel:
         counter = self._counter_for(request.model)
         offered = msgspec.json.encode(tools)
-        texts = [*request.texts(), offered.decode()]
+        estimate = estimate_of(opened.state, opened.live, counter)
         return CallModel(
-            agent,
+            opened.state.agent,
             request.model,
             digest(request),
-            estimate=count_texts(texts, counter),
+            estimate=estimate + counter.count(offered.decode()).tokens,
             tools=hashlib.sha256(offered).hexdigest(),
         )
 

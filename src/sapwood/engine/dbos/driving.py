@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Iterable
+from contextvars import Context
 from time import monotonic
 
 from msgspec import Struct
@@ -45,6 +46,7 @@ class Driving:
         self._numbers = itertools.count(1)
         self._closing = False
         self._taken: dict[str, _Taken] = {}
+        self._begun: dict[str, asyncio.Task[None]] = {}
         self._attempts: dict[tuple[Space, AgentId], Attempt] = {}
 
     @property
@@ -60,12 +62,24 @@ class Driving:
         """Announces a drive whose bell will hang in the name of this holder from the start."""
         self._taken[bell.drive] = _Taken(holder, monotonic())
 
+    def begin(self, bell: Bell) -> None:
+        """Begins an expected drive whose bell hangs, while DBOS is still told of it."""
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._run(bell), context=Context())
+        self._begun[bell.drive] = task
+
     def forget(self, bell: Bell) -> None:
-        """It will not come."""
+        """DBOS will not ask for it. One that has begun goes on and takes its bell down itself."""
         self._taken.pop(bell.drive, None)
+        if begun := self._begun.pop(bell.drive, None):
+            begun.add_done_callback(_heard)
 
     async def run(self, bell: Bell) -> None:
-        """Drives an agent until nobody rings any more."""
+        """Drives an agent until nobody rings any more, or waits for the drive that has begun."""
+        begun = self._begun.pop(bell.drive, None)
+        await (begun or self._run(bell))
+
+    async def _run(self, bell: Bell) -> None:
         task = asyncio.current_task()
         assert task is not None
         taken = self._taken.get(bell.drive)
@@ -80,7 +94,7 @@ class Driving:
                     await self._look_after(attempt)
                     rings = await self._office.leave(bell, holder, rings)
         finally:
-            self.forget(bell)
+            self._taken.pop(bell.drive, None)
             if self._attempts.get((bell.space, bell.agent)) is attempt:
                 del self._attempts[bell.space, bell.agent]
 
@@ -120,3 +134,9 @@ class Driving:
             await tried(self._drive, bell.space, bell.agent, self._pace.retry_after)
         finally:
             attempt.driving = False
+
+
+def _heard(task: asyncio.Task[None]) -> None:
+    """What went wrong with a drive that nobody waits for is mended like one that died."""
+    if not task.cancelled():
+        task.exception()

@@ -169,6 +169,7 @@ async def _start_here(office: Office, worker: _Worker, bell: Bell) -> None:
     started = False
     try:
         if await office.ring_here(bell, worker.name, holder):
+            worker.driving.begin(bell)
             await worker.loop.call(worker.transact.start(bell))
             started = True
     finally:

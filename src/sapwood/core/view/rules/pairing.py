@@ -16,18 +16,18 @@ class Pairing:
         faults: list[str] = []
         waiting: list[str] = []
         for message in request.messages:
-            answered = _results(message)
-            if sorted(waiting) != sorted(answered):
-                faults.append(f"calls {waiting} are answered by results {answered}")
-            waiting = _calls(message)
+            results, calls = _results(message), _calls(message)
+            if results != waiting and sorted(results) != sorted(waiting):
+                faults.append(f"calls {waiting} are answered by results {results}")
+            waiting = calls
         if waiting:
             faults.append(f"calls {waiting} are never answered")
         return faults
 
 
 def _calls(message: Message) -> list[str]:
-    return [part.id for part in message.parts if isinstance(part, ToolCall)]
+    return [part.id for part in message.parts if type(part) is ToolCall]
 
 
 def _results(message: Message) -> list[str]:
-    return [part.call for part in message.parts if isinstance(part, ToolResult)]
+    return [part.call for part in message.parts if type(part) is ToolResult]

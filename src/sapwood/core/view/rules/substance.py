@@ -17,12 +17,11 @@ class Substance:
         for index, message in enumerate(request.messages):
             if not message.parts:
                 faults.append(f"message {index} is empty")
-            if any(isinstance(part, Text) and not part.text.strip() for part in message.parts):
-                faults.append(f"message {index} holds a blank text")
-            if any(
-                isinstance(part, ToolResult) and not part.content.strip() for part in message.parts
-            ):
-                faults.append(f"message {index} holds an empty result")
+            for part in message.parts:
+                if type(part) is Text and not part.text.strip():
+                    faults.append(f"message {index} holds a blank text")
+                elif type(part) is ToolResult and not part.content.strip():
+                    faults.append(f"message {index} holds an empty result")
         return faults + [
             f"the {block.kind} '{block.name}' is blank"
             for block in request.system

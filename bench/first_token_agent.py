@@ -1,0 +1,87 @@
+"""An agent that runs, and how long the first token takes after a prompt is sent to it.
+
+That is the whole way: the prompt committed, the agent woken, its request built, checked, counted,
+hashed and recorded, and then the call itself.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+
+from sapwood.api import Agent, Sapwood
+from sapwood.app.connection import connect
+from sapwood.app.running import Running
+from sapwood.core.calling import Delta
+from sapwood.core.content import Got, Said, Text, Thinking, ToolCall
+from sapwood.core.events import Recorded, TurnCompleted
+from sapwood.core.view import Message, ToolResult
+from sapwood.engine.dbos import DbosEngine
+from sapwood.models import Models
+from sapwood.testing import NoTools
+
+__all__ = ["RunningAgent", "running_agent"]
+
+
+class RunningAgent:
+    """An agent and what runs it."""
+
+    def __init__(self, running: Running, agent: Agent) -> None:
+        self._running = running
+        self._agent = agent
+
+    async def remember(self, messages: Sequence[Message]) -> None:
+        """Puts a conversation into its log; its last message, which nobody answers, stays out."""
+        turns: list[list[Message]] = []
+        for message in messages[:-1]:
+            if message.role == "user" and isinstance(message.parts[0], Text):
+                turns.append([])
+            turns[-1].append(message)
+        for prompt, *rest in turns:
+            await self._agent.record(prompt.text, *(item for each in rest for item in _items(each)))
+
+    async def first_token(self, prompt: str) -> float:
+        """Milliseconds from a prompt to the first token. Waits for the end of the turn."""
+        after = (await self._agent.state()).version
+        listening = asyncio.Event()
+
+        async def listen() -> float:
+            first = 0.0
+            async with aclosing(self._running.watch(self._agent.id, after)) as shown:
+                listening.set()
+                async for each in shown:
+                    if isinstance(each.what, Delta):
+                        first = first or time.perf_counter()
+                    elif isinstance(each.what, Recorded) and each.what.kind == TurnCompleted.kind:
+                        return first
+            raise RuntimeError("the turn did not end")
+
+        ear = asyncio.create_task(listen())
+        await listening.wait()
+        await asyncio.sleep(0.01)
+        started = time.perf_counter()
+        await self._agent.submit(prompt)
+        async with asyncio.timeout(60):
+            return (await ear - started) * 1e3
+
+
+@asynccontextmanager
+async def running_agent(database: Path, models: Models, model: str) -> AsyncGenerator[RunningAgent]:
+    """A new agent in a database of its own, run by the durable engine."""
+    connection = await connect(database)
+    running = Running(connection, DbosEngine(database), models, NoTools())
+    await running.start()
+    try:
+        agent = await Sapwood(connection).start(model=model, system="Be brief.", cap=0)
+        yield RunningAgent(running, agent)
+    finally:
+        await running.close()
+        await connection.close()
+
+
+def _items(message: Message) -> list[Said | Got]:
+    if message.role == "assistant":
+        said = [part for part in message.parts if isinstance(part, Text | Thinking | ToolCall)]
+        return [Said(tuple(said))]
+    return [Got(part.call, part.content) for part in message.parts if isinstance(part, ToolResult)]
