@@ -171,7 +171,7 @@ def report(kind: str, ours: str, bare: str, quick: bool) -> list[float]:
     ratios: list[float] = []
     for agents in QUICK_AGENTS if quick else AGENTS:
         turns = 2 * agents if quick else max(200, 2 * agents)
-        found = measure(ours, bare, agents, max(turns, 30), rounds=1 if quick else 5)
+        found = measure(ours, bare, agents, max(turns, 30), rounds=1 if quick else 3)
         ratios.append(found.ratio)
         a_second, bare_a_second = statistics.median(found.ours), statistics.median(found.bare)
         print(
