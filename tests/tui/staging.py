@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 
 from textual.pilot import Pilot
 
-from sapwood.api.database import Sapwood
-from sapwood.app.config import Config
+from sapwood.app.config import Config, ScreenConfig
 from sapwood.app.connection import Connection, connect
 from sapwood.core.ids import AgentId
 from sapwood.testing.scripted import ScriptedModel
@@ -23,7 +22,7 @@ MODEL = "claude-sonnet-5-5"
 class Stage:
     """What a test holds in its hands."""
 
-    def __init__(self, app: SapwoodApp, pilot: Pilot[None], server: ScriptedModel) -> None:
+    def __init__(self, app: SapwoodApp, pilot: Pilot[object], server: ScriptedModel) -> None:
         self.app = app
         self.pilot = pilot
         self.server = server
@@ -56,13 +55,13 @@ class Stage:
         self.conversation.composer.put(text)
         await self.pilot.press("enter")
 
-    async def sees(self, words: str, seconds: float = 20.0) -> None:
+    async def sees(self, words: str, seconds: float = 60.0) -> None:
         """Waits until these words are on the screen."""
         await until(lambda: words in self.screen(), seconds, lambda: self.screen())
 
 
 async def until(
-    condition: Callable[[], bool], seconds: float = 20.0, shown: Callable[[], str] = str
+    condition: Callable[[], bool], seconds: float = 60.0, shown: Callable[[], str] = str
 ) -> None:
     """Waits for something to become true."""
     try:
@@ -80,12 +79,16 @@ async def on_stage(
     connection: Connection | None = None,
     size: tuple[int, int] = (120, 36),
     delay: float = 0.0,
+    screen: ScreenConfig | None = None,
 ) -> AsyncGenerator[Stage]:
     """The screen, running against a scripted model."""
     held = connection or await connect(":memory:")
     with ScriptedModel(delay=delay) as server:
         config = Config(
-            database=":memory:", model=MODEL, base_urls={"anthropic": server.anthropic_url}
+            database=":memory:",
+            model=MODEL,
+            base_urls={"anthropic": server.anthropic_url},
+            screen=screen or ScreenConfig(),
         )
         app = SapwoodApp(held, config, {"anthropic": "sk-test"}, "/tmp/project", agent)
         try:
@@ -97,8 +100,3 @@ async def on_stage(
             if connection is None:
                 await held.close()
         assert server.rejections == []
-
-
-def wood_of(connection: Connection) -> Sapwood:
-    """The Python face over the same log, to prepare conversations with."""
-    return Sapwood(connection)

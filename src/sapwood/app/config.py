@@ -26,6 +26,7 @@ __all__ = [
     "ConfigError",
     "ContextConfig",
     "McpServer",
+    "ScreenConfig",
     "TendingConfig",
     "config_file",
     "given_by_environment",
@@ -61,6 +62,16 @@ class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
     subagent_budget: Natural = 500
 
 
+class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the screen looks and behaves. `keys` gives actions other keys, by their names."""
+
+    theme: str = "sapwood-dark"
+    mouse: bool = True
+    bell: bool = True
+    print_on_leaving: bool = False
+    keys: dict[str, str] = {}
+
+
 class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     """An MCP server whose tools agents may use: a command to start, or a URL."""
 
@@ -79,6 +90,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     base_urls: dict[str, str] = {}
     context: ContextConfig = ContextConfig()
     tending: TendingConfig = TendingConfig()
+    screen: ScreenConfig = ScreenConfig()
     permissions: tuple[str, ...] = ()
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
     workers: Annotated[int, Meta(ge=1)] = 100

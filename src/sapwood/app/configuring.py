@@ -24,7 +24,8 @@ from sapwood.core.refusals import nearest
 __all__ = ["Setting", "list_settings", "set_setting", "unset_setting", "write_private"]
 
 _NAMED = re.compile(
-    r"(base_urls)\.(.+)|(servers)\.([^.]+)\.(command|url)|(servers)\.([^.]+)\.(env|headers)\.(.+)"
+    r"(base_urls)\.(.+)|(screen)\.(keys)\.(.+)|(servers)\.([^.]+)\.(command|url)"
+    r"|(servers)\.([^.]+)\.(env|headers)\.(.+)"
 )
 """Settings with names of the user's own in them."""
 
@@ -118,6 +119,10 @@ def _names() -> Iterator[str]:
     for name in Config.__struct_fields__:
         if name in ("context", "tending"):
             yield from (f"{name}.{each}" for each in getattr(Config(), name).__struct_fields__)
+        elif name == "screen":
+            plain = (each for each in Config().screen.__struct_fields__ if each != "keys")
+            yield from (f"screen.{each}" for each in plain)
+            yield "screen.keys.NAME"
         elif name == "base_urls":
             yield "base_urls.NAME"
         elif name == "servers":

@@ -1,12 +1,22 @@
-"""Runs the screen, for the commands that open it."""
+"""Runs the screen, for the commands that open it, and says good-bye where people look next."""
+
+from typing import TYPE_CHECKING
+
+import click
 
 from sapwood.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from sapwood.app.connection import Connection
+    from sapwood.tui.opening import Left
 
 __all__ = ["open_screen"]
 
 
-def open_screen(invocation: Invocation, agent: str = "", *, inline: bool = False) -> None:
-    """Runs the screen until the person leaves."""
+def open_screen(
+    invocation: Invocation, agent: str = "", *, inline: bool = False, prints: bool = False
+) -> None:
+    """Runs the screen until the person leaves; `prints` the conversation then."""
     from sapwood.tui.opening import open_screen as run_screen
     from sapwood.tui.opening import require_textual
 
@@ -14,6 +24,24 @@ def open_screen(invocation: Invocation, agent: str = "", *, inline: bool = False
 
     async def run() -> None:
         async with invocation.connected() as connection:
-            await run_screen(connection, invocation.config, agent, inline=inline)
+            left = await run_screen(connection, invocation.config, agent, inline=inline)
+            await _say_good_bye(
+                connection, left, prints or invocation.config.screen.print_on_leaving
+            )
 
     invocation.run(run)
+
+
+async def _say_good_bye(connection: "Connection", left: "Left", prints: bool) -> None:
+    if left.agent is None:
+        return
+    if prints:
+        from sapwood.cli.display.turns import conversation
+        from sapwood.cli.helping import columns
+        from sapwood.cli.looking import print_lines
+
+        opened = await connection.dispatcher.open(left.agent)
+        print_lines(conversation(opened.live, columns()))
+    for text in left.unsent:
+        click.echo(f"Not sent: {' '.join(text.split())}", err=True)
+    click.echo(f"Everything is kept. To come back, type: sapwood open {left.agent}", err=True)

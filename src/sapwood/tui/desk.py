@@ -25,6 +25,7 @@ from sapwood.core.settings import Workspace
 from sapwood.core.slash import Run, Say, Script, kept_turns, parse
 from sapwood.core.slash.chunks import chunks, has_prompt
 from sapwood.core.state import State
+from sapwood.display.text import cut
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import given, new_agent_id
 from sapwood.runtime.opening import Opened
@@ -34,6 +35,9 @@ __all__ = ["PAGES", "Desk", "Front"]
 
 PAGES = frozenset({"agents", "config", "context", "diff", "help", "recall", "replay", "switch"})
 """Commands that are answered by a page of their own; those with a meaning beside it say when."""
+
+
+_NAME = 40
 
 
 class Front(Protocol):
@@ -96,12 +100,17 @@ class Desk:
         state = await self.state()
         return state is not None and state.open is not None
 
-    async def start_agent(self) -> AgentId:
-        """A new agent in this folder. Raises `Failure` when its model cannot be asked."""
+    async def start_agent(self, chunk: Script) -> AgentId:
+        """A new agent in this folder, called by what is first said to it.
+
+        Raises `Failure` when its model cannot be asked.
+        """
         require_model(self.config.model, self.config, self.keys)
         agent = new_agent_id()
         settings = first_settings(self.config, self.config.model)
-        await self._do(StartAgent(agent, "", settings, Workspace(folder=self.folder)))
+        words = next((step.text for step in chunk if isinstance(step, Say)), "")
+        name = cut(words[:200], _NAME) if words else ""
+        await self._do(StartAgent(agent, name, settings, Workspace(folder=self.folder)))
         return agent
 
     def watch(self, agent: AgentId, after: int) -> AsyncGenerator[Shown]:
@@ -200,7 +209,7 @@ class Desk:
         if isinstance(last, Run) and await self._answered(last):
             return
         if self.agent is None:
-            self.agent = await self.start_agent()
+            self.agent = await self.start_agent(chunk)
             await self.front.switched(self.agent)
         if isinstance(last, Say):
             state = await self.state()

@@ -7,10 +7,10 @@ from sapwood.display.text import one_line
 from sapwood.models.names import PROVIDERS
 from sapwood.tui.composer.choices import Known
 
-__all__ = ["known_names", "model_names"]
+__all__ = ["MODELS", "known_names", "model_names"]
 
 _AGENTS = 200
-_USUAL = ("claude-sonnet-5-5", "claude-opus-5-5", "gpt-5", "gpt-5-mini", "gemini-3-pro")
+MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "gpt-5", "gpt-5-mini", "gemini-3-pro")
 
 
 async def known_names(connection: Connection, state: State | None) -> Known:
@@ -27,7 +27,7 @@ async def known_names(connection: Connection, state: State | None) -> Known:
 def model_names() -> tuple[tuple[str, str], ...]:
     """Models that are often wanted; any other name can be typed."""
     prefixes = ((f"{name}:", each.title) for name, each in PROVIDERS.items())
-    return (*((name, "") for name in _USUAL), *prefixes)
+    return (*((name, "") for name in MODELS), *prefixes)
 
 
 def _marks(state: State) -> tuple[tuple[str, str], ...]:

@@ -6,13 +6,14 @@ A long one is shown from its end at once, and read as a whole behind that.
 import asyncio
 
 from sapwood.app.connection import Connection
-from sapwood.core.events import AgentStarted, Recorded
+from sapwood.core.content import Text
+from sapwood.core.events import AgentStarted, Recorded, TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.runtime.opening import open_state, read_live
 from sapwood.tui.rows.timeline import Timeline
 from sapwood.tui.transcript.texts import Texts
 
-__all__ = ["LONG", "read_end", "read_whole", "texts_of"]
+__all__ = ["LONG", "read_end", "read_whole", "sent_before", "texts_of"]
 
 LONG = 3_000
 """Events from which on a conversation is shown before it is read as a whole."""
@@ -64,3 +65,14 @@ async def _inherit(connection: Connection, first: Recorded, timeline: Timeline) 
     state = await open_state(connection.log, connection.space, first.agent, 1)
     live = await read_live(connection.log, connection.space, state, context=event.context)
     timeline.inherit(live.turns)
+
+
+async def sent_before(connection: Connection, agent: AgentId) -> list[str]:
+    """What a person sent to this agent, oldest first, as far as it is worth looking back."""
+    found: list[str] = []
+    page = await connection.log.read(connection.space, agent, limit=_PAGE, backward=True)
+    for recorded in page:
+        if isinstance(recorded.event, TurnStarted) and recorded.actor.role == "human":
+            words = [part.text for part in recorded.event.prompt if isinstance(part, Text)]
+            found.append("\n\n".join(words))
+    return [text for text in reversed(found) if text]

@@ -1,9 +1,11 @@
 """Opening the screen: on the last conversation of this folder, or on a new one."""
 
+import asyncio
 import os
-import sys
+import signal
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
@@ -13,13 +15,17 @@ from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 
-if TYPE_CHECKING:
-    from sapwood.tui.app import SapwoodApp
-
-__all__ = ["last_conversation", "open_screen", "require_textual"]
+__all__ = ["Left", "last_conversation", "open_screen", "require_textual"]
 
 _PAGE = 500
 _MOST = 10
+
+
+class Left(Struct, frozen=True):
+    """How the screen was left: with whom, and what was queued and never sent."""
+
+    agent: AgentId | None
+    unsent: tuple[str, ...] = ()
 
 
 def require_textual() -> None:
@@ -30,19 +36,26 @@ def require_textual() -> None:
 
 async def open_screen(
     connection: Connection, config: Config, typed: str = "", *, inline: bool = False
-) -> None:
-    """Runs the screen until the person leaves."""
+) -> Left:
+    """Runs the screen until the person leaves. Raises what went wrong inside."""
     require_textual()
     from sapwood.tui.app import SapwoodApp
 
     folder = os.getcwd()
     agent = await find(connection, typed) if typed else await last_conversation(connection, folder)
     app = SapwoodApp(connection, config, load_keys(), folder, agent)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, app.exit)
     try:
-        await app.run_async(inline=inline)
+        await app.run_async(inline=inline, inline_no_clear=inline, mouse=config.screen.mouse)
     finally:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
         await app.desk.close()
-    _say_good_bye(app)
+    if app.failure is not None:
+        raise app.failure
+    return Left(app.desk.agent, tuple(app.desk.queue))
 
 
 async def last_conversation(connection: Connection, folder: str) -> AgentId | None:
@@ -59,11 +72,3 @@ async def last_conversation(connection: Connection, folder: str) -> AgentId | No
             break
         after = page[-1]
     return best.agent if best else None
-
-
-def _say_good_bye(app: "SapwoodApp") -> None:
-    agent = app.desk.agent
-    if agent is not None:
-        print(f"Everything is kept. To come back, type: sapwood open {agent}", file=sys.stderr)
-    for text in app.desk.queue:
-        print(f"Not sent: {' '.join(text.split())}", file=sys.stderr)

@@ -1,29 +1,45 @@
 """What is told to the terminal itself: its title, and a bell when somebody is wanted."""
 
-import sys
 from contextlib import suppress
+from pathlib import Path
 
 from textual.app import App
 
+from sapwood.app.config import ScreenConfig
 from sapwood.display.text import plain
 
-__all__ = ["call_back", "set_title"]
+__all__ = ["Attention", "take_mouse"]
+
+_LONG = 10.0
+"""Seconds after which somebody has likely begun to look elsewhere."""
 
 
-def set_title(app: App[object], title: str) -> None:
-    """The title of the window or tab."""
-    _write(app, f"\x1b]0;{plain(title)[:80]}\x07")
+class Attention:
+    """Calls people back who look elsewhere, as far as they want to be called."""
+
+    def __init__(self, app: App[object], config: ScreenConfig) -> None:
+        self._app = app
+        self._config = config
+
+    def call(self, seconds: float = _LONG) -> None:
+        """Rings, if the terminal is out of sight or what is done took long."""
+        if self._config.bell and (seconds >= _LONG or not self._app.app_focus):
+            self._app.bell()
+
+    def title(self, folder: str, *, working: bool) -> None:
+        """The title of the window or tab says whether something goes on."""
+        sign = "◐ " if working else ""
+        _write(self._app, f"\x1b]0;{sign}sapwood · {plain(Path(folder).name)[:60]}\x07")
 
 
-def call_back(app: App[object]) -> None:
-    """Rings, for somebody who is looking elsewhere."""
-    app.bell()
+def take_mouse(app: App[object], taken: bool) -> None:
+    """Takes the mouse, or leaves it to the terminal, which then selects text in its own way."""
+    for mode in (1000, 1003, 1015, 1006):
+        _write(app, f"\x1b[?{mode}{'h' if taken else 'l'}")
 
 
 def _write(app: App[object], sequence: str) -> None:
-    if app.is_headless or not sys.__stdout__ or not sys.__stdout__.isatty():
-        return
     driver = app._driver  # pyright: ignore[reportPrivateUsage]  # there is no other way to it
-    if driver is not None:
+    if driver is not None and not app.is_headless:
         with suppress(OSError):
             driver.write(sequence)

@@ -18,6 +18,11 @@ class History:
         self._place = len(self._sent)
         self._draft = ""
 
+    def begin(self, sent: list[str]) -> None:
+        """Another conversation: what was sent there, then what was sent here already."""
+        self._sent = [*sent, *(text for text in self._sent if text not in sent)][-_KEPT:]
+        self._place = len(self._sent)
+
     def add(self, text: str) -> None:
         """Something was sent."""
         if text.strip() and self._sent[-1:] != [text]:

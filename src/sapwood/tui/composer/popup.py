@@ -22,8 +22,12 @@ class Popup(OptionList, can_focus=False):
     }
     """
 
+    moved = False
+    """Whether somebody went through the list since it was made."""
+
     def offer(self, found: Sequence[Choice]) -> None:
         """Shows these choices, or nothing."""
+        self.moved = False
         self.clear_options()
         self.display = bool(found)
         if found:
@@ -34,10 +38,15 @@ class Popup(OptionList, can_focus=False):
 
     def move(self, key: str) -> None:
         """Up or down."""
+        self.moved = True
         if key == "up":
             self.action_cursor_up()
         else:
             self.action_cursor_down()
+
+    def is_meant(self, word: str) -> bool:
+        """Whether enter takes what is lit, and does not send what is typed already."""
+        return self.moved or (bool(word) and self.chosen != word)
 
     @property
     def chosen(self) -> str | None:

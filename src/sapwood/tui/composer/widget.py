@@ -93,9 +93,12 @@ class Composer(TextArea):
     def complete(self, word: str) -> None:
         """Puts a word in place of what was typed of it."""
         row, column = self.cursor_location
-        line = self.document.get_line(row)[:column]
-        start = 0 if " " not in line else line.rindex(" ") + 1
-        self.replace(f"{word} ", (row, start), (row, column))
+        self.replace(f"{word} ", (row, column - len(self.word)), (row, column))
+
+    @property
+    def word(self) -> str:
+        """The word that is being typed."""
+        return self.line_to_cursor.rpartition(" ")[2]
 
     @property
     def line_to_cursor(self) -> str:

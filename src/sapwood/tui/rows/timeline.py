@@ -101,6 +101,13 @@ class Timeline:
         updated, self._updated = self._updated, []
         return updated
 
+    def row_at(self, agent: AgentId, version: int) -> Row | None:
+        """The first row that shows something of an event."""
+        for row in self.rows:
+            if row.agent == agent and version in (row.version, row.result):
+                return row
+        return None
+
     @property
     def is_open(self) -> bool:
         """Whether a turn is under way."""

@@ -157,7 +157,7 @@ class Painter:
         model, tokens = _speaker(event, row.part)
         place = f"#{row.version}{f' · {show(tokens)} tokens' if tokens else ''}"
         body = self._markdown(text)
-        headed = self._headed(model or "model", place, self._look.model, body, row.heads)
+        headed = self._headed(_short(model), place, self._look.model, body, row.heads)
         return self._barred(headed, self._look.model, "│")
 
     def _stream(self, row: Stream) -> Lines:
@@ -169,7 +169,7 @@ class Painter:
             body += self._render(Words(f"● {row.tool} …", style=look.tool))
         if not body:
             body = self._render(Words("…", style=look.faint))
-        headed = self._headed(row.model or "model", "", look.model, body, row.heads)
+        headed = self._headed(_short(row.model), "", look.model, body, row.heads)
         return self._barred(headed, look.model, "│")
 
     def _letter(self, note: Note) -> Lines:
@@ -343,6 +343,11 @@ def _is_seen(line: list[Segment]) -> bool:
 
 def _clean(text: str) -> str:
     return plain(text).expandtabs(4)
+
+
+def _short(model: str) -> str:
+    """A model without its provider, which nobody needs at every answer."""
+    return model.rpartition(":")[2] or "model"
 
 
 def _tail(text: str) -> str:

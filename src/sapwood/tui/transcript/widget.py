@@ -75,7 +75,7 @@ class Transcript(Widget, can_focus=True):
         self.page = Page(Timeline())
         self._texts = Texts(_nothing)
         self._stream: Stream | None = None
-        self._view = Viewport(lambda place: len(self._strips(place)))
+        self._view = Viewport(lambda place: len(self.strips(place)))
         self._painter: Painter | None = None
         self._drawn: LRUCache[object, list[Strip]] = LRUCache(_DRAWN)
         self._cursor: Key | None = None
@@ -145,7 +145,8 @@ class Transcript(Widget, can_focus=True):
         assert self._stream is not None
         return self._stream
 
-    def _strips(self, place: int) -> list[Strip]:
+    def strips(self, place: int) -> list[Strip]:
+        """The lines of a row, drawn or kept. Raises `NotLoaded`."""
         row = self._row(place)
         painter = self._painter or self._new_painter()
         dim = not isinstance(row, Stream) and self.page.is_dim(place)
@@ -200,7 +201,7 @@ class Transcript(Widget, can_focus=True):
         ]
 
     def _line(self, y: int, place: int, line: int) -> Strip:
-        strip = self._strips(place)[line]
+        strip = self.strips(place)[line]
         if self._cursor is not None and self._row(place).key == self._cursor:
             accent = Style(color=host(self).theme_variables["accent"]) + self.rich_style
             strip = Strip.join([Strip([Segment("▌", accent)], 1), strip.crop(1)])
@@ -328,7 +329,7 @@ class Transcript(Widget, can_focus=True):
         """Has all of a row on screen, or at least its first lines."""
         view = self._view
         seen = [line for each, line in view.lines() if each == place]
-        height = len(self._strips(place))
+        height = len(self.strips(place))
         if len(seen) == height or (seen and seen[0] == 0 and len(seen) == view.size):
             return
         follows = view.follows
@@ -388,7 +389,7 @@ class Transcript(Widget, can_focus=True):
         for y, (place, line) in enumerate(self._view.lines()):
             span = selection.get_span(y)
             if span is not None:
-                text = self._strips(place)[line].text
+                text = self.strips(place)[line].text
                 words = text[span[0] : None if span[1] < 0 else span[1]]
                 barred = span[0] < 3 and not text[:3].strip(" ┃│┊▌")
                 found.append((words[3 - span[0] :] if barred else words).rstrip())

@@ -1,0 +1,1 @@
+"""Pages over the conversation: pickers with a preview, and texts to read."""

@@ -1,0 +1,101 @@
+"""What fills the window, item by item, with what each would free. Pure."""
+
+from msgspec import Struct
+
+from sapwood.core.budget import budget_of
+from sapwood.core.content import Text
+from sapwood.core.counting import Count, Counter
+from sapwood.core.live import Live
+from sapwood.core.masking import mask_edges, stubs
+from sapwood.core.measure import calibrated, turn_sizes
+from sapwood.core.state import State
+from sapwood.core.turn import Result, Turn
+from sapwood.core.view.build import front_texts
+from sapwood.display.text import one_line
+
+__all__ = ["Category", "Held", "categories", "largest"]
+
+Category = tuple[str, Count]
+
+
+class Held(Struct, frozen=True):
+    """Something in view: how large it is, and what to type to be rid of it.
+
+    `frees` is what that command takes out of view in all, which may be more than this alone.
+    """
+
+    what: str
+    name: str
+    size: Count
+    command: str = ""
+    frees: Count | None = None
+
+
+def categories(state: State, live: Live, counter: Counter) -> list[Category]:
+    """System, pins, summary and history; tool results are told apart from what was said."""
+    budget = budget_of(state, live, counter)
+    tools = calibrated(sum(_results(live, counter)), counter, state.ratio())
+    words = Count(max(0, budget.history.tokens - tools.tokens), budget.history.exact)
+    found = [
+        ("system", budget.system),
+        ("pins", budget.pins),
+        ("summary", budget.summary),
+        ("messages", words),
+        ("tool results", tools),
+    ]
+    return [(name, count) for name, count in found if count.tokens]
+
+
+def largest(state: State, live: Live, counter: Counter, most: int = 12) -> list[Held]:
+    """The largest items, and what trimming each would free."""
+    ratio = state.ratio()
+    sizes = turn_sizes(live, counter)
+    held = [
+        Held(
+            "pin",
+            pin.name,
+            calibrated(counter.count(pin.text).tokens, counter, ratio),
+            f"/unpin {pin.name}",
+        )
+        for pin in state.pins
+    ]
+    if front := front_texts(live):
+        tokens = sum(counter.count(part.text).tokens for part in front)
+        held.append(
+            Held("summary", "and the last request", calibrated(tokens, counter, ratio), "/clear")
+        )
+    before = 0
+    for number, (turn, size) in enumerate(zip(live.turns, sizes, strict=True)):
+        before += size
+        left = len(live.turns) - number - 1
+        held.append(
+            Held(
+                f"turn #{turn.first}",
+                _gist(turn),
+                calibrated(size, counter, ratio),
+                f"/clear {left}" if left else "/clear",
+                calibrated(before, counter, ratio),
+            )
+        )
+    held.sort(key=lambda each: -each.size.tokens)
+    return held[:most]
+
+
+def _results(live: Live, counter: Counter) -> list[int]:
+    """The size of each tool result as the model sees it."""
+    mask = live.context.mask
+    over = mask.over if mask else 0
+    sizes: list[int] = []
+    for turn, edge in zip(live.all_turns, mask_edges(live), strict=True):
+        shown = stubs(turn, edge, over)
+        sizes += [
+            counter.count(shown.get(item.call, item.content)).tokens
+            for item in turn.items
+            if isinstance(item, Result)
+        ]
+    return sizes
+
+
+def _gist(turn: Turn) -> str:
+    words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
+    return one_line(words[:500]) or "a wake-up"

@@ -1,0 +1,125 @@
+"""`/context`: a grid of the window by category, and what is largest in it."""
+
+from typing import ClassVar
+
+from textual.content import Content
+
+from sapwood.core.budget import budget_of
+from sapwood.core.counting import Count, Counter, show
+from sapwood.display.money import cache_share, money
+from sapwood.display.text import cut
+from sapwood.runtime.opening import Opened
+from sapwood.tui.screens.breakdown import Category, Held, categories, largest
+from sapwood.tui.screens.reader import Reader
+
+__all__ = ["ContextPage", "grid"]
+
+_COLOURS = {
+    "system": "$secondary",
+    "pins": "$accent",
+    "summary": "$mark",
+    "messages": "$primary",
+    "tool results": "$warning-darken-2",
+}
+_COLUMNS, _ROWS = 20, 10
+
+
+class ContextPage(Reader):
+    """What fills the window."""
+
+    HEADING: ClassVar = "Context"
+
+    def __init__(self, opened: Opened, counter: Counter) -> None:
+        super().__init__()
+        self._opened = opened
+        self._counter = counter
+
+    async def body(self) -> Content:
+        """Grid and legend side by side, then the largest items."""
+        state, live = self._opened.state, self._opened.live
+        budget = budget_of(state, live, self._counter)
+        found = categories(state, live, self._counter)
+        window = budget.window or max(budget.total.tokens, 1)
+        beside = _legend(found, budget.total, window, known=bool(budget.window))
+        cells = grid(found, window)
+        rows = [
+            Content.assemble(row, "   ", beside[number] if number < len(beside) else "")
+            for number, row in enumerate(cells)
+        ]
+        spent = state.spent
+        costs = f"{money(spent.cost)} so far" if spent.cost else "no cost known"
+        share = cache_share(spent)
+        cached = f" · {share:.0%} of the input came from the cache" if share is not None else ""
+        cap = f"{state.settings.cap:,}" if state.settings.cap else "none"
+        facts = f"\n{state.settings.model or 'no model'} · cap {cap} · {costs}{cached}\n"
+        items = largest(state, live, self._counter)
+        return Content("\n").join(
+            [
+                *rows,
+                Content.styled(facts.replace("% ", " % "), "$text-muted"),
+                *_table(items, self.size.width),
+            ]
+        )
+
+
+def grid(found: list[Category], window: int) -> list[Content]:
+    """Cells coloured by what fills them, the free ones last."""
+    cells: list[tuple[str, str]] = []
+    total = _COLUMNS * _ROWS
+    for name, count in found:
+        share = max(1, round(total * count.tokens / window))
+        cells += [("■ ", _COLOURS[name])] * share
+    cells = cells[:total] + [("· ", "$panel-lighten-2")] * (total - len(cells))
+    return [Content.assemble(*cells[row * _COLUMNS : (row + 1) * _COLUMNS]) for row in range(_ROWS)]
+
+
+def _legend(found: list[Category], total: Count, window: int, *, known: bool) -> list[Content]:
+    lines = [
+        Content.assemble(
+            ("■ ", _COLOURS[name]),
+            f"{name:<13}",
+            (f"{show(count):>7}", "bold"),
+            f"{_share(count, window):>7}",
+        )
+        for name, count in found
+    ]
+    free = Count(max(0, window - total.tokens), total.exact)
+    of = f"of {show(Count(window, exact=True))}" if known else "the model's window is not known"
+    return [
+        *lines,
+        Content(""),
+        Content.assemble(
+            ("  in all       ", "bold"),
+            (f"{show(total):>7}", "bold"),
+            f"{_share(total, window):>7}  {of}",
+        ),
+        *(
+            [Content.assemble("  free         ", f"{show(free):>7}", f"{_share(free, window):>7}")]
+            if known
+            else []
+        ),
+    ]
+
+
+def _share(count: Count, window: int) -> str:
+    return f"{count.tokens / window:.1%}".replace("%", " %")
+
+
+def _table(items: list[Held], width: int) -> list[Content]:
+    room = max(16, min(60, width - 66))
+    head = f"{'LARGEST':<12} {'':<{room}} {'TOKENS':>8}   {'TO TRIM IT':<16} FREES"
+    rows = [
+        Content.assemble(
+            (f"{item.what:<12} ", "$accent"),
+            f"{cut(item.name, room):<{room}} ",
+            (f"{show(item.size):>8}   ", "bold"),
+            (f"{cut(item.command, 16):<16} ", "$primary"),
+            (show(item.frees or item.size), "$text-muted"),
+        )
+        for item in items
+    ]
+    return (
+        [Content.styled(head, "bold $text-muted"), *rows]
+        if rows
+        else [Content("Nothing is in view.")]
+    )

@@ -1,0 +1,58 @@
+"""Help: every key and every command, from where they are defined."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.content import Content
+
+from sapwood.core.slash import BY_NAME, COMMANDS
+from sapwood.tui.keys import KEYS
+from sapwood.tui.screens.reader import Reader
+
+__all__ = ["HelpPage"]
+
+_TYPING = (
+    ("enter", "Send; while a turn runs, queue"),
+    ("shift+enter, ctrl+j", "A new line"),
+    ("up", "Edit what is queued last, else what was sent before"),
+    ("tab", "Complete"),
+    ("esc esc", "Pick a mark to go back to"),
+)
+
+
+class HelpPage(Reader):
+    """Keys in force, whatever the configuration made of them."""
+
+    HEADING: ClassVar = "Help"
+
+    def __init__(self, remapped: Mapping[str, str], word: str = "") -> None:
+        super().__init__()
+        self._remapped = remapped
+        self._word = word.removeprefix("/")
+
+    async def body(self) -> Content:
+        """One command, or everything."""
+        if self._word in BY_NAME:
+            command = BY_NAME[self._word]
+            return Content.assemble((command.line, "bold $accent"), f"\n\n{command.help}.")
+        keys = [(self._remapped.get(key.name, key.keys), key.help) for key in KEYS]
+        commands = [(command.line, command.help) for command in COMMANDS]
+        return Content("\n").join(
+            [
+                *_section("Typing", _TYPING),
+                *_section("Keys", keys),
+                *_section("Commands", commands),
+                Content.styled(
+                    "Other keys: [screen.keys] in the configuration, by these names:", "$text-muted"
+                ),
+                Content.styled(", ".join(key.name for key in KEYS), "$text-muted"),
+            ]
+        )
+
+
+def _section(
+    title: str, rows: tuple[tuple[str, str], ...] | list[tuple[str, str]]
+) -> list[Content]:
+    width = max(len(left) for left, _ in rows) + 2
+    lines = [Content.assemble((f"{left:<{width}}", "$accent"), right) for left, right in rows]
+    return [Content.styled(title, "bold"), *lines, Content("")]

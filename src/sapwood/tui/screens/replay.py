@@ -1,0 +1,116 @@
+"""`/replay`: what the model saw at a call, built again from the log and checked by its hash."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.content import Content
+
+from sapwood.app.connection import Connection
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.counting import Count, show
+from sapwood.core.events import ModelCalled, Recorded
+from sapwood.core.ids import AgentId
+from sapwood.core.view.request import MessagePart, Request, ToolResult
+from sapwood.display.text import plain
+from sapwood.display.times import ago
+from sapwood.runtime.fresh import now
+from sapwood.runtime.replay import replay
+from sapwood.tui.screens.picker import Item, Picker
+
+__all__ = ["ReplayPage"]
+
+_CALLS = 100
+_PAGE = 500
+_LONGEST = 40_000
+
+
+class ReplayPage(Picker):
+    """The calls on the left, the newest first; the request of the lit one on the right."""
+
+    HEADING: ClassVar = "What the model saw"
+    FOOT: ClassVar = "pgup pgdn scroll the request · esc closes"
+    NOTHING: ClassVar = "No model was called yet."
+
+    def __init__(self, connection: Connection, agent: AgentId, call: str = "") -> None:
+        super().__init__()
+        self._connection = connection
+        self._agent = agent
+        self._call = call
+
+    async def items(self, typed: str) -> Sequence[Item]:
+        """By place in the log."""
+        wanted = typed or self._call
+        at = now()
+        return [
+            Item(str(each.version), _line(each, at))
+            for each in await self._calls()
+            if str(each.version).startswith(wanted)
+        ]
+
+    async def preview(self, id: str) -> Content:
+        """The request, and whether it is the one that was sent."""
+        held = self._connection
+        seen = await replay(held.log, held.space, self._agent, int(id))
+        if seen is None:
+            return Content("")
+        verdict = (
+            Content.styled(
+                "✓ the hash matches: this is what was sent, byte for byte", "bold $success"
+            )
+            if seen.matches
+            else Content.styled("✗ THE HASH DOES NOT MATCH", "bold $error")
+        )
+        digest = Content.styled(f"{seen.called.hash[:32]}…", "$text-muted")
+        return Content("\n").join([verdict, digest, Content(""), *_request(seen.request)])
+
+    def pick(self, id: str | None) -> None:
+        """There is nothing to take."""
+
+    async def _calls(self) -> list[Recorded]:
+        held, found, last = self._connection, list[Recorded](), None
+        while len(found) < _CALLS:
+            page = await held.log.read(held.space, self._agent, 1, last, limit=_PAGE, backward=True)
+            found += [each for each in page if isinstance(each.event, ModelCalled)]
+            if len(page) < _PAGE:
+                break
+            last = page[-1].version - 1
+        return found[:_CALLS]
+
+
+def _line(recorded: Recorded, at: int) -> Content:
+    event = recorded.event
+    assert isinstance(event, ModelCalled)
+    tokens = show(Count(event.estimate, exact=False))
+    purpose = " · summary" if event.instruction else ""
+    return Content.assemble(
+        (f"#{recorded.version:<7}", "$accent"),
+        f"{tokens:>6}  ",
+        (f"{ago(recorded.at, at):<11}{event.model}{purpose}", "$text-muted"),
+    )
+
+
+def _request(request: Request) -> list[Content]:
+    lines: list[Content] = []
+    for block in request.system:
+        name = f"pin {block.name}" if block.kind == "pin" else "system"
+        lines += [Content.styled(name, "bold $accent"), Content(plain(block.text)), Content("")]
+    for message in request.messages:
+        colour = "$secondary" if message.role == "user" else "$primary"
+        lines.append(Content.styled(message.role, f"bold {colour}"))
+        lines += [_part(part) for part in message.parts]
+        lines.append(Content(""))
+    return lines
+
+
+def _part(part: MessagePart) -> Content:
+    match part:
+        case Text(text):
+            return Content(plain(text)[:_LONGEST])
+        case Thinking(text):
+            return Content.styled(plain(text)[:_LONGEST], "italic $text-muted")
+        case ToolCall(_, name, args):
+            return Content.assemble(("→ ", "$accent"), f"{name} {plain(args)[:_LONGEST]}")
+        case ToolResult(_, name, content):
+            return Content.assemble(
+                ("← ", "$accent"), (f"{name}\n{plain(content)[:_LONGEST]}", "$text-muted")
+            )

@@ -1,0 +1,96 @@
+"""Settings: every value in force, where it comes from, and a way to change it."""
+
+import os
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from sapwood.app.config import ConfigError, config_file
+from sapwood.app.configuring import Setting, list_settings, set_setting
+from sapwood.display.text import cut
+from sapwood.tui.screens.picker import Item, Picker
+
+__all__ = ["SettingsPage"]
+
+
+class SettingsPage(Picker):
+    """Picking a setting asks for its new value; the file is changed in place."""
+
+    HEADING: ClassVar = "Settings"
+    FOOT: ClassVar = "enter changes · esc closes · of this agent: /config NAME VALUE"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changing = ""
+
+    async def items(self, typed: str) -> Sequence[Item]:
+        """In the order of the configuration."""
+        return [Item(each.name, _line(each)) for each in list_settings() if typed in each.name]
+
+    async def preview(self, id: str) -> Content:
+        """Where the value comes from, and how to change it."""
+        found = next(each for each in list_settings() if each.name == id)
+        origin = f"from {found.origin}" if found.origin else "the default"
+        return Content.assemble(
+            (found.name, "bold $accent"),
+            f"\n\n{_shown(found.value)}\n",
+            (f"{origin}\n\n", "$text-muted"),
+            "Enter, then type a new value.\n",
+            (f"The file is {config_file(os.environ)}", "$text-muted"),
+        )
+
+    def pick(self, id: str | None) -> None:
+        """Asks for a value, or takes the one that was typed."""
+        line = self.query_one("#filter", Input)
+        if self._changing:
+            self._change(self._changing, line.value)
+        elif id is not None:
+            self._changing = id
+            value = next(each.value for each in list_settings() if each.name == id)
+            line.value = _shown(value)
+            line.placeholder = f"New value of {id}"
+
+    def _change(self, name: str, value: str) -> None:
+        shown = self.query_one("#shown", Static)
+        try:
+            changed = set_setting(name, value)
+        except ConfigError as error:
+            shown.update(Content.styled(str(error), "$warning"))
+            return
+        self._changing = ""
+        line = self.query_one("#filter", Input)
+        line.value, line.placeholder = "", self.HINT
+        self.notify(f"{changed.name} = {_shown(changed.value)}; it holds from the next start on.")
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, event: Input.Changed) -> None:
+        if not self._changing:
+            self._fill(event.value)
+
+    def action_close(self) -> None:
+        """Gives up changing a value, else closes."""
+        if self._changing:
+            self._changing = ""
+            self.query_one("#filter", Input).value = ""
+        else:
+            super().action_close()
+
+
+def _line(setting: Setting) -> Content:
+    colour = "$foreground" if setting.origin else "$text-muted"
+    return Content.assemble(
+        (f"{setting.name:<26}", "$accent"), (cut(_shown(setting.value), 40), colour)
+    )
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case list():
+            return " ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+        case _:
+            return str(value)

@@ -1,0 +1,165 @@
+"""Every command can be typed on the screen, and every command has a test."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from sapwood.api import Agent, Sapwood
+from sapwood.app.connection import connect
+from sapwood.core.slash import COMMANDS, SlashCommand
+from tests.tui.staging import MODEL, Stage, on_stage, until
+
+Check = Callable[[Stage], Awaitable[None]]
+
+
+def typed(line: str, *words: str) -> Check:
+    """What is seen after a line was typed."""
+
+    async def check(stage: Stage) -> None:
+        await stage.type(line)
+        for word in words:
+            await stage.sees(word)
+
+    return check
+
+
+async def goes_on_fresh(stage: Stage) -> None:
+    before = stage.app.desk.agent
+    await stage.type("/new")
+    await until(lambda: stage.app.desk.agent != before)
+
+
+async def switches(stage: Stage) -> None:
+    await stage.type("/switch child")
+    await until(lambda: stage.app.desk.agent == "child1")
+    await stage.sees("Where do herons nest?")
+
+
+async def leaves(stage: Stage) -> None:
+    await stage.type("/exit")
+    await until(lambda: not stage.app.is_running)
+
+
+async def undoes(stage: Stage) -> None:
+    await stage.type("/clear")
+    await stage.sees("4 messages pruned")
+    await stage.type("/undo")
+    await stage.sees("Undone")
+    assert "pruned" not in stage.text()
+
+
+async def redoes(stage: Stage) -> None:
+    await undoes(stage)
+    await stage.type("/redo")
+    await stage.sees("4 messages pruned")
+
+
+async def compacts(stage: Stage) -> None:
+    stage.server.replies(["Herons nest in tall trees, storks on roofs."])
+    await stage.type("/compact")
+    await stage.sees("The summary is no shorter")
+
+
+async def forks(stage: Stage) -> None:
+    stage.server.replies(["Twigs, mostly."])
+    await stage.type("/fork -- What are nests made of?")
+    await stage.sees("Forked. Child:")
+
+
+CHECKS: dict[str, Check] = {
+    "mark": typed("/mark HERE", "◆ HERE"),
+    "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
+    "rewind": typed("/rewind START", "Rewound to START", "2 messages pruned"),
+    "undo": undoes,
+    "redo": redoes,
+    "fork": forks,
+    "send": typed("/send child1 Good luck.", "✉ To child1: Good luck."),
+    "check-mail": typed("/check-mail", "1 mail"),
+    "wait": typed("/wait 1", "Mail has arrived"),
+    "kill": typed("/kill child1", "Killed"),
+    "compact": compacts,
+    "recall": typed("/recall herons", "Search everything", "everytalk:2"),
+    "new": goes_on_fresh,
+    "agents": typed("/agents", "Agents and mail", "Still at it."),
+    "switch": switches,
+    "archive": typed("/archive", "is archived"),
+    "context": typed("/context", "LARGEST", "turn #"),
+    "pin": typed("/pin style Be brief.", "Pinned style"),
+    "unpin": typed("/unpin tone", "Unpinned tone"),
+    "replay": typed("/replay", "What the model saw", "the hash matches"),
+    "diff": typed("/diff START", "Difference", "+ everytalk"),
+    "revert": typed("/revert", "/revert cannot be used here."),
+    "model": typed("/model", MODEL),
+    "system": typed("/system Be kind.", "system = Be kind."),
+    "config": typed("/config cap 5000", "cap = 5000"),
+    "help": typed("/help mark", "Name this place"),
+    "exit": leaves,
+}
+
+
+def test_every_command_has_a_check() -> None:
+    assert {command.name for command in COMMANDS} == CHECKS.keys()
+
+
+async def talk(wood: Sapwood) -> Agent:
+    """Two turns, a mark between them, a pin, and a child that has sent mail."""
+    agent = await wood.start("talk", id="everytalk", model=MODEL, pins={"tone": "Kind."})
+    async with agent.turn("Where do herons nest?") as turn:
+        await turn.call()
+        await turn.reply("In tall trees.")
+    await agent.mark("START")
+    child = await agent.fork(name="child")
+    await agent.record("And storks?", "On roofs.")
+    await child.send(agent, "Still at it.")
+    return agent
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+async def test_a_command_can_be_typed(command: SlashCommand) -> None:
+    connection = await connect(":memory:")
+    agent = await talk(Sapwood(connection))
+    async with on_stage(agent.id, connection=connection) as stage:
+        await CHECKS[command.name](stage)
+    await connection.close()
+
+
+async def test_a_command_that_must_wait_says_so_while_a_turn_runs() -> None:
+    connection = await connect(":memory:")
+    agent = await talk(Sapwood(connection))
+    async with on_stage(agent.id, connection=connection, delay=0.05) as stage:
+        stage.server.replies(["word " * 300])
+        await stage.type("Go.")
+        await stage.sees("word word")
+        await stage.type("/clear")
+        await stage.sees("press esc to interrupt it")
+        await stage.pilot.press("escape")
+        await stage.sees("interrupted")
+    await connection.close()
+
+
+async def test_completion_fills_in_a_mark() -> None:
+    connection = await connect(":memory:")
+    agent = await talk(Sapwood(connection))
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.pilot.press("/", "r", "e", "w")
+        await stage.sees("Go back to a mark, or to the newest")
+        await stage.pilot.press("tab")
+        assert stage.conversation.composer.text == "/rewind "
+        await stage.pilot.press("S", "tab")
+        assert stage.conversation.composer.text == "/rewind START "
+        await stage.pilot.press("escape", "enter")
+        await stage.sees("Rewound to START")
+    await connection.close()
+
+
+async def test_a_script_is_played_step_by_step() -> None:
+    connection = await connect(":memory:")
+    agent = await talk(Sapwood(connection))
+    async with on_stage(agent.id, connection=connection) as stage:
+        stage.server.replies(["The answer."])
+        await stage.type("/mark A\nTell me.\n/mark B")
+        await stage.sees("The answer.")
+        await stage.sees("◆ B")
+        lines = stage.text()
+        assert lines.index("◆ A") < lines.index("The answer.") < lines.index("◆ B")
+    await connection.close()

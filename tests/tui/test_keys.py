@@ -1,0 +1,192 @@
+"""Every key does what its help says, and every key has a test."""
+
+import os
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from sapwood.api import Sapwood
+from sapwood.app.config import ScreenConfig
+from sapwood.app.connection import connect
+from sapwood.tui.find_bar import FindBar
+from sapwood.tui.keys import KEYS, Key
+from sapwood.tui.side.sidebar import Sidebar
+from sapwood.tui.themes import THEMES
+from tests.tui.conversations import with_tools
+from tests.tui.staging import Stage, on_stage
+
+Check = Callable[[Stage], Awaitable[None]]
+
+
+async def opens(stage: Stage, title: str) -> None:
+    await stage.sees(title)
+    await stage.pilot.press("escape")
+    await stage.pilot.pause()
+    assert title not in stage.screen()
+
+
+def page(title: str) -> Check:
+    async def check(stage: Stage) -> None:
+        await opens(stage, title)
+
+    return check
+
+
+async def hides_the_sidebar(stage: Stage) -> None:
+    assert not stage.conversation.query_one(Sidebar).display
+
+
+async def finds(stage: Stage) -> None:
+    assert stage.conversation.query_one(FindBar).display
+    await stage.pilot.press(*"file", "space", "2")
+    await stage.sees(" of ")
+    await stage.pilot.press("enter", "escape")
+    assert stage.conversation.composer.has_focus
+
+
+async def has_scrolled(stage: Stage) -> None:
+    assert not stage.transcript.view.follows
+
+
+async def is_at_the_end(stage: Stage) -> None:
+    assert stage.transcript.view.follows
+
+
+async def has_a_cursor(stage: Stage) -> None:
+    assert stage.transcript.cursor is not None
+
+
+async def has_opened(stage: Stage) -> None:
+    await stage.pilot.press("alt+up")
+    for _ in range(3):
+        row = next(r for r in stage.transcript.page.shown if r.key == stage.transcript.cursor)
+        if getattr(row, "kind", "") == "tool":
+            break
+        await stage.pilot.press("alt+up")
+    await stage.pilot.press("alt+o")
+    assert stage.transcript.page.opened
+
+
+async def has_copied(stage: Stage) -> None:
+    await stage.sees("5 characters")
+
+
+async def wears_another_theme(stage: Stage) -> None:
+    assert stage.app.theme == THEMES[1].name
+
+
+async def leaves_the_mouse(stage: Stage) -> None:
+    await stage.sees("The mouse is the terminal's")
+
+
+async def reads(stage: Stage) -> None:
+    assert stage.transcript.has_focus
+    await stage.pilot.press("k", "k", "j", "g")
+    assert not stage.transcript.view.follows
+    await stage.pilot.press("f6")
+    assert stage.conversation.composer.has_focus
+
+
+async def says_how_to_leave(stage: Stage) -> None:
+    await stage.sees("once more to leave")
+
+
+async def nothing_happens(stage: Stage) -> None:
+    assert stage.app.screen is stage.conversation
+
+
+async def has_written(stage: Stage) -> None:
+    assert stage.conversation.composer.text == "written elsewhere"
+
+
+CHECKS: dict[str, Check] = {
+    "interrupt": nothing_happens,
+    "leave": says_how_to_leave,
+    "palette": page("Search for commands"),
+    "sidebar": hides_the_sidebar,
+    "fold": nothing_happens,
+    "find": finds,
+    "search": page("Search everything"),
+    "context": page("LARGEST"),
+    "rewind": page("There is no mark yet"),
+    "resume": page("Conversations"),
+    "help": page("Every key and command"),
+    "history": page("Sent before"),
+    "editor": has_written,
+    "mouse": leaves_the_mouse,
+    "theme": wears_another_theme,
+    "page-up": has_scrolled,
+    "page-down": is_at_the_end,
+    "end": is_at_the_end,
+    "start": has_scrolled,
+    "line-up": has_scrolled,
+    "line-down": is_at_the_end,
+    "block-up": has_a_cursor,
+    "block-down": has_a_cursor,
+    "block-open": has_opened,
+    "block-copy": has_copied,
+    "jump-up": nothing_happens,
+    "jump-down": is_at_the_end,
+    "read": reads,
+}
+
+
+def test_every_key_has_a_check() -> None:
+    assert {key.name for key in KEYS} == CHECKS.keys()
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
+async def test_a_key_does_what_it_says(key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("sapwood.tui.conversation.edited", _written)
+    connection = await connect(":memory:")
+    agent = await with_tools(Sapwood(connection))
+    async with on_stage(agent.id, connection=connection, size=(120, 24)) as stage:
+        monkeypatch.setattr(stage.app, "suspend", _not_at_all)
+        await stage.pilot.press(key.keys.split(",")[0])
+        await stage.pilot.pause()
+        await CHECKS[key.name](stage)
+    await connection.close()
+
+
+def _written(text: str) -> str:
+    return "written elsewhere"
+
+
+class _not_at_all:  # noqa: N801 (it stands for a method)
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
+
+
+async def test_escape_twice_opens_the_rewind_picker() -> None:
+    connection = await connect(":memory:")
+    agent = await with_tools(Sapwood(connection))
+    await agent.mark("HERE")
+    await agent.record("Aside?", "Yes, aside.")
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.pilot.press("escape", "escape")
+        await stage.sees("leaves view: 1 turn")
+        await stage.pilot.press("enter")
+        await stage.sees("Rewound to HERE")
+    await connection.close()
+
+
+async def test_keys_can_be_others() -> None:
+    connection = await connect(":memory:")
+    agent = await with_tools(Sapwood(connection))
+    screen = ScreenConfig(keys={"context": "f9"})
+    async with on_stage(agent.id, connection=connection, screen=screen) as stage:
+        await stage.pilot.press("ctrl+t")
+        assert stage.app.screen is stage.conversation
+        await stage.pilot.press("f9")
+        await stage.sees("LARGEST")
+    await connection.close()
+
+
+def test_the_editor_is_the_one_of_the_person() -> None:
+    from sapwood.tui.editing import edited, editor_of
+
+    assert editor_of({"EDITOR": "ed -s"}) == ["ed", "-s"]
+    assert edited("text", {**os.environ, "VISUAL": "false"}) == "text"
+    assert edited("text", {**os.environ, "VISUAL": "sed -i s/text/word/"}) == "word"
