@@ -76,6 +76,14 @@ crash *ARGS:
 crash-runtime *ARGS:
     python -m proofs.crash_runtime "$@"
 
+# The screen: every key and command, its geometry, and pictures of every kind of row
+tui-test *ARGS:
+    python -m pytest tests/tui "$@"
+
+# Draw the pictures of tests/tui/snapshots anew; look at them before you commit
+tui-pictures:
+    SAPWOOD_WRITE_SNAPSHOTS=1 python -m pytest tests/tui/test_snapshots.py
+
 # Write docs/reference/ from the code that it describes
 reference *ARGS:
     python -m tools.reference "$@"

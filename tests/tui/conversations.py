@@ -1,7 +1,9 @@
 """Conversations for tests and pictures: long ones, and one with every kind of row."""
 
 from sapwood.api import Agent, Sapwood
+from sapwood.core.commands import Fork
 from sapwood.core.content import Got, Note, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.ids import AgentId
 
 __all__ = ["every_kind", "long_talk", "with_tools"]
 
@@ -55,7 +57,7 @@ async def every_kind(wood: Sapwood) -> Agent:
     )
     for number in range(3):
         await agent.record(f"Old question {number}? " + "word " * 40, "An answer. " * 30)
-    await agent.configure(cap=160)
+    await agent.configure(cap=450)
     await agent.mark("BEFORE_REFACTOR")
     call = ToolCall("c1", "read_file", '{"path": "src/auth/tokens.py"}')
     failing = ToolCall("c2", "shell", '{"command": "just test"}')
@@ -72,7 +74,8 @@ async def every_kind(wood: Sapwood) -> Agent:
             Usage(1200, 98),
         ),
     )
-    child = await agent.fork(goal="")
+    child = Agent(wood.connection, AgentId("k3h7wq2mzp"))
+    await agent.do(Fork(agent.id, child.id, None, ""))
     await child.send(agent, "The tests pass now.")
     await agent.record("And then?", "Half an ans", status="interrupted", reason="by the user")
     return agent

@@ -55,19 +55,19 @@ class Stage:
         self.conversation.composer.put(text)
         await self.pilot.press("enter")
 
-    async def sees(self, words: str, seconds: float = 60.0) -> None:
+    async def sees(self, words: str, seconds: float = 30.0) -> None:
         """Waits until these words are on the screen."""
         await until(lambda: words in self.screen(), seconds, lambda: self.screen())
 
 
 async def until(
-    condition: Callable[[], bool], seconds: float = 60.0, shown: Callable[[], str] = str
+    condition: Callable[[], bool], seconds: float = 30.0, shown: Callable[[], str] = str
 ) -> None:
     """Waits for something to become true."""
     try:
         async with asyncio.timeout(seconds):
             while not condition():  # noqa: ASYNC110 (nobody tells when a screen is drawn)
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)
     except TimeoutError:
         raise AssertionError(f"not within {seconds} s:\n{shown()}") from None
 

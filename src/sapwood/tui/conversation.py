@@ -75,6 +75,7 @@ class Conversation(Screen[None]):
         self._drawing = False
         self._told_at = -1
         self._doing = ""
+        self._refused_text = ""
         self._since: float | None = None
         self._pressed: dict[str, float] = {}
 
@@ -271,6 +272,7 @@ class Conversation(Screen[None]):
         if taken:
             self.composer.sent.add(text)
         elif not self.composer.text:
+            self._refused_text = text
             self.composer.put(text)
         await self._tell()
 
@@ -284,7 +286,9 @@ class Conversation(Screen[None]):
         composer = self.composer
         if composer.text:
             self._warm_up()
-        found = choices(composer.line_to_cursor, self._known)
+        # What was refused comes back with the reason above it, which a list would cover.
+        is_back = composer.text == self._refused_text
+        found = [] if is_back else choices(composer.line_to_cursor, self._known)
         self.query_one(Popup).offer(found)
         self.query_one(Popup).styles.margin = (0, 0, composer.outer_size.height + 2, 1)
         composer.picking = bool(found)

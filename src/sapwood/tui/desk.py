@@ -217,7 +217,7 @@ class Desk:
             await self.start_running()
             await self._do(StartTurn(self.agent, (Text(last.text),)))
             return
-        if last.command.name in ("fork", "send"):
+        if last.command.name == "fork":  # whose child may have work to do
             await self.start_running()
         await self._carry_out(self.agent, chunk)
 

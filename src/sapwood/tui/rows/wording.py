@@ -30,7 +30,7 @@ def told(event: Event) -> tuple[str, str]:
     """A sign and a sentence for an event that is neither said nor a mark."""
     match event:
         case AgentForked(child, mark):
-            return "⑂", f"Forked. Child: {child}{f' (from {mark})' if mark else ''}"
+            return "↳", f"Forked. Child: {child}{f' (from {mark})' if mark else ''}"
         case AgentArchived(successor):
             return "▪", f"Archived{f'; {successor} goes on' if successor else ''}"
         case AgentKilled(target):
