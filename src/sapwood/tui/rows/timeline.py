@@ -293,4 +293,4 @@ class Timeline:
 
 
 _UNFINISHED = ("interrupted", "failed")
-_SPEAKERS: dict[Kind, str] = {"prompt": "user", "reply": "model", "thinking": "model"}
+_SPEAKERS: dict[Kind, str] = {"prompt": "user", "reply": "model"}
