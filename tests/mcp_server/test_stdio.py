@@ -98,3 +98,17 @@ async def test_a_server_for_one_agent_acts_for_no_other(
         assert text_of(own) == "Marked 'A'."
         other = await client.call_tool("slash", {"command": "mark", "args": "A", "agent": "other"})
         assert other.is_error
+
+
+async def test_every_action_and_command_is_a_prompt_too(
+    project: Path, environ: dict[str, str]
+) -> None:
+    async with stdio(project, environ) as client:
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        given = await client.get_prompt("handoff", {"target_agent": "reviewer"})
+        slash = await client.get_prompt("mark", {"agent": "demo", "args": "HERE"})
+    assert names == [*(a.name for a in ACTIONS), *(c.name for c in for_models())]
+    assert len(names) == len(set(names))
+    words = [str(said.content) for said in (*given.messages, *slash.messages)]
+    assert '"action": "handoff", "target_agent": "reviewer"' in words[0]
+    assert '"command": "mark", "agent": "demo", "args": "HERE"' in words[1]

@@ -4,12 +4,13 @@ Names are made of words that anybody may have typed, so nothing of them but lett
 reaches the file system.
 """
 
+import fcntl
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["file_new", "file_over", "slug"]
+__all__ = ["file_new", "file_over", "locked", "slug"]
 
 _MOST = 10_000
 
@@ -39,6 +40,18 @@ def file_over(path: Path, text: str) -> None:
     """Puts a text in the place of a file, which may not be there yet."""
     with _written(path.parent, text) as written:
         written.replace(path)
+
+
+@contextmanager
+def locked(file: Path) -> Generator[None]:
+    """Keeps other processes from changing a file that is read and then written over."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _put(written: Path, path: Path) -> None:

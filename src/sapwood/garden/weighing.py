@@ -73,7 +73,7 @@ def estimate(
     `total` is how much is known to be in view, if the program did not report it itself; `beside`
     are texts that the model sees beside the conversation, with their kinds.
     """
-    used = _used(session, total, _counted(session, counter, beside))
+    used = _known(session, total) or _sum(_counted(session, counter, beside))
     share = used.tokens / session.window if used and session.window else None
     return Estimate(
         source=session.source,
@@ -102,7 +102,7 @@ def break_down(
 ) -> Breakdown:
     """What fills the window of a session."""
     counted = _counted(session, counter, beside)
-    used = _used(session, total, counted)
+    used = _known(session, total) or _sum(counted)
     whole = used.tokens if used else 0
     ratio = min(1.0, whole / max(1, sum(counted.values())))
     exact = counter.exact and ratio == 1.0
@@ -128,11 +128,15 @@ def break_down(
     )
 
 
-def _used(session: Session, total: Count | None, counted: dict[str, int]) -> Count | None:
-    if session.used is not None:
-        return Count(session.used, exact=True)
+def _known(session: Session, total: Count | None) -> Count | None:
+    """What is in view by what the program reported, or whoever runs the agent."""
+    return total if session.used is None else Count(session.used, exact=True)
+
+
+def _sum(counted: dict[str, int]) -> Count | None:
+    """An estimate even of exact counts, because what the program adds by itself is not in it."""
     tokens = sum(counted.values())
-    return total or (Count(tokens, exact=False) if tokens else None)
+    return Count(tokens, exact=False) if tokens else None
 
 
 def _counted(

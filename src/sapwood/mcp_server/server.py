@@ -10,6 +10,9 @@ from mcp.server import Server, ServerRequestContext
 from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
@@ -26,6 +29,7 @@ from sapwood.mcp_server.context_tool import (
     context_description,
     context_schema,
 )
+from sapwood.mcp_server.prompts import all_prompts, prompt_named
 from sapwood.mcp_server.slash_tool import SLASH, AgentSlash, slash_description, slash_schema
 
 __all__ = ["make_server"]
@@ -57,6 +61,16 @@ def make_server(config: Config, folder: Path, agent: str = "") -> Server[Any]:
     ) -> CallToolResult:
         return _result(await _answered(calls, params.name, params.arguments or {}))
 
+    async def list_prompts(
+        _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        return ListPromptsResult(prompts=all_prompts(agent))
+
+    async def get_prompt(
+        _: ServerRequestContext[Any], params: GetPromptRequestParams
+    ) -> GetPromptResult:
+        return prompt_named(params.name, params.arguments or {})
+
     return Server(
         "sapwood",
         version=version("sapwood"),
@@ -64,6 +78,8 @@ def make_server(config: Config, folder: Path, agent: str = "") -> Server[Any]:
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
 
 

@@ -1,8 +1,11 @@
-"""The focus stack of a project: in a file of its own, and for own agents also in their log."""
+"""The focus stack of a project, in a file of its own; own agents may declare more in their log."""
+
+from collections.abc import Callable
 
 from sapwood.app.folders import focus_file
 from sapwood.app.gardening.subject import Subject
 from sapwood.app.journaling import note, now
+from sapwood.garden.filing import locked
 from sapwood.garden.focus import (
     BackgroundTopic,
     Focus,
@@ -43,23 +46,30 @@ def focus_in(project: str, subject: Subject | None = None) -> Focus:
 
 def focus_on(topic: str, priority: int, project: str) -> Focus:
     """Puts a topic into the stack."""
-    stack = focused(read_focus(focus_file()), topic, project=project, at=now(), priority=priority)
-    write_focus(focus_file(), stack)
+    stack = _changed(lambda old: focused(old, topic, project=project, at=now(), priority=priority))
     note("focused", f"Focused on: {topic}", folder=project, path=str(focus_file()))
     return of_project(stack, project)
 
 
 def unfocus(topic: str, project: str) -> Focus:
     """Sends a topic to the background."""
-    stack = unfocused(read_focus(focus_file()), topic, project=project)
-    write_focus(focus_file(), stack)
+    stack = _changed(lambda old: unfocused(old, topic, project=project))
     note("unfocused", f"Sent to the background: {topic}", folder=project, path=str(focus_file()))
     return of_project(stack, project)
 
 
 def remember_archived(topics: list[str], project: str) -> None:
     """Notes that topics of the background have an archive now."""
-    before = read_focus(focus_file())
-    after = archived(before, topics, project=project)
-    if after != before:
-        write_focus(focus_file(), after)
+    _changed(lambda old: archived(old, topics, project=project))
+
+
+def _changed(change: Callable[[Focus], Focus]) -> Focus:
+    """The stack after a change, written if it is another one. Two changes at once both count."""
+    file = focus_file()
+    before = read_focus(file)
+    if change(before) == before:
+        return before
+    with locked(file):
+        after = change(read_focus(file))
+        write_focus(file, after)
+    return after

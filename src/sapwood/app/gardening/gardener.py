@@ -16,6 +16,7 @@ from sapwood.app.gardening.searching import search
 from sapwood.app.gardening.sessions import Sessions
 from sapwood.app.gardening.subject import Subject
 from sapwood.core.ledger import ledger_of
+from sapwood.garden.remembering import RememberingCounter
 from sapwood.tokens import counter_for
 
 __all__ = ["Gardener"]
@@ -47,7 +48,7 @@ class Gardener:
     def _work(self, errand: Errand, subject: Subject) -> Answer:
         session = subject.session
         focus = focus_in(session.folder, subject)
-        counter = counter_for(session.model)
+        counter = RememberingCounter(counter_for(session.model))
         match errand.action:
             case "estimate":
                 return estimate_of(subject, counter, self._levels)
@@ -105,5 +106,5 @@ class Gardener:
             subject = await self._sessions.before(subject.session) or subject
         project = subject.session.folder if subject else str(self._sessions.folder)
         focus = focus_in(project, subject)
-        counter = counter_for(subject.session.model if subject else "")
+        counter = RememberingCounter(counter_for(subject.session.model if subject else ""))
         return await asyncio.to_thread(resume, errand, subject, project, counter, focus)
