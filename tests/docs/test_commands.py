@@ -1,12 +1,14 @@
 """What the pages type is true: their commands are run, and what they print is what they say.
 
-In a block marked ```console, a line after `$ ` is run by a shell, in an empty home and with a
-scripted model at the other end; the lines below it are what it prints, on stdout and stderr alike.
-`…` stands for anything. Blocks marked ```sh are only looked at.
+In a block marked ```console, a line after `$ ` is run by a shell, in an empty home, beside the
+transcripts of docs/examples and with a scripted model at the other end; the lines below it are what
+it prints, on stdout and stderr alike. `…` stands for anything. Blocks marked ```sh are only looked
+at.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
@@ -18,6 +20,7 @@ import pytest
 from sapwood.testing.scripted import Asked, ScriptedModel
 from tests.docs.test_examples import PAGES, blocks_of, relative
 
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 CONSOLES = [page for page in PAGES if any(b.language == "console" for b in blocks_of(page))]
 ANSWERS = {
     "What is 6 x 7?": "42",
@@ -47,17 +50,20 @@ def typed(page: Path) -> Iterator[Typed]:
 @pytest.fixture
 def shell(tmp_path: Path) -> Generator[dict[str, str]]:
     """An environment with a home of its own, the program on the path, and a model to ask."""
-    program = tmp_path / "bin" / "sapwood"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sapwood.cli "$@"\n')
-    program.chmod(0o755)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, entry in {"sapwood": "main", "context": "context"}.items():
+        program = programs / name
+        run = f"from sapwood.cli import {entry}; {entry}()"
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{run}" "$@"\n')
+        program.chmod(0o755)
     with ScriptedModel() as model:
         model.script(answer)
         config = tmp_path / "config" / "config.toml"
         config.parent.mkdir()
         config.write_text(f'[base_urls]\nanthropic = "{model.anthropic_url}"\n')
         yield {
-            "PATH": f"{program.parent}:{os.environ['PATH']}",
+            "PATH": f"{programs}:{os.environ['PATH']}",
             "HOME": str(tmp_path),
             "SAPWOOD_CONFIG": str(config),
             "MY_KEY": "sk-ant-scripted",
@@ -79,6 +85,8 @@ def test_the_commands_of_a_page_print_what_it_says(
     pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
     work = tmp_path / "work"
     work.mkdir()
+    for transcript in EXAMPLES.glob("*.jsonl"):
+        shutil.copy(transcript, work)
     for each in typed(page):
         done = subprocess.run(
             ["bash", "-c", each.command],
