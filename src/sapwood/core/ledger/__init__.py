@@ -17,7 +17,7 @@ from sapwood.core.ledger.entries import (
     Speaker,
     SuiteRun,
 )
-from sapwood.core.ledger.folding import ledger_of
+from sapwood.core.ledger.folding import LedgerFold, ledger_of
 from sapwood.core.ledger.rendering import render_ledger
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "FileTouched",
     "Files",
     "Ledger",
+    "LedgerFold",
     "Outcome",
     "Question",
     "Speaker",

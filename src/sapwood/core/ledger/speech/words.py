@@ -65,7 +65,8 @@ def content_words(text: str) -> list[str]:
     found: list[str] = []
     for match in _WORD.finditer(text.lower()):
         word = match[0].replace("’", "'").strip("'")
-        if word in _STOP or (len(word) < 2 and not word.isdigit()):
+        if word in _STOP or word.removesuffix("'s") in _STOP:
             continue
-        found.append(stem(word.removesuffix("'s")))
+        if len(word) > 1 or word.isdigit():
+            found.append(stem(word.removesuffix("'s")))
     return found
