@@ -9,12 +9,14 @@ turns are is what is asked for, so the path is found again with the answer until
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from sapwood.garden.topics.features import GENERIC, TurnFeatures
 
 __all__ = ["coverage", "on_task", "rarity"]
 
 _SHARPNESS = 14.0
+_ENOUGH_OTHERS = 4
 _USUAL = 0.5
 """A turn is off the task when it shares less than this part of what turns here usually share."""
 _LOWEST, _HIGHEST = 0.18, 0.24
@@ -56,8 +58,8 @@ def on_task(turns: Sequence[TurnFeatures], noise: Sequence[bool]) -> list[bool]:
     working = [place for place in range(len(turns)) if not noise[place]]
     task = [not noise[place] and not turns[place].aside for place in range(len(turns))]
     for _ in range(_ROUNDS):
-        shared = _shares(turns, task, weights)
-        path = _best_path([turns[p] for p in working], [shared[p] for p in working], weights)
+        ties = _ties(turns, task, weights)
+        path = _best_path([turns[p] for p in working], [ties[p] for p in working], weights)
         found = [False] * len(turns)
         for place, is_on in zip(working, path, strict=True):
             found[place] = is_on
@@ -67,20 +69,24 @@ def on_task(turns: Sequence[TurnFeatures], noise: Sequence[bool]) -> list[bool]:
     return task
 
 
-def _shares(
+class _Tie(NamedTuple):
+    """What a turn shares with the task's other turns, and how many of those there are."""
+
+    share: float
+    others: int
+
+
+def _ties(
     turns: Sequence[TurnFeatures], task: Sequence[bool], weights: dict[str, float]
-) -> list[float]:
+) -> list[_Tie]:
     """What each turn shares with the task's other turns, its neighbours left out.
 
     What it shares with those is told by how it follows on them.
     """
-    words = Counter(
-        word for turn, is_on in zip(turns, task, strict=True) if is_on for word in turn.terms
-    )
-    files = Counter(
-        file for turn, is_on in zip(turns, task, strict=True) if is_on for file in turn.files
-    )
-    shares: list[float] = []
+    served = [turn for turn, is_on in zip(turns, task, strict=True) if is_on]
+    words = Counter(word for turn in served for word in turn.terms)
+    files = Counter(file for turn in served for file in turn.files)
+    ties: list[_Tie] = []
     for place, turn in enumerate(turns):
         near = range(max(0, place - _NEAR), min(len(turns), place + _NEAR + 1))
         beside = [turns[p] for p in near if task[p]]
@@ -90,20 +96,19 @@ def _shares(
 
         at_hand = any(files[f] > sum(f in each.files for each in beside) for f in turn.files)
         beyond = bool(turn.files) and not at_hand and not turn.made
-        shares.append(
-            coverage(turn, weights, is_known) + _SAME_FILE * at_hand + _OTHER_FILES * beyond
-        )
-    return shares
+        share = coverage(turn, weights, is_known) + _SAME_FILE * at_hand + _OTHER_FILES * beyond
+        ties.append(_Tie(share, len(served) - len(beside)))
+    return ties
 
 
 def _best_path(
-    turns: Sequence[TurnFeatures], shared: Sequence[float], weights: dict[str, float]
+    turns: Sequence[TurnFeatures], ties: Sequence[_Tie], weights: dict[str, float]
 ) -> list[bool]:
     """The likeliest way through the turns, on the task (True) or off it; it begins on it."""
-    limit = _limit(shared)
+    limit = _limit([tie.share for tie in ties])
     scores = {True: 0.0, False: -math.inf}
     came_from: list[dict[bool, bool]] = []
-    for before, turn, share in zip(turns, turns[1:], shared[1:], strict=False):
+    for before, turn, tie in zip(turns, turns[1:], ties[1:], strict=False):
         stay = _STAY * _follows(turn, before, weights)
         best = {
             state: max(
@@ -112,13 +117,23 @@ def _best_path(
             for state in scores
         }
         came_from.append({state: best[state][1] for state in scores})
-        told = min(1.0, len(turn.subject) / _NAMED) * min(1.0, len(turn.terms) / _EVIDENCE)
-        fits = _SHARPNESS * (share - limit) * told + _CUE * turn.returns
+        fits = _fits(turn, tie, limit) + _CUE * turn.returns
         scores = {True: best[True][0] + fits, False: best[False][0] + _CUE * turn.aside}
     path = [scores[True] >= scores[False]] if turns else []
     for step in reversed(came_from):
         path.append(step[path[-1]])
     return path[::-1]
+
+
+def _fits(turn: TurnFeatures, tie: _Tie, limit: float) -> float:
+    """How much a turn's words speak for the task (above 0) or against it.
+
+    Little is said by a turn of few words. What is new speaks against it only beside enough other
+    turns, because at the beginning of a session everything is new.
+    """
+    told = min(1.0, len(turn.subject) / _NAMED) * min(1.0, len(turn.terms) / _EVIDENCE)
+    fit = _SHARPNESS * (tie.share - limit) * told
+    return fit if fit > 0 else fit * min(1.0, tie.others / _ENOUGH_OTHERS)
 
 
 def _limit(shared: Sequence[float]) -> float:

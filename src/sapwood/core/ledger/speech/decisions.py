@@ -20,6 +20,7 @@ from sapwood.core.ledger.speech.choices import (
     tells_of_the_past,
     turns,
 )
+from sapwood.core.ledger.speech.phrases import opening, phrases
 from sapwood.core.ledger.speech.utterances import Spoken
 from sapwood.core.ledger.speech.words import content_words
 
@@ -30,11 +31,22 @@ _CLAUSES = re.compile(
     re.IGNORECASE,
 )
 _OPTION = re.compile(
-    r"^(?:option |variant |number )?(?:[A-Da-d]|[1-4])(?=[.,!)]|$)"
-    r"|^the (?:first|second|third|last)\b",
+    r"^(?:[A-D]|[1-9])(?=[.,!)]|$)|^(?:option|variant|number|approach|plan) (?:[A-D]|[1-9])\b"
+    r"|^the (?:first|second|third|last|former|latter)\b|^(?:both|neither|either)\b",
     re.IGNORECASE,
 )
+_REFUSAL = opening(r"(?:hm+,? |well,? |oh,? )*(?:no|nope|nah|rather not)")
+_RULE = phrases(r"should (?:also |then |never |always |only |not |just )?(?!work|have worked)\w+")
+_PREFERENCE = phrases(
+    r"(?:is|are|sounds?|seems?|looks?) (?:better|best|safer|simpler|cleaner|right|good enough)",
+)
+_PREDICATE = phrases(
+    r"is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|fails?|shows?|got|gets"
+    r"|broke|breaks?|looks?|seems?|works?|says?|takes?|i|you|it's|that's|there",
+)
 _ANSWER_WORDS = 16
+_PHRASE_WORDS = 8
+_BARE_WORDS = 3
 _NEAR = 3
 """Sentences of a prompt that may answer; what comes after them is about something else."""
 _SAME_MATTER = 0.3
@@ -96,10 +108,14 @@ def _by_user(user: Sequence[str], closing: Sequence[str]) -> Iterator[str]:
     for place, text in enumerate(user):
         if place not in chosen and (chosen or place == 0) and is_measure(text):
             chosen[place] = [text]
-    if chosen:
-        yield from (choice for _, found in sorted(chosen.items()) for choice in found)
-    elif user and moods.agrees(user[0]):
+    if user and moods.agrees(user[0]) and (not chosen or _confirms(user[0], closing)):
         yield from [text for text in closing if moods.proposes(text)][-1:]
+    yield from (choice for _, found in sorted(chosen.items()) for choice in found)
+
+
+def _confirms(sentence: str, closing: Sequence[str]) -> bool:
+    """Whether a bare yes answers a model that asked whether its proposal is right."""
+    return len(sentence.split()) <= _BARE_WORDS and any(map(moods.is_question, closing))
 
 
 def _choices(sentence: str) -> list[str]:
@@ -119,7 +135,11 @@ def _answers(sentence: str, closing: Sequence[str]) -> bool:
         return False
     asks = any(moods.is_question(each) and not moods.is_offer(each) for each in closing)
     proposes = any(map(moods.proposes, closing))
-    if _OPTION.match(text):
+    refuses = _REFUSAL.match(sentence) and text != sentence
+    if refuses or _OPTION.match(text) or _PREFERENCE.search(text) or _RULE.search(text):
         return asks or proposes
+    chooses = any(moods.is_question(each) and moods.offers_a_choice(each) for each in closing)
+    if chooses and len(text.split()) <= _PHRASE_WORDS and not _PREDICATE.search(text):
+        return bool(content_words(text))
     shares = bool(set(content_words(text)) & set(content_words(" ".join(closing))))
     return shares and (asks or proposes or moods.agrees(sentence))

@@ -14,6 +14,8 @@ __all__ = [
     "is_question",
     "is_request",
     "knows_not",
+    "leaves_open",
+    "offers_a_choice",
     "proposes",
 ]
 
@@ -31,7 +33,21 @@ _FILLER = re.compile(
 )
 _ASKS = re.compile(r"\?[\"'”)\]\s]*$")
 _TAG_QUESTION = re.compile(r",\s*(?:ok(?:ay)?|right|yes|agreed|please|no)\?$", re.IGNORECASE)
-_CHOICE_OFFERED = re.compile(r"\bor \w+ \w+", re.IGNORECASE)
+_ALTERNATIVE = re.compile(r"\bor \w+ \w+", re.IGNORECASE)
+_WHICH = phrases(
+    r"(?:which|what|where|when|how(?: many| much| often| long| large)?)(?: \w+){0,3} "
+    r"(?:should|shall|do you (?:want|prefer)|would you (?:like|prefer)|to)",
+    r"which(?: one| way| of)?",
+)
+_CHOICE = phrases(
+    r"or",
+    r"which",
+    r"should",
+    r"prefer",
+    r"do you want",
+    r"how (?:many|much|often|long|large|big)",
+    r"what (?:should|name|value|limit|version)",
+)
 
 _REQUEST = phrases(
     r"(?:can|could|would|will) (?:you|u)",
@@ -99,10 +115,20 @@ _DEFERRAL = phrases(
     r"open (?:question|point|issue)",
     r"tbd",
     r"let me think",
+    r"(?:i'm |i am )?not sure yet",
+    r"(?:leave|keep) (?:that|this|it) open",
     r"let's (?:park|come back to|decide) (?:that|this|it)",
     r"i (?:don't|do not) know(?: yet)?",
     r"no idea",
     r"needs? (?:a decision|to be decided)",
+)
+_PENDING = phrases(
+    r"(?:still )?(?:need|have) to (?:decide|find out|figure out|clarify) "
+    r"(?:on|about|whether|if|which|what|how|who|when|where)",
+    r"(?:todo|tbd|open question|to be decided|undecided):",
+    r"let me know (?:whether|which|what|how|who|when|where)",
+    r"please (?:confirm|decide|tell me|clarify) (?:whether|if|which|what|how|who|when|where)",
+    r"(?:remains?|is|are) (?:still )?(?:open|undecided|to be decided)(?=[.,!]|$)",
 )
 _IGNORANCE = phrases(
     r"(?:can't|cannot|couldn't|could not|unable to) "
@@ -149,7 +175,14 @@ def is_request(sentence: str) -> bool:
 
 def is_offer(sentence: str) -> bool:
     """Whether a question only asks whether to go on; one that offers a choice does more."""
-    return bool(_OFFER.search(sentence)) and not _CHOICE_OFFERED.search(sentence)
+    if _ALTERNATIVE.search(sentence) or _WHICH.search(sentence):
+        return False
+    return bool(_OFFER.search(sentence))
+
+
+def offers_a_choice(sentence: str) -> bool:
+    """Whether the answer to a question is a choice, rather than a piece of information."""
+    return bool(_CHOICE.search(sentence))
 
 
 def proposes(sentence: str) -> bool:
@@ -170,6 +203,11 @@ def hedges(sentence: str) -> bool:
 def defers(sentence: str) -> bool:
     """Whether it leaves a matter open for now."""
     return bool(_DEFERRAL.search(sentence))
+
+
+def leaves_open(sentence: str) -> bool:
+    """Whether it names something that is yet to be decided, without asking."""
+    return bool(_PENDING.search(sentence)) and not is_question(sentence)
 
 
 def knows_not(sentence: str) -> bool:

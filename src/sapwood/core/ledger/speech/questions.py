@@ -72,6 +72,8 @@ def _is_settled(asked: _Asked, user: Sequence[str], words: set[str], turn: int) 
     if asked.question.by == "model" and asked.question.turn == turn:
         return _is_reply(asked, user, words)
     shared = len(asked.words & words)
+    if shared and asked.question.by == "model" and len(user[0].split()) <= _SHORT:
+        return True
     return shared >= _FEW and shared >= _MOST_OF_IT * len(asked.words)
 
 
@@ -104,6 +106,8 @@ def _asked(said: Sequence[str], turn: int, by: Speaker, around: Sequence[str]) -
 
 def _counts(sentence: str, by: Speaker, *, is_last: bool) -> bool:
     """Whether a sentence asks something about the work."""
+    if moods.leaves_open(sentence):
+        return True
     if not moods.is_question(sentence) or moods.chats(sentence):
         return False
     if by == "user":
@@ -129,7 +133,7 @@ def _unanswered(asked: Sequence[_Asked], said: Spoken) -> list[_Asked]:
     """The user's questions that the reply does not answer."""
     if not asked or not said.model:
         return list(asked)
-    if any(map(moods.defers, said.user)):
+    if any(map(moods.defers, said.user)) or moods.leaves_open(asked[-1].question.text):
         return list(asked[-1:])
     lost = [text for text in said.closing or said.model if moods.knows_not(text)]
     about = set(content_words(" ".join(lost)))
