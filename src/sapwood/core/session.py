@@ -60,6 +60,23 @@ class Session(Struct, frozen=True, omit_defaults=True):
     parent: str = ""
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """The number of each turn as people count them: by prompts, from 1.
+
+        A turn that only goes on has the number of the turn before it.
+        """
+        numbers: list[int] = []
+        for turn in self.turns:
+            last = numbers[-1] if numbers else 0
+            numbers.append(last if turn.goes_on and last else last + 1)
+        return tuple(numbers)
+
+    def numbered(self, *wanted: int) -> tuple[Turn, ...]:
+        """The turns that have one of these numbers."""
+        pairs = zip(self.numbers, self.turns, strict=True)
+        return tuple(turn for number, turn in pairs if number in wanted)
+
+    @property
     def in_view(self) -> tuple[Turn, ...]:
         """The turns that the program's model sees as they are."""
         return tuple(self.turns[place] for place in self.places_in_view)

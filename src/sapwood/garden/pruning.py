@@ -63,7 +63,8 @@ def advise(
 
 
 def _newest(session: Session) -> set[int]:
-    return {place + 1 for place in session.places_in_view[-_AT_WORK:]}
+    numbers = session.numbers
+    return {numbers[place] for place in session.places_in_view[-_AT_WORK:]}
 
 
 def _reasons(results: Sequence[SeenResult], newest: set[int]) -> list[Reason | None]:
@@ -117,14 +118,14 @@ def _topics(
     freed: dict[int, int],
 ) -> list[Prunable]:
     """Topics that are out of focus, or that drift recommends to archive."""
-    in_view = {place + 1 for place in session.places_in_view} - _newest(session)
+    numbers = session.numbers
+    in_view = {numbers[place] for place in session.places_in_view} - _newest(session)
     out = {name.casefold() for name in (*background, *drift.archive)}
     found: list[Prunable] = []
     for topic in drift.topics:
         turns = tuple(p.turn for p in drift.turns if p.topic == topic.name and p.turn in in_view)
-        tokens = sum(
-            size_of(session.turns[turn - 1], counter).tokens - freed.get(turn, 0) for turn in turns
-        )
+        tokens = sum(size_of(turn, counter).tokens for turn in session.numbered(*turns))
+        tokens -= sum(freed.get(turn, 0) for turn in turns)
         if topic.name.casefold() in out and tokens > 0:
             found.append(Prunable("topic", topic.name, turns, tokens, counter.exact))
     return found

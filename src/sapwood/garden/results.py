@@ -38,6 +38,7 @@ class SeenResult(Struct, frozen=True):
 
 def results_in_view(session: Session, counter: Counter) -> Iterator[SeenResult]:
     """Every result in view, oldest first."""
+    numbers = session.numbers
     for place in session.places_in_view:
         turn = session.turns[place]
         calls = turn.calls
@@ -48,7 +49,7 @@ def results_in_view(session: Session, counter: Counter) -> Iterator[SeenResult]:
             how = ended(item)
             about, subject = _about(call, how, session.folder)
             yield SeenResult(
-                turn=place + 1,
+                turn=numbers[place],
                 about=about,
                 subject=subject,
                 tokens=counter.count(item.content).tokens,

@@ -34,13 +34,13 @@ def words_of(query: str) -> tuple[str, ...]:
 
 def search_session(session: Session, words: tuple[str, ...]) -> Iterator[Passage]:
     """Turns in which a text holds all the words, the newest first."""
-    in_view = set(session.places_in_view)
+    in_view, numbers = set(session.places_in_view), session.numbers
     for place in reversed(range(len(session.turns))):
         found = _excerpt(_texts(session.turns[place]), words)
         if found:
             gone = "" if place in in_view else ", out of view"
             at = session.times[place] if place < len(session.times) else 0
-            yield Passage(f"turn {place + 1}{gone}", found, at)
+            yield Passage(f"turn {numbers[place]}{gone}", found, at)
 
 
 def search_archives(

@@ -69,7 +69,7 @@ def loss_of(session: Session, counter: Counter) -> Loss:
     """What a compaction of the session would lose, as far as its turns are known."""
     ledger = ledger_of(session)
     turns = session.in_view
-    first = len(session.turns) - len(turns) + 1
+    first = min((session.numbers[place] for place in session.places_in_view), default=1)
     large = sorted(_large(session, counter), key=lambda each: -each[1])
     return Loss(
         turns=len(turns),

@@ -188,10 +188,11 @@ def _files(session: Session, counter: Counter) -> dict[str, int]:
 
 def _topics(session: Session, counter: Counter, drift: Drift) -> dict[str, int]:
     """Tokens by topic of the turns in view."""
-    topic = {place.turn - 1: place.topic for place in drift.turns}
+    topic = {place.turn: place.topic for place in drift.turns}
+    numbers = session.numbers
     found: dict[str, int] = {}
     for place in session.places_in_view:
-        name = topic.get(place, "")
+        name = topic.get(numbers[place], "")
         tokens = sum(counter.count(text).tokens for text in session.turns[place].texts())
         found[name] = found.get(name, 0) + tokens
     return found

@@ -68,8 +68,9 @@ def _chosen(
     """Topics and the turns, counted from 1, that belong to them."""
     session = subject.session
     if not (errand.topic or errand.background or errand.all):
-        in_view = tuple(place + 1 for place in session.places_in_view)
-        return {"": in_view or tuple(range(1, len(session.turns) + 1))}
+        numbers = session.numbers
+        in_view = dict.fromkeys(numbers[place] for place in session.places_in_view)
+        return {"": tuple(in_view or dict.fromkeys(numbers))}
     drift = drift_in(subject, counter, focus)
     if errand.topic:
         return {errand.topic: _turns_of(errand.topic, session, drift)}
@@ -108,10 +109,10 @@ def _archived(subject: Subject, topic: str, turns: tuple[int, ...], counter: Cou
         session,
         at=now(),
         topic=topic,
-        turns=[session.turns[turn - 1] for turn in turns],
+        turns=session.numbered(*turns),
         ledger=_ledger(session, turns if topic else ()),
     )
-    tokens = sum(size_of(session.turns[turn - 1], counter).tokens for turn in turns)
+    tokens = sum(size_of(turn, counter).tokens for turn in session.numbered(*turns))
     told = Archived(kept.topic, turns, tokens, counter.exact)
     if not subject.kept:
         return Archived(kept.topic, turns, tokens, counter.exact, text=render_archive(kept))
@@ -133,7 +134,7 @@ def _ledger(session: Session, turns: Sequence[int]) -> Ledger:
     whole = ledger_of(session)
     if not turns:
         return whole
-    part = ledger_of([session.turns[turn - 1] for turn in turns], session.folder)
+    part = ledger_of(session.numbered(*turns), session.folder)
     return Ledger(
         files=part.files,
         decisions=tuple(each for each in whole.decisions if each.turn in turns),
