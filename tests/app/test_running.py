@@ -11,18 +11,14 @@ from sapwood.app.choosing import first_settings, model_change, require_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
 from sapwood.app.running import Running
-from sapwood.app.scoping import ScopedToolbox
 from sapwood.core.budget import Budget
 from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
-from sapwood.core.content import ToolCall
 from sapwood.core.counting import ZERO, Count
 from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
-from sapwood.core.settings import Workspace
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
-from sapwood.runtime.toolbox import ToolOutcome, ToolUse
 from sapwood.testing import NoTools, PlannedModel
 
 
@@ -100,36 +96,11 @@ async def test_whoever_watches_hears_that_the_log_is_gone(
     await connection.close()
 
 
-class Named(NoTools):
-    """Tools that say whose they are."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    async def run(self, use: ToolUse) -> ToolOutcome:
-        return ToolOutcome(self.name)
-
-
 @pytest.fixture
 async def connection() -> AsyncGenerator[Connection]:
     held = await connect(":memory:")
     yield held
     await held.close()
-
-
-async def test_what_is_allowed_holds_for_an_agent_and_its_descendants(
-    connection: Connection,
-) -> None:
-    wood = Sapwood(connection)
-    root, other = await wood.start("root"), await wood.start("other")
-    child = await (await root.fork()).fork()
-    tools = ScopedToolbox(connection.log, connection.space, root.id, Named("own"), Named("usual"))
-
-    async def used(agent: AgentId) -> str:
-        return (await tools.run(ToolUse(agent, Workspace(), ToolCall("1", "shell")))).content
-
-    assert [await used(each.id) for each in (root, child, other)] == ["own", "own", "usual"]
-    await tools.close()
 
 
 def test_a_model_is_asked_for_before_anything_is_done() -> None:

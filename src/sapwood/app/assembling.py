@@ -5,18 +5,21 @@ What is heavy is imported here and only when it is needed.
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.opening import is_postgres
 from sapwood.app.outages import Outages
 from sapwood.app.running import Running
-from sapwood.app.scoping import ScopedToolbox
 from sapwood.core.ids import AgentId
 from sapwood.engine import EngineError, Limits, LocalEngine
 from sapwood.models import Models
 from sapwood.runtime.engine import Engine
 from sapwood.runtime.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from sapwood.workspace.permissions.asking import Grants
 
 __all__ = ["assemble", "engine_for", "require_durable_engine"]
 
@@ -37,15 +40,12 @@ def assemble(
     """Agents of this space, ready to start.
 
     `allow` are rules such as `shell(git *)`, which hold for the agent `root` and its descendants:
-    a process may be handed the work of others too. `engine` takes the place of the configured one.
+    a process may be handed the work of others too. They overrule no configured 'deny'. `engine`
+    takes the place of the configured one.
     """
     models = Models(keys, urls=config.base_urls)
-    secrets = tuple(keys.values())
-    usual = _toolbox(config, (), secrets)
-    toolbox = usual
-    if allow and root is not None:
-        own = _toolbox(config, allow, secrets)
-        toolbox = ScopedToolbox(connection.log, connection.space, root, own, usual)
+    grants = _grants(connection, allow, root)
+    toolbox = _toolbox(config, grants, tuple(keys.values()))
     return Running(
         connection,
         engine or engine_for(config, connection.outages),
@@ -77,12 +77,22 @@ def require_durable_engine() -> None:
         raise EngineError(_NO_ENGINE)
 
 
-def _toolbox(config: Config, allow: Sequence[str], secrets: Sequence[str]) -> Toolbox:
+def _grants(connection: Connection, allow: Sequence[str], root: AgentId | None) -> "Grants | None":
+    if not allow or root is None:
+        return None
+    from sapwood.app.scoping import granted_to_kin
+    from sapwood.workspace.permissions.rules import parse_rules
+
+    rules = parse_rules(f"allow {rule}" for rule in allow)
+    return granted_to_kin(connection.log, connection.space, root, rules)
+
+
+def _toolbox(config: Config, grants: "Grants | None", secrets: Sequence[str]) -> Toolbox:
     from sapwood.workspace.permissions.rules import parse_rules
     from sapwood.workspace.toolbox import WorkspaceToolbox
 
-    rules = parse_rules([*(f"allow {rule}" for rule in allow), *config.permissions])
-    box = WorkspaceToolbox(rules, secrets=secrets)
+    rules = parse_rules(config.permissions)
+    box = WorkspaceToolbox(rules, grants=grants, secrets=secrets)
     if not config.servers:
         return box
     from sapwood.workspace.servers.server import Server
@@ -90,7 +100,9 @@ def _toolbox(config: Config, allow: Sequence[str], secrets: Sequence[str]) -> To
     from sapwood.workspace.toolboxes import Toolboxes
 
     servers = [
-        ServerToolbox(name, Server(each.command, each.url, each.env, each.headers), rules)
+        ServerToolbox(
+            name, Server(each.command, each.url, each.env, each.headers), rules, grants=grants
+        )
         for name, each in config.servers.items()
     ]
     return Toolboxes(box, *servers)

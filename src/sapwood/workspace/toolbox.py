@@ -13,7 +13,7 @@ from sapwood.core.refusals import nearest
 from sapwood.workspace.environment import environment_for_tools
 from sapwood.workspace.errors import ToolError
 from sapwood.workspace.permissions.acts import Act, FileAct, ShellAct
-from sapwood.workspace.permissions.asking import Approve, Gate
+from sapwood.workspace.permissions.asking import Approve, Gate, Grants
 from sapwood.workspace.permissions.rules import Rules
 from sapwood.workspace.places import Place, locate, root_of
 from sapwood.workspace.tools.arguments import (
@@ -53,10 +53,11 @@ _Result = TypeVar("_Result")
 
 
 class _Call(Struct, frozen=True):
-    """One call, and the workspace it is for."""
+    """One call, the workspace it is for, and what its agent was allowed beforehand."""
 
     use: ToolUse
     root: str
+    granted: Rules
 
     @property
     def args(self) -> str:
@@ -66,8 +67,9 @@ class _Call(Struct, frozen=True):
 class WorkspaceToolbox:
     """Tools for the files of whatever workspace a call names.
 
-    Without `approve`, what the rules would ask about is denied. `secrets` are known values, such
-    as keys for models: programs do not get them, and their masks do not get into files.
+    Without `approve`, what the rules would ask about is denied, unless `grants` has it. `secrets`
+    are known values, such as keys for models: programs do not get them, and their masks do not get
+    into files.
     """
 
     def __init__(
@@ -75,10 +77,11 @@ class WorkspaceToolbox:
         rules: Rules = (),
         approve: Approve | None = None,
         *,
+        grants: Grants | None = None,
         environment: Mapping[str, str] = os.environ,
         secrets: Collection[str] = (),
     ) -> None:
-        self._gate = Gate(rules, approve)
+        self._gate = Gate(rules, approve, grants)
         self._known = tuple(secrets)
         self._environment = environment_for_tools(environment, secrets)
         self._tools: dict[str, Callable[[_Call], Awaitable[ToolOutcome]]] = {
@@ -107,7 +110,8 @@ class WorkspaceToolbox:
             return ToolOutcome(f"There is no tool {name}. Try {close}.", error=True)
         try:
             root = await asyncio.to_thread(root_of, use.workspace)
-            return await tool(_Call(use, root))
+            granted = await self._gate.granted_to(use.agent)
+            return await tool(_Call(use, root, granted))
         except ToolError as error:
             return ToolOutcome(str(error), error=True)
         except OSError as error:
@@ -135,7 +139,7 @@ class WorkspaceToolbox:
 
         def may_read(path: str) -> bool:
             act = FileAct("search_files", path, reads=True, kin="read_file")
-            return self._gate.decision(act, call.root).verdict == "allow"
+            return self._gate.decision(act, call.root, call.granted).verdict == "allow"
 
         searched = await _in_thread(lambda stop: choose_files(place, wanted, may_read, stop))
         return ToolOutcome(await search_files(place, wanted, searched, self._environment))
@@ -169,7 +173,7 @@ class WorkspaceToolbox:
         place = await asyncio.to_thread(locate, call.root, path)
         act = _file_act(call.use.call.name, place)
         shown = ""
-        if preview and self._gate.decision(act, call.root).verdict == "ask":
+        if preview and self._gate.decision(act, call.root, call.granted).verdict == "ask":
             shown = await asyncio.to_thread(preview, place)
         await self._gate.require(act, call.use.agent, call.root, shown)
         return place

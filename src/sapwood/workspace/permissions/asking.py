@@ -14,7 +14,7 @@ from sapwood.workspace.errors import ToolError
 from sapwood.workspace.permissions.acts import Act, FileAct, ShellAct
 from sapwood.workspace.permissions.rules import Decision, Rules, decide
 
-__all__ = ["Always", "Answer", "Approve", "Gate", "No", "Once", "Question"]
+__all__ = ["Always", "Answer", "Approve", "Gate", "Grants", "No", "Once", "Question"]
 
 
 class Question(Struct, frozen=True):
@@ -53,22 +53,34 @@ Approve = Callable[[Question], Awaitable[Answer]]
 """Asks whoever may decide. Cancelled when the turn is interrupted."""
 
 
+Grants = Callable[[AgentId], Awaitable[Rules]]
+"""What a person allowed this agent beforehand. It counts like an answer: it overrules no 'deny'."""
+
+
 class Gate:
     """Lets a call pass or says why not. What was answered 'always' holds for the workspace."""
 
-    def __init__(self, rules: Rules = (), approve: Approve | None = None) -> None:
+    def __init__(
+        self, rules: Rules = (), approve: Approve | None = None, grants: Grants | None = None
+    ) -> None:
         self._rules = rules
         self._approve = approve
+        self._grants = grants
         self._granted: dict[str, Rules] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def decision(self, act: Act, workspace: str) -> Decision:
-        """What the rules and earlier answers say, without asking anybody."""
-        return decide(act, self._rules, self._granted.get(workspace, ()))
+    async def granted_to(self, agent: AgentId) -> Rules:
+        """What this agent was allowed beforehand."""
+        return await self._grants(agent) if self._grants else ()
+
+    def decision(self, act: Act, workspace: str, granted: Rules = ()) -> Decision:
+        """What the rules, grants and earlier answers say, without asking anybody."""
+        return decide(act, self._rules, granted + self._granted.get(workspace, ()))
 
     async def require(self, act: Act, agent: AgentId, workspace: str, preview: str = "") -> None:
         """Returns if the act is allowed. Raises `ToolError` if not."""
-        decision = self.decision(act, workspace)
+        granted = await self.granted_to(agent)
+        decision = self.decision(act, workspace, granted)
         if decision.verdict == "allow":
             return
         if decision.verdict == "deny":
@@ -77,7 +89,7 @@ class Gate:
             raise ToolError(_nobody_to_ask(act, decision))
         lock = self._turns.setdefault(workspace, asyncio.Lock())
         async with lock:  # one question at a time: the answer may settle the next
-            decision = self.decision(act, workspace)
+            decision = self.decision(act, workspace, granted)
             if decision.verdict != "allow":
                 await self._ask(act, agent, workspace, preview, decision)
 
@@ -119,6 +131,8 @@ def _denied(act: Act, decision: Decision) -> str:
 
 def _nobody_to_ask(act: Act, decision: Decision) -> str:
     told = f"{act.tool} did not run. {decision.why} Nobody is here to be asked."
+    if not decision.remedy:
+        return f"{told} Find another way, or ask the user."
     rules = ", ".join(f"'{rule}'" for rule in decision.remedy)
     flags = " ".join(f"--allow {_quoted(rule.target)}" for rule in decision.remedy)
     return f"{told} The user can allow it with the rule {rules}, or by starting with {flags}"

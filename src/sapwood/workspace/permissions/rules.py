@@ -132,15 +132,17 @@ def _undecided(act: Act, remedy: Rules) -> Decision:
 def _decide_unclear(act: ShellAct, rules: Rules, granted: Rules) -> Decision:
     """A line of which no one can tell what it runs: a rule with a pattern can only be feared."""
     remedy = (Rule("allow", act.tool),)
-    asked = Decision("ask", "What this command line runs cannot be told in advance.", remedy)
+    unclear = "What this command line runs cannot be told in advance"
     for rule in rules:
         if _names(rule, act) and (rule.pattern in ("", "*") or rule.verdict != "allow"):
             if rule.pattern in ("", "*") and rule.verdict != "ask":
                 return Decision(rule.verdict, f"The rule '{rule}' says so.", remedy)
+            if rule.verdict == "deny":  # which no grant overrules
+                return Decision("ask", f"{unclear}, and '{rule}' may speak of it.")
             break
     if any(_names(rule, act) and rule.pattern in ("", "*") for rule in granted):
         return Decision("allow", "A person allowed it.")
-    return asked
+    return Decision("ask", f"{unclear}.", remedy)
 
 
 def _fits(rule: Rule, act: Act) -> bool:

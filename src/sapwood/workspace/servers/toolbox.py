@@ -11,7 +11,7 @@ from msgspec import Struct
 from sapwood.core.calling import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.workspace.errors import ToolError
 from sapwood.workspace.permissions.acts import PlainAct
-from sapwood.workspace.permissions.asking import Approve, Gate
+from sapwood.workspace.permissions.asking import Approve, Gate, Grants
 from sapwood.workspace.permissions.rules import Rules
 from sapwood.workspace.servers.connection import Connection, Gone
 from sapwood.workspace.servers.naming import offered_names
@@ -43,11 +43,17 @@ class ServerToolbox:
     """
 
     def __init__(
-        self, name: str, server: Server, rules: Rules = (), approve: Approve | None = None
+        self,
+        name: str,
+        server: Server,
+        rules: Rules = (),
+        approve: Approve | None = None,
+        *,
+        grants: Grants | None = None,
     ) -> None:
         self._name = name
         self._server = server
-        self._gate = Gate(rules, approve)
+        self._gate = Gate(rules, approve, grants)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
         self._offered: dict[str, _Offered] | None = None
