@@ -1,6 +1,7 @@
 """What is put together from a configuration, and what a command line may add to it."""
 
 import json
+import os
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -13,6 +14,7 @@ from sapwood.app.config import Config, McpServer
 from sapwood.app.connection import Connection, connect
 from sapwood.core.calling import ToolUse
 from sapwood.core.content import ToolCall
+from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
 from sapwood.engine import LocalEngine
@@ -26,6 +28,17 @@ async def connection() -> AsyncGenerator[Connection]:
     held = await connect(":memory:")
     yield held
     await held.close()
+
+
+@pytest.mark.parametrize("bad", ["nul\0", "half\ud83c"])
+async def test_a_space_that_no_store_could_hold_is_refused(
+    connection: Connection, tmp_path: Path, bad: str
+) -> None:
+    with pytest.raises(LogError, match="cannot be a space"):
+        await connect(tmp_path / "log.db", bad)
+    with pytest.raises(LogError, match="cannot be a space"):
+        connection.beside(bad)
+    assert os.listdir(tmp_path) == []
 
 
 def toolbox(connection: Connection, config: Config, allow: list[str], root: AgentId) -> Toolbox:

@@ -95,7 +95,7 @@ def test_other_facts_between_turns_and_inside_them_are_passed_over() -> None:
     for number in range(100):
         does(world, Send(agent, f"m{number}", "Look."))
         opens(world, agent, f"ask {number}")
-        does(world, AddPin(agent, f"p{number}", "x"))
+        does(world, AddPin(agent, f"p{number % 9}", f"x{number}"))
         does(world, CompleteTurn(agent))
     assert world.read_live(agent) == world.lives[agent]
     assert len(world.lives[agent].turns) == 100

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 import pytest
 
@@ -35,6 +36,7 @@ from sapwood.core.log import Commit, LogError, Receipt, Snapshot, VersionConflic
 from sapwood.core.measure import settled
 from sapwood.core.refusals import (
     AgentExists,
+    BadId,
     NotDescendant,
     NotRunning,
     TurnIsOpen,
@@ -42,6 +44,7 @@ from sapwood.core.refusals import (
     UnknownMark,
 )
 from sapwood.core.settings import Settings, SettingsChange
+from sapwood.runtime.log import Log
 from sapwood.runtime.opening import SCHEMA, SNAPSHOT_EVERY, open_agent
 from sapwood.store.memory import MemoryLog
 from sapwood.testing.world import CharacterCounter
@@ -72,6 +75,11 @@ async def test_an_unknown_agent_is_refused_and_not_remembered(desk: Desk, other:
     assert await desk.refused(SetMark(AGENT)) == UnknownAgent(AGENT)
     await other.start()
     await desk.do(SetMark(AGENT))
+
+
+async def test_an_id_that_no_store_could_hold_is_not_even_looked_up() -> None:
+    nowhere, bad = Desk(cast(Log, None)), AgentId("nul\0")
+    assert await nowhere.refused(SetMark(bad)) == BadId(bad)
 
 
 async def test_spaces_do_not_know_of_each_other(log: MemoryLog, desk: Desk) -> None:

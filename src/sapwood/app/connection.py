@@ -5,7 +5,8 @@ from pathlib import Path
 from sapwood.app.opening import open_log
 from sapwood.app.outages import Outages
 from sapwood.core.counting import Counter
-from sapwood.core.ids import Space
+from sapwood.core.errors import LogError
+from sapwood.core.ids import Space, can_be_stored
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
 
@@ -36,7 +37,7 @@ class Connection:
 
     def beside(self, space: str) -> "Connection":
         """Another space, over the same log."""
-        return Connection(self.log, Space(space), owner=False, outages=self.outages)
+        return Connection(self.log, _space(space), owner=False, outages=self.outages)
 
     async def close(self) -> None:
         """Finishes what is under way and lets go of the database."""
@@ -59,7 +60,14 @@ async def connect(
     `patience` is how many seconds to wait for a server that is away, `opening` how many at first.
     """
     if isinstance(address, str | Path):
+        named = _space(space)
         outages = Outages()
         log = await open_log(address, patience=patience, opening=opening, tell=outages.hear)
-        return Connection(log, Space(space), outages=outages)
-    return Connection(address, Space(space), owner=False)
+        return Connection(log, named, outages=outages)
+    return Connection(address, _space(space), owner=False)
+
+
+def _space(name: str) -> Space:
+    if not can_be_stored(name):
+        raise LogError(f"{name!a} cannot be a space. Nothing was opened. Choose another name.")
+    return Space(name)

@@ -42,7 +42,15 @@ from sapwood.core.events import (
     Unfocused,
 )
 from sapwood.core.ids import TurnRef
-from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH, Focus, Letter, OpenTurn, State
+from sapwood.core.state import (
+    BACKGROUND_KEPT,
+    MARKS_KEPT,
+    UNDO_DEPTH,
+    Focus,
+    Letter,
+    OpenTurn,
+    State,
+)
 
 __all__ = ["evolve"]
 
@@ -130,6 +138,7 @@ def _started(state: State, recorded: Recorded, event: AgentStarted) -> State:
         workspace=event.workspace,
         pins=event.pins,
         context=event.context,
+        calibration=event.calibration,
         origin=event.origin,
     )
 
@@ -168,7 +177,7 @@ def _unfocused(state: State, event: Unfocused) -> State:
     return structs.replace(
         state,
         focus=tuple(focus for focus in state.focus if focus.topic != event.topic),
-        background=(*others, event.topic),
+        background=(*others, event.topic)[-BACKGROUND_KEPT:],
     )
 
 

@@ -8,7 +8,7 @@ from typing import NewType
 
 from msgspec import Struct
 
-__all__ = ["AgentId", "CommandId", "EventRef", "Space", "TurnRef"]
+__all__ = ["AgentId", "CommandId", "EventRef", "Space", "TurnRef", "can_be_stored"]
 
 Space = NewType("Space", str)
 """The boundary of isolation. A laptop has one, a hosted service one per tenant."""
@@ -18,6 +18,15 @@ AgentId = NewType("AgentId", str)
 
 CommandId = NewType("CommandId", str)
 """Chosen by whoever gives a command; giving the same one twice acts once."""
+
+
+def can_be_stored(name: str) -> bool:
+    """Whether every store can hold this as an id: no null character, and nothing but characters.
+
+    >>> can_be_stored("数据"), can_be_stored("nul\\0"), can_be_stored("half\\ud83c")
+    (True, False, False)
+    """
+    return "\0" not in name and not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 class EventRef(Struct, frozen=True, array_like=True, gc=False):

@@ -7,6 +7,7 @@ __all__ = [
     "AmbiguousAgent",
     "AskedAgain",
     "BadArguments",
+    "BadId",
     "BadMarkName",
     "BadSetting",
     "CallStarted",
@@ -15,6 +16,7 @@ __all__ = [
     "EmptyText",
     "HumanOnly",
     "Imported",
+    "MailboxFull",
     "NoGoal",
     "NoMarks",
     "NoTurnOpen",
@@ -28,6 +30,8 @@ __all__ = [
     "StaleRequest",
     "SummaryOutdated",
     "TooLong",
+    "TooManyPins",
+    "TooManyTopics",
     "TurnEnded",
     "TurnIsOpen",
     "UnknownAgent",
@@ -308,6 +312,54 @@ class EmptyText(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"The {self.what} is empty. Write something and send it again."
+
+
+class BadId(Refusal, frozen=True):
+    """A store could not hold this id."""
+
+    id: str
+
+    @property
+    def sentence(self) -> str:
+        shown = _cut(ascii(self.id))
+        return f"{shown} cannot be an id: use characters other than null and lone surrogates."
+
+
+class MailboxFull(Refusal, frozen=True):
+    """The agent has to read its mail first."""
+
+    agent: str
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Agent '{self.agent}' has {self.limit} letters and notes waiting, and takes no more "
+            "before it was prompted or has read them. Nothing was sent. Wait, or try again later."
+        )
+
+
+class TooManyPins(Refusal, frozen=True):
+    """An agent holds as many pins as it can."""
+
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return f"There are {self.limit} pins already, which is the most. /unpin NAME takes one out."
+
+
+class TooManyTopics(Refusal, frozen=True):
+    """As many topics are in focus as can be."""
+
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"There are {self.limit} topics in focus already, which is the most. "
+            "Send one to the background and try again."
+        )
 
 
 class TooLong(Refusal, frozen=True):

@@ -16,13 +16,37 @@ from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.origin import Origin, Passage
 from sapwood.core.settings import Settings, Workspace
 
-__all__ = ["MARKS_KEPT", "UNDO_DEPTH", "Focus", "Letter", "OpenTurn", "State", "Status"]
+__all__ = [
+    "BACKGROUND_KEPT",
+    "FOCUS_LIMIT",
+    "MARKS_KEPT",
+    "PINS_LIMIT",
+    "UNDO_DEPTH",
+    "WAITING_LIMIT",
+    "Focus",
+    "Letter",
+    "OpenTurn",
+    "State",
+    "Status",
+]
 
 UNDO_DEPTH = 64
 """How many context commands can be taken back."""
 
 MARKS_KEPT = 256
 """How many marks an agent holds; setting one more drops the oldest."""
+
+PINS_LIMIT = 64
+"""How many pins an agent holds; one more is refused."""
+
+WAITING_LIMIT = 256
+"""How many letters and notes wait for an agent; further mail is refused until they are read."""
+
+FOCUS_LIMIT = 64
+"""How many topics are in focus; one more is refused."""
+
+BACKGROUND_KEPT = 64
+"""How many topics are in the background; one more drops the oldest."""
 
 Status = Literal["none", "running", "archived", "killed"]
 

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from sapwood.core.commands import Command, Configure, Fork, Given, Kill, Send, Succeed
 from sapwood.core.counting import ZERO, Count, Counter
-from sapwood.core.decide import Accepted, Change, Scene, decide
+from sapwood.core.decide import Accepted, Change, Scene, bad_id, decide
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.facts import facts_of
@@ -74,6 +74,8 @@ class Dispatcher:
 
     async def dispatch(self, command: Command, given: Given) -> Done | Refusal:
         """Carries the command out, or says why not. The same id again returns the first answer."""
+        if (bad := bad_id(command, given)) is not None:
+            return bad  # not even to be looked up
         taken: set[AgentId] = set()
         async with self._alone(_touched(command)):
             for attempt in range(_TRIES):

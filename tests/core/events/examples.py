@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from sapwood.core.calibration import Calibration
 from sapwood.core.content import Got, Note, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.context import Context, Mask
 from sapwood.core.events import (
@@ -68,6 +69,7 @@ EXAMPLES: tuple[Event, ...] = (
         mark="TASK",
         context=CONTEXT,
     ),
+    AgentStarted(by="fork", calibration={"gpt-5": Calibration((1.25, 0.8))}),
     AgentStarted(by="import", origin=Origin("codex", "01a1", "sessions/rollout-01a1.jsonl")),
     AgentForked(CHILD),
     AgentForked(CHILD, "TASK", PROMPT, delegated=True),

@@ -38,10 +38,11 @@ from sapwood.core.commands import (
 )
 from sapwood.core.decide import agents, contexts, turns
 from sapwood.core.decide.forks import fork
+from sapwood.core.decide.naming import bad_id
 from sapwood.core.decide.scene import Accepted, Change, Decision, Refused, Scene
 from sapwood.core.refusals import HumanOnly, Imported
 
-__all__ = ["Accepted", "Change", "Decision", "Scene", "decide"]
+__all__ = ["Accepted", "Change", "Decision", "Scene", "bad_id", "decide"]
 
 # Whatever is not named here is not for models, commands to come included.
 _FOR_MODELS: frozenset[type[Command]] = frozenset(
@@ -81,6 +82,8 @@ _ELSEWHERE: frozenset[type[Command]] = frozenset(
 
 def decide(scene: Scene, command: Command, given: Given) -> Decision:
     """The events that follow from the command, or a refusal. Nothing else happens here."""
+    if (bad := bad_id(command, given)) is not None:
+        return bad
     try:
         return _decided(scene, command, given)
     except Refused as refused:

@@ -19,6 +19,7 @@ from sapwood.core.decide.guards import (
     require_exists,
     require_length,
     require_no_turn,
+    require_room_for_notes,
     require_running,
     require_text,
 )
@@ -48,11 +49,13 @@ from sapwood.core.refusals import (
     BadSetting,
     NotDescendant,
     RootNeedsHuman,
+    TooManyPins,
+    TooManyTopics,
     UnknownPin,
     nearest,
 )
 from sapwood.core.settings import Settings
-from sapwood.core.state import State
+from sapwood.core.state import FOCUS_LIMIT, PINS_LIMIT, State
 from sapwood.core.view.framing import framed_prompt
 
 __all__ = [
@@ -84,6 +87,9 @@ def start_agent(scene: Scene, command: StartAgent, given: Given) -> Accepted:
     _require_settings(command.settings)
     for pin in command.pins:
         _require_pin(pin)
+    pins = tuple({pin.name: pin for pin in command.pins}.values())
+    if len(pins) > PINS_LIMIT:
+        raise Refused(TooManyPins(PINS_LIMIT))
     draft = Draft(scene.state, scene.live, given)
     draft.add(
         AgentStarted(
@@ -91,7 +97,7 @@ def start_agent(scene: Scene, command: StartAgent, given: Given) -> Accepted:
             name=command.name,
             settings=command.settings,
             workspace=command.workspace,
-            pins=tuple({pin.name: pin for pin in command.pins}.values()),
+            pins=pins,
             parent=command.parent if command.origin else None,
             origin=command.origin,
         )
@@ -117,6 +123,8 @@ def add_pin(scene: Scene, command: AddPin, given: Given) -> Accepted:
     _require_pin(pin)
     if pin in scene.state.pins:
         return Accepted((), f"'{pin.name}' is pinned already.")
+    if len(scene.state.pins) >= PINS_LIMIT and not _is_pinned(scene.state, pin.name):
+        raise Refused(TooManyPins(PINS_LIMIT))
     draft = Draft(scene.state, scene.live, given)
     draft.add(PinAdded(pin))
     return draft.accepted(f"Pinned '{command.name}'.")
@@ -135,6 +143,9 @@ def remove_pin(scene: Scene, command: RemovePin, given: Given) -> Accepted:
 def focus(scene: Scene, command: Focus, given: Given) -> Accepted:
     require_running(scene.state)
     require_text(command.topic, "topic")
+    others = [focus for focus in scene.state.focus if focus.topic != command.topic]
+    if len(others) >= FOCUS_LIMIT:
+        raise Refused(TooManyTopics(FOCUS_LIMIT))
     draft = Draft(scene.state, scene.live, given)
     draft.add(Focused(command.topic, max(1, command.priority)))
     return draft.accepted(f"In focus: {command.topic}.")
@@ -169,6 +180,7 @@ def succeed(scene: Scene, command: Succeed, given: Given) -> Accepted:
         workspace=state.workspace,
         pins=state.pins,
         parent=state.parent,
+        calibration=state.calibration,
     )
     return Accepted(
         (draft.change(), Change(command.successor, (fresh,))),
@@ -197,6 +209,7 @@ def send(scene: Scene, command: Send, given: Given) -> Accepted:
     require_running(scene.state)
     require_text(command.text, "message")
     require_length(command.text, MAIL_LIMIT, "message")
+    require_room_for_notes(scene.state)
     received = MailReceived(command.mail, command.text, command.sender or "")
     changes = [Change(command.agent, (received,))]
     if command.sender is not None:
@@ -237,6 +250,10 @@ def _open_size(scene: Scene, state: State) -> Size:
     if turn is None or turn.agent != state.agent:
         return Size(0, "")
     return size_of(turn, scene.counter)
+
+
+def _is_pinned(state: State, name: str) -> bool:
+    return any(pin.name == name for pin in state.pins)
 
 
 def _require_pin(pin: Pin) -> None:

@@ -19,6 +19,7 @@ from sapwood.core.decide.guards import (
     require_mark,
     require_mark_name,
     require_no_turn,
+    require_room_for_notes,
     require_running,
     require_text,
     require_turn,
@@ -107,6 +108,8 @@ def rewind(scene: Scene, command: Rewind, given: Given) -> Accepted:
         return _deferred(scene, wish, given)
     require_no_turn(state, "/rewind")
     _, mark = require_mark(state, command.mark)
+    if command.note.strip():
+        require_room_for_notes(state)
     draft = Draft(state, scene.live, given)
     draft.add(ContextRewound(mark.name, mark.version, mark.context, command.note.strip()))
     return draft.accepted(

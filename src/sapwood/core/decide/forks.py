@@ -9,7 +9,12 @@ from msgspec import structs
 from sapwood.core.commands import Fork, Given
 from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.context import Context, Mark, as_of_turn
-from sapwood.core.decide.guards import require_exists, require_mark, require_running
+from sapwood.core.decide.guards import (
+    require_exists,
+    require_mark,
+    require_room_for_notes,
+    require_running,
+)
 from sapwood.core.decide.scene import Accepted, Change, Draft, Refused, Scene
 from sapwood.core.events import AgentForked, AgentStarted, Event, TurnStarted
 from sapwood.core.refusals import AgentExists, NoGoal
@@ -35,6 +40,8 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
 
     draft = Draft(state, scene.live, given)
     delegated = command.delegated and bool(goal)
+    if delegated:
+        require_room_for_notes(state)
     draft.add(AgentForked(command.child, command.mark or "", goal, delegated))
     born: list[Event] = [
         AgentStarted(
@@ -46,6 +53,7 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
             parent=state.agent,
             mark=command.mark or "",
             context=context,
+            calibration=state.calibration,
         )
     ]
     if prompt or goal:

@@ -8,6 +8,7 @@ from sapwood.core.refusals import (
     AskedAgain,
     BadMarkName,
     EmptyText,
+    MailboxFull,
     NoMarks,
     NotRunning,
     NoTurnOpen,
@@ -18,7 +19,7 @@ from sapwood.core.refusals import (
     UnknownMark,
     nearest,
 )
-from sapwood.core.state import OpenTurn, State
+from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
 
 __all__ = [
     "MARK_NAME",
@@ -27,6 +28,7 @@ __all__ = [
     "require_mark",
     "require_mark_name",
     "require_no_turn",
+    "require_room_for_notes",
     "require_running",
     "require_text",
     "require_turn",
@@ -82,6 +84,12 @@ def require_mark(state: State, name: str | None) -> tuple[int, Mark]:
         raise Refused(NoMarks())
     names = tuple(mark.name for mark in state.marks if mark.name)
     raise Refused(UnknownMark(name, nearest(name, names)))
+
+
+def require_room_for_notes(state: State) -> None:
+    """The agent can take one more letter or note."""
+    if len(state.inbox) + len(state.notes) >= WAITING_LIMIT:
+        raise Refused(MailboxFull(state.agent, WAITING_LIMIT))
 
 
 def require_text(text: str, what: str) -> None:

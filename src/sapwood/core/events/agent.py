@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
+from sapwood.core.calibration import Calibration
 from sapwood.core.content import PromptPart
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import AgentId
@@ -35,7 +36,8 @@ class Pin(Struct, frozen=True, gc=False):
 class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     """The first event of every log. A fork starts with its parent's context, others at the root.
 
-    An imported agent has an `origin`: its turns ran elsewhere, and more may come from there.
+    An imported agent has an `origin`: its turns ran elsewhere, and more may come from there. What
+    was learnt about counting for a model is passed on in `calibration`.
     """
 
     kind: ClassVar = "agent.started"
@@ -49,6 +51,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     mark: str = ""
     context: Context = ROOT
     origin: Origin | None = None
+    calibration: dict[str, Calibration] = {}
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):

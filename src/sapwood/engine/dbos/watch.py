@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sapwood.engine.dbos.bells import Bell
 from sapwood.engine.dbos.clerk import Clerk
 from sapwood.engine.dbos.driving import Driving
-from sapwood.engine.dbos.names import new_drive
+from sapwood.engine.dbos.names import has_ended, new_drive
 from sapwood.engine.dbos.office import Office
 from sapwood.engine.dbos.pace import Pace
 from sapwood.engine.dbos.post import UnderWay
@@ -87,7 +87,9 @@ class Watch:
             lost = under_way
             _log.warning("This worker was away so long that others took over its agents.")
         self._driving.cancel(lost)
-        for worker, beats in self._coroner.dead(pulse.beats).items():
+        dead = self._coroner.dead(pulse.beats)
+        dead |= {worker: beats for worker, beats in pulse.beats.items() if has_ended(worker)}
+        for worker, beats in dead.items():
             await self._take_over(worker, beats)
         return pulse.beats
 
