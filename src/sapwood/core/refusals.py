@@ -322,7 +322,7 @@ class BadId(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         shown = _cut(ascii(self.id))
-        return f"{shown} cannot be an id: use characters other than null and lone surrogates."
+        return f"{shown} cannot be an id. Give one without null characters and lone surrogates."
 
 
 class MailboxFull(Refusal, frozen=True):
