@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sapwood.core.commands import AddPin, Fork, Kill, ReadMail, Send, SetMark, StartTurn
+from sapwood.core.commands import Fork, Kill, ReadMail, Send, SetMark, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import TurnIsOpen
@@ -27,12 +27,10 @@ async def assert_gapless(log: MemoryLog, agent: AgentId = AGENT) -> int:
 async def test_commands_on_one_agent_all_take_effect(log: MemoryLog, processes: int) -> None:
     desks = [Desk(log) for _ in range(processes)]
     await desks[0].start()
-    await asyncio.gather(
-        *(desks[n % processes].do(AddPin(AGENT, f"p{n}", "x")) for n in range(TASKS))
-    )
+    await asyncio.gather(*(desks[n % processes].do(SetMark(AGENT, f"m{n}")) for n in range(TASKS)))
     assert await assert_gapless(log) == TASKS + 1
     opened = await open_agent(log, SPACE, AGENT)
-    assert len(opened.state.pins) == TASKS
+    assert len(opened.state.marks) == TASKS
     for desk in desks:
         assert (await desk.dispatcher.open(AGENT)).state == opened.state
 
