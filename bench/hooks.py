@@ -1,0 +1,158 @@
+"""What each hook and the status line cost: processor time of the whole process, start-up included.
+
+On a transcript of 40 MB beside one of 400 kB, in turns, so that the ratio says what length costs.
+Work that a hook leaves to a process of its own is not the hook's, and is not counted.
+"""
+
+import argparse
+import fcntl
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench import QUICK_SLACK
+from sapwood.app.installing.plugin_files import own_command
+from sapwood.garden.journal import read_acts
+from sapwood.testing.transcripts import ClaudeTranscript
+
+LIMIT_MS, LENGTH_LIMIT = 150.0, 1.5
+USUAL_START_MS = 12.0
+"""A machine on which Python itself starts in so many milliseconds is what the limit is for."""
+SMALL, LARGE = 400_000, 40_000_000
+
+# In the order of a session's life; each does all that it can do.
+HOOKS: dict[str, dict[str, object]] = {
+    "user-prompt-submit": {},
+    "status-line": {
+        "context_window": {"total_input_tokens": 60_000, "context_window_size": 100_000}
+    },
+    "subagent-start": {"agent_id": "a1", "agent_type": "general-purpose"},
+    "subagent-stop": {"agent_id": "a1", "agent_type": "general-purpose"},
+    "pre-compact": {"trigger": "auto"},
+    "session-start": {"source": "compact"},
+    "stop": {"last_assistant_message": "Done"},
+    "session-end": {"reason": "clear"},
+}
+
+
+def write_transcript(path: Path, size: int) -> ClaudeTranscript:
+    """A session of many like turns: files read and changed, tests that fail and pass."""
+    talk = ClaudeTranscript(path)
+    module = "def answer(request: Request) -> Response:\n    return respond(request)  # 200\n" * 50
+    number = 0
+    while path.stat().st_size < size:
+        number += 1
+        file = {"file_path": f"/srv/wood/src/module_{number}.py"}
+        talk.ask(f"Please let module {number} log every request, as we decided for the others.")
+        talk.call("Read", file, module)
+        talk.call(
+            "Edit", {**file, "old_string": "200", "new_string": "201"}, "The file is changed."
+        )
+        talk.call("Bash", {"command": "pytest -q"}, "1 failed, 20 passed\n", failed=True)
+        talk.say(
+            f"Module {number} logs now. We use structlog. Should the tests log too?", used=60_000
+        )
+    return talk
+
+
+def cpu_ms(command: list[str], told: bytes, environ: Mapping[str, str]) -> float:
+    """Processor time of one run, in milliseconds."""
+    reading, writing = os.pipe()
+    silence = os.open(os.devnull, os.O_RDWR)
+    child = os.posix_spawn(
+        command[0],
+        command,
+        dict(environ),
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, reading, 0),
+            (os.POSIX_SPAWN_DUP2, silence, 1),
+            (os.POSIX_SPAWN_DUP2, silence, 2),
+        ],
+    )
+    os.write(writing, told)
+    for handle in (reading, writing, silence):
+        os.close(handle)
+    _, status, usage = os.wait4(child, 0)
+    if status:
+        raise RuntimeError(f"{' '.join(command)} ended with {status}")
+    return (usage.ru_utime + usage.ru_stime) * 1000
+
+
+@contextmanager
+def nothing_behind(data: Path) -> Generator[None]:
+    """What hooks start in the background finds that others wait already, and leaves."""
+    (data / "tending").mkdir(parents=True)
+    with (data / "tending" / "waiting.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that this share of all does not exceed."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float]], list[float]]:
+    """Every hook on both transcripts, and the bare interpreter, in turns."""
+    talks = {size: write_transcript(folder / f"{size}.jsonl", size) for size in (SMALL, LARGE)}
+    for size in (SMALL, LARGE):
+        print(f"  a transcript of {talks[size].path.stat().st_size:,} bytes", flush=True)
+    data = folder / "data"
+    environ = {
+        **os.environ,
+        "SAPWOOD_DATA": str(data),
+        "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000",
+    }
+    found: dict[tuple[str, int], list[float]] = {(h, s): [] for h in HOOKS for s in talks}
+    bare: list[float] = []
+    with nothing_behind(data):
+        for number in range(-1, rounds):  # the first round warms up
+            start = cpu_ms([sys.executable, "-c", "pass"], b"", environ)
+            bare += [start] if number >= 0 else []
+            for size, talk in talks.items():
+                path = str(talk.path)
+                told = {"session_id": f"{size}-{number}", "transcript_path": path, "cwd": "/srv"}
+                for hook, more in HOOKS.items():
+                    each = {**told, "agent_transcript_path": path, "hook_event_name": hook, **more}
+                    command = [*own_command(), "hook", hook]
+                    spent = cpu_ms(command, json.dumps(each).encode(), environ)
+                    found[hook, size] += [spent] if number >= 0 else []
+    failed = [act.says for act in read_acts(data / "journal.jsonl") if act.did == "failed"]
+    if failed:
+        raise RuntimeError(f"{len(failed)} hooks failed, the last: {failed[-1]}")
+    return found, bare
+
+
+def main(argv: list[str]) -> int:
+    """Prints every hook; fails when one costs more than promised."""
+    parser = argparse.ArgumentParser(prog="python -m bench hooks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    quick = parser.parse_args(argv).quick
+    rounds = 10 if quick else 60
+    with tempfile.TemporaryDirectory(prefix="sapwood-", ignore_cleanup_errors=True) as folder:
+        found, bare = measure(Path(folder), rounds)
+    slowness = max(1.0, statistics.median(bare) / USUAL_START_MS)
+    limit = LIMIT_MS * slowness * (QUICK_SLACK if quick else 1.0)
+    longer = LENGTH_LIMIT * (QUICK_SLACK if quick else 1.0)
+    print(f"  Python alone starts in {statistics.median(bare):.0f} ms, {slowness:.2f}x the usual")
+    ratios: dict[str, float] = {}
+    for hook in HOOKS:
+        large, small = found[hook, LARGE], found[hook, SMALL]
+        ratios[hook] = statistics.median(large) / statistics.median(small)
+        print(
+            f"  {hook:<19} 40 MB: {statistics.median(large):4.0f} ms, "
+            f"95th {percentile(large, 0.95):4.0f} ms   400 kB: {statistics.median(small):4.0f} ms, "
+            f"95th {percentile(small, 0.95):4.0f} ms   {ratios[hook]:.2f}x"
+        )
+    worst = max(percentile(values, 0.95) for values in found.values())
+    print(
+        f"hooks: at most {worst:.0f} ms of CPU at the 95th percentile (limit {limit:.0f} ms), "
+        f"40 MB against 400 kB {max(ratios.values()):.2f}x (limit {longer:.2f}x)"
+    )
+    return 0 if worst <= limit and max(ratios.values()) <= longer else 1

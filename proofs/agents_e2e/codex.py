@@ -1,0 +1,75 @@
+"""Codex as a program drives it: its app server, spoken to in JSON lines."""
+
+from typing import Any
+
+from proofs.agents_e2e.environment import ProofError
+from proofs.agents_e2e.home import Home
+from proofs.agents_e2e.lines import Talker
+
+__all__ = ["Codex"]
+
+
+class Codex(Talker):
+    """A running app server."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(
+            [str(home.root / "bin" / "codex"), "app-server"], home.project, home.environ
+        )
+        self._home = home
+        self._calls = 0
+        self.call("initialize", clientInfo={"name": "proof", "version": "0"})
+        self.send({"method": "initialized"})
+
+    def call(self, method: str, **params: object) -> dict[str, Any]:
+        """The result of a method."""
+        self._calls += 1
+        number = self._calls
+        self.send({"id": number, "method": method, "params": params})
+        *_, answer = self.hear(lambda told: told.get("id") == number and "method" not in told)
+        if "error" in answer:
+            raise ProofError(f"Codex refused {method}: {answer['error']}")
+        return answer["result"]
+
+    def start(self, source: str = "startup") -> str:
+        """A new thread; its id."""
+        answer = self.call(
+            "thread/start",
+            cwd=str(self._home.project),
+            approvalPolicy="never",
+            sandbox="danger-full-access",
+            sessionStartSource=source,
+        )
+        return answer["thread"]["id"]
+
+    def ask(self, thread: str, text: str) -> str:
+        """Sends a prompt and waits for the end of its turn; how that ended."""
+        self.call("turn/start", threadId=thread, input=[{"type": "text", "text": text}])
+        return self._end()
+
+    def compact(self, thread: str) -> str:
+        """Compacts by hand."""
+        self.call("thread/compact/start", threadId=thread)
+        return self._end()
+
+    def _end(self) -> str:
+        *_, last = self.hear(lambda told: told.get("method") == "turn/completed")
+        return last["params"]["turn"]["status"]
+
+    def hooks(self) -> list[dict[str, Any]]:
+        """Our hooks, as Codex knows them."""
+        answer = self.call("hooks/list", cwds=[str(self._home.project)])
+        found = [hook for each in answer["data"] for hook in each["hooks"]]
+        return [hook for hook in found if hook.get("pluginId") == "sapwood@sapwood"]
+
+    def trust_hooks(self) -> None:
+        """What a person does under /hooks: reviews and trusts. Sapwood itself never does it."""
+        edits = [
+            {
+                "keyPath": f'hooks.state."{hook["key"]}".trusted_hash',
+                "value": hook["currentHash"],
+                "mergeStrategy": "upsert",
+            }
+            for hook in self.hooks()
+        ]
+        self.call("config/batchWrite", edits=edits, reloadUserConfig=True)

@@ -1,0 +1,64 @@
+"""The programs' own environment: made on first use from pinned and hashed requirements.
+
+It lies beside this file and shares nothing with ours.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["ProofError", "find_programs"]
+
+_HERE = Path(__file__).resolve().parent
+_ENVIRONMENT = _HERE / ".venv"
+_REQUIREMENTS = _HERE / "requirements.txt"
+_STAMP = _ENVIRONMENT / "made-from"
+_PROGRAMS = {
+    "claude": "claude_agent_sdk/_bundled/claude",
+    "codex": "codex_cli_bin/bin/codex",
+}
+
+
+class ProofError(Exception):
+    """The proof cannot be run; the text says why and what to do."""
+
+
+def find_programs() -> dict[str, Path]:
+    """The programs by name; their environment is made first if it is not there."""
+    stamp = f"{sys.version}\n{hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()}\n"
+    if not _STAMP.exists() or _STAMP.read_text() != stamp:
+        _make()
+        _STAMP.write_text(stamp)
+    return dict(_programs())
+
+
+def _programs() -> Iterator[tuple[str, Path]]:
+    for name, place in _PROGRAMS.items():
+        found = next(_ENVIRONMENT.glob(f"lib/python*/site-packages/{place}"), None)
+        if found is None:
+            raise ProofError(f"{name} is not in its wheel for this platform.")
+        yield name, found
+
+
+def _make() -> None:
+    uv = shutil.which("uv") or shutil.which("uv", path=str(_HERE.parents[1] / ".venv" / "bin"))
+    if uv is None:
+        raise ProofError("uv was not found. Run `just setup`, then try again.")
+    print("agents-e2e: fetching Claude Code and Codex, once", file=sys.stderr, flush=True)
+    _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(_ENVIRONMENT))
+    python = _ENVIRONMENT / "bin" / "python"
+    sync = ("pip", "sync", "--quiet", "--require-hashes", "--python", str(python))
+    _run(uv, *sync, str(_REQUIREMENTS))
+
+
+def _run(*command: str) -> None:
+    try:
+        subprocess.run(command, check=True, stdout=sys.stderr)
+    except subprocess.CalledProcessError as failure:
+        raise ProofError(
+            f"`uv {command[1]}` failed; its message is above. The wheels come from the package "
+            "index, so check that it can be reached."
+        ) from failure

@@ -1,0 +1,100 @@
+"""A home of its own: settings that somebody wrote, both programs, and eyes for its files."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from sapwood.garden.archiving import read_archives
+from sapwood.garden.journal import Act, read_acts
+from sapwood.testing.scripted import ScriptedModel
+
+__all__ = ["Home"]
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+_SECONDS = 60
+
+_CLAUDE_SETTINGS = (
+    '{\n    "cleanupPeriodDays": 365,   \n  "permissions": {"allow": ["Bash(ls:*)"]}}\n'
+)
+_CODEX_SETTINGS = """\
+# mine
+model_context_window = 100000   # for now
+model_auto_compact_token_limit = 60000
+{provider}
+[tui]
+animations = false"""
+"""Written by hand: odd spaces, comments, and a last line without an end."""
+
+
+class Home:
+    """Everything under one folder."""
+
+    def __init__(self, root: Path, programs: Mapping[str, Path], model: ScriptedModel) -> None:
+        self.root = root
+        self.project = root / "project"
+        self.data = root / "data"
+        self.claude = root / ".claude"
+        self.codex = root / ".codex"
+        for folder in (self.project, self.claude, self.codex, root / "bin"):
+            folder.mkdir(parents=True)
+        for name, program in programs.items():
+            (root / "bin" / name).symlink_to(program)
+        (self.claude / "settings.json").write_text(_CLAUDE_SETTINGS)
+        settings = _CODEX_SETTINGS.format(provider=model.codex_config())
+        (self.codex / "config.toml").write_text(settings)
+        self.environ = {
+            **model.env(),
+            "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000",
+            "HOME": str(root),
+            "PATH": f"{root}/bin:{Path(sys.executable).parent}:/usr/bin:/bin",
+            "PYTHONPATH": str(_REPOSITORY / "src"),
+            "CLAUDE_CONFIG_DIR": str(self.claude),
+            "CODEX_HOME": str(self.codex),
+            "SAPWOOD_DATA": str(self.data),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+        }
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a program here; a program that fails is looked at by whoever called it."""
+        return subprocess.run(
+            command,
+            cwd=self.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+
+    def sapwood(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Runs Sapwood's own command."""
+        return self.run(sys.executable, "-m", "sapwood.cli", *args)
+
+    def snapshot(self, folder: Path) -> dict[str, str]:
+        """Every file under a folder with its fingerprint, and every folder."""
+        return {str(path.relative_to(self.root)): _fingerprint(path) for path in folder.rglob("*")}
+
+    def traces(self) -> list[str]:
+        """Files and folders of the programs that are named after us."""
+        found = (path for each in (self.claude, self.codex) for path in each.rglob("*"))
+        return [str(path.relative_to(self.root)) for path in found if "sapwood" in path.name]
+
+    def archives(self) -> list[str]:
+        """The texts of all archives, the newest first."""
+        return [path.read_text() for path, _ in read_archives(self.data / "archives")]
+
+    def acts(self, *deeds: str) -> list[Act]:
+        """What is in the journal."""
+        acts = read_acts(self.data / "journal.jsonl")
+        return [act for act in acts if not deeds or act.did in deeds]
+
+
+def _fingerprint(path: Path) -> str:
+    if path.is_symlink():
+        return f"-> {os.readlink(path)}"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"

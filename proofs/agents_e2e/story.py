@@ -1,0 +1,217 @@
+"""One story for both programs: connected, grown, compacted, resumed, cleared, taken out."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from proofs.agents_e2e.checking import Checks
+from proofs.agents_e2e.home import Home
+from proofs.agents_e2e.model import Seen
+
+__all__ = ["Driver", "tell_story"]
+
+RESUMPTION = "## Session Resumption"
+_PATIENCE = 20.0
+
+
+class Driver(Protocol):
+    """How one program is driven through the story."""
+
+    name: str
+
+    def connected(self) -> bool:
+        """Whether the program itself says that it has loaded the plugin."""
+        ...
+
+    def open(self, *, again: bool = False) -> None:
+        """Starts the program: with a new session, or again with the one before."""
+        ...
+
+    def ask(self, text: str) -> None:
+        """One turn."""
+        ...
+
+    def compact(self) -> None:
+        """Compacts by hand."""
+        ...
+
+    def clear(self) -> None:
+        """Starts afresh within the program."""
+        ...
+
+    def close(self) -> None:
+        """Ends the program."""
+        ...
+
+    def writes(self, path: str, text: str) -> str:
+        """The script of a call that writes a file."""
+        ...
+
+    def runs(self, command: str) -> str:
+        """The script of a call that runs a command."""
+        ...
+
+    def delegates(self, task: str) -> str:
+        """The script of a call that starts a subagent."""
+        ...
+
+    def looks(self) -> str:
+        """The script of a call of the MCP tool `context` with the action `estimate`."""
+        ...
+
+
+def tell_story(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
+    """Plays the whole story and notes what held."""
+    settings = home.claude / "settings.json" if driver.name == "claude-code" else None
+    settings = settings or home.codex / "config.toml"
+    own = settings.read_bytes()
+    _come_and_go(driver, home, checks)
+    _connect(driver, home, checks)
+    driver.open()
+    _grow(driver, home, seen, checks)
+    _compact_by_hand(driver, home, seen, checks)
+    _delegate(driver, home, seen, checks)
+    _look(driver, seen, checks)
+    driver.close()
+    _resume(driver, seen, checks)
+    _clear(driver, home, seen, checks)
+    driver.close()
+    _account(driver, home, checks)
+    home.sapwood("uninstall", driver.name, "--yes")
+    checks.expect(
+        "uninstalled: the settings are byte for byte as they were", settings.read_bytes() == own
+    )
+    checks.expect("uninstalled: no file of ours is left", not home.traces(), home.traces())
+
+
+def _come_and_go(driver: Driver, home: Home, checks: Checks) -> None:
+    before = home.snapshot(home.root)
+    shown = home.sapwood("install", driver.name, "--dry-run")
+    checks.expect(
+        "a dry run shows the change and makes none",
+        shown.stdout and home.snapshot(home.root) == before,
+        shown,
+    )
+    home.sapwood("install", driver.name, "--yes")
+    home.sapwood("uninstall", driver.name, "--yes")
+    after = {
+        path: sum_ for path, sum_ in home.snapshot(home.root).items() if not path.startswith("data")
+    }
+    checks.expect(
+        "installed and uninstalled: every file and folder is as it was",
+        after == before,
+        after.items() ^ before.items(),
+    )
+
+
+def _connect(driver: Driver, home: Home, checks: Checks) -> None:
+    done = home.sapwood("install", driver.name, "--yes")
+    checks.expect("sapwood install connects it", done.returncode == 0, done)
+    checks.expect("the program says that the plugin is loaded", driver.connected())
+
+
+def _grow(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
+    driver.ask(
+        "Map the heron nests. [[usage: 20000]] "
+        f"{driver.writes('nests.md', 'alder, poplar')} "
+        "[[say: We decided to store nests as GeoJSON, because herons move.]]"
+    )
+    driver.ask("Which trees do herons like? [[usage: 45000]] [[say: Tall alders by the water.]]")
+    checks.expect("a quiet window warns nobody", not home.acts("warned"))
+    seen.mark()
+    driver.ask(
+        f"And now count them. [[usage: 95000]] {driver.runs('echo counted')} [[say: Seven.]]"
+    )
+    checks.expect("a full window warns before it compacts", home.acts("warned"))
+    checks.expect(
+        "the model is warned with figures", seen.holding("Context at ", "/compact now frees ~")
+    )
+    checks.expect(
+        "it compacts by itself, and an archive is there", _said(home, "(auto)"), home.acts()
+    )
+    archive = home.archives()[-1] if home.archives() else ""
+    for words in ("Map the heron nests.", "GeoJSON", "Tall alders by the water."):
+        checks.expect(f"the archive holds what was said before: {words}", words in archive, archive)
+    checks.expect(
+        "the next request holds the resumption prompt",
+        RESUMPTION in seen.last().text,
+        seen.last().text,
+    )
+    checks.expect("and the file that was written", "nests.md" in seen.last().text)
+
+
+def _compact_by_hand(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
+    driver.ask("Do storks nest here? [[usage: 6000]] [[say: On the church roof.]]")
+    driver.compact()
+    checks.expect("a compaction by hand is archived", _said(home, "(manual)"), home.acts())
+    checks.expect(
+        "with what was said since", any("On the church roof." in each for each in home.archives())
+    )
+    seen.mark()
+    driver.ask("Go on. [[usage: 7000]] [[say: Going on.]]")
+    checks.expect("the next request holds the resumption prompt", RESUMPTION in seen.last().text)
+
+
+def _delegate(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
+    seen.mark()
+    task = "Look for grebes. [[say: Two grebes on the pond.]]"
+    driver.ask(f"Ask somebody. [[usage: 8000]] {driver.delegates(task)} [[say: Asked.]]")
+    checks.expect(
+        "a subagent's work is archived", _wait(lambda: _said(home, "A subagent ended")), home.acts()
+    )
+    checks.expect(
+        "with its words", any("Two grebes on the pond." in each for each in home.archives())
+    )
+    child = [sent for sent in seen.since() if sent.asks("Look for grebes.")]
+    told = child and all(RESUMPTION in sent.text for sent in child)
+    checks.expect("a subagent hears what the session is about", told, [s.text for s in child])
+
+
+def _look(driver: Driver, seen: Seen, checks: Checks) -> None:
+    seen.mark()
+    driver.ask(f"How full is it? [[usage: 9000]] {driver.looks()} [[say: I see.]]")
+    result = (seen.last().results() or [""])[-1]
+    checks.expect("the MCP tool `context` answers the agent", _is_estimate(result), result)
+
+
+def _is_estimate(result: str) -> bool:
+    return "tokens" in result and "rror" not in result and "No such tool" not in result
+
+
+def _resume(driver: Driver, seen: Seen, checks: Checks) -> None:
+    seen.mark()
+    driver.open(again=True)
+    driver.ask("Here again. [[usage: 9000]] [[say: Welcome back.]]")
+    checks.expect("a resumed session gets the resumption prompt", RESUMPTION in seen.last().text)
+
+
+def _clear(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
+    driver.clear()
+    seen.mark()
+    driver.ask("A new page. [[usage: 5000]] [[say: Yes.]]")
+    checks.expect("a clear is archived", _said(home, "Before a clear"), home.acts())
+    checks.expect("a cleared session gets the resumption prompt", RESUMPTION in seen.last().text)
+
+
+def _account(driver: Driver, home: Home, checks: Checks) -> None:
+    checks.expect("no hook failed", not home.acts("failed"), home.acts("failed"))
+    told = home.sapwood("journal", "--json")
+    checks.expect("sapwood journal tells what was done", '"did":"resumed"' in told.stdout, told)
+    doctor = home.sapwood("doctor", "--offline").stdout
+    checks.expect("sapwood doctor says that it is connected", "connected (plugin" in doctor, doctor)
+    checks.expect(
+        "and that its hooks ran", f"{driver.name} hooks" in doctor and " ran " in doctor, doctor
+    )
+
+
+def _said(home: Home, words: str) -> bool:
+    return any(words in act.says for act in home.acts("archived"))
+
+
+def _wait(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + _PATIENCE
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
