@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.ledger import Ledger, ledger_of
+from sapwood.core.ledger import Ledger
 from sapwood.core.session import Session
 from sapwood.core.turn import Reply, Turn
 from sapwood.garden.archive import Archive
@@ -44,7 +44,10 @@ def archive_of(
 
     `last_said` is the newest message, which may not be in the transcript yet.
     """
-    ledger = ledger_of(session) if ledger is None else ledger
+    if ledger is None:
+        from sapwood.core.ledger import ledger_of  # late, because its rules take time to compile
+
+        ledger = ledger_of(session)
     chosen = session.turns if turns is None else turns
     return Archive(
         topic=_one_line(topic or session.title or session.request)[:120] or "conversation",

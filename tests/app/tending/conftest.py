@@ -1,11 +1,13 @@
-"""A data folder of one's own, a transcript in it, and hooks that start nothing behind them."""
+"""A data folder of one's own, a transcript in it, and hooks whose later work is done at once."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sapwood.app.tending import indexing
 from sapwood.app.tending.hooks import run_hook
 from sapwood.garden.journal import Act, read_acts
 from sapwood.testing.transcripts import ClaudeTranscript
@@ -51,9 +53,14 @@ class Tended:
 
 @pytest.fixture
 def tended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tended:
-    """Hooks in this process; what they would start in the background is not started."""
+    """Hooks in this process; what they would leave to another is done before they go on."""
+
+    def at_once(args: list[str], environ: Mapping[str, str]) -> None:
+        path, session, folder = args
+        indexing.main(path, session, folder, environ)
+
     environ = {"HOME": str(tmp_path), "SAPWOOD_CONFIG": str(tmp_path / "config.toml")}
     monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("sapwood.app.tending.indexing.os.fork", lambda: 1)
+    monkeypatch.setattr(indexing, "start", at_once)
     return Tended(tmp_path, environ)

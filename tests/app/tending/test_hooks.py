@@ -120,9 +120,9 @@ def test_a_stop_leaves_the_work_to_a_process_of_its_own(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, b"")
     memory = Memory(str(tmp_path / "data/tending"), "s1")
     until = time.monotonic() + 60
-    while not memory.get("loss") and time.monotonic() < until:
+    while not memory.get("prepared") and time.monotonic() < until:
         time.sleep(0.05)
-    assert memory.get("loss") == "1 turn"
+    assert '"lost":"1 turn"' in memory.get("prepared")
     assert [
         act.says for act in read_acts(tmp_path / "data/journal.jsonl") if act.did == "failed"
     ] == []

@@ -98,3 +98,13 @@ def test_a_long_transcript_is_read_from_its_end(tended: Tended) -> None:
     talk.ask("The very first request.").say("x" * 600_000).ask("Later?").say("Later answer.")
     tended.call("pre-compact", talk)
     assert "Later answer." in tended.archives()[0]
+
+
+def test_what_it_came_to_is_added_a_little_later(tended: Tended) -> None:
+    talk = tended.transcript().ask("Let's go with GeoJSON for the nests.")
+    talk.call("Write", {"file_path": "/srv/wood/nests.md", "content": "alder"}, "ok").say("Done.")
+    tended.call("pre-compact", talk)
+    (archive,) = tended.archives()
+    assert "Key decisions:\n- Let's go with GeoJSON" in archive
+    assert "Files touched:\n- nests.md (created)" in archive
+    assert archive.count("User: Let's go with GeoJSON") == 1

@@ -16,7 +16,8 @@ def test_it_says_how_full_the_window_is(tended: Tended) -> None:
 
 
 def test_a_full_window_is_coloured_and_says_what_would_be_lost(tended: Tended) -> None:
-    Memory(str(tended.data / "tending"), "s1").put("loss", "3 turns, 2 decisions")
+    prepared = '{"size": 1, "lost": "3 turns, 2 decisions"}'
+    Memory(str(tended.data / "tending"), "s1").put("prepared", prepared)
     line = draw(tended, 150_000, 200_000)
     assert line == (
         "\x1b[33mcontext 150k of 200k, 75% · a compaction would lose 3 turns, 2 decisions"

@@ -62,9 +62,10 @@ def test_the_status_line_tells_the_window_to_the_hook(tended: Tended) -> None:
 
 def test_large_results_are_named_with_their_tokens(windowed: Tended) -> None:
     talk = windowed.transcript().ask("Read it.")
-    talk.call("Read", {"file_path": "/srv/wood/legacy.py"}, "x" * 16_800).say("Done.", used=70_000)
+    talk.call("Read", {"file_path": "/srv/wood/legacy.py"}, "x" * 16_800).say("Done.")
+    talk.ask("More?").say("More.").ask("More?").say("More.", used=70_000)
     warning = windowed.call("user-prompt-submit", talk)["systemMessage"]
-    assert "Large tool results hold ~4.2k tokens: Read /srv/wood/legacy.py (~4.2k)" in warning
+    assert "`context prune` lists takes ~4.2k tokens: legacy.py (~4.2k)" in warning
 
 
 def test_levels_are_those_of_the_configuration(windowed: Tended) -> None:

@@ -1,22 +1,27 @@
-"""Work that nobody waits for: importing a transcript, and finding what a compaction would lose.
+"""Work that nobody waits for: preparing what hooks say, completing archives, importing.
 
-Started by hooks as a process of its own, which outlives the program that called the hook. At most
-one works and one waits; more would do the same again.
+Started by hooks as a process of its own, which outlives the program that called the hook.
 """
 
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 
-from sapwood.app.tending.moment import Moment
+from sapwood.app.tending.tended import Tended, tending_folder
 
 __all__ = ["index_later", "main"]
 
 
-def index_later(moment: Moment) -> None:
+def index_later(tended: Tended, environ: Mapping[str, str]) -> None:
     """Starts the work and returns at once."""
-    told = moment.told
-    command = [sys.executable, "-m", __name__, moment.transcript, told.session]
+    tended.memory.put("asked", tended.size)
+    start([tended.path, tended.session, tended.folder], environ)
+
+
+def start(args: list[str], environ: Mapping[str, str]) -> None:
+    """Starts a process that does the work, and lets go of it."""
+    command = [sys.executable, "-m", __name__, *args]
     if os.fork():
         return
     try:  # from here on in the new process, which must never return into the hook
@@ -26,50 +31,38 @@ def index_later(moment: Moment) -> None:
             os.dup2(silence, stream)
         os.closerange(3, 256)
         with suppress(OSError):
-            os.nice(10)
-        os.execve(command[0], command, dict(moment.environ))
+            os.nice(5)
+        os.execve(command[0], command, dict(environ))
     finally:
         os._exit(1)
 
 
-def main(transcript: str, session: str) -> None:
-    """The work itself."""
+def main(path: str, session: str, folder: str, environ: Mapping[str, str] = os.environ) -> None:
+    """The work itself. What goes wrong is told by the journal."""
     from sapwood.app.journaling import note
-    from sapwood.app.tending.moment import tending_folder
+    from sapwood.app.tending.keeping import complete_archives
+    from sapwood.app.tending.preparing import prepare
+
+    tended = Tended(path, session, folder)
+    try:
+        tended.await_last()
+        prepare(tended, environ)
+        complete_archives()
+        _import(path)
+    except Exception as error:
+        says = f"Indexing stopped: {type(error).__name__}: {error}"
+        note("failed", says, session=session, folder=folder)
+
+
+def _import(path: str) -> None:
+    """Everything that was said becomes events of an ordinary agent."""
     from sapwood.app.tending.turnstile import one_at_a_time
 
     with one_at_a_time(tending_folder()) as may_go:
-        if not may_go:
-            return
-        try:
-            _remember_loss(transcript, session)
-            _import(transcript)
-        except Exception as error:
-            note("failed", f"Indexing stopped: {type(error).__name__}: {error}", session=session)
-
-
-def _remember_loss(transcript: str, session_id: str) -> None:
-    """What the status line and the next hook want to know without reading the transcript."""
-    from sapwood.app.tending.memory import Memory
-    from sapwood.app.tending.moment import tending_folder
-    from sapwood.app.tending.transcripts import Transcript
-    from sapwood.garden.warning import loss_of
-    from sapwood.models import window_of
-    from sapwood.tokens.chars4 import Chars4Counter
-
-    told = Transcript(transcript)
-    told.await_last()
-    session = told.read()
-    memory = Memory(tending_folder(), session_id)
-    memory.put("loss", loss_of(session, Chars4Counter()).told())
-    if not memory.number("window"):
-        window = session.window or (window_of(session.model) if session.model else None)
-        memory.put("window", window or "")
-
-
-def _import(transcript: str) -> None:
-    """Everything that was said becomes events of an ordinary agent."""
+        if may_go:
+            pass
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    _, own_path, own_session, own_folder = sys.argv
+    main(own_path, own_session, own_folder)

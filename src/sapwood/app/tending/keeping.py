@@ -1,61 +1,75 @@
-"""Archives the end of a transcript, so that what a program drops can still be read."""
+"""Archives the end of a transcript, so that what a program drops can still be read.
+
+In two steps: at once what was said, and a little later, where nobody waits, what it came to.
+"""
+
+import os
+from pathlib import Path
+
+from msgspec import structs
 
 from sapwood.app.folders import archives_folder
 from sapwood.app.journaling import note, now
 from sapwood.app.tending.memory import Memory
-from sapwood.app.tending.transcripts import Transcript
+from sapwood.app.tending.tended import MUCH, Tended, tending_folder
+from sapwood.core.ledger import Ledger
 from sapwood.garden.archive import Archive
-from sapwood.garden.archiving import archive_of, parse_archive, write_archive
+from sapwood.garden.archiving import archive_of, parse_archive, render_archive, write_archive
+from sapwood.garden.filing import file_over
 
-__all__ = ["keep", "kept_archives"]
+__all__ = ["complete_archives", "keep", "kept_archives"]
 
 _REMEMBERED = 3
 
 
-def keep(transcript: Transcript, memory: Memory, why: str, said: str = "") -> None:
+def keep(tended: Tended, why: str, said: str = "") -> None:
     """Writes an archive of what is in view, unless nothing was said since the last one.
 
     `said` is the last message, where the program told it.
     """
-    transcript.await_last(said)
-    session = transcript.read()
+    tended.await_last(said)
+    size = str(tended.size)
+    session = tended.read()
     turns = session.in_view
-    seen = f"{transcript.path} {transcript.size}"
-    if not turns or memory.get("archived") == seen:
+    if not turns or tended.memory.get("archived") == size:
         return
-    archive = archive_of(session, at=now(), turns=turns, last_said=said)
+    archive = archive_of(session, at=now(), turns=turns, ledger=Ledger(), last_said=said)
     path = str(write_archive(archives_folder(), archive))
-    known = memory.get("archives").splitlines()
-    memory.put("archives", "\n".join([*known, path][-_REMEMBERED:]))
-    memory.put("archived", seen)
-    says = f"{why}: {_counted(archive, len(turns))}."
-    note(
-        "archived",
-        says,
-        source=session.source,
-        session=session.id,
-        folder=session.folder,
-        path=path,
-    )
+    known = tended.memory.get("archives").splitlines()
+    tended.memory.put("archives", "\n".join([*known, path][-_REMEMBERED:]))
+    tended.memory.put("archived", size)
+    _unfinished().put(os.path.basename(path), tended.path)
+    says = f"{why}: {len(turns)} turn{'' if len(turns) == 1 else 's'}."
+    about = {"source": session.source, "session": session.id, "folder": session.folder}
+    note("archived", says, path=path, **about)
+
+
+def complete_archives() -> None:
+    """Adds decisions, files and open questions to archives that were made in haste."""
+    waiting = _unfinished()
+    for name in waiting.names():
+        path = archives_folder() / name
+        made = _read(path)
+        if made is not None:
+            session = Tended(waiting.get(name), made.session, made.project).read(MUCH)
+            found = archive_of(session, at=made.archived, topic=made.topic, turns=())
+            file_over(path, render_archive(structs.replace(found, excerpt=made.excerpt)))
+        waiting.forget(name)
 
 
 def kept_archives(memory: Memory) -> list[tuple[str, Archive]]:
     """The session's last archives that can still be read, the newest first, with their paths."""
-    found: list[tuple[str, Archive]] = []
-    for path in reversed(memory.get("archives").splitlines()):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                found.append((path, parse_archive(file.read())))
-        except OSError:
-            continue
-    return found
+    paths = reversed(memory.get("archives").splitlines())
+    return [(path, archive) for path in paths if (archive := _read(Path(path))) is not None]
 
 
-def _counted(archive: Archive, turns: int) -> str:
-    parts = {
-        "turn": turns,
-        "decision": len(archive.decisions),
-        "file": len(archive.files),
-        "open question": len(archive.questions),
-    }
-    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for word, n in parts.items() if n)
+def _unfinished() -> Memory:
+    """Names of archives that are to be completed, and the transcripts that they are of."""
+    return Memory(tending_folder(), "unfinished")
+
+
+def _read(path: Path) -> Archive | None:
+    try:
+        return parse_archive(path.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None

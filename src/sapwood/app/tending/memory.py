@@ -29,6 +29,18 @@ class Memory:
         text = self.get(name)
         return int(text) if text.isdecimal() else 0
 
+    def names(self) -> list[str]:
+        """The names of all things."""
+        try:
+            return sorted(name for name in os.listdir(self.place) if not name.endswith(".new"))
+        except OSError:
+            return []
+
+    def forget(self, name: str) -> None:
+        """Forgets it."""
+        with suppress(OSError):
+            os.unlink(os.path.join(self.place, name))
+
     def put(self, name: str, value: object) -> None:
         """Remembers it, in place of what was there."""
         _write(os.path.join(self.place, name), str(value))

@@ -1,18 +1,13 @@
-"""The moment at which a hook is called: what was told, and what is remembered of the session."""
+"""The moment at which a hook is called: what was told, and which sessions that is about."""
 
 import os
 from collections.abc import Mapping
 
-from sapwood.app.folders import data_folder
 from sapwood.app.tending.memory import Memory, last_session, remember_session
+from sapwood.app.tending.tended import Tended, tending_folder
 from sapwood.app.tending.told import Told, read_told
 
-__all__ = ["Moment", "tending_folder"]
-
-
-def tending_folder() -> str:
-    """Where hooks keep what they remember."""
-    return str(data_folder() / "tending")
+__all__ = ["Moment"]
 
 
 class Moment:
@@ -22,28 +17,35 @@ class Moment:
         self.told: Told = read_told(content)
         self.environ = environ
         self._hook = hook
-        self._folder = tending_folder()
-        self._earlier = last_session(self._folder, self.told.folder)
-        self.memory = Memory(self._folder, self.told.session)
+        self._earlier = last_session(tending_folder(), self.told.folder)
 
     def remember(self) -> None:
         """Notes that the hook ran, and which session is at work in the project."""
         told = self.told
-        Memory(self._folder, "ran").put(f"{told.program}.{self._hook}", "")
+        Memory(tending_folder(), "ran").put(f"{told.program}.{self._hook}", "")
         if told.agent_id is None and told.session and told.transcript:
-            self.memory.put("transcript", told.transcript)
-            remember_session(self._folder, told.folder, told.session, told.transcript)
+            Memory(tending_folder(), told.session).put("transcript", told.transcript)
+            remember_session(tending_folder(), told.folder, told.session, told.transcript)
 
-    @property
-    def transcript(self) -> str:
-        """The session's own transcript, also when a subagent is at work; empty if none is there."""
+    def session(self) -> Tended | None:
+        """The session itself, also while a subagent is at work; None without a transcript."""
         path = self.told.transcript if self.told.agent_id is None else ""
-        path = path or self.memory.get("transcript")
-        return path if path and os.path.exists(path) else ""
+        path = path or Memory(tending_folder(), self.told.session).get("transcript")
+        return self._tended(path, self.told.session)
 
-    def earlier(self) -> tuple[Memory, str, str] | None:
-        """The session that was at work in this project before: memory, id and transcript."""
-        session, transcript = self._earlier
-        if not transcript or session == self.told.session or not os.path.exists(transcript):
+    def subagent(self) -> Tended | None:
+        """The subagent that is spoken of. The program's summariser, which has no type, is none."""
+        told = self.told
+        if not told.agent_type:
             return None
-        return Memory(self._folder, session), session, transcript
+        return self._tended(told.agent_transcript_path or "", told.agent_id or "")
+
+    def earlier(self) -> Tended | None:
+        """The session that was at work in this project before."""
+        session, path = self._earlier
+        return None if session == self.told.session else self._tended(path, session)
+
+    def _tended(self, path: str, session: str) -> Tended | None:
+        if not path or not os.path.exists(path):
+            return None
+        return Tended(path, session, self.told.folder)

@@ -1,4 +1,4 @@
-"""A turn ends: the transcript is indexed, by a process that nobody waits for."""
+"""A turn ends: the session is indexed, by a process that nobody waits for."""
 
 from sapwood.app.tending.indexing import index_later
 from sapwood.app.tending.moment import Moment
@@ -9,6 +9,6 @@ __all__ = ["answer"]
 
 def answer(moment: Moment) -> Answer:
     """Says nothing."""
-    if moment.transcript:
-        index_later(moment)
+    if session := moment.session():
+        index_later(session, moment.environ)
     return Answer()

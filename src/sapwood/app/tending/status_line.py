@@ -5,12 +5,12 @@ tells the figures, and what would be lost was found when the last turn ended.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any, cast
 
 from sapwood.app.tending.memory import Memory
 from sapwood.app.tending.pressure import limit_of
+from sapwood.app.tending.tended import tending_folder
 
 __all__ = ["draw"]
 
@@ -26,13 +26,20 @@ def draw(told: bytes, environ: Mapping[str, str]) -> bytes:
     if usage := _object(context.get("current_usage")):
         parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         used = sum(_number(usage, part) for part in parts) or used
-    memory = Memory(_folder(environ), str(given.get("session_id") or ""))
+    memory = Memory(tending_folder(), str(given.get("session_id") or ""))
     if window and window != memory.number("window"):
         memory.put("window", window)
     limit = limit_of("claude-code", window, memory, environ)
     if not used or not limit:
         return b""
-    return (_line(used, limit, memory.get("loss"), environ) + "\n").encode()
+    return (_line(used, limit, _lost(memory), environ) + "\n").encode()
+
+
+def _lost(memory: Memory) -> str:
+    try:
+        return str(_object(json.loads(memory.get("prepared") or "{}")).get("lost", ""))
+    except ValueError:
+        return ""
 
 
 def _line(used: int, limit: int, loss: str, environ: Mapping[str, str]) -> str:
@@ -48,12 +55,6 @@ def _line(used: int, limit: int, loss: str, environ: Mapping[str, str]) -> str:
 
 def _short(tokens: int) -> str:
     return f"{tokens / 1_000_000:.1f}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
-
-
-def _folder(environ: Mapping[str, str]) -> str:
-    from sapwood.app.folders import data_folder
-
-    return os.path.join(data_folder(), "tending")
 
 
 def _object(value: object) -> dict[str, Any]:
