@@ -42,7 +42,7 @@ def _prove(only: str | None, programs: dict[str, Path], kept: Path | None) -> in
     checks.expect("no way leads out of here", not reaches_outside())
     names = (only,) if only else tuple(DRIVERS)
     for name in names:
-        with tempfile.TemporaryDirectory(prefix="sapwood-e2e-") as folder:
+        with tempfile.TemporaryDirectory(prefix="agents-e2e-") as folder:
             _prove_one(name, (kept or Path(folder)) / name, programs, checks)
     seconds = time.monotonic() - started
     checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
@@ -53,7 +53,7 @@ def _prove(only: str | None, programs: dict[str, Path], kept: Path | None) -> in
 
 def _prove_one(name: str, root: Path, programs: dict[str, Path], checks: Checks) -> None:
     print(f"\n{name}", flush=True)
-    with ScriptedModel() as model:
+    with ScriptedModel(allow={"anthropic": ["safeguards"]}) as model:  # sent from a terminal
         home = Home(root, programs, model)
         tell_story(DRIVERS[name](home), home, Seen(model), checks)
         checks.expect("the model refused nothing", not model.rejections, model.rejections)

@@ -45,15 +45,20 @@ class Codex(Talker):
     def ask(self, thread: str, text: str) -> str:
         """Sends a prompt and waits for the end of its turn; how that ended."""
         self.call("turn/start", threadId=thread, input=[{"type": "text", "text": text}])
-        return self._end()
+        return self._end(thread)
 
     def compact(self, thread: str) -> str:
         """Compacts by hand."""
         self.call("thread/compact/start", threadId=thread)
-        return self._end()
+        return self._end(thread)
 
-    def _end(self) -> str:
-        *_, last = self.hear(lambda told: told.get("method") == "turn/completed")
+    def _end(self, thread: str) -> str:
+        """How the open turn of this thread ends; those of subagents end on the same line."""
+
+        def ends(told: dict[str, Any]) -> bool:
+            return told.get("method") == "turn/completed" and told["params"]["threadId"] == thread
+
+        *_, last = self.hear(ends)
         return last["params"]["turn"]["status"]
 
     def hooks(self) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from proofs.agents_e2e.claude import Claude
 from proofs.agents_e2e.codex import Codex
 from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
+from proofs.agents_e2e.terminal import status_line_shows
 
 __all__ = ["ClaudeDriver", "CodexDriver"]
 
@@ -51,6 +52,10 @@ class ClaudeDriver:
             raise ProofError("Claude Code is not running.")
         return self._running
 
+    def shows_status(self) -> bool:
+        prompt = "Look at the status line. [[usage: 50000]] [[say: I see it.]]"
+        return status_line_shows(self._home, prompt, "context 50k of 67k, 75%")
+
     def writes(self, path: str, text: str) -> str:
         return _call("Write", file_path=str(self._home.project / path), content=text)
 
@@ -87,6 +92,7 @@ class CodexDriver:
 
     def open(self, *, again: bool = False) -> None:
         self._running = Codex(self._home)
+        self._running.call("mcpServerStatus/list")  # returns when the servers have started
         if again:
             self._running.call("thread/resume", threadId=self._thread)
         else:
@@ -111,9 +117,11 @@ class CodexDriver:
             raise ProofError("Codex is not running.")
         return self._running
 
+    def shows_status(self) -> bool | None:
+        return None
+
     def writes(self, path: str, text: str) -> str:
-        patch = f"*** Begin Patch\n*** Add File: {path}\n+{text}\n*** End Patch"
-        return _call("exec_command", cmd=f"apply_patch '{patch}'")
+        return _call("exec_command", cmd=f"echo '{text}' > {path}")
 
     def runs(self, command: str) -> str:
         return _call("exec_command", cmd=command)
@@ -122,4 +130,4 @@ class CodexDriver:
         return _call("spawn_agent", message=task, agent_type="default")
 
     def looks(self) -> str:
-        return _call("mcp__sapwood__context", action="estimate")
+        return _call("context", action="estimate")

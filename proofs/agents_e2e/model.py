@@ -20,6 +20,11 @@ class Sent:
         """Whether the user asked this, as against somebody quoting it."""
         return any(text.startswith(words) for text in self._prompts())
 
+    def says(self, *words: str) -> bool:
+        """Whether one text in it holds all these words."""
+        texts = [text for part in self._parts() for text in _texts(part)]
+        return any(all(word in text for word in words) for text in texts)
+
     def results(self) -> list[str]:
         """What tools gave back, in order."""
         return [json.dumps(part, ensure_ascii=False) for part in self._parts() if _is_result(part)]
@@ -41,6 +46,10 @@ class Sent:
             yield from content if isinstance(content, list) else []
 
 
+def _texts(part: dict[str, Any]) -> list[str]:
+    return [value for value in (part.get("text"), part.get("content")) if isinstance(value, str)]
+
+
 def _is_result(part: dict[str, Any]) -> bool:
     return part.get("type") in ("tool_result", "function_call_output")
 
@@ -60,10 +69,11 @@ class Seen:
         """The requests since the mark."""
         return [Sent(each.body) for each in self._model.requests[self._mark :]]
 
-    def holding(self, *words: str) -> bool:
-        """Whether one request since the mark holds all these words."""
-        return any(all(word in sent.text for word in words) for sent in self.since())
+    def said(self, *words: str) -> bool:
+        """Whether a request since the mark holds all these words in one text."""
+        return any(sent.says(*words) for sent in self.since())
 
-    def last(self) -> Sent:
-        """The last request since the mark; an empty one if there was none."""
-        return (self.since() or [Sent({})])[-1]
+    def last(self, asking: str = "") -> Sent:
+        """The last request since the mark in which this was asked; an empty one if none was."""
+        found = [sent for sent in self.since() if not asking or sent.asks(asking)]
+        return (found or [Sent({})])[-1]

@@ -43,6 +43,10 @@ class Driver(Protocol):
         """Ends the program."""
         ...
 
+    def shows_status(self) -> bool | None:
+        """Whether the status line is on the screen; None for a program that has none."""
+        ...
+
     def writes(self, path: str, text: str) -> str:
         """The script of a call that writes a file."""
         ...
@@ -76,6 +80,8 @@ def tell_story(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     _resume(driver, seen, checks)
     _clear(driver, home, seen, checks)
     driver.close()
+    if (shown := driver.shows_status()) is not None:
+        checks.expect("the status line is on the screen, with its figures", shown)
     _account(driver, home, checks)
     home.sapwood("uninstall", driver.name, "--yes")
     checks.expect(
@@ -124,7 +130,7 @@ def _grow(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     )
     checks.expect("a full window warns before it compacts", home.acts("warned"))
     checks.expect(
-        "the model is warned with figures", seen.holding("Context at ", "/compact now frees ~")
+        "the model is warned with figures", seen.said("Context at ", "/compact now frees ~")
     )
     checks.expect(
         "it compacts by itself, and an archive is there", _said(home, "(auto)"), home.acts()
@@ -132,12 +138,10 @@ def _grow(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     archive = home.archives()[-1] if home.archives() else ""
     for words in ("Map the heron nests.", "GeoJSON", "Tall alders by the water."):
         checks.expect(f"the archive holds what was said before: {words}", words in archive, archive)
-    checks.expect(
-        "the next request holds the resumption prompt",
-        RESUMPTION in seen.last().text,
-        seen.last().text,
-    )
-    checks.expect("and the file that was written", "nests.md" in seen.last().text)
+    sent = seen.last()
+    back = sent.says(RESUMPTION, "Map the heron nests.")
+    checks.expect("the next request holds the resumption prompt", back, sent.text)
+    checks.expect("with the file that was written", sent.says(RESUMPTION, "nests.md"), sent.text)
 
 
 def _compact_by_hand(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
@@ -149,7 +153,9 @@ def _compact_by_hand(driver: Driver, home: Home, seen: Seen, checks: Checks) -> 
     )
     seen.mark()
     driver.ask("Go on. [[usage: 7000]] [[say: Going on.]]")
-    checks.expect("the next request holds the resumption prompt", RESUMPTION in seen.last().text)
+    sent = seen.last("Go on.")
+    back = sent.says(RESUMPTION, "Do storks nest here?")
+    checks.expect("the next request holds the resumption prompt", back, sent.text)
 
 
 def _delegate(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
@@ -162,27 +168,27 @@ def _delegate(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     checks.expect(
         "with its words", any("Two grebes on the pond." in each for each in home.archives())
     )
-    child = [sent for sent in seen.since() if sent.asks("Look for grebes.")]
-    told = child and all(RESUMPTION in sent.text for sent in child)
-    checks.expect("a subagent hears what the session is about", told, [s.text for s in child])
+    sent = seen.last("Look for grebes.")
+    told = sent.says(RESUMPTION, "Map the heron nests.")
+    checks.expect("a subagent hears what the session is about", told, sent.text)
 
 
 def _look(driver: Driver, seen: Seen, checks: Checks) -> None:
     seen.mark()
     driver.ask(f"How full is it? [[usage: 9000]] {driver.looks()} [[say: I see.]]")
-    result = (seen.last().results() or [""])[-1]
-    checks.expect("the MCP tool `context` answers the agent", _is_estimate(result), result)
-
-
-def _is_estimate(result: str) -> bool:
-    return "tokens" in result and "rror" not in result and "No such tool" not in result
+    sent = seen.last("How full is it?")
+    result = (sent.results() or [""])[-1]
+    answers = "k of " in result and "tokens" in result
+    checks.expect("the MCP tool `context` answers the agent", answers, result or sent.text)
 
 
 def _resume(driver: Driver, seen: Seen, checks: Checks) -> None:
     seen.mark()
     driver.open(again=True)
     driver.ask("Here again. [[usage: 9000]] [[say: Welcome back.]]")
-    checks.expect("a resumed session gets the resumption prompt", RESUMPTION in seen.last().text)
+    sent = seen.last("Here again.")
+    back = sent.says(RESUMPTION, "How full is it?")
+    checks.expect("a resumed session gets the resumption prompt", back, sent.text)
 
 
 def _clear(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
@@ -190,7 +196,9 @@ def _clear(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     seen.mark()
     driver.ask("A new page. [[usage: 5000]] [[say: Yes.]]")
     checks.expect("a clear is archived", _said(home, "Before a clear"), home.acts())
-    checks.expect("a cleared session gets the resumption prompt", RESUMPTION in seen.last().text)
+    sent = seen.last("A new page.")
+    back = sent.says(RESUMPTION, "Here again.")
+    checks.expect("a cleared session gets the resumption prompt", back, sent.text)
 
 
 def _account(driver: Driver, home: Home, checks: Checks) -> None:

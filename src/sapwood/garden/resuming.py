@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sapwood.core.counting import Counter
-from sapwood.core.ledger import ledger_of
+from sapwood.core.ledger import Ledger, ledger_of
 from sapwood.core.session import Session
 from sapwood.garden.archive import Archive
 
@@ -17,9 +17,13 @@ def resumption_prompt(
     focus: Sequence[str] = (),
     archives: Sequence[Archive] = (),
     budget: int = 2_000,
+    ledger: Ledger | None = None,
 ) -> str:
-    """The prompt for whoever goes on with a session. It counts at most `budget` tokens."""
-    ledger = ledger_of(session)
+    """The prompt for whoever goes on with a session. It counts at most `budget` tokens.
+
+    `ledger` is that of the session, for whoever has it already.
+    """
+    ledger = ledger_of(session) if ledger is None else ledger
     topic = focus[0] if focus else " ".join(session.request.split()[:12])
     if not topic and archives:
         topic = archives[0].topic

@@ -108,3 +108,19 @@ def test_what_it_came_to_is_added_a_little_later(tended: Tended) -> None:
     assert "Key decisions:\n- Let's go with GeoJSON" in archive
     assert "Files touched:\n- nests.md (created)" in archive
     assert archive.count("User: Let's go with GeoJSON") == 1
+
+
+def test_a_subagent_whose_transcript_never_came_leaves_its_last_words(tended: Tended) -> None:
+    main = tended.transcript().ask("Ask somebody.").say("Asked.")
+    tended.call("stop", main)
+    tended.call(
+        *("subagent-stop", main),
+        agent_id="a1",
+        agent_type="Explore",
+        agent_transcript_path=str(tended.home / "nowhere.jsonl"),
+        last_assistant_message="They are in the trees.",
+    )
+    (archive,) = tended.archives()
+    assert "Session: a1" in archive
+    assert "Agent: They are in the trees." in archive
+    assert [act.did for act in tended.acts()] == ["archived"]

@@ -42,12 +42,15 @@ def main(path: str, session: str, folder: str, environ: Mapping[str, str] = os.e
     from sapwood.app.journaling import note
     from sapwood.app.tending.keeping import complete_archives
     from sapwood.app.tending.preparing import prepare
+    from sapwood.app.tending.turnstile import one_at_a_time
 
     tended = Tended(path, session, folder)
     try:
-        tended.await_last()
-        prepare(tended, environ)
-        complete_archives()
+        with one_at_a_time(tended.memory.place) as may_go:
+            if may_go:
+                tended.await_last()
+                prepare(tended, environ)
+                complete_archives()
         _import(path)
     except Exception as error:
         says = f"Indexing stopped: {type(error).__name__}: {error}"

@@ -4,6 +4,7 @@ In two steps: at once what was said, and a little later, where nobody waits, wha
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import structs
@@ -12,7 +13,9 @@ from sapwood.app.folders import archives_folder
 from sapwood.app.journaling import note, now
 from sapwood.app.tending.memory import Memory
 from sapwood.app.tending.tended import MUCH, Tended, tending_folder
+from sapwood.core.errors import SapwoodError
 from sapwood.core.ledger import Ledger
+from sapwood.core.session import Session
 from sapwood.garden.archive import Archive
 from sapwood.garden.archiving import archive_of, parse_archive, render_archive, write_archive
 from sapwood.garden.filing import file_over
@@ -29,9 +32,9 @@ def keep(tended: Tended, why: str, said: str = "") -> None:
     """
     tended.await_last(said)
     size = str(tended.size)
-    session = tended.read()
+    session = tended.read() if tended.size >= 0 else Session("", tended.session, tended.folder)
     turns = session.in_view
-    if not turns or tended.memory.get("archived") == size:
+    if not (turns or said) or tended.memory.get("archived") == size:
         return
     archive = archive_of(session, at=now(), turns=turns, ledger=Ledger(), last_said=said)
     path = str(write_archive(archives_folder(), archive))
@@ -48,13 +51,17 @@ def complete_archives() -> None:
     """Adds decisions, files and open questions to archives that were made in haste."""
     waiting = _unfinished()
     for name in waiting.names():
-        path = archives_folder() / name
-        made = _read(path)
-        if made is not None:
-            session = Tended(waiting.get(name), made.session, made.project).read(MUCH)
-            found = archive_of(session, at=made.archived, topic=made.topic, turns=())
-            file_over(path, render_archive(structs.replace(found, excerpt=made.excerpt)))
+        with suppress(SapwoodError, OSError):  # a transcript that is gone stops no other
+            _complete(archives_folder() / name, waiting.get(name))
         waiting.forget(name)
+
+
+def _complete(path: Path, transcript: str) -> None:
+    made = _read(path)
+    if made is not None:
+        session = Tended(transcript, made.session, made.project).read(MUCH)
+        found = archive_of(session, at=made.archived, topic=made.topic, turns=())
+        file_over(path, render_archive(structs.replace(found, excerpt=made.excerpt)))
 
 
 def kept_archives(memory: Memory) -> list[tuple[str, Archive]]:

@@ -34,11 +34,14 @@ class Moment:
         return self._tended(path, self.told.session)
 
     def subagent(self) -> Tended | None:
-        """The subagent that is spoken of. The program's summariser, which has no type, is none."""
+        """The subagent that is spoken of, though its transcript may not be written yet.
+
+        The program's own summariser, which has no type, is none.
+        """
         told = self.told
-        if not told.agent_type:
+        if not told.agent_type or not told.agent_transcript_path:
             return None
-        return self._tended(told.agent_transcript_path or "", told.agent_id or "")
+        return Tended(told.agent_transcript_path, told.agent_id or "", told.folder)
 
     def earlier(self) -> Tended | None:
         """The session that was at work in this project before."""

@@ -13,5 +13,6 @@ def answer(moment: Moment) -> Answer:
     if subagent := moment.subagent():
         said = moment.told.last_assistant_message or ""
         keep(subagent, f"A subagent ended ({moment.told.agent_type})", said)
-        index_later(subagent, moment.environ)
+        if session := moment.session():
+            index_later(session, moment.environ)
     return Answer()

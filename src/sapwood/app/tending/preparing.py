@@ -6,6 +6,7 @@ has ended, in a process that nobody waits for, over much more of the transcript 
 
 import os
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -71,13 +72,15 @@ def prepare(tended: Tended, environ: Mapping[str, str]) -> Prepared:
         [archive for _, archive in kept_archives(tended.memory)],
     )
     tending = load_config(environ).tending
+    ledger = ledger_of(session)
+    give = partial(
+        *(resumption_prompt, session, counter), focus=names, archives=archives, ledger=ledger
+    )
     resumption, brief = (
-        resumption_prompt(session, counter, focus=names, archives=archives, budget=budget)
-        if budget and session.turns
-        else ""
+        give(budget=budget) if budget and session.turns else ""
         for budget in (max(tending.budget - _PATH, 0), tending.subagent_budget)
     )
-    loss = loss_of(session, ledger_of(session), counter)
+    loss = loss_of(session, ledger, counter)
     background = [topic.name for topic in focus.background]
     advice = advise(session, counter, drift_of(session, counter, names), background)
     prepared = Prepared(size, stamp, resumption, brief, loss.told(), freeing_acts(loss, advice))

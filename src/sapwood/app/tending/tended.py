@@ -16,7 +16,7 @@ __all__ = ["MUCH", "TAIL", "Tended", "tending_folder"]
 
 TAIL = 384_000
 """Bytes of a transcript that a hook reads: some hundred messages."""
-MUCH = 16_000_000
+MUCH = 2_000_000
 """Bytes that are read where nobody waits."""
 
 _PATIENCE, _STEP = 0.25, 0.025
