@@ -84,6 +84,10 @@ tui-test *ARGS:
 tui-pictures:
     SAPWOOD_WRITE_SNAPSHOTS=1 python -m pytest tests/tui/test_snapshots.py
 
+# The real Claude Code and Codex, tended from end to end; fetches them on first use
+agents-e2e *ARGS:
+    python -m proofs.agents_e2e "$@"
+
 # Write docs/reference/ from the code that it describes
 reference *ARGS:
     python -m tools.reference "$@"

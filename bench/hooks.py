@@ -12,12 +12,14 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench import QUICK_SLACK
 from sapwood.app.installing.plugin_files import own_command
+from sapwood.app.tending.preparing import prepare
+from sapwood.app.tending.tended import Tended
 from sapwood.garden.journal import read_acts
 from sapwood.testing.transcripts import ClaudeTranscript
 
@@ -85,17 +87,33 @@ def cpu_ms(command: list[str], told: bytes, environ: Mapping[str, str]) -> float
 
 
 @contextmanager
-def nothing_behind(data: Path) -> Generator[None]:
-    """What hooks start in the background finds that others wait already, and leaves."""
-    (data / "tending").mkdir(parents=True)
-    with (data / "tending" / "waiting.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def a_session_before(data: Path, talk: ClaudeTranscript, name: str) -> Generator[dict[str, object]]:
+    """What a program tells of a session that was tended before, as all but the newest were.
+
+    Meanwhile what hooks start in the background finds that others wait already, and leaves.
+    """
+    tended = Tended(str(talk.path), name, "/srv/wood")
+    tended.memory.put("prepared", Tended(tended.path, talk.session, "").memory.get("prepared"))
+    tended.memory.put("asked", tended.size)
+    tended.memory.put("transcript", tended.path)
+    with ExitStack() as locks:
+        for place in (Path(tended.memory.place), data / "tending"):
+            lock = locks.enter_context((place / "waiting.lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield {"session_id": name, "transcript_path": tended.path, "cwd": tended.folder}
 
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The value that this share of all does not exceed."""
     return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+def call_all(told: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[tuple[str, float]]:
+    """Each hook once, and what it cost."""
+    for hook, more in HOOKS.items():
+        each = {**told, "agent_transcript_path": told["transcript_path"], "hook_event_name": hook}
+        content = json.dumps({**each, **more}).encode()
+        yield hook, cpu_ms([*own_command(), "hook", hook], content, environ)
 
 
 def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float]], list[float]]:
@@ -104,25 +122,18 @@ def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float
     for size in (SMALL, LARGE):
         print(f"  a transcript of {talks[size].path.stat().st_size:,} bytes", flush=True)
     data = folder / "data"
-    environ = {
-        **os.environ,
-        "SAPWOOD_DATA": str(data),
-        "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000",
-    }
+    os.environ["SAPWOOD_DATA"] = str(data)
+    environ = {**os.environ, "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
+    for talk in talks.values():
+        prepare(Tended(str(talk.path), talk.session, "/srv/wood"), environ)
     found: dict[tuple[str, int], list[float]] = {(h, s): [] for h in HOOKS for s in talks}
     bare: list[float] = []
-    with nothing_behind(data):
-        for number in range(-1, rounds):  # the first round warms up
-            start = cpu_ms([sys.executable, "-c", "pass"], b"", environ)
-            bare += [start] if number >= 0 else []
-            for size, talk in talks.items():
-                path = str(talk.path)
-                told = {"session_id": f"{size}-{number}", "transcript_path": path, "cwd": "/srv"}
-                for hook, more in HOOKS.items():
-                    each = {**told, "agent_transcript_path": path, "hook_event_name": hook, **more}
-                    command = [*own_command(), "hook", hook]
-                    spent = cpu_ms(command, json.dumps(each).encode(), environ)
-                    found[hook, size] += [spent] if number >= 0 else []
+    for number in range(-1, rounds):  # the first round warms up
+        bare += [cpu_ms([sys.executable, "-c", "pass"], b"", environ)] * (number >= 0)
+        for size, talk in talks.items():
+            with a_session_before(data, talk, f"{size}-{number}") as told:
+                for hook, spent in call_all(told, environ):
+                    found[hook, size] += [spent] * (number >= 0)
     failed = [act.says for act in read_acts(data / "journal.jsonl") if act.did == "failed"]
     if failed:
         raise RuntimeError(f"{len(failed)} hooks failed, the last: {failed[-1]}")

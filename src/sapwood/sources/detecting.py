@@ -3,9 +3,6 @@
 import re
 from pathlib import Path
 
-from sapwood.sources.claude.reader import ClaudeReader
-from sapwood.sources.codex.reader import CodexReader
-from sapwood.sources.gemini.reader import GeminiReader
 from sapwood.sources.reading import About, Reader
 
 __all__ = ["HEAD", "reader_for", "source_of"]
@@ -39,11 +36,18 @@ def reader_for(source: str, path: Path, known: About | None = None) -> Reader:
 
 
 def _new_reader(source: str, path: Path) -> Reader:
+    """Imports only the reader that is asked for: a hook pays for every import."""
     match source:
         case "codex":
+            from sapwood.sources.codex.reader import CodexReader
+
             return CodexReader()
         case "gemini":
+            from sapwood.sources.gemini.reader import GeminiReader
+
             nested = path.parent.parent.name == "chats"
             return GeminiReader(parent=path.parent.name if nested else "")
         case _:
+            from sapwood.sources.claude.reader import ClaudeReader
+
             return ClaudeReader(subagent=path.name.startswith("agent-"))

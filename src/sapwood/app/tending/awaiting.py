@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from sapwood.app.tending.indexing import index_later
 from sapwood.app.tending.preparing import Prepared, focus_stamp, prepare, recall
-from sapwood.app.tending.tended import Tended
+from sapwood.app.tending.tended import TAIL, Tended
 
 __all__ = ["prepared_for"]
 
@@ -30,7 +30,7 @@ def prepared_for(
         index_later(tended, environ)
     while found is None or not _serves(found, needed, stamp):
         if time.monotonic() > until:
-            return prepare(tended, environ)
+            return prepare(tended, environ, TAIL)
         time.sleep(_STEP)
         found = recall(tended.memory)
     return found

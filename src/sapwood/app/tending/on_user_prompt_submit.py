@@ -3,6 +3,7 @@
 from sapwood.app.config import load_config
 from sapwood.app.tending.moment import Moment
 from sapwood.app.tending.pressure import limit_of
+from sapwood.app.tending.tended import GLANCE
 from sapwood.app.tending.told import Answer
 from sapwood.garden.warning import Pressure, warning
 
@@ -14,7 +15,7 @@ def answer(moment: Moment) -> Answer:
     session = moment.session()
     if session is None or moment.told.agent_id is not None:
         return Answer()
-    read = session.read()
+    read = session.read(GLANCE)
     limit = limit_of(moment.told.program, read.window, session.memory, moment.environ)
     if not read.used or not limit:
         return Answer()

@@ -52,8 +52,8 @@ def focus_stamp() -> int:
         return 0
 
 
-def prepare(tended: Tended, environ: Mapping[str, str]) -> Prepared:
-    """Prepares everything anew, and remembers it."""
+def prepare(tended: Tended, environ: Mapping[str, str], size: int = MUCH) -> Prepared:
+    """Prepares everything anew from so many bytes at the end, and remembers it."""
     from sapwood.app.config import load_config
     from sapwood.app.tending.keeping import kept_archives
     from sapwood.core.ledger import ledger_of
@@ -64,8 +64,8 @@ def prepare(tended: Tended, environ: Mapping[str, str]) -> Prepared:
     from sapwood.garden.resuming import resumption_prompt
     from sapwood.tokens.chars4 import Chars4Counter
 
-    size, stamp = tended.size, focus_stamp()
-    session, counter = tended.read(MUCH), Chars4Counter()
+    length, stamp = tended.size, focus_stamp()
+    session, counter = tended.read(size), Chars4Counter()
     focus = of_project(read_focus(focus_file()), session.folder)
     names, archives = (
         names_in_focus(focus),
@@ -83,6 +83,6 @@ def prepare(tended: Tended, environ: Mapping[str, str]) -> Prepared:
     loss = loss_of(session, ledger, counter)
     background = [topic.name for topic in focus.background]
     advice = advise(session, counter, drift_of(session, counter, names), background)
-    prepared = Prepared(size, stamp, resumption, brief, loss.told(), freeing_acts(loss, advice))
+    prepared = Prepared(length, stamp, resumption, brief, loss.told(), freeing_acts(loss, advice))
     tended.memory.put("prepared", msgspec.json.encode(prepared).decode())
     return prepared

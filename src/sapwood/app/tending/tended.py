@@ -12,15 +12,16 @@ from sapwood.app.tending.memory import Memory
 if TYPE_CHECKING:
     from sapwood.core.session import Session
 
-__all__ = ["MUCH", "TAIL", "Tended", "tending_folder"]
+__all__ = ["GLANCE", "MUCH", "TAIL", "Tended", "tending_folder"]
 
+GLANCE = 64_000
+"""Bytes at the end of a transcript in which the last reply stands, with its figures."""
 TAIL = 384_000
 """Bytes of a transcript that a hook reads: some hundred messages."""
 MUCH = 2_000_000
 """Bytes that are read where nobody waits."""
 
 _PATIENCE, _STEP = 0.25, 0.025
-_GLANCE = 64_000
 
 
 def tending_folder() -> str:
@@ -76,7 +77,7 @@ class Tended:
     def _ends_with(self, wanted: bytes) -> bool:
         try:
             with open(self.path, "rb") as file:
-                file.seek(max(0, self.size - _GLANCE))
-                return wanted in file.read(_GLANCE)
+                file.seek(max(0, self.size - GLANCE))
+                return wanted in file.read(GLANCE)
         except OSError:
             return False
