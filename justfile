@@ -64,6 +64,10 @@ bench-quick:
 eval NAME *ARGS:
     python -m evals "$@"
 
+# Everything end to end, in four wire formats against a scripted model
+e2e *ARGS:
+    python -m proofs.e2e "$@"
+
 # The laws, on generated histories
 prove *ARGS:
     python -m proofs.laws "$@"

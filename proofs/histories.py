@@ -19,6 +19,7 @@ from sapwood.core.commands import (
     Compact,
     CompleteTurn,
     Configure,
+    DeferCompact,
     FailTurn,
     FinishTool,
     Focus,
@@ -42,7 +43,7 @@ from sapwood.core.commands import (
     Unfocus,
 )
 from sapwood.core.content import Got, Said, Text, Thinking, ToolCall, Usage
-from sapwood.core.events import HUMAN, Actor
+from sapwood.core.events import HUMAN, SYSTEM, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.view.request import digest
@@ -70,6 +71,11 @@ def _words(seed: int) -> str:
     return f"w{seed} " * (1 + seed % 23)
 
 
+def _got(seed: int) -> str:
+    """A result, now and then one that is too long to be shown whole."""
+    return _words(seed) * (400 if seed % 64 == 22 else 1)
+
+
 def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
     """A reply with up to three tool calls; what the model must do next depends on it."""
     count = len(world.logs[agent])
@@ -77,7 +83,8 @@ def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
     thinking = (Thinking(_words(b)),) if b % 5 == 0 else ()
     text = (Text(_words(a)),) if b % 3 else ()
     usage = Usage(input=50 + 7 * a, output=b) if b % 2 else None
-    return AddReply(agent, (*thinking, *text, *calls), "scripted", usage)
+    ended = "length" if b % 11 == 0 else "done"
+    return AddReply(agent, (*thinking, *text, *calls), "scripted", usage, ended=ended)
 
 
 def _call(world: World, agent: AgentId, a: int, b: int) -> Command:
@@ -160,6 +167,16 @@ def _whole_turn(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     ]
 
 
+def _tidied(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+    """A turn whose model asks to compact at its end."""
+    return [
+        Step(StartTurn(agent, (Text(_words(a)),))),
+        Step(DeferCompact(agent, b % 3), MODEL),
+        Step(AddReply(agent, (Text(_words(b)),)), MODEL),
+        Step(Compact(agent, _words(a), keep=b % 3), SYSTEM),
+    ]
+
+
 def _change(a: int, b: int) -> SettingsChange:
     match a % 4:
         case 0:
@@ -177,15 +194,18 @@ OPERATIONS: tuple[_Maker, ...] = (
     *(_whole_turn,) * 14,
     *(_human(lambda w, g, a, b: StartTurn(g, (Text(_words(a)),))),) * 4,
     *(_model(lambda w, g, a, b: _reply(w, g, a, b)),) * 4,
-    *(_human(lambda w, g, a, b: FinishTool(g, _open_call(w, g, a), _words(b), b % 7 == 0)),) * 4,
+    *(_human(lambda w, g, a, b: FinishTool(g, _open_call(w, g, a), _got(b), b % 7 == 0)),) * 4,
     *(_human(lambda w, g, a, b: CompleteTurn(g)),) * 4,
     *(_human(lambda w, g, a, b: _recorded(w, g, a, b)),) * 4,
     *(_human(lambda w, g, a, b: KeepLast(g, a % 5)),) * 2,
     *(_human(lambda w, g, a, b: Compact(g, _words(a), keep=b % 4, ledger=_words(b))),) * 2,
+    _model(lambda w, g, a, b: DeferCompact(g, b % 3)),
+    _tidied,
     _human(lambda w, g, a, b: StartTurn(g)),
     _human(lambda w, g, a, b: StartTool(g, _open_call(w, g, a))),
     *(_human(lambda w, g, a, b: _call(w, g, a, b)),) * 2,
     _human(lambda w, g, a, b: InterruptTurn(g, _words(a) if b % 2 else "")),
+    _human(lambda w, g, a, b: InterruptTurn(g, "", _words(b), w.states[g].version - a % 3)),
     _human(lambda w, g, a, b: FailTurn(g, _words(a))),
     _human(lambda w, g, a, b: SetMark(g, MARKS[a % 3])),
     _human(lambda w, g, a, b: SetMark(g, "")),

@@ -25,6 +25,7 @@ from sapwood.core.commands import (
     Compact,
     CompleteTurn,
     Configure,
+    DeferCompact,
     FailTurn,
     FinishTool,
     Fork,
@@ -78,7 +79,7 @@ CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact)
 ENDS = (CompleteTurn, InterruptTurn, FailTurn, RecordTurn)
 TRIMS = (*ENDS, KeepLast, Compact, Configure, MaskResults, StartTurn)
 FOR_MODELS = {
-    *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, Compact),
+    *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, DeferCompact),
     *(AddReply, CallModel, StartTool, FinishTool, CompleteTurn, InterruptTurn, FailTurn),
 }
 
@@ -199,7 +200,8 @@ class Run:
 
         A context that was brought back is as large as it was, until the next prompt.
         """
-        if not isinstance(command, (*ENDS, Configure, StartTurn)) or not decision.changes:
+        concerned = isinstance(command, (*ENDS, Configure, StartTurn)) or _completes(decision)
+        if not concerned or not decision.changes:
             return
         state, live = self.world.states[command.agent], self.world.lives[command.agent]
         starts = isinstance(command, StartTurn)
@@ -221,7 +223,7 @@ class Run:
             assert index is not None
             known = self.at_mark[agent, state.marks[index].version]
             require(4, _messages(self.world, agent) == known, "a rewind restored something else")
-        if isinstance(command, CONTEXT_COMMANDS):
+        if isinstance(command, CONTEXT_COMMANDS) and before.states[agent].open is None:
             self._check_undo(before, agent)
 
     def _check_undo(self, before: World, agent: AgentId) -> None:
@@ -350,6 +352,11 @@ def _newest_request(live: Live) -> str:
 
     carried = next((part.text for part in live.request if isinstance(part, Text)), "")
     return next((words(turn) for turn in reversed(live.all_turns) if turn.is_request), carried)
+
+
+def _completes(decision: Accepted) -> bool:
+    events = (event for change in decision.changes for event in change.events)
+    return any(event.kind == "turn.completed" for event in events)
 
 
 def _cleared(decision: Accepted, agent: AgentId) -> bool:

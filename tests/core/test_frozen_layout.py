@@ -24,7 +24,12 @@ LINES = EVENTS.read_text(encoding="utf-8").splitlines() if EVENTS.exists() else 
 
 # The layout of `State` under each `SCHEMA`. A new layout gets a new line, never an edited one
 # once a release has written snapshots with it.
-STATES = {"1": "f0a6a23695ea0238", "2": "3c1c7f3c5d58e421", "3": "72b6f942477e50fc"}
+STATES = {
+    "1": "f0a6a23695ea0238",
+    "2": "3c1c7f3c5d58e421",
+    "3": "72b6f942477e50fc",
+    "4": "8dc6b18741568633",
+}
 
 
 def line_of(encoded: Encoded) -> str:

@@ -1,21 +1,26 @@
 """Agents that run: turns, tools, delegation, waiting, compaction, interruption, failure."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 
+import pytest
 from msgspec import Struct
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.app.connection import connect
 from sapwood.app.running import Running
-from sapwood.core.calling import Failure
-from sapwood.core.content import Got, Said, Text, ToolCall
+from sapwood.core.calling import Answer, Effect, Failure, ToolOutcome, ToolUse
+from sapwood.core.content import Got, Said, Text, Thinking, ToolCall
+from sapwood.core.errors import RefusedError
+from sapwood.core.events import ToolStarted
 from sapwood.core.refusals import Refusal
 from sapwood.core.view import Request, ToolResult
 from sapwood.engine.local import LocalEngine
 from sapwood.runtime.replay import replay
+from sapwood.runtime.toolbox import Toolbox
 from sapwood.testing import NoTools, PlannedModel, slash
 from sapwood.testing.model import Plan, Planned
 
@@ -35,10 +40,16 @@ class House(Struct):
 
 
 @asynccontextmanager
-async def house(plan: Plan, *, thinks_for: float = 0) -> AsyncGenerator[House]:
+async def house(
+    plan: Plan,
+    *,
+    thinks_for: float = 0,
+    tools: Toolbox | None = None,
+    secrets: Mapping[str, str] | None = None,
+) -> AsyncGenerator[House]:
     connection = await connect(":memory:")
     model = PlannedModel(plan, thinks_for=thinks_for)
-    running = Running(connection, LocalEngine(), model, NoTools())
+    running = Running(connection, LocalEngine(), model, tools or NoTools(), secrets)
     await running.start()
     try:
         async with asyncio.timeout(20):
@@ -203,3 +214,182 @@ async def test_an_interrupt_stops_the_model_and_keeps_what_was_there() -> None:
         await agent.interrupt("enough")
         await at.idle(agent)
         assert await said(agent) == ["think hard", "[interrupted: enough]"]
+
+
+class Tools(NoTools):
+    """A tool with effects that notes what it was called with."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def effect(self, use: ToolUse) -> Effect:
+        return "some"
+
+    async def run(self, use: ToolUse) -> ToolOutcome:
+        self.ran.append(use.call.args)
+        return ToolOutcome("written")
+
+
+def cut(*parts: Text | ToolCall) -> Answer:
+    return Answer(parts, ended="length")
+
+
+async def test_a_call_that_was_cut_off_is_not_run() -> None:
+    whole, half = ToolCall("1", "write", '{"a": 1}'), ToolCall("2", "write", '{"a": ')
+
+    def plan(request: Request, heard: str) -> Planned:
+        return cut(whole, half) if heard == "write" else f"heard: {heard}"
+
+    tools = Tools()
+    async with house(plan, tools=tools) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("write")
+        await at.idle(agent)
+        assert tools.ran == ['{"a": 1}']
+        assert "cut off in the middle" in (await said(agent))[-1]
+        started = [r.event for r in await agent.events() if isinstance(r.event, ToolStarted)]
+        assert started == [ToolStarted("1")]
+
+
+async def test_replies_that_are_cut_off_again_and_again_fail_the_turn() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        return cut(ToolCall("1", "write", '{"a": '))
+
+    tools = Tools()
+    async with house(plan, tools=tools) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("write")
+        await at.idle(agent)
+        assert tools.ran == []
+        assert len(at.model.requests) == 3
+        assert "Ask for smaller steps" in (await said(agent))[-1]
+
+
+async def test_a_text_that_was_cut_off_completes_the_turn_and_says_so() -> None:
+    async with house(lambda request, heard: cut(Text("Once upon"))) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("tell")
+        await at.idle(agent)
+        assert (await said(agent))[1:] == [
+            "Once upon",
+            "[cut off: the reply ran into the limit of its length]",
+        ]
+
+
+def compacting(request: Request, heard: str) -> Planned:
+    if heard.startswith("Summarise"):
+        return "Herons were told of."
+    if heard == "tidy up":
+        return slash("compact")
+    return "tidied" if heard.startswith("Takes effect") else "Of herons. " * 50
+
+
+async def test_a_model_compacts_itself_when_its_turn_ends() -> None:
+    async with house(compacting) as at:
+        agent = await at.wood.start(model="planned")
+        for prompt in ("tell me of herons", "tidy up"):
+            await agent.submit(prompt)
+            await at.idle(agent)
+        texts = await said(agent)
+        assert len(texts) == 2
+        assert "Herons were told of." in texts[0]
+        assert texts[1].endswith("tidy up")
+        seen = await agent.replay()
+        assert seen.matches
+        assert seen.request.messages[-2].text == "tidied"
+
+
+async def test_a_summary_that_cannot_be_had_ends_the_turn_all_the_same() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        if heard.startswith("Summarise"):
+            raise Failure("overloaded", "Busy.")
+        return compacting(request, heard)
+
+    async with house(plan) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("tidy up")
+        await at.idle(agent)
+        assert await said(agent) == ["tidy up", "tidied"]
+
+
+async def test_a_summary_that_was_cut_off_is_not_used() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        return cut(Text("Herons")) if heard.startswith("Summarise") else compacting(request, heard)
+
+    async with house(plan) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("tell me of herons")
+        await at.idle(agent)
+        with pytest.raises(Failure, match="did not finish its summary"):
+            await at.running.compact(agent.id)
+        assert (await said(agent))[0] == "tell me of herons"
+
+
+async def test_compact_takes_only_a_number_to_keep() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        return slash("compact", "--kepe 2") if heard == "tidy up" else heard
+
+    async with house(plan) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("tidy up")
+        await at.idle(agent)
+        assert "/compact [--keep N]" in (await said(agent))[-1]
+
+
+async def test_a_long_result_is_recalled_piece_by_piece() -> None:
+    whole = "".join(f"{number:06}\n" for number in range(10_000))
+
+    def plan(request: Request, heard: str) -> Planned:
+        if heard == "read":
+            return ToolCall("1", "read")
+        more = re.search(r"recall (\S+) (?:shows|goes on)", heard)
+        return slash("recall", more[1]) if more else "read"
+
+    class Reader(NoTools):
+        async def run(self, use: ToolUse) -> ToolOutcome:
+            return ToolOutcome(whole)
+
+    async with house(plan, tools=Reader()) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("read")
+        await at.idle(agent)
+        shown, *pieces = [
+            part.content
+            for message in (await agent.request()).messages
+            for part in message.parts
+            if isinstance(part, ToolResult)
+        ]
+        start = shown.index("\n[")
+        rest = "".join(piece.partition("\n[")[0] for piece in pieces)
+        assert shown[:start] + rest == whole
+
+
+async def test_a_signature_is_kept_as_it_is_whatever_it_looks_like() -> None:
+    """A provider takes its thinking back only with the signature that it gave."""
+    sealed = "sk-ant-api03-" + "abcDEF0123456789" * 6
+    thought = Thinking(f"The key is {sealed}.", "planned", sealed)
+
+    def plan(request: Request, heard: str) -> Planned:
+        return Answer((thought, Text("Hello.")), request.model)
+
+    async with house(plan, secrets={"planned": sealed}) as at:
+        agent = await at.wood.start(model="planned")
+        for prompt in ("one", "two"):
+            await agent.submit(prompt)
+            await at.idle(agent)
+        assert at.model.requests[-1].messages[1].parts[0] == thought
+
+
+async def test_an_answer_that_comes_after_the_interrupt_is_nobody_elses() -> None:
+    """Not even when the next prompt is there before the driver has heard of the interrupt."""
+    async with house(lambda request, heard: f"heard {heard}", thinks_for=0.05) as at:
+        agent = await at.wood.start(model="planned")
+        for number in range(5):
+            await agent.submit(f"ask {number}")
+            await at.model.asked.wait()
+            at.model.asked.clear()
+            with suppress(RefusedError):
+                await agent.interrupt()
+            await agent.submit(f"then {number}")
+            await at.idle(agent)
+            assert (await said(agent))[-1] == f"heard then {number}"

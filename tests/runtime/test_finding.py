@@ -53,3 +53,9 @@ async def test_the_only_bearer_of_a_name_is_found_though_it_rests(
     assert await find_agent(log, SPACE, "lead") == A
     await desk.do(Kill(A))
     assert await find_agent(log, SPACE, "lead") == A
+
+
+async def test_a_child_may_say_parent(desk: Desk, log: MemoryLog) -> None:
+    await desk.do(StartAgent(A, "lead"))
+    assert await find_agent(log, SPACE, "parent", parent=A) == A
+    assert await find_agent(log, SPACE, "parent") == UnknownAgent("parent")

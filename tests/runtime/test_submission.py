@@ -196,3 +196,21 @@ async def test_a_dead_agent_is_told_what_to_do(desk: Desk) -> None:
 async def test_nothing_is_carried_out_for_nothing(desk: Desk) -> None:
     await desk.start()
     assert await sends(desk, " \n ") == []
+
+
+async def test_two_forks_after_one_text_share_its_goal(desk: Desk, log: MemoryLog) -> None:
+    await desk.start()
+    await sends(desk, "Break the lock.\n/fork\n/fork\nHow is it going?")
+    first, second = await children(log)
+    assert await desk.said(first) == await desk.said(second) == ["Break the lock."]
+    heard = (await desk.said())[0]
+    assert heard.count("[Delegated to agent") == 2
+    assert heard.endswith("How is it going?")
+
+
+async def test_a_child_sends_mail_to_its_parent(desk: Desk, log: MemoryLog) -> None:
+    await desk.start()
+    await sends(desk, "/fork")
+    (child,) = await children(log)
+    assert says(await sends(desk, "/send parent Done.", child)) == [f"Sent to {AGENT}."]
+    assert [letter.text for letter in (await desk.dispatcher.open(AGENT)).state.inbox] == ["Done."]

@@ -1,14 +1,15 @@
 """Choosing a model: whether it can be asked at all, and what follows for an agent's settings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.calling import Failure
-from sapwood.core.counting import show
+from sapwood.core.counting import Count, show
 from sapwood.core.ids import AgentId
+from sapwood.core.measure import calibrated, turn_sizes
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import fits, window_of
 from sapwood.models.names import resolve
@@ -53,15 +54,44 @@ def first_settings(
     )
 
 
-def model_change(model: str, budget: Budget) -> SettingsChange:
-    """The change of settings that a switch of models is. Raises `Failure` if it cannot fit."""
+def model_change(model: str, budget: Budget, turns: Sequence[int] = ()) -> SettingsChange:
+    """The change of settings that a switch of models is. Raises `Failure` if it cannot fit.
+
+    `turns` are the sizes of the turns in view, oldest first.
+    """
     if not fits(budget.total.tokens, model):
-        raise Failure(
-            "too_long",
-            f"{show(budget.total)} tokens are in view, more than {model} takes. "
-            "Nothing was changed. Compact first, or keep fewer turns with /clear N.",
-        )
+        raise Failure("too_long", f"{_too_much(model, budget)} {_way_out(model, budget, turns)}")
     return SettingsChange(model=model, window=window_of(model) or 0)
+
+
+def _too_much(model: str, budget: Budget) -> str:
+    blocks = {
+        "history": budget.history,
+        "summary": budget.summary,
+        "pins": budget.pins,
+        "system prompt": budget.system,
+    }
+    parts = ", ".join(f"{name} {show(size)}" for name, size in blocks.items() if size.tokens)
+    takes = show(Count(window_of(model) or 0, exact=True))
+    return (
+        f"{show(budget.total)} tokens are in view ({parts}), more than {model} takes: {takes}, "
+        "its answer included. Nothing was changed."
+    )
+
+
+def _way_out(model: str, budget: Budget, turns: Sequence[int]) -> str:
+    """What can be done first, the mildest way first."""
+    fixed = (budget.system + budget.pins).tokens
+    if not fits(fixed, model):
+        return "System prompt and pins alone do not fit: shorten /system, or /unpin what can go."
+    keeps, size = 0, fixed
+    for turn in reversed(turns):
+        size += turn
+        if not fits(size, model):
+            break
+        keeps += 1
+    kept = f"/clear {keeps} to keep the last {keeps} turns" if keeps else "/clear to start afresh"
+    return f"Type /compact for a summary, or {kept}; then /model {model} again."
 
 
 async def switch_model(
@@ -70,5 +100,7 @@ async def switch_model(
     """The change of settings that a switch to a model is, if it can be asked and all fits."""
     require_model(model, config, keys)
     opened = await connection.dispatcher.open(agent)
-    budget = budget_of(opened.state, opened.live, connection.counter_for(model))
-    return model_change(model, budget)
+    counter, ratio = connection.counter_for(model), opened.state.ratio(model)
+    budget = budget_of(opened.state, opened.live, counter, model)
+    turns = [calibrated(size, counter, ratio).tokens for size in turn_sizes(opened.live, counter)]
+    return model_change(model, budget, turns)

@@ -8,9 +8,15 @@ from msgspec import Struct
 
 from sapwood.app.connection import Connection
 from sapwood.core.calling import Answer, Delta, Failure, FailureKind, ToolSpec
-from sapwood.core.commands import AddReply, InterruptTurn
-from sapwood.core.content import Text
-from sapwood.core.events import Actor, ModelCalled, Recorded, ReplyAdded
+from sapwood.core.commands import InterruptTurn
+from sapwood.core.events import (
+    ModelCalled,
+    Recorded,
+    ReplyAdded,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+)
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Append
 from sapwood.core.refusals import Refusal
@@ -44,6 +50,13 @@ class Shown(Struct, frozen=True):
     what: Recorded | Delta | Trouble
 
 
+class _Partial(Struct):
+    """What came so far of the answer to the model call at version `asked`."""
+
+    asked: int = 0
+    text: str = ""
+
+
 class Running:
     """Agents that answer. Deltas go to whoever listens in this process; events are in the log."""
 
@@ -64,7 +77,7 @@ class Running:
         self._listeners: set[Callable[[AgentId, Delta | Trouble], None]] = set()
         self._known = tuple((secrets or {}).values())
         self._scheduler = Scheduler(connection.space, engine)
-        self._partial: dict[AgentId, str] = {}
+        self._partial: dict[AgentId, _Partial] = {}
         connection.dispatcher.on_commit(self._scheduler.committed)
         connection.dispatcher.on_commit(self._committed)
 
@@ -98,14 +111,10 @@ class Running:
     async def interrupt(self, agent: AgentId, reason: str = "") -> Done | Refusal:
         """Stops the open turn. What came of an answer so far is kept as the model's words."""
         dispatcher = self.connection.dispatcher
-        state = (await dispatcher.open(agent)).state
-        partial = self._partial.pop(agent, "").strip()
-        if partial and state.open is not None and state.open.called:
-            model, asked = state.open.called, state.open.asked
-            reply = AddReply(agent, (Text(partial),), model, asked=asked, turn=state.open.first)
-            await dispatcher.dispatch(reply, given(Actor("model", model)))
-        turn = state.open.first if state.open else 0
-        return await dispatcher.dispatch(InterruptTurn(agent, reason, turn=turn), given())
+        turn = (await dispatcher.open(agent)).turn
+        partial = self._partial.get(agent, _Partial())
+        command = InterruptTurn(agent, reason, partial.text.strip(), partial.asked, turn=turn)
+        return await dispatcher.dispatch(command, given())
 
     async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Puts a checked summary in place of the history. Raises `Failure`."""
@@ -153,14 +162,18 @@ class Running:
 
     def _committed(self, appends: tuple[Append, ...]) -> None:
         for append in appends:
-            if not append.facts.working or any(
-                isinstance(recorded.event, ReplyAdded | ModelCalled) for recorded in append.events
-            ):
-                self._partial.pop(append.agent, None)
+            for recorded in append.events:
+                match recorded.event:
+                    case ModelCalled(instruction=""):
+                        self._partial[append.agent] = _Partial(recorded.version)
+                    case ReplyAdded() | TurnCompleted() | TurnInterrupted() | TurnFailed():
+                        self._partial.pop(append.agent, None)
+                    case _:
+                        pass
 
     def _tell(self, agent: AgentId, what: Delta | Trouble) -> None:
-        if isinstance(what, Delta) and what.kind == "text":
-            self._partial[agent] = self._partial.get(agent, "") + what.text
+        if isinstance(what, Delta) and what.kind == "text" and agent in self._partial:
+            self._partial[agent].text += what.text
         for listen in tuple(self._listeners):
             listen(agent, what)
 

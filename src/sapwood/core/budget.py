@@ -42,9 +42,9 @@ class Budget(Struct, frozen=True):
         return self.total.tokens / self.window if self.window else None
 
 
-def budget_of(state: State, live: Live, counter: Counter) -> Budget:
-    """What fills the window now."""
-    ratio = state.ratio()
+def budget_of(state: State, live: Live, counter: Counter, model: str = "") -> Budget:
+    """What fills the window now, as the agent's own model or another one counts."""
+    ratio = state.ratio(model)
 
     def count(*texts: str) -> Count:
         return calibrated(count_texts(texts, counter), counter, ratio)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import ReplyPart, ToolCall, Usage
+from sapwood.core.content import Ended, ReplyPart, ToolCall, Usage
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
 
@@ -15,7 +15,6 @@ __all__ = [
     "Answer",
     "Delta",
     "Effect",
-    "Ended",
     "Failure",
     "FailureKind",
     "ToolOutcome",
@@ -57,9 +56,6 @@ class Delta(Struct, frozen=True, gc=False):
     kind: Literal["text", "thinking", "call"]
     text: str
     name: str = ""
-
-
-Ended = Literal["done", "length", "refused"]
 
 
 class Answer(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import Got, PromptPart, ReplyPart, Said, Usage
+from sapwood.core.content import Ended, Got, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.events import HUMAN, Actor, Pin
 from sapwood.core.ids import AgentId, CommandId, TurnRef
 from sapwood.core.origin import Origin, Passage
@@ -24,6 +24,7 @@ __all__ = [
     "Compact",
     "CompleteTurn",
     "Configure",
+    "DeferCompact",
     "FailTurn",
     "FinishTool",
     "Focus",
@@ -181,6 +182,7 @@ class AddReply(_InTurn, frozen=True):
     model: str = ""
     usage: Usage | None = None
     asked: int = 0
+    ended: Ended = "done"
 
 
 class StartTool(_InTurn, frozen=True):
@@ -202,9 +204,15 @@ class CompleteTurn(_InTurn, frozen=True):
 
 
 class InterruptTurn(_InTurn, frozen=True):
-    """Stop the open turn and keep what is there."""
+    """Stop the open turn and keep what is there.
+
+    `said` is what the model had said of its answer to the call at version `asked`; it is kept
+    unless that answer is in the log already.
+    """
 
     reason: str = ""
+    said: str = ""
+    asked: int = 0
 
 
 class FailTurn(_InTurn, frozen=True):
@@ -252,6 +260,7 @@ class Compact(_Command, frozen=True):
     """Put a summary in place of the history, but for the last `keep` turns.
 
     `of` is the tip that the summary was made of: when turns were added since, it no longer fits.
+    An open turn completes with it if its model asked for that.
     """
 
     summary: str
@@ -261,6 +270,12 @@ class Compact(_Command, frozen=True):
     model: str = ""
     usage: Usage | None = None
     of: TurnRef | None = None
+
+
+class DeferCompact(_Command, frozen=True):
+    """Compact when the open turn completes, but for the last `keep` turns: a model's own wish."""
+
+    keep: int = 0
 
 
 class MaskResults(_Command, frozen=True):
@@ -325,6 +340,7 @@ Command = (
     | Undo
     | Redo
     | Compact
+    | DeferCompact
     | MaskResults
     | Send
     | ReadMail

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 __all__ = [
+    "Ended",
     "Got",
     "Note",
     "Part",
@@ -124,6 +125,9 @@ class Got(Struct, frozen=True, tag="got", omit_defaults=True, gc=False):
     added: int = 0
     removed: int = 0
 
+
+Ended = Literal["done", "length", "refused"]
+"""How a reply ended: as it should, at the limit of its length, or by the provider's filter."""
 
 PromptPart = Text | Note
 ReplyPart = Text | Thinking | ToolCall

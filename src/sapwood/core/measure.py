@@ -94,7 +94,7 @@ def _saved(turn: Turn, edge: int, over: int, counter: Counter) -> int:
     if not shown:
         return 0
     return sum(
-        counter.count(item.content).tokens - counter.count(shown[item.call]).tokens
+        counter.count(turn.shown(item)).tokens - counter.count(shown[item.call]).tokens
         for item in turn.items
         if isinstance(item, Result) and item.call in shown
     )

@@ -50,5 +50,5 @@ def _rare_words(turns: Sequence[Turn]) -> list[str]:
     if asked is None:
         return []
     text = " ".join(part.text for part in asked.prompt if isinstance(part, Text))
-    words = dict.fromkeys(_WORD.findall(text))
+    words = dict.fromkeys(word.rstrip(".-") for word in _WORD.findall(text))
     return sorted(words, key=len, reverse=True)[:_MOST_WORDS]

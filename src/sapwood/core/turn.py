@@ -9,7 +9,16 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from sapwood.core.content import Note, PromptPart, ReplyPart, Said, Text, ToolCall, Usage
+from sapwood.core.content import (
+    Ended,
+    Note,
+    PromptPart,
+    ReplyPart,
+    Said,
+    Text,
+    ToolCall,
+    Usage,
+)
 from sapwood.core.events import (
     Recorded,
     ReplyAdded,
@@ -23,6 +32,7 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.shortening import shortened
 
 __all__ = [
     "Item",
@@ -46,11 +56,18 @@ class Reply(Struct, frozen=True, gc=False):
     parts: tuple[ReplyPart, ...]
     model: str = ""
     usage: Usage | None = None
+    ended: Ended = "done"
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tools it wants to run."""
         return tuple([part for part in self.parts if isinstance(part, ToolCall)])
+
+    @property
+    def unfinished(self) -> ToolCall | None:
+        """The call that the limit of its length cut off: its arguments are not whole."""
+        last = self.parts[-1] if self.parts else None
+        return last if self.ended == "length" and isinstance(last, ToolCall) else None
 
 
 class Result(Struct, frozen=True, gc=False):
@@ -129,16 +146,26 @@ class Turn(Struct, frozen=True, gc=False):
         return tuple(call for call in self.calls.values() if call.id not in done)
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the model spoke last, and waits for no result."""
+        last = self.items[-1] if self.items else None
+        return isinstance(last, Reply) and not last.calls
+
+    @property
     def messages(self) -> int:
         """How many messages a reader would count: the prompt, each reply, each result."""
         return 1 + len(self.items)
+
+    def shown(self, result: Result) -> str:
+        """What a request shows of a result that is not masked."""
+        return shortened(result.content, f"{self.agent}:{result.version}")
 
     def texts(self) -> list[str]:
         """Every text of the turn that a model would be sent, for counting."""
         found = [part.text for part in self.prompt]
         for item in self.items:
             if isinstance(item, Result):
-                found.append(item.content)
+                found.append(self.shown(item))
                 continue
             for part in item.parts:
                 if isinstance(part, ToolCall):
@@ -199,7 +226,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
     for recorded in events:
         match recorded.event:
             case ReplyAdded() as event:
-                items.append(Reply(recorded.version, event.parts, event.model, event.usage))
+                items.append(_reply(recorded.version, event))
                 calls += [part.id for part in event.parts if type(part) is ToolCall]
             case ToolStarted() as event:
                 started.add(event.call)
@@ -222,6 +249,10 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
         started=frozenset(started),
         call_ids=turn.call_ids.union(calls) if calls else turn.call_ids,
     )
+
+
+def _reply(version: int, event: ReplyAdded) -> Reply:
+    return Reply(version, event.parts, event.model, event.usage, event.ended)
 
 
 def _ended(

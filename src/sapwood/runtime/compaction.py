@@ -10,19 +10,19 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from sapwood.core.calling import Answer, Failure, ToolSpec
-from sapwood.core.commands import CallModel, Compact
+from sapwood.core.commands import Compact
 from sapwood.core.content import Text, Usage
 from sapwood.core.counting import Counter
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
 from sapwood.core.ledger import ledger_of, render_ledger
-from sapwood.core.measure import calibrated, count_texts, settled
+from sapwood.core.measure import calibrated, history
 from sapwood.core.probes import Checked, check_summary, probes_of
 from sapwood.core.refusals import Refusal, TurnIsOpen
 from sapwood.core.view import Request, view
-from sapwood.core.view.request import digest
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.fresh import given
+from sapwood.runtime.manifest import manifest_of
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.opening import Opened
 
@@ -62,19 +62,29 @@ class Compactor:
     async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Puts a checked summary in place of all but the last turns. Raises `Failure`."""
         opened = await self._dispatcher.open(agent)
-        state, live = opened.state, opened.live
-        if state.open is not None:
+        if opened.state.open is not None:
             return TurnIsOpen("/compact")
-        leaving = live.turns[: max(0, len(live.turns) - max(0, keep))]
+        return await self._compacted(opened, keep)
+
+    async def complete(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
+        """Completes the open turn of a model that asked to compact, with a checked summary.
+
+        Raises `Failure`. Where nothing comes of it the turn stays open.
+        """
+        return await self._compacted(await self._dispatcher.open(agent), keep)
+
+    async def _compacted(self, opened: Opened, keep: int) -> Done | Refusal:
+        state, turns = opened.state, opened.live.all_turns
+        leaving = turns[: max(0, len(turns) - max(0, keep))]
         if not leaving:
-            return Done(f"Nothing to compact: {len(live.turns)} turns in view.")
+            return Done(f"Nothing to compact: {len(turns)} turns in view.")
         ledger = ledger_of(leaving)
         draft = await self._summarise(opened, probes_of(leaving, ledger))
         listed = render_ledger(ledger)
         if not self._saves(opened, draft.text + listed):
             return Done("The summary is no shorter than what it replaces. Nothing was changed.")
         command = Compact(
-            agent,
+            state.agent,
             draft.text,
             keep,
             listed,
@@ -100,6 +110,8 @@ class Compactor:
         request = view(opened.state, opened.live, instruction=instruction)
         await self._record(opened, request, instruction)
         answer = await self._answer(request)
+        if answer.ended != "done":
+            raise Failure("cut", "The model did not finish its summary. Nothing was trimmed.")
         text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
         if not text:
             raise Failure("other", "The model wrote no summary. Nothing was trimmed.")
@@ -107,14 +119,10 @@ class Compactor:
 
     async def _record(self, opened: Opened, request: Request, instruction: str) -> None:
         counter = self._counter_for(request.model)
-        command = CallModel(
-            opened.state.agent,
-            request.model,
-            digest(request),
-            count_texts(request.texts(), counter),
-            instruction=instruction,
-        )
-        await self._dispatcher.dispatch(command, given(SYSTEM))
+        manifest = manifest_of(opened, request, self._tools, counter, instruction)
+        stored = await self._dispatcher.dispatch(manifest, given(SYSTEM))
+        if isinstance(stored, Refusal):
+            raise Failure("other", "The conversation went on meanwhile. Nothing was trimmed.")
 
     async def _answer(self, request: Request) -> Answer:
         async for piece in self._models.stream(request, self._tools):
@@ -126,4 +134,4 @@ class Compactor:
         counter = self._counter_for(opened.state.settings.model)
         ratio = opened.state.ratio()
         cost = calibrated(counter.count(summary).tokens, counter, ratio).tokens
-        return cost < settled(opened.live, counter, ratio).tokens
+        return cost < history(opened.live, counter, ratio).tokens

@@ -6,18 +6,14 @@ without repeating a call whose answer was stored or a tool that finished.
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import msgspec
 from msgspec import Struct, structs
 
-from sapwood.core.budget import estimate_of
 from sapwood.core.calling import Answer, Delta, Failure, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.commands import (
     AddReply,
-    CallModel,
     Command,
     CompleteTurn,
     FailTurn,
@@ -33,10 +29,11 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.refusals import AskedAgain, CallStarted, Refusal, TurnEnded
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
-from sapwood.core.view.request import digest
-from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.compaction import Compactor
+from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.fresh import given
 from sapwood.runtime.log import Log
+from sapwood.runtime.manifest import manifest_of
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.opening import Opened
 from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec, waits
@@ -49,16 +46,25 @@ _UNKNOWN_OUTCOME = (
     "The process that ran this stopped before it had a result. "
     "Whether it took effect is unknown: look before you run it again."
 )
+_UNFINISHED = (
+    "This call was cut off in the middle: your reply ran into the limit of its length. "
+    "It was not run. Do it again in smaller pieces."
+)
 
 
 _WATCH_AGAIN = 1.0
 
 
 class Limits(Struct, frozen=True):
-    """How far a turn may go by itself. `mask_over` is for the emergency of a request too long."""
+    """How far a turn may go by itself.
+
+    `mask_over` is for the emergency of a request too long, `cut_off` is how many replies in a row
+    may run into the limit of their length.
+    """
 
     model_calls: int = 200
     mask_over: int = 2_000
+    cut_off: int = 3
 
 
 class Driver:
@@ -137,8 +143,8 @@ class Driver:
                     parked = await self._run_tools(opened, turn)
                     if parked is not None:
                         return parked
-                elif _is_answered(turn):
-                    await self._do(CompleteTurn(agent, turn=turn.first))
+                elif turn.is_answered:
+                    await self._end(opened, turn)
                 else:
                     await self._ask(opened, turn)
             except _Overtaken:
@@ -149,17 +155,15 @@ class Driver:
 
     async def _ask(self, opened: Opened, turn: Turn) -> None:
         agent = opened.state.agent
-        calls = sum(isinstance(item, Reply) for item in turn.items)
-        if calls >= self._limits.model_calls:
-            error = f"Stopped after {calls} model calls in one turn. Send a prompt to go on."
-            await self._do(FailTurn(agent, error, turn=turn.first))
+        if too_far := self._too_far(turn):
+            await self._do(FailTurn(agent, too_far, turn=turn.first))
             return
         request = view(opened.state, opened.live)
         faults = check(request, opened.state, opened.live)
         if faults:
             raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
         tools = await self._offered()
-        manifest = self._manifest(opened, request, tools)
+        manifest = manifest_of(opened, request, tools, self._counter_for(request.model))
         stored = await self._dispatcher.dispatch(manifest, given(SYSTEM))
         if isinstance(stored, Refusal):
             return  # the state moved on, and so does the next round
@@ -170,23 +174,36 @@ class Driver:
             await self._failed(turn, failure, asked)
             return
         parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
-        reply = AddReply(agent, parts, model, answer.usage, asked, turn=turn.first)
+        reply = AddReply(agent, parts, model, answer.usage, asked, answer.ended, turn=turn.first)
         await self._do(reply, Actor("model", model))
+
+    def _too_far(self, turn: Turn) -> str:
+        """Why the model is not called again in this turn, if it is not."""
+        replies = [item for item in turn.items if isinstance(item, Reply)]
+        if len(replies) >= self._limits.model_calls:
+            return f"Stopped after {len(replies)} model calls in one turn. Send a prompt to go on."
+        last = replies[-self._limits.cut_off :]
+        if len(last) == self._limits.cut_off and all(reply.unfinished for reply in last):
+            return (
+                f"Stopped: {len(last)} replies in a row ran into the limit of their length before "
+                "a tool call was whole. Ask for smaller steps."
+            )
+        return ""
+
+    async def _end(self, opened: Opened, turn: Turn) -> None:
+        """Completes an answered turn, with a summary if its model asked to compact."""
+        wish = opened.state.open.deferred if opened.state.open else None
+        if wish is not None and wish.compact:
+            tools = await self._offered()
+            compactor = Compactor(self._dispatcher, self._models, self._counter_for, tools)
+            with suppress(Failure):  # without a summary nothing is trimmed, and the turn ends
+                done = await compactor.complete(turn.agent, wish.keep or 0)
+                if isinstance(done, Done) and done.events:
+                    return
+        await self._do(CompleteTurn(turn.agent, turn=turn.first))
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
         return (slash_spec(), *await self._toolbox.specs())
-
-    def _manifest(self, opened: Opened, request: Request, tools: Sequence[ToolSpec]) -> CallModel:
-        counter = self._counter_for(request.model)
-        offered = msgspec.json.encode(tools)
-        estimate = estimate_of(opened.state, opened.live, counter)
-        return CallModel(
-            opened.state.agent,
-            request.model,
-            digest(request),
-            estimate=estimate + counter.count(offered.decode()).tokens,
-            tools=hashlib.sha256(offered).hexdigest(),
-        )
 
     async def _answer(self, agent: AgentId, request: Request, tools: Sequence[ToolSpec]) -> Answer:
         async for piece in self._models.stream(request, tools):
@@ -225,7 +242,9 @@ class Driver:
     async def _run_tool(self, opened: Opened, turn: Turn, call: ToolCall) -> float | None:
         agent = opened.state.agent
         started = call.id in turn.started
-        if call.name == SLASH:
+        if _is_unfinished(turn, call):
+            outcome = ToolOutcome(_UNFINISHED, error=True)
+        elif call.name == SLASH:
             if not started and waits(call):
                 await self._do(StartTool(agent, call.id, turn=turn.first))
             state = (await self._dispatcher.open(agent)).state
@@ -256,8 +275,8 @@ class _Overtaken(Exception):
     """The turn went on in other hands. Whoever starts the next one has it driven again."""
 
 
-def _is_answered(turn: Turn) -> bool:
-    return bool(turn.items) and isinstance(turn.items[-1], Reply)
+def _is_unfinished(turn: Turn, call: ToolCall) -> bool:
+    return any(isinstance(item, Reply) and item.unfinished == call for item in turn.items)
 
 
 def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, ...]:

@@ -1,17 +1,26 @@
-"""Finding an agent by what a person types: its id, the start of it, or its name."""
+"""Finding an agent by what is typed: its id, the start of it, its name, or `parent`."""
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent
 from sapwood.runtime.log import Log
 
-__all__ = ["find_agent"]
+__all__ = ["PARENT", "find_agent"]
 
 
-async def find_agent(log: Log, space: Space, typed: str) -> AgentId | Refusal:
+PARENT = "parent"
+"""What an agent calls whoever forked it: a child is born without knowing its parent's id."""
+
+
+async def find_agent(
+    log: Log, space: Space, typed: str, *, parent: AgentId | None = None
+) -> AgentId | Refusal:
     """The one agent that is meant, or why that cannot be said.
 
-    A name stands for the one running agent that has it: those it succeeded have the same.
+    A name stands for the one running agent that has it: those it succeeded have the same. `parent`
+    is that of whoever asks.
     """
+    if typed == PARENT and parent is not None:
+        return parent
     found = await log.find(space, typed, limit=5) if typed else []
     if not found:
         return UnknownAgent(typed)

@@ -28,7 +28,7 @@ __all__ = [
     "snapshot_of",
 ]
 
-SCHEMA = "3"
+SCHEMA = "4"
 """Layout and meaning of snapshots; raised whenever `State` or `evolve` change."""
 
 SNAPSHOT_EVERY = 512
@@ -47,6 +47,11 @@ class Opened(Struct, frozen=True):
     state: State
     live: Live
     size: Count | None = None
+
+    @property
+    def turn(self) -> int:
+        """Where the open turn starts; 0 when none is open."""
+        return self.state.open.first if self.state.open else 0
 
 
 async def open_state(log: Log, space: Space, agent: AgentId, at: int | None = None) -> State:

@@ -11,12 +11,13 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.core.calling import ToolOutcome, ToolSpec
-from sapwood.core.commands import Command, ReadMail, Rewind
+from sapwood.core.commands import Command, DeferCompact, ReadMail, Rewind
 from sapwood.core.content import ToolCall
 from sapwood.core.events import Actor
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.refusals import HumanOnly, Refusal, UnknownCommand, nearest
+from sapwood.core.refusals import BadArguments, HumanOnly, Refusal, UnknownCommand, nearest
 from sapwood.core.searching import text_of
+from sapwood.core.shortening import excerpt
 from sapwood.core.slash import BY_NAME, Fresh, Run, for_models, interpret, names_agent
 from sapwood.core.state import State
 from sapwood.runtime.dispatch import Dispatcher
@@ -27,7 +28,7 @@ from sapwood.runtime.waiting import Parked, wait_for
 
 __all__ = ["SLASH", "SlashTool", "slash_spec", "waits"]
 
-_PLACE = re.compile(r"([\w.-]+):(\d+)")
+_PLACE = re.compile(r"(?P<agent>[\w.-]+):(?P<version>\d+)(?::(?P<first>\d+))?")
 
 
 class _Arguments(Struct):
@@ -80,7 +81,7 @@ class SlashTool:
         return await self._command(state, call, run, model)
 
     async def _command(self, state: State, call: ToolCall, run: Run, model: str) -> ToolOutcome:
-        command = await self._interpreted(state.agent, run)
+        command = await self._interpreted(state, run)
         if command is None:
             return ToolOutcome(f"{run.command.line} cannot be used here.", error=True)
         if isinstance(command, Refusal):
@@ -92,14 +93,21 @@ class SlashTool:
             return ToolOutcome(done.sentence, error=True)
         return ToolOutcome(done.says or "Done.")
 
-    async def _interpreted(self, agent: AgentId, run: Run) -> Command | Refusal | None:
-        if run.command.name == "check-mail" and not run.args:
-            return ReadMail(agent, "tool")
-        if run.command.name == "clear" and len(run.args.split()) > 1:
-            mark, _, note = run.args.partition(" ")
-            return Rewind(agent, mark, note.strip())
+    async def _interpreted(self, state: State, run: Run) -> Command | Refusal | None:
+        agent, words = state.agent, run.args.split()
+        match run.command.name, words:
+            case "check-mail", []:
+                return ReadMail(agent, "tool")
+            case "clear", [mark, _, *_]:
+                return Rewind(agent, mark, run.args.removeprefix(mark).strip())
+            case "compact", _:
+                return _compact(agent, run, words)
+            case _:
+                pass
         typed = names_agent(run)
-        other = await find_agent(self._log, self._space, typed) if typed else None
+        other: AgentId | Refusal | None = None
+        if typed:
+            other = await find_agent(self._log, self._space, typed, parent=state.parent)
         if isinstance(other, Refusal):
             return other
         return interpret(run, agent, Fresh(new_agent_id(), new_mail_id()), other=other)
@@ -109,14 +117,31 @@ class SlashTool:
         own = [agent, *await self._log.descendants(self._space, agent)]
         own += await self._log.ancestors(self._space, agent)
         place = _PLACE.fullmatch(query.strip())
-        if place and place[1] in own:
-            version = int(place[2])
-            found = await self._log.read(self._space, AgentId(place[1]), version, version)
-            text = text_of(found[0].event) if found else ""
-            return ToolOutcome(text or f"Nothing stands at {query}.", error=not text)
+        if place and place["agent"] in own:
+            return await self._shown(AgentId(place["agent"]), int(place["version"]), place["first"])
         hits = await self._log.search(self._space, query, agents=own, limit=8)
         lines = [f"{hit.ref}: {hit.snippet}" for hit in hits]
         return ToolOutcome("\n".join(lines) or "Nothing was found.")
+
+    async def _shown(self, agent: AgentId, version: int, first: str | None) -> ToolOutcome:
+        """What stands at a place, from a character on; a long text in several calls."""
+        found = await self._log.read(self._space, agent, version, version)
+        text = text_of(found[0].event) if found else ""
+        shown = excerpt(text, f"{agent}:{version}", int(first or 0))
+        if not shown:
+            where = f" from character {int(first):,} on" if first else ""
+            return ToolOutcome(f"Nothing stands at {agent}:{version}{where}.", error=True)
+        return ToolOutcome(shown)
+
+
+def _compact(agent: AgentId, run: Run, words: list[str]) -> Command | Refusal:
+    match words:
+        case []:
+            return DeferCompact(agent)
+        case ["--keep", keep] if keep.isdecimal():
+            return DeferCompact(agent, int(keep))
+        case _:
+            return BadArguments(run.command.line, "Only a number of turns to keep can be given.")
 
 
 def waits(call: ToolCall) -> bool:

@@ -37,16 +37,18 @@ class Outcome(Struct, frozen=True):
 async def carry_out(
     log: Log, space: Space, dispatcher: Dispatcher, agent: AgentId, script: Script
 ) -> list[Outcome]:
-    """Carries out a parsed submission, step by step; what follows `/new` is for the new agent."""
+    """Carries out a parsed submission, step by step; what follows `/new` is for the new agent.
+
+    A goal is that of every fork up to the next text.
+    """
     outcomes: list[Outcome] = []
     goal = ""
     for step in script:
-        if isinstance(step, Say) and step.goal:
-            goal = step.text
-            continue
+        if isinstance(step, Say):
+            goal = step.text if step.goal else ""
+            if step.goal:
+                continue
         command = await _command(log, space, agent, step, goal)
-        is_fork = isinstance(step, Run) and step.command.name == "fork"
-        goal = "" if is_fork else goal
         if command is None or isinstance(command, Refusal):
             answer = command
         else:
@@ -65,7 +67,12 @@ async def _command(
     if isinstance(step, Say):
         return StartTurn(agent, (Text(step.text),))
     typed = names_agent(step)
-    other = await find_agent(log, space, typed) if typed else None
+    other = await _other(log, space, agent, typed) if typed else None
     if isinstance(other, Refusal):
         return other
     return interpret(step, agent, Fresh(new_agent_id(), new_mail_id()), goal=goal, other=other)
+
+
+async def _other(log: Log, space: Space, agent: AgentId, typed: str) -> AgentId | Refusal:
+    own = await log.facts(space, agent)
+    return await find_agent(log, space, typed, parent=own.parent if own else None)

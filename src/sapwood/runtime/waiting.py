@@ -41,7 +41,7 @@ async def wait_for(
     names, seconds = _parsed(args)
     agents: list[AgentId] = []
     for name in names:
-        found = await find_agent(log, space, name)
+        found = await find_agent(log, space, name, parent=state.parent)
         if isinstance(found, Refusal):
             return ToolOutcome(found.sentence, error=True)
         agents.append(found)

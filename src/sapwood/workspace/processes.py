@@ -96,10 +96,10 @@ async def _started(starting: asyncio.Future[_Started], mark: str) -> _Started:
 def _abandon(mark: str, starting: asyncio.Future[_Started]) -> None:
     if starting.cancelled() or starting.exception():
         return
-    transport, _ = starting.result()
+    transport, child = starting.result()
     _signal(transport.get_pid(), signal.SIGKILL)
     _end_marked(mark)
-    transport.close()
+    child.close_at_exit(transport)
 
 
 class _Child(asyncio.SubprocessProtocol):
@@ -111,6 +111,13 @@ class _Child(asyncio.SubprocessProtocol):
         self.exited = asyncio.Event()
         self.drained = asyncio.Event()
         self._open = {1, 2}
+        self._closing: asyncio.SubprocessTransport | None = None
+
+    def close_at_exit(self, transport: asyncio.SubprocessTransport) -> None:
+        """Closed earlier, the transport would take the exit status from whoever waits for it."""
+        self._closing = transport
+        if self.exited.is_set():
+            transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         pipes = cast(asyncio.SubprocessTransport, transport)
@@ -126,6 +133,8 @@ class _Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self.exited.set()
+        if self._closing is not None:
+            self._closing.close()
 
 
 def _feed(transport: asyncio.SubprocessTransport, given: bytes) -> None:

@@ -2,11 +2,38 @@
 
 import pytest
 
-from sapwood.core.commands import Compact, Fork, KeepLast, SetMark, Undo
-from sapwood.core.events import ContextSummarized, ContextTrimmed
+from sapwood.core.commands import (
+    AddReply,
+    CallModel,
+    Command,
+    Compact,
+    CompleteTurn,
+    DeferCompact,
+    Fork,
+    KeepLast,
+    SetMark,
+    Undo,
+)
+from sapwood.core.content import Text
+from sapwood.core.decide import Accepted, Decision
+from sapwood.core.events import HUMAN, SYSTEM, Actor, ContextSummarized, ContextTrimmed
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import EmptyText, SummaryOutdated, TurnIsOpen
-from tests.core.speaking import conversation, does, kinds, last_event, marked, opens, refusal, said
+from sapwood.core.refusals import EmptyText, HumanOnly, SummaryOutdated, TurnIsOpen
+from sapwood.core.view import view
+from sapwood.core.view.request import digest
+from sapwood.testing import World
+from tests.core.speaking import (
+    MODEL,
+    by_model,
+    conversation,
+    does,
+    kinds,
+    last_event,
+    marked,
+    opens,
+    refusal,
+    said,
+)
 
 
 def test_a_summary_stands_where_the_history_was() -> None:
@@ -118,3 +145,90 @@ def test_tokens_left_behind_are_counted() -> None:
     event = last_event(world, agent)
     assert isinstance(event, ContextTrimmed)
     assert (event.turns, event.messages, event.tokens) == (2, 4, 26)
+
+
+# By a model, in its own turn
+
+
+def answered(world: World, agent: AgentId, keep: int = 0) -> None:
+    """The model asks to compact and answers."""
+    opens(world, agent, "tidy up")
+    says = by_model(world, DeferCompact(agent, keep))
+    assert says == "Takes effect when this turn completes."
+    by_model(world, AddReply(agent, (Text("tidied"),)))
+
+
+def system(world: World, command: Command) -> Decision:
+    return world.do(command, SYSTEM)
+
+
+def test_a_models_wish_completes_its_turn_with_the_summary() -> None:
+    world, agent = conversation(2)
+    answered(world, agent)
+    decision = system(world, Compact(agent, "Numbers.", of=world.states[agent].context.tip))
+    assert isinstance(decision, Accepted)
+    assert decision.says == "Compacted 3 turns into a summary."
+    ended, summarised, trimmed = world.logs[agent][-3:]
+    assert ended.kind == "turn.completed"
+    assert ended.command == summarised.command == trimmed.command
+    assert said(world, agent)[0].endswith("tidy up")
+    assert len(said(world, agent)) == 1
+
+
+def test_the_last_turns_and_its_own_can_be_kept() -> None:
+    world, agent = conversation(2)
+    answered(world, agent, keep=2)
+    system(world, Compact(agent, "Numbers.", keep=2))
+    assert said(world, agent)[1:] == ["answer 2", "tidy up", "tidied"]
+
+
+def test_where_everything_is_kept_the_turn_completes_all_the_same() -> None:
+    world, agent = conversation()
+    answered(world, agent, keep=1)
+    system(world, Compact(agent, "Numbers.", keep=1))
+    assert world.states[agent].open is None
+    assert said(world, agent) == ["tidy up", "tidied"]
+
+
+def test_a_wish_without_a_summary_comes_to_nothing() -> None:
+    world, agent = conversation(2)
+    answered(world, agent)
+    does(world, CompleteTurn(agent))
+    assert said(world, agent)[0] == "ask 1"
+
+
+@pytest.mark.parametrize("who", [SYSTEM, HUMAN], ids=str)
+def test_nobody_compacts_a_turn_whose_model_did_not_ask(who: Actor) -> None:
+    world, agent = conversation(1)
+    opens(world, agent, "go on")
+    by_model(world, AddReply(agent, (Text("I went on"),)))
+    assert isinstance(world.do(Compact(agent, "Numbers."), who), TurnIsOpen)
+
+
+def test_nobody_compacts_a_turn_that_is_not_answered() -> None:
+    world, agent = conversation(1)
+    opens(world, agent, "tidy up")
+    by_model(world, DeferCompact(agent))
+    assert isinstance(system(world, Compact(agent, "Numbers.")), TurnIsOpen)
+
+
+def test_a_model_writes_no_summary_behind_the_check() -> None:
+    world, agent = conversation(1)
+    opens(world, agent, "tidy up")
+    assert isinstance(refusal(world, Compact(agent, "Numbers."), MODEL), HumanOnly)
+
+
+def test_a_summary_may_be_asked_for_once_the_turn_is_answered() -> None:
+    world, agent = conversation(1)
+    opens(world, agent, "tidy up")
+
+    def asks() -> Decision:
+        state, live = world.states[agent], world.lives[agent]
+        request = view(state, live, instruction="Summarise.")
+        return system(
+            world, CallModel(agent, "scripted", digest(request), instruction="Summarise.")
+        )
+
+    assert isinstance(asks(), TurnIsOpen)
+    by_model(world, AddReply(agent, (Text("tidied"),)))
+    assert isinstance(asks(), Accepted)

@@ -17,7 +17,7 @@ from sapwood.core.commands import (
     StartTool,
     StartTurn,
 )
-from sapwood.core.content import Got, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.content import Ended, Got, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.events import (
     ModelCalled,
     ReplyAdded,
@@ -35,9 +35,11 @@ from sapwood.core.refusals import (
     EmptyText,
     NoTurnOpen,
     StaleRequest,
+    TurnEnded,
     TurnIsOpen,
     UnknownCall,
 )
+from sapwood.core.turn import Reply
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
 from sapwood.testing import World
@@ -372,3 +374,112 @@ def test_a_turn_of_thousands_of_calls_is_recorded_in_little_time() -> None:
     does(world, CompleteTurn(agent))
     assert len(results(world, agent)) == 2_000
     assert world.read_live(agent) == world.lives[agent]
+
+
+# What a model had said when it was interrupted
+
+
+def calls(world: World, agent: AgentId) -> int:
+    """The model is called; the version of the call."""
+    does(world, called(world, agent))
+    return world.states[agent].version
+
+
+def test_an_interrupt_keeps_what_was_said_in_one_command() -> None:
+    world, agent = conversation()
+    opens(world, agent, "Tell me.")
+    call = calls(world, agent)
+    does(world, InterruptTurn(agent, "enough", "The heron", call))
+    reply, end = world.logs[agent][-2:]
+    assert reply.command == end.command
+    assert reply.event == ReplyAdded((Text("The heron"),), "scripted")
+    assert said(world, agent)[-1] == "The heron\n\n[interrupted: enough]"
+
+
+def test_what_is_in_the_log_already_is_not_kept_twice() -> None:
+    world, agent = conversation()
+    opens(world, agent, "Tell me.")
+    call = calls(world, agent)
+    does(world, AddReply(agent, (Text("The heron nests."),)))
+    does(world, InterruptTurn(agent, "", "The heron", call))
+    assert said(world, agent)[-1] == "The heron nests.\n\n[interrupted]"
+
+
+def test_words_of_an_earlier_call_are_not_taken_for_those_of_a_later_one() -> None:
+    world, agent = conversation()
+    opens(world, agent, "Tell me.")
+    call = calls(world, agent)
+    does(world, AddReply(agent, (Text("I look."), ONE)))
+    does(world, FinishTool(agent, "1", "pine"))
+    calls(world, agent)
+    does(world, InterruptTurn(agent, "", "I lo", call))
+    assert "I lo" not in [each.text for each in world.request(agent).messages]
+    assert said(world, agent)[-1] == "[interrupted]"
+
+
+@pytest.mark.parametrize("words", ["", "  \n"])
+def test_nothing_said_is_nothing_kept(words: str) -> None:
+    world, agent = conversation()
+    opens(world, agent, "Tell me.")
+    does(world, InterruptTurn(agent, "", words, calls(world, agent)))
+    assert kinds(world, agent)[-1:] == ["turn.interrupted"]
+    assert "reply.added" not in kinds(world, agent)
+
+
+# Another turn than the one that was meant
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        AddReply(AGENT, (Text("late"),), turn=2),
+        StartTool(AGENT, "1", turn=2),
+        FinishTool(AGENT, "1", "late", turn=2),
+        CompleteTurn(AGENT, turn=2),
+        FailTurn(AGENT, "late", turn=2),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_what_is_late_does_not_get_into_the_next_turn(command: Command) -> None:
+    world, agent = conversation()
+    opens(world, agent, "one")
+    does(world, InterruptTurn(agent))
+    opens(world, agent, "two")
+    before = list(world.logs[agent])
+    assert isinstance(refusal(world, command), TurnEnded)
+    assert world.logs[agent] == before
+
+
+def test_a_turn_that_is_named_takes_what_is_for_it() -> None:
+    world, agent = conversation()
+    opens(world, agent, "one")
+    does(world, AddReply(agent, (Text("in time"),), turn=2))
+    does(world, CompleteTurn(agent, turn=2))
+    assert said(world, agent) == ["one", "in time"]
+
+
+# A reply that did not come to its end
+
+
+@pytest.mark.parametrize(
+    ("ended", "why"), [("length", "limit of its length"), ("refused", "filter")]
+)
+def test_a_reply_that_was_cut_off_says_so(ended: Ended, why: str) -> None:
+    world, agent = conversation()
+    opens(world, agent, "Tell me.")
+    does(world, AddReply(agent, (Text("Once upon"),), ended=ended))
+    does(world, CompleteTurn(agent))
+    assert said(world, agent)[-1].startswith("Once upon\n\n[cut off: ")
+    assert why in said(world, agent)[-1]
+
+
+def test_one_that_was_cut_off_in_a_call_ends_with_the_call() -> None:
+    world, agent = conversation()
+    opens(world, agent, "Tell me.")
+    does(world, AddReply(agent, (Text("I look."), ONE), ended="length"))
+    assert world.request(agent).messages[1].parts == (Text("I look."), ONE)
+    turn = world.lives[agent].open
+    assert turn is not None
+    reply = turn.items[-1]
+    assert isinstance(reply, Reply)
+    assert reply.unfinished == ONE

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from sapwood.core.calibration import Calibration
-from sapwood.core.content import Got, Note, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.content import Ended, Got, Note, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.context import Context, Mask
 from sapwood.core.events import (
     AgentArchived,
@@ -93,6 +93,7 @@ EXAMPLES: tuple[Event, ...] = (
         "gpt-5",
         Usage(1200, 80, 1000, 200, 4_500),
     ),
+    ReplyAdded((Text("Once upon a"),), "gpt-5", None, "length"),
     ToolStarted("call-1"),
     ToolFinished("call-1", ""),
     ToolFinished("call-1", "no such file\0", error=True),
@@ -137,6 +138,7 @@ EXAMPLES: tuple[Event, ...] = (
     ResultsMasked(Mask(EventRef(LEAD, 22), 2000)),
     ClearDeferred(),
     ClearDeferred("TASK", 12, 3, "Retries do not help."),
+    ClearDeferred(keep=2, compact=True),
     MailSent("m1", CHILD, "Look."),
     MailReceived("m1", "Look."),
     MailReceived("m1", "Look.", "lead"),
@@ -170,6 +172,7 @@ contexts = st.builds(
 notes = st.builds(Note, st.sampled_from(["mail", "delegated", "self"]), texts, texts)
 prompts = st.lists(st.builds(Text, texts) | notes, max_size=3).map(tuple)
 usages = st.builds(Usage, numbers, numbers, numbers, numbers)
+endings: st.SearchStrategy[Ended] = st.sampled_from(["done", "length", "refused"])
 parts = st.lists(
     st.builds(Text, texts)
     | st.builds(Thinking, texts, texts, texts)
@@ -214,7 +217,7 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(Unfocused, texts),
         st.builds(TurnStarted, st.none() | turn_refs, prompts),
         st.builds(ModelCalled, texts, contexts, texts, numbers, texts, texts, numbers),
-        st.builds(ReplyAdded, parts, texts, st.none() | usages),
+        st.builds(ReplyAdded, parts, texts, st.none() | usages, endings),
         st.builds(ToolStarted, texts),
         st.builds(ToolFinished, texts, texts, st.booleans()),
         st.builds(TurnCompleted, sizes),
@@ -228,7 +231,9 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(ContextUndone, contexts),
         st.builds(ContextRedone, contexts),
         st.builds(ResultsMasked, masks),
-        st.builds(ClearDeferred, st.none() | texts, numbers, st.none() | numbers, texts),
+        st.builds(
+            ClearDeferred, st.none() | texts, numbers, st.none() | numbers, texts, st.booleans()
+        ),
         st.builds(MailSent, texts, agents, texts),
         st.builds(MailReceived, texts, texts, texts),
         st.builds(MailRead, st.lists(texts, max_size=3).map(tuple), st.booleans()),

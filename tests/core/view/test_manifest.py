@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 
@@ -53,7 +54,7 @@ def test_another_process_finds_the_same_hash() -> None:
     for seed in ("0", "1"):
         done = subprocess.run(
             [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,

@@ -1,6 +1,8 @@
 """The server fails in every way in which a provider does."""
 
+import json
 import time
+from http.client import HTTPConnection
 
 import pytest
 
@@ -233,3 +235,47 @@ def test_an_unknown_model_is_not_found(wire: str, kind: str) -> None:
         assert got.status == 404
         assert error_of(wire, got)[0] == kind
         assert ask(server, "chat", "hello", model="known").status == 200
+
+
+ENDS_OF_TOKENS = {
+    "anthropic": '"stop_reason":"max_tokens"',
+    "responses": "response.incomplete",
+    "chat": '"finish_reason":"length"',
+    "gemini": '"finishReason":"MAX_TOKENS"',
+}
+
+
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+def test_a_reply_may_run_out_of_tokens(server: ScriptedModel, wire: str) -> None:
+    server.replies([Reply.of("It is cold.", limit=5)])
+    got = stream(server, wire, "hello")
+    assert not got.broken
+    assert streamed(wire, got) == "It is"
+    assert ENDS_OF_TOKENS[wire] in got.text
+
+
+@pytest.mark.parametrize("wire", WIRE_NAMES)
+def test_a_call_that_runs_out_of_tokens_ends_in_the_middle_or_is_not_made(
+    server: ScriptedModel, wire: str
+) -> None:
+    server.replies([Reply.of("Look: ", call("weather", city="Oslo"), limit=10)])
+    got = stream(server, wire, "hello")
+    assert ENDS_OF_TOKENS[wire] in got.text
+    assert "Oslo" not in got.text
+    assert ("weather" in got.text) == (wire != "gemini")
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [Reply.of("It is cold.", sleep=30), Reply.of("It is cold.", stall=30)],
+    ids=["", "piece"],
+)
+def test_a_client_that_hangs_up_is_noticed_at_once(server: ScriptedModel, slow: Reply) -> None:
+    server.replies([slow])
+    body = json.dumps(request_of("chat", "hello", stream=True)).encode()
+    connection = HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]), timeout=30)
+    connection.request("POST", path_of("chat"), body, {"content-type": "application/json"})
+    server.wait_for(1)
+    connection.close()
+    server.wait_for(1, answered=True)
+    assert server.requests[0].outcome == "abandoned"

@@ -37,6 +37,7 @@ from sapwood.core.events import (
     TurnStarted,
     Unfocused,
 )
+from sapwood.core.view.framing import how_it_was_cut
 from sapwood.display.text import cut, one_line
 from sapwood.display.times import clock
 
@@ -83,8 +84,8 @@ def gist(event: Event) -> str:
             return _parts(prompt)
         case ModelCalled(model, _, hash_, estimate):
             return f"{model} {show(Count(estimate, exact=False))} {hash_[:12]}"
-        case ReplyAdded(parts, _, usage):
-            return f"{_parts(parts)}{_used(usage)}"
+        case ReplyAdded(parts, _, usage, ended):
+            return f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip() + _used(usage)
         case ToolStarted(call):
             return call
         case ToolFinished(call, content, error):
@@ -109,8 +110,9 @@ def gist(event: Event) -> str:
             return ""
         case ResultsMasked(mask):
             return f"results of more than {mask.over} characters"
-        case ClearDeferred(mark, _, keep):
-            return f"to {mark}" if mark else f"keeping {keep} turns" if keep else "all"
+        case ClearDeferred(mark, _, keep, _, compact):
+            how = f"to {mark}" if mark else f"keeping {keep} turns" if keep else "all"
+            return f"{how} with a summary" if compact else how
         case MailSent(_, to, text):
             return f"to {to}: {text}"
         case MailReceived(_, text, sender):

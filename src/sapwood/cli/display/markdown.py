@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from sapwood.core.content import Note, Text, Thinking, ToolCall
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
-from sapwood.core.view.framing import how_it_ended
+from sapwood.core.view.framing import how_it_ended, how_it_was_cut
 from sapwood.display.text import one_line, plain
 from sapwood.display.times import clock
 
@@ -58,6 +58,8 @@ def _reply(reply: Reply) -> list[str]:
                 lines += [f"Called `{name}`:", "", *_fenced(args, "json"), ""]
             case Thinking():
                 pass
+    if reply.ended != "done":
+        lines += [f"*{how_it_was_cut(reply.ended).strip('[]')}*", ""]
     return lines
 
 

@@ -6,6 +6,7 @@ from sapwood.core.content import Note, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.live import Live
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view.build import front_texts
+from sapwood.core.view.framing import how_it_was_cut
 from sapwood.display.text import cut, plain, wrapped
 
 __all__ = ["conversation", "divider", "turn_lines"]
@@ -68,6 +69,8 @@ def _reply(reply: Reply, width: int) -> list[str]:
                 lines.append(click.style(cut(f"→ {name} {args}", width), fg="cyan"))
             case Text() | Thinking():
                 pass
+    if reply.ended != "done":
+        lines.append(click.style(how_it_was_cut(reply.ended), fg="yellow"))
     return lines
 
 

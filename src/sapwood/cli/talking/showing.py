@@ -13,6 +13,7 @@ from sapwood.core.calling import Delta
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.events import ContextTrimmed, MailReceived, Recorded, ReplyAdded, ToolFinished
 from sapwood.core.ids import AgentId
+from sapwood.core.view.framing import how_it_was_cut
 from sapwood.display.money import usage_line
 from sapwood.display.text import cut, plain, wrapped
 
@@ -69,8 +70,10 @@ class TextShow:
 
     def event(self, recorded: Recorded) -> None:
         match recorded.event:
-            case ReplyAdded(parts):
+            case ReplyAdded(parts, ended=ended):
                 self._reply(parts)
+                if ended != "done":
+                    self.note(how_it_was_cut(ended))
             case ToolFinished(_, content, True):
                 for line in wrapped(cut(content, _EXCERPT), columns(), "  "):
                     self._tell(line)

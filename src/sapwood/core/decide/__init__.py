@@ -12,6 +12,7 @@ from sapwood.core.commands import (
     Compact,
     CompleteTurn,
     Configure,
+    DeferCompact,
     FailTurn,
     FinishTool,
     Focus,
@@ -48,7 +49,7 @@ __all__ = ["Accepted", "Change", "Decision", "Scene", "bad_id", "decide"]
 _FOR_MODELS: frozenset[type[Command]] = frozenset(
     {
         # what the registry gives them
-        *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, Compact),
+        *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, DeferCompact),
         # their focus, as the `context` tool has it
         *(Focus, Unfocus),
         # their own turn
@@ -61,6 +62,7 @@ _TYPED: dict[type[Command], str] = {
     RecordTurn: "Recording a turn",
     ReturnTo: "Returning to a turn",
     MaskResults: "Masking results",
+    Compact: "Writing a summary",
     Configure: "/config",
     AddPin: "/pin",
     RemovePin: "/unpin",
@@ -153,6 +155,8 @@ def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
             return contexts.redo(scene, command, given)
         case Compact():
             return contexts.compact(scene, command, given)
+        case DeferCompact():
+            return contexts.defer_compact(scene, command, given)
         case MaskResults():
             return contexts.mask_results(scene, command, given)
         case ReturnTo():

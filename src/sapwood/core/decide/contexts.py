@@ -5,6 +5,7 @@ from msgspec import structs
 from sapwood.core.commands import (
     Clear,
     Compact,
+    DeferCompact,
     Given,
     KeepLast,
     MaskResults,
@@ -15,6 +16,7 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.context import Context, Mark, Mask, Step, find_mark, take_back
+from sapwood.core.counting import Counter
 from sapwood.core.decide.guards import (
     require_mark,
     require_mark_name,
@@ -25,7 +27,7 @@ from sapwood.core.decide.guards import (
     require_turn,
 )
 from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
-from sapwood.core.decide.trimming import trim
+from sapwood.core.decide.trimming import overflow, trim
 from sapwood.core.events import (
     ClearDeferred,
     ContextRedone,
@@ -34,10 +36,12 @@ from sapwood.core.events import (
     ContextUndone,
     MarkSet,
     ResultsMasked,
+    TurnCompleted,
     TurnStarted,
 )
 from sapwood.core.ids import EventRef
 from sapwood.core.masking import live_mask, mask_edges
+from sapwood.core.measure import size_of
 from sapwood.core.refusals import (
     BadArguments,
     NothingToRedo,
@@ -51,6 +55,7 @@ __all__ = [
     "apply_deferred",
     "clear",
     "compact",
+    "defer_compact",
     "keep_last",
     "mask_results",
     "redo",
@@ -165,24 +170,45 @@ def _taken_back(scene: Scene, step: Step) -> Context:
 
 
 def compact(scene: Scene, command: Compact, given: Given) -> Accepted:
-    require_no_turn(scene.state, "/compact")
+    due = given.actor.role == "system" and _is_due(scene)
+    if not due:
+        require_no_turn(scene.state, "/compact")
     require_text(command.summary, "summary")
     if command.of is not None and command.of != scene.state.context.tip:
         raise Refused(SummaryOutdated())
-    live = scene.live
-    leaving = len(live.turns) - max(0, command.keep)
+    draft = Draft(scene.state, scene.live, given)
+    if due and scene.live.open is not None:
+        draft.add(TurnCompleted(size_of(scene.live.open, scene.counter)))
+    at_least = overflow(draft, scene.counter) if due else 0
+    return draft.accepted(_compacted(draft, command, scene.counter, at_least))
+
+
+def _compacted(draft: Draft, command: Compact, counter: Counter, at_least: int) -> str:
+    live = draft.live
+    assert live is not None
+    leaving = max(at_least, len(live.turns) - max(0, command.keep))
     if leaving <= 0:
         count = len(live.turns)
-        return Accepted((), f"Nothing to compact: {count} {_turns(count)} in view.")
-    draft = Draft(scene.state, live, given)
-    summary = EventRef(scene.state.agent, draft.next_version)
+        return f"Nothing to compact: {count} {_turns(count)} in view."
+    summary = EventRef(draft.state.agent, draft.next_version)
     draft.add(
         ContextSummarized(
             command.summary, command.ledger, command.score, command.model, command.usage
         )
     )
-    trim(draft, "compact", leaving, scene.counter, summary=summary, mask=live.context.mask)
-    return draft.accepted(f"Compacted {leaving} {_turns(leaving)} into a summary.")
+    trim(draft, "compact", leaving, counter, summary=summary, mask=live.context.mask)
+    return f"Compacted {leaving} {_turns(leaving)} into a summary."
+
+
+def defer_compact(scene: Scene, command: DeferCompact, given: Given) -> Accepted:
+    return _deferred(scene, ClearDeferred(keep=max(0, command.keep), compact=True), given)
+
+
+def _is_due(scene: Scene) -> bool:
+    """Whether the open turn is answered and its model asked to compact at its end."""
+    turn = scene.state.open
+    asked = turn is not None and turn.deferred is not None and turn.deferred.compact
+    return asked and scene.live.open is not None and scene.live.open.is_answered
 
 
 def mask_results(scene: Scene, command: MaskResults, given: Given) -> Accepted:
@@ -215,6 +241,8 @@ def _has_more_to_mask(scene: Scene, before: Mask | None, over: int) -> bool:
 def apply_deferred(draft: Draft, deferred: ClearDeferred, scene: Scene) -> None:
     """What a model asked of its own context, now that its turn has completed."""
     assert draft.live is not None
+    if deferred.compact:
+        return  # a summary would have completed the turn; there is none
     if deferred.keep is not None:
         leaving = len(draft.live.turns) - deferred.keep
         if leaving > 0:

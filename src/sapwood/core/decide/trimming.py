@@ -11,7 +11,7 @@ from sapwood.core.measure import calibrated, settled, turn_sizes
 from sapwood.core.turn import Turn
 from sapwood.core.window import turns_to_leave
 
-__all__ = ["slide", "trim"]
+__all__ = ["overflow", "slide", "trim"]
 
 
 def trim(
@@ -52,18 +52,24 @@ def slide(draft: Draft, counter: Counter) -> None:
     live = draft.live
     if live is None or live.open is not None:
         return
-    settings, calibration = draft.state.settings, draft.state.ratio()
-    total = settled(live, counter, calibration).tokens
-    if not settings.cap or total <= settings.cap:
-        return
-    ratio = 1.0 if counter.exact else calibration.ratio
-    sizes = [raw * ratio for raw in turn_sizes(live, counter)]
-    leaving = turns_to_leave(sizes, settings.cap, settings.low_water)
+    leaving = overflow(draft, counter)
     if leaving:
-        mask = _mask(live, leaving, settings.mask_over)
+        mask = _mask(live, leaving, draft.state.settings.mask_over)
         trim(draft, "window", leaving, counter, summary=live.context.summary, mask=mask)
         if mask != live.context.mask:
             slide(draft, counter)  # a stub is shorter than what it hides, but may weigh more
+
+
+def overflow(draft: Draft, counter: Counter) -> int:
+    """How many of the oldest live turns the window leaves behind."""
+    live, settings, calibration = draft.live, draft.state.settings, draft.state.ratio()
+    assert live is not None, "the window needs the live path"
+    total = settled(live, counter, calibration).tokens
+    if not settings.cap or total <= settings.cap:
+        return 0
+    ratio = 1.0 if counter.exact else calibration.ratio
+    sizes = [raw * ratio for raw in turn_sizes(live, counter)]
+    return turns_to_leave(sizes, settings.cap, settings.low_water)
 
 
 def _carried(context: Context, gone: tuple[Turn, ...], kept: tuple[Turn, ...]) -> EventRef | None:

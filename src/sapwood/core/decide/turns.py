@@ -16,7 +16,8 @@ from sapwood.core.commands import (
     StartTool,
     StartTurn,
 )
-from sapwood.core.content import Got, PromptPart, ReplyPart, ToolCall
+from sapwood.core.content import Got, PromptPart, ReplyPart, Text, ToolCall
+from sapwood.core.counting import Counter
 from sapwood.core.decide.contexts import apply_deferred
 from sapwood.core.decide.guards import require_no_turn, require_turn
 from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
@@ -33,6 +34,7 @@ from sapwood.core.events import (
     TurnRecorded,
     TurnStarted,
 )
+from sapwood.core.live import Live
 from sapwood.core.measure import size_of
 from sapwood.core.refusals import (
     CallsOpen,
@@ -42,6 +44,7 @@ from sapwood.core.refusals import (
     StaleRequest,
     UnknownCall,
 )
+from sapwood.core.state import OpenTurn
 from sapwood.core.turn import recorded_turn
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
@@ -72,10 +75,10 @@ def start_turn(scene: Scene, command: StartTurn, given: Given) -> Accepted:
 
 
 def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
-    if command.instruction:
+    if not command.instruction:
+        _require_no_calls(require_turn(scene.state))
+    elif scene.live.open is None or not scene.live.open.is_answered:
         require_no_turn(scene.state, "A call outside of the turn")
-    elif (turn := require_turn(scene.state)).calls:
-        raise Refused(CallsOpen(turn.calls))
     request = view(scene.state, scene.live, command.model, command.instruction)
     if digest(request) != command.hash:
         raise Refused(StaleRequest())
@@ -95,12 +98,10 @@ def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
 
 
 def add_reply(scene: Scene, command: AddReply, given: Given) -> Accepted:
-    turn = require_turn(scene.state, command.turn, command.asked)
-    if turn.calls:
-        raise Refused(CallsOpen(turn.calls))
+    _require_no_calls(require_turn(scene.state, command.turn, command.asked))
     _new_calls(command.parts, scene.live.open.call_ids if scene.live.open else set[str]())
     draft = Draft(scene.state, scene.live, given)
-    draft.add(ReplyAdded(command.parts, command.model, command.usage))
+    draft.add(ReplyAdded(command.parts, command.model, command.usage, command.ended))
     return draft.accepted()
 
 
@@ -126,10 +127,9 @@ def finish_tool(scene: Scene, command: FinishTool, given: Given) -> Accepted:
 
 def complete_turn(scene: Scene, command: CompleteTurn, given: Given) -> Accepted:
     turn = require_turn(scene.state, command.turn)
-    if turn.calls:
-        raise Refused(CallsOpen(turn.calls))
+    _require_no_calls(turn)
     draft = Draft(scene.state, scene.live, given)
-    draft.add(TurnCompleted(_size(scene)))
+    draft.add(TurnCompleted(_size(scene.live, scene.counter)))
     if turn.deferred is not None:
         apply_deferred(draft, turn.deferred, scene)
     slide(draft, scene.counter)
@@ -137,9 +137,11 @@ def complete_turn(scene: Scene, command: CompleteTurn, given: Given) -> Accepted
 
 
 def interrupt_turn(scene: Scene, command: InterruptTurn, given: Given) -> Accepted:
-    require_turn(scene.state, command.turn)
+    turn = require_turn(scene.state, command.turn)
     draft = Draft(scene.state, scene.live, given)
-    draft.add(TurnInterrupted(_size(scene), command.reason))
+    if command.said.strip() and command.asked and turn.asked == command.asked:
+        draft.add(ReplyAdded((Text(command.said),), turn.called))
+    draft.add(TurnInterrupted(_size(draft.live, scene.counter), command.reason))
     slide(draft, scene.counter)
     return draft.accepted("Interrupted. What was there is kept.")
 
@@ -147,7 +149,7 @@ def interrupt_turn(scene: Scene, command: InterruptTurn, given: Given) -> Accept
 def fail_turn(scene: Scene, command: FailTurn, given: Given) -> Accepted:
     require_turn(scene.state, command.turn, command.asked)
     draft = Draft(scene.state, scene.live, given)
-    draft.add(TurnFailed(_size(scene), command.error))
+    draft.add(TurnFailed(_size(scene.live, scene.counter), command.error))
     slide(draft, scene.counter)
     return draft.accepted()
 
@@ -173,6 +175,11 @@ def record_turn(scene: Scene, command: RecordTurn, given: Given) -> Accepted:
     draft.add(structs.replace(turn, size=size))
     slide(draft, scene.counter)
     return draft.accepted()
+
+
+def _require_no_calls(turn: OpenTurn) -> None:
+    if turn.calls:
+        raise Refused(CallsOpen(turn.calls))
 
 
 def _require_pairs(command: RecordTurn) -> None:
@@ -208,6 +215,7 @@ def _new_calls(parts: tuple[ReplyPart, ...], known: AbstractSet[str]) -> list[st
     return list(new)
 
 
-def _size(scene: Scene) -> Size:
-    assert scene.live.open is not None
-    return size_of(scene.live.open, scene.counter)
+def _size(live: Live | None, counter: Counter) -> Size:
+    assert live is not None
+    assert live.open is not None
+    return size_of(live.open, counter)

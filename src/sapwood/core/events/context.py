@@ -101,9 +101,10 @@ class ResultsMasked(Struct, frozen=True, gc=False):
 
 
 class ClearDeferred(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A model asked to clear its own context: it happens when its turn completes.
+    """A model asked to clear or compact its own context: it happens when its turn completes.
 
     `mark` and its `version` for a rewind, `keep` for the last turns, neither for a fresh start.
+    `compact` puts a summary in the place of what leaves.
     """
 
     kind: ClassVar = "clear.deferred"
@@ -112,6 +113,7 @@ class ClearDeferred(Struct, frozen=True, omit_defaults=True, gc=False):
     version: int = 0
     keep: int | None = None
     note: str = ""
+    compact: bool = False
 
 
 ContextEvent = (

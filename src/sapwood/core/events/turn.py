@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import Got, PromptPart, ReplyPart, Said, Usage
+from sapwood.core.content import Ended, Got, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.context import Context
 from sapwood.core.ids import TurnRef
 from sapwood.core.origin import Passage
@@ -62,13 +62,17 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The model's message, whole: text, thinking, tool calls."""
+    """The model's message: text, thinking, tool calls.
+
+    Of one that `ended` at the limit of its length the last part is incomplete.
+    """
 
     kind: ClassVar = "reply.added"
 
     parts: tuple[ReplyPart, ...]
     model: str = ""
     usage: Usage | None = None
+    ended: Ended = "done"
 
 
 class ToolStarted(Struct, frozen=True, gc=False):

@@ -2,29 +2,26 @@
 
 from collections.abc import Iterator
 
-from sapwood.core.slash import Run, Say, Script, Step
+from sapwood.core.slash import Run, Say, Script
 
 __all__ = ["chunks", "has_prompt"]
 
 
 def chunks(script: Script) -> Iterator[Script]:
-    """Each step alone, but for a goal, which belongs to the fork after it.
+    """Each step alone, but for a goal, which goes before each of its forks.
 
     >>> from sapwood.core.slash import parse
-    >>> script = parse("/mark T\\nFind the leak.\\n/fork T\\n/agents")
+    >>> script = parse("/mark T\\nFind the leak.\\n/fork T\\n/agents\\n/fork T")
     >>> [len(chunk) for chunk in chunks(script)]
-    [1, 2, 1]
+    [1, 2, 1, 2]
     """
-    held: list[Step] = []
+    goal: Say | None = None
     for step in script:
-        held.append(step)
-        waits = any(isinstance(each, Say) and each.goal for each in held)
-        forks = isinstance(step, Run) and step.command.name == "fork"
-        if not waits or forks:
-            yield tuple(held)
-            held = []
-    if held:
-        yield tuple(held)
+        if isinstance(step, Say):
+            goal = step if step.goal else None
+        if step is not goal:
+            forks = isinstance(step, Run) and step.command.name == "fork"
+            yield (goal, step) if goal and forks else (step,)
 
 
 def has_prompt(script: Script) -> bool:

@@ -47,7 +47,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
         "[MARK] [-- GOAL]",
         "both",
     ),
-    SlashCommand("send", "Send mail to a running agent", "ID MESSAGE", "both"),
+    SlashCommand("send", "Send mail to a running agent, or to parent", "ID MESSAGE", "both"),
     SlashCommand("check-mail", "Read unread mail, oldest first", "[--peek]", "both"),
     SlashCommand("wait", "Wait for mail, or for agents to go idle", "[ID…] [SECONDS]", "both"),
     SlashCommand("kill", "End an agent and all its descendants", "ID", "both"),

@@ -23,12 +23,18 @@ def view(state: State, live: Live, model: str | None = None, instruction: str = 
     """
     messages = _messages(live)
     if instruction:
-        messages = (*messages, Message("user", (Text(instruction),)))
+        messages = _instructed(messages, Text(instruction))
     return Request(
         model=state.settings.model if model is None else model,
         system=_system(state),
         messages=messages,
     )
+
+
+def _instructed(messages: tuple[Message, ...], instruction: Text) -> tuple[Message, ...]:
+    if messages and messages[-1].role == "user":
+        return (*messages[:-1], Message("user", (*messages[-1].parts, instruction)))
+    return (*messages, Message("user", (instruction,)))
 
 
 def front_texts(live: Live) -> tuple[Text, ...]:

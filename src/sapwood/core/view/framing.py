@@ -6,7 +6,7 @@ user's.
 
 from typing import assert_never
 
-from sapwood.core.content import Note, PromptPart, Text
+from sapwood.core.content import Ended, Note, PromptPart, Text
 from sapwood.core.events import ContextSummarized
 from sapwood.core.turn import Turn
 
@@ -17,6 +17,7 @@ __all__ = [
     "framed_request",
     "framed_summary",
     "how_it_ended",
+    "how_it_was_cut",
 ]
 
 PENDING = "[no result yet]"
@@ -72,3 +73,16 @@ def how_it_ended(turn: Turn) -> str:
             return "[no answer]"
         case _:
             assert_never(turn.status)
+
+
+def how_it_was_cut(ended: Ended) -> str:
+    """What stands at the end of a reply that its model did not end."""
+    match ended:
+        case "length":
+            return "[cut off: the reply ran into the limit of its length]"
+        case "refused":
+            return "[cut off: the provider's filter stopped the reply]"
+        case "done":
+            return ""
+        case _:
+            assert_never(ended)

@@ -7,7 +7,13 @@ with a result for each, in order, and a call that never got one says so.
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.masking import stubs
 from sapwood.core.turn import Reply, Result, Turn
-from sapwood.core.view.framing import EMPTY_RESULT, PENDING, framed_prompt, how_it_ended
+from sapwood.core.view.framing import (
+    EMPTY_RESULT,
+    PENDING,
+    framed_prompt,
+    how_it_ended,
+    how_it_was_cut,
+)
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 
 __all__ = ["messages_of"]
@@ -37,6 +43,8 @@ def _spoken(reply: Reply) -> tuple[MessagePart, ...]:
     spoken: list[MessagePart] = [
         part for part in reply.parts if type(part) is not Text or part.text.strip()
     ]
+    if reply.ended != "done" and not reply.calls:
+        spoken.append(Text(how_it_was_cut(reply.ended)))
     return tuple(spoken)
 
 
@@ -54,7 +62,7 @@ def _answer(
     if result is None:
         missing = PENDING if turn.status == "open" else how_it_ended(turn)
         return ToolResult(call.id, call.name, missing, error=True)
-    shown = masked.get(call.id, result.content)
+    shown = masked.get(call.id) or turn.shown(result)
     return ToolResult(call.id, call.name, shown if shown.strip() else EMPTY_RESULT, result.error)
 
 

@@ -20,7 +20,8 @@ def answer_of(
     wire: Wire, asked: Asked, reply: Reply, spent: Spent, mint: Mint, created: int, piece: int
 ) -> Answer:
     """The answer to be written. `spent` is what the request cost so far."""
-    parts, stop = _within_limit(asked, reply, tuple(_spoken(wire, asked, reply, mint)))
+    cuts = asked.stream and wire.name != "gemini"
+    parts, stop = _within_limit(asked, reply, tuple(_spoken(wire, asked, reply, mint)), cuts)
     thought = thought_tokens(parts)
     out = output_tokens(parts) if reply.out is None else max(reply.out, thought)
     given = spent if reply.usage is None else spent.scaled(reply.usage)
@@ -49,19 +50,24 @@ def _spoken(wire: Wire, asked: Asked, reply: Reply, mint: Mint) -> Iterable[Repl
 
 
 def _within_limit(
-    asked: Asked, reply: Reply, parts: tuple[ReplyPart, ...]
+    asked: Asked, reply: Reply, parts: tuple[ReplyPart, ...], cuts_calls: bool
 ) -> tuple[tuple[ReplyPart, ...], Stop]:
-    """As much as the client allows. A call that does not fit is not made."""
-    calls = any(isinstance(part, ToolCall) for part in parts)
-    if asked.limit is None or reply.out is not None or output_tokens(parts) <= asked.limit:
+    """As much as script and client allow. A call that does not fit is cut, or not made."""
+    room = reply.limit
+    if room is None and asked.limit is not None and reply.out is None:
+        room = asked.limit * 4 if output_tokens(parts) > asked.limit else None
+    if room is None:
+        calls = any(isinstance(part, ToolCall) for part in parts)
         return parts, "calls" if calls else "end"
-    room = asked.limit * 4
     kept: list[ReplyPart] = []
     for part in parts:
         if isinstance(part, ToolCall):
-            room -= len(spoken(part))
-            if room >= 0:
+            args = spoken(part)
+            if len(args) <= room:
                 kept.append(part)
+            elif cuts_calls and room > 0:
+                kept.append(structs.replace(part, args=args[:room]))
+            room -= len(args)
             continue
         text = part.text[: max(0, room)]
         room -= len(text)

@@ -39,6 +39,8 @@ class Reply(Struct, frozen=True):
     """Fail only after so many characters, inside the stream, as an overloaded provider does."""
     retry_after: float | None = None
     """What a failure says of when to come back, instead of the server's setting."""
+    limit: int | None = None
+    """Run out of tokens after so many characters; in most streams a call ends in the middle."""
 
     @classmethod
     def of(
@@ -49,6 +51,7 @@ class Reply(Struct, frozen=True):
         sleep: float = 0.0,
         stall: float = 0.0,
         cut: int | None = None,
+        limit: int | None = None,
     ) -> "Reply":
         """A reply of these parts; plain text is said.
 
@@ -56,7 +59,7 @@ class Reply(Struct, frozen=True):
         (Text(text='Hello.'),)
         """
         said = tuple(Text(part) if isinstance(part, str) else part for part in parts)
-        return cls(said, usage, out, sleep, stall, cut)
+        return cls(said, usage, out, sleep, stall, cut, limit=limit)
 
 
 Part: TypeAlias = str | Text | Thinking | ToolCall

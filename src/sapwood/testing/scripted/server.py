@@ -13,7 +13,7 @@ from sapwood.testing.scripted.reply import Step
 from sapwood.testing.scripted.script.player import Player, Playwright
 from sapwood.testing.scripted.script.summary import SUMMARY
 from sapwood.testing.scripted.serving import Service
-from sapwood.testing.scripted.transport import Outgoing, read_incoming
+from sapwood.testing.scripted.transport import Hearing, Outgoing, giving_up, read_incoming
 
 __all__ = ["ScriptedModel"]
 
@@ -141,9 +141,12 @@ class ScriptedModel:
             loop.close()
 
     async def _listen(self) -> asyncio.Server:
-        return await asyncio.start_server(
-            self._connected, _HOST, self.options.port, backlog=_BACKLOG, limit=_HEAD_LIMIT
-        )
+        loop = asyncio.get_running_loop()
+
+        def connection() -> asyncio.StreamReaderProtocol:
+            return asyncio.StreamReaderProtocol(Hearing(_HEAD_LIMIT), self._connected)
+
+        return await loop.create_server(connection, _HOST, self.options.port, backlog=_BACKLOG)
 
     async def _shut(self, server: asyncio.Server) -> None:
         server.close()
@@ -161,7 +164,8 @@ class ScriptedModel:
         try:
             while (incoming := await read_incoming(reader, writer)) is not None:
                 out = Outgoing(writer, keeps=incoming.keeps)
-                await self._service.answer(incoming, out)
+                with giving_up(reader, task):
+                    await self._service.answer(incoming, out)
                 if not out.keeps:
                     break
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):

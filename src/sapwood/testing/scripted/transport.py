@@ -6,13 +6,14 @@ A stream goes out in chunks, so that a client can tell a cut from an end.
 import asyncio
 import gzip
 import zlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
-__all__ = ["Incoming", "Outgoing", "read_incoming"]
+__all__ = ["Hearing", "Incoming", "Outgoing", "giving_up", "read_incoming"]
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus} | {529: "Overloaded"}
 
@@ -27,6 +28,39 @@ class Incoming(Struct, frozen=True):
     body: bytes
     keeps: bool
     """Whether the client wants to use the connection again."""
+
+
+class Hearing(asyncio.StreamReader):
+    """A reader that has whoever answers stop when the client hangs up."""
+
+    answering: asyncio.Task[None] | None = None
+
+    def feed_eof(self) -> None:
+        """The client has hung up."""
+        super().feed_eof()
+        self._give_up()
+
+    def set_exception(self, exc: Exception) -> None:
+        """The connection broke."""
+        super().set_exception(exc)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        if self.answering is not None:
+            self.answering.cancel()
+
+
+@contextmanager
+def giving_up(reader: asyncio.StreamReader, task: asyncio.Task[None] | None) -> Generator[None]:
+    """Meanwhile the task is cancelled if the client hangs up."""
+    assert isinstance(reader, Hearing)
+    if reader.at_eof():
+        raise ConnectionResetError
+    reader.answering = task
+    try:
+        yield
+    finally:
+        reader.answering = None
 
 
 async def read_incoming(

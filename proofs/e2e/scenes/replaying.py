@@ -1,0 +1,56 @@
+"""Replay: every model call of every agent, rebuilt from the log, checked, and sent once more.
+
+What is sent for a replayed request has to be what was sent at the time, to the last field.
+"""
+
+from collections import Counter
+
+import msgspec
+
+from proofs.e2e.house import House
+from proofs.e2e.wires import KEYS, base_urls
+from sapwood.core.events import ModelCalled
+from sapwood.core.view import Request
+from sapwood.models import Models
+from sapwood.runtime.slash_tool import slash_spec
+from sapwood.testing.scripted import ScriptedModel
+from sapwood.workspace.toolbox import WorkspaceToolbox
+
+__all__ = ["play"]
+
+
+async def play(house: House) -> None:
+    """Plays it."""
+    checks, requests = house.checks, list[Request]()
+    for agent in await house.everyone():
+        for recorded in await agent.events():
+            if isinstance(recorded.event, ModelCalled):
+                seen = await agent.replay(recorded.version)
+                checks.that(f"{recorded.ref} replays", seen.matches)
+                requests.append(seen.request)
+    house.calls += len(requests)
+    sent = _sent(house.server)
+    again = await _sent_again(requests)
+    checks.same("as many requests came as calls are in the log", sent.total(), again.total())
+    missing, further = sent - again, again - sent
+    checks.that("a replayed request is sent as it was", not missing, next(iter(missing), ""))
+    checks.that("and no other", not further, next(iter(further), ""))
+
+
+async def _sent_again(requests: list[Request]) -> Counter[bytes]:
+    tools = (slash_spec(), *await WorkspaceToolbox().specs())
+    with ScriptedModel() as server:
+        server.script(lambda asked: "Heard again.")
+        async with Models(KEYS, urls=base_urls(server)) as models:
+            for request in requests:
+                async for _ in models.stream(request, tools):
+                    pass
+        return _sent(server)
+
+
+def _sent(server: ScriptedModel) -> Counter[bytes]:
+    """What came, by path and body."""
+    return Counter(
+        msgspec.json.encode((logged.path, logged.body), order="sorted")
+        for logged in server.requests
+    )

@@ -1,0 +1,72 @@
+"""Rewind and undo, by a person and by a model that leaves itself a note."""
+
+from proofs.e2e.house import House
+from sapwood.testing.scripted import Asked, call, think
+from sapwood.testing.scripted.reply import Step
+
+__all__ = ["play"]
+
+NOTE = "the first way fails: the pine is too tall"
+
+
+async def play(house: House) -> None:
+    """Plays it."""
+    await _by_a_person(house)
+    await _by_a_model(house)
+
+
+async def _by_a_person(house: House) -> None:
+    checks, seen = house.checks, list[Asked]()
+
+    def model(asked: Asked) -> Step:
+        seen.append(asked)
+        if asked.results:
+            return f"Read, and {asked.prompt}"
+        return [think("Hm."), call("read_file", path="notes.txt")]
+
+    house.script(model)
+    agent = await house.start()
+    await house.ask(agent, "look first.")
+    await agent.submit("/mark START")
+    at_mark = await agent.request()
+    await house.ask(agent, "try this.")
+    tried = seen[-2]
+    there = await agent.request()
+    await agent.submit("/clear START")
+    checks.same("a rewind restores the identical request", await agent.request(), at_mark)
+    await house.ask(agent, "try this.")
+    checks.same("also as it is sent", seen[-2].body, tried.body)
+    await agent.submit("/undo")
+    checks.same("undo restores it too", await agent.request(), there)
+    await house.ask(agent, "and now?")
+    length = len(there.messages)
+    checks.many("the conversation goes on from there", seen[-2].messages, length + 1)
+    await agent.submit("/clear 1")
+    await agent.submit("/undo\n/undo\n/redo")
+    checks.same("undo and redo go further", (await agent.state()).context.head, None)
+
+
+async def _by_a_model(house: House) -> None:
+    checks, seen = house.checks, list[Asked]()
+
+    def model(asked: Asked) -> Step:
+        seen.append(asked)
+        if NOTE in str(asked.messages[0]):
+            return "The second way works."
+        match len(asked.results) and asked.results[-1].content[:6]:
+            case 0:
+                return call("slash", command="mark", args="TRY")
+            case "Marked":
+                return call("slash", command="clear", args=f"TRY {NOTE}")
+            case _:
+                return "I give up on this way."
+
+    house.script(model)
+    agent = await house.start()
+    said = await house.ask(agent, "Reach the nest.")
+    checks.same("the model tries another way", said, "The second way works.")
+    last = seen[-1].messages
+    checks.many("it sees nothing of the first", last, 1)
+    heard = last[0].text
+    checks.within("but its note to itself", NOTE, heard)
+    checks.that("and what it was asked", heard.endswith("Reach the nest."), heard)

@@ -1,0 +1,91 @@
+"""Delegation by a model: three children report by mail while their parent works."""
+
+import threading
+
+from proofs.e2e.house import LONGEST, House
+from sapwood.core.content import ToolCall
+from sapwood.core.view import ToolResult
+from sapwood.testing.scripted import Asked, call
+from sapwood.testing.scripted.reply import Part, Step
+
+__all__ = ["play"]
+
+TASKS = {
+    "OAUTH": "Research OAuth2. Report with send to parent.",
+    "JWT": "Research JWT. Report with send to parent.",
+    "COOKIES": "Research cookies. Report with send to parent.",
+}
+ASKED = "Have three approaches researched while you read the notes."
+
+
+async def play(house: House) -> None:
+    """Plays it."""
+    checks, team = house.checks, _Team()
+    house.script(team.model)
+    lead = await house.start("team lead")
+    checks.same("the parent heard from all", await house.ask(lead, ASKED), "All three reported.")
+    children = await house.children(lead)
+    checks.many("there are three children", children, 3)
+    await house.idle(*children)
+    checks.that("all were with the model at once", team.met)
+    for child, goal in zip(children, TASKS.values(), strict=True):
+        messages = (await child.request()).messages
+        checks.same("a child is born with the text after the mark", messages[0].text, goal)
+        calls = [part for m in messages for part in m.parts if isinstance(part, ToolCall)]
+        checks.many("and without its parent's calls", calls, 1)
+    names = {child.id for child in children}
+    told = [letter for letter in team.letters if any(name in letter for name in names)]
+    checks.many("each letter says whom it is from", told, 3)
+
+
+class _Team:
+    """What the model does, as a lead and as each of its children."""
+
+    def __init__(self) -> None:
+        self.met = False
+        self.letters: list[str] = []
+        self._meeting = threading.Barrier(4, lambda: setattr(self, "met", True))
+
+    def model(self, asked: Asked) -> Step:
+        """Answers a request of anybody in the team."""
+        return self._lead(asked) if asked.messages[0].text == ASKED else self._child(asked)
+
+    def _child(self, asked: Asked) -> Step:
+        if asked.results:
+            return "Reported."
+        self._meeting.wait(LONGEST)
+        return _slash("send", f"parent I read about it: {asked.prompt}")
+
+    def _lead(self, asked: Asked) -> Step:
+        forks = _calls(asked, "fork")
+        names = list(TASKS)
+        if not asked.results:
+            return _slash("mark", names[0])
+        if len(forks) < len(TASKS):
+            name = names[len(forks)]
+            parts: list[Part] = [TASKS[name], _slash("fork", name)]
+            return parts if name == names[-1] else [*parts, _slash("mark", names[len(forks) + 1])]
+        last = asked.results[-1].content
+        if last.startswith("Forked"):
+            self._meeting.wait(LONGEST)  # it works while all of its children do
+            return call("read_file", path="notes.txt")
+        if last.startswith("Mail has arrived"):
+            return _slash("check-mail")
+        self.letters = [part for part in _results(asked) if "Mail from agent" in part]
+        heard = sum(letter.count("Mail from agent") for letter in self.letters)
+        self.letters = "\n".join(self.letters).split("[Mail from")[1:]
+        return "All three reported." if heard == len(TASKS) else _slash("wait", "30")
+
+
+def _slash(command: str, args: str = "") -> ToolCall:
+    return call("slash", command=command, args=args)
+
+
+def _calls(asked: Asked, command: str) -> list[ToolCall]:
+    parts = (part for message in asked.messages for part in message.parts)
+    return [p for p in parts if isinstance(p, ToolCall) and f'"command":"{command}"' in p.args]
+
+
+def _results(asked: Asked) -> list[str]:
+    parts = (part for message in asked.messages for part in message.parts)
+    return [part.content for part in parts if isinstance(part, ToolResult)]

@@ -1,0 +1,50 @@
+"""A streaming turn with tools: thinking, text, several calls at once, and an answer."""
+
+from proofs.e2e.house import House
+from sapwood.core.content import Thinking
+from sapwood.core.events import ReplyAdded, ToolFinished
+from sapwood.testing.scripted import Asked, call, think
+from sapwood.testing.scripted.reply import Step
+
+__all__ = ["play"]
+
+ANSWER = "The heron nests in the tall pine, and main.py prints its name."
+
+
+def _model(asked: Asked) -> Step:
+    if asked.results:
+        return ANSWER
+    return [
+        think("Two files may tell."),
+        "I look at the notes and at the program.",
+        call("read_file", path="notes.txt"),
+        call("search_files", pattern="heron"),
+    ]
+
+
+async def play(house: House) -> None:
+    """Plays it."""
+    checks = house.checks
+    house.script(_model)
+    agent = await house.start("reader")
+    pieces = await house.heard(agent, "Where does the heron nest?")
+    texts = [piece.text for piece in pieces if piece.kind == "text"]
+    checks.that("the answer comes in pieces", len(texts) > 3, texts)
+    checks.same(
+        "the pieces add up to what was said",
+        "".join(texts),
+        f"I look at the notes and at the program.{ANSWER}",
+    )
+    called = {piece.name for piece in pieces if piece.kind == "call"}
+    checks.same("calls are streamed too", called, {"read_file", "search_files"})
+    events = [recorded.event for recorded in await agent.events()]
+    results = [event.content for event in events if isinstance(event, ToolFinished)]
+    checks.many("both tools ran", results, 2)
+    checks.that("they read the workspace", all("heron" in result for result in results), results)
+    replies = [event for event in events if isinstance(event, ReplyAdded)]
+    usages = [reply.usage for reply in replies if reply.usage]
+    checks.that("usage is recorded", len(usages) == 2 and all(u.input > 0 for u in usages), usages)
+    checks.that("and what it cost", all(usage.cost > 0 for usage in usages), usages)
+    thoughts = [part for part in replies[0].parts if isinstance(part, Thinking)]
+    checks.that("its thinking is kept", bool(thoughts) or house.wire == "chat", replies[0].parts)
+    checks.same("the turn completed", await house.last_words(agent), ANSWER)

@@ -1,0 +1,31 @@
+"""The four wire formats, each with a model that speaks it."""
+
+from sapwood.testing.scripted import ScriptedModel
+
+__all__ = ["KEYS", "LIMITS", "SMALL", "WIRES", "base_urls"]
+
+WIRES = {
+    "messages": "anthropic:claude-sonnet-5-5",
+    "responses": "openai:gpt-6.1-sol",
+    "chat": "openai-chat:gpt-6.1-terra",
+    "gemini": "google:gemini-3.8-flash",
+}
+SMALL = {
+    "messages": "anthropic:claude-haiku-5-5",
+    "responses": "openai:gpt-5.4-mini",
+    "chat": "openai-chat:gpt-5.4-nano",
+    "gemini": "google:gemini-3.5-flash",
+}
+"""Models of which the server says that they take little."""
+
+LIMITS = {name.partition(":")[2]: 20_000 for name in SMALL.values()}
+KEYS = {name: f"scripted-key-of-{name}" for name in ("anthropic", "openai", "google")}
+
+
+def base_urls(server: ScriptedModel) -> dict[str, str]:
+    """Every provider's address, all on one server."""
+    return {
+        "anthropic": server.anthropic_url,
+        "openai": server.openai_url,
+        "google": server.gemini_url,
+    }

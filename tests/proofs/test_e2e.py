@@ -1,0 +1,31 @@
+"""The end-to-end proof in small: every scene in each wire format, the command line in one."""
+
+import pytest
+
+pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
+
+from proofs.e2e.checks import Checks
+from proofs.e2e.running import SCENES, prove
+from proofs.e2e.wires import WIRES
+
+IN_A_SHELL = "messages"
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_everything_holds_end_to_end(wire: str) -> None:
+    checks = Checks()
+    scenes = [name for name in SCENES if name != "shell" or wire == IN_A_SHELL]
+    calls = await prove(wire, scenes, checks)
+    assert checks.failed == []
+    assert checks.held > calls > 0
+
+
+def test_a_claim_that_does_not_hold_is_counted_and_told() -> None:
+    checks = Checks()
+    checks.where = "chat, turn"
+    checks.same("two is three", 2, 3)
+    checks.within("the heron is there", "heron", "a stork")
+    checks.that("this holds", True)
+    assert (checks.held, checks.made) == (1, 3)
+    assert checks.failed[0] == "chat, turn: two is three: 2 instead of 3"
