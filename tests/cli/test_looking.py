@@ -127,6 +127,35 @@ def test_the_log_can_be_narrowed(sapwood: Sapwooder, demo: str) -> None:
     assert json.loads(last)["kind"] == "turn.completed"
 
 
+def test_the_log_tells_what_each_call_and_each_turn_cost(
+    sapwood: Sapwooder, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def spend(wood: Sapwood) -> None:
+        agent = await wood.start("demo", model="claude-sonnet-5-5")
+        async with agent.turn("How cold is it?") as turn:
+            asked = ToolCall("1", "weather")
+            await turn.reply(calls=[asked], usage=Usage(input=1_000, output=10, cost=100_000))
+            await turn.result("1", "-3 degrees")
+            await turn.reply(
+                "Cold." * 50, usage=Usage(input=1_000, output=20, cache_read=500, cost=200_000)
+            )
+
+    database(spend)
+    monkeypatch.setenv("COLUMNS", "140")
+    lines = sapwood("log", "demo").out.splitlines()
+    assert lines[2].endswith("weather {} (1,000 tokens in (0 % cached), 10 out, $0.10)")
+    assert lines[4].endswith("(1,000 tokens in (50 % cached), 20 out, $0.20)")
+    assert lines[5].endswith("(2,000 tokens in (25 % cached), 30 out, $0.30)")
+    (end,) = sapwood("log", "demo", "--kind", "turn.completed").out.splitlines()
+    assert end == lines[5]
+    (unseen,) = sapwood("log", "demo", "-n", "1").out.splitlines()
+    assert "$" not in unseen
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = sapwood("log", "demo").out.splitlines()
+    assert narrow[4].endswith("… ($0.20)")
+    assert max(map(len, narrow)) <= 80
+
+
 def test_the_context_is_told_by_block(sapwood: Sapwooder, database: Database) -> None:
     async def spend(wood: Sapwood) -> None:
         agent = await wood.start("demo", model="claude-sonnet-5-5", system="Be brief.", cap=5_000)
@@ -142,8 +171,12 @@ def test_the_context_is_told_by_block(sapwood: Sapwooder, database: Database) ->
     assert "~" in told
     assert "of 200k" in told
     assert "5,000 tokens of history" in told
-    assert "$0.42: 2,000 tokens in, 100 out" in told
-    assert "75 % of the input came from the provider's cache" in told
+    used = "2,000 tokens in (75 % cached), 100 out, $0.42"
+    assert [line.split(maxsplit=1) for line in told.splitlines() if used in line] == [
+        ["spent", used],
+        ["turn", used],
+        ["call", used],
+    ]
     assert "START" in told
 
 

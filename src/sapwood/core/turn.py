@@ -160,6 +160,12 @@ class Turn(Struct, frozen=True, gc=False):
         """What a request shows of a result that is not masked."""
         return shortened(result.content, f"{self.agent}:{result.version}")
 
+    @property
+    def usages(self) -> list[Usage]:
+        """What was reported for each model call that was answered, in order."""
+        replies = (item for item in self.items if isinstance(item, Reply))
+        return [reply.usage for reply in replies if reply.usage is not None]
+
     def texts(self) -> list[str]:
         """Every text of the turn that a model would be sent, for counting."""
         found = [part.text for part in self.prompt]

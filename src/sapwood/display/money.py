@@ -28,7 +28,7 @@ def usage_line(usage: Usage) -> str:
     >>> usage_line(Usage(input=2_000, output=100, cache_read=1_500, cost=420))
     '2,000 tokens in (75 % cached), 100 out, $0.0004'
     """
-    share = cache_share(usage)
-    cached = f" ({share:.0%} cached)".replace("%", " %") if share else ""
-    cost = f", {money(usage.cost)}" if usage.cost else ""
-    return f"{usage.input:,} tokens in{cached}, {usage.output:,} out{cost}"
+    share = cache_share(usage) or 0.0
+    cost = money(usage.cost) if usage.cost else "price unknown"
+    cached = f"{share:.0%} cached".replace("%", " %")
+    return f"{usage.input:,} tokens in ({cached}), {usage.output:,} out, {cost}"

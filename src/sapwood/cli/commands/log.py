@@ -42,8 +42,9 @@ def command(
 ) -> None:
     """Show an agent's events.
 
-    Oldest first. Nothing is ever taken out of a log, so this is all that happened. One event whole:
-    sapwood show AGENT:VERSION.
+    Oldest first. Nothing is ever taken out of a log, so this is all that happened. In brackets is
+    what was used: by a model call, by all calls of a turn at its end. One event whole: sapwood show
+    AGENT:VERSION.
     """
     invocation.run(lambda: _log(invocation, agent, last, frozenset(kind), follow, as_json))
 
@@ -59,14 +60,16 @@ async def _log(
     from sapwood.app.finding import find
     from sapwood.cli.display.events import event_line
     from sapwood.cli.display.jsons import event_value, json_line
+    from sapwood.cli.display.spending import Spending
     from sapwood.cli.helping import columns
 
-    width = columns()
+    width, spending = columns(), Spending()
 
     def show(recorded: "Recorded") -> None:
+        used = spending.of(recorded)
         if not kinds or recorded.kind in kinds:
             value = event_value(recorded)
-            click.echo(json_line(value) if as_json else event_line(recorded, width))
+            click.echo(json_line(value) if as_json else event_line(recorded, width, used))
 
     async with invocation.connected() as held:
         agent = await find(held, typed)

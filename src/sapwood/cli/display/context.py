@@ -4,10 +4,11 @@ import click
 from msgspec import Struct
 
 from sapwood.core.budget import Budget
+from sapwood.core.content import Usage
 from sapwood.core.counting import Count, show
 from sapwood.core.live import Live
 from sapwood.core.state import State
-from sapwood.display.money import cache_share, money
+from sapwood.display.money import cache_share, usage_line
 from sapwood.display.text import cut, one_line
 
 __all__ = ["Window", "context_lines", "context_value"]
@@ -26,6 +27,7 @@ class Window(Struct, frozen=True):
 def context_lines(window: Window, width: int) -> list[str]:
     """The window as lines."""
     state, live, budget = window.state, window.live, window.budget
+    calls = _last_calls(live)
     blocks = [
         ("system", budget.system, ""),
         ("pins", budget.pins, ", ".join(pin.name for pin in state.pins)),
@@ -38,8 +40,9 @@ def context_lines(window: Window, width: int) -> list[str]:
     facts = [
         ("model", state.settings.model or "none"),
         ("cap", f"{state.settings.cap:,} tokens of history" if state.settings.cap else "none"),
-        ("spent", _spent(state)),
-        ("cache", _cache(state)),
+        ("spent", _spent(state.spent)),
+        ("turn", _spent(*calls)),
+        ("call", _spent(*calls[-1:])),
         ("marks", ", ".join(mark.name or "(unnamed)" for mark in state.marks) or "none"),
         ("mail", f"{len(state.inbox)} unread" if state.inbox else "none"),
     ]
@@ -66,6 +69,7 @@ def context_value(window: Window) -> dict[str, object]:
         "settings": state.settings,
         "spent": state.spent,
         "cache": cache_share(state.spent),
+        "last_turn": _last_calls(live),
         "marks": [mark.name for mark in state.marks],
         "pins": [pin.name for pin in state.pins],
         "unread": len(state.inbox),
@@ -88,16 +92,11 @@ def _of_window(budget: Budget) -> str:
     return f"{budget.share:.0%} of {show(Count(budget.window, exact=True))}".replace("%", " %")
 
 
-def _spent(state: State) -> str:
-    usage = state.spent
-    if not usage.input:
-        return "nothing yet"
-    cost = money(usage.cost) if usage.cost else "price unknown"
-    return f"{cost}: {usage.input:,} tokens in, {usage.output:,} out"
+def _last_calls(live: Live) -> list[Usage]:
+    """What each call of the newest turn in view used."""
+    return live.all_turns[-1].usages if live.all_turns else []
 
 
-def _cache(state: State) -> str:
-    share = cache_share(state.spent)
-    if share is None:
-        return "nothing yet"
-    return f"{share:.0%} of the input came from the provider's cache".replace("%", " %")
+def _spent(*usages: Usage) -> str:
+    used = sum(usages, Usage(0))
+    return usage_line(used) if used.input else "nothing yet"

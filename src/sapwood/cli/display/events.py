@@ -38,26 +38,37 @@ from sapwood.core.events import (
     Unfocused,
 )
 from sapwood.core.view.framing import how_it_was_cut
+from sapwood.display.money import money, usage_line
 from sapwood.display.text import cut, one_line
 from sapwood.display.times import clock
 
 __all__ = ["event_line", "gist"]
 
 _ROOMY = 70
+_FEW_WORDS = 20
 
 
-def event_line(recorded: Recorded, width: int) -> str:
-    """The event on one line: version, moment, kind, and what it is about."""
+def event_line(recorded: Recorded, width: int, used: Usage | None = None) -> str:
+    """The event on one line: version, moment, kind, what it is about, and what was used for it."""
     roomy = width >= _ROOMY
     head = f"{recorded.version:>5} " if roomy else f"{recorded.version:>4} "
     moment = f"{clock(recorded.at)}  " if roomy else ""
     kind = f"{recorded.kind:<18} " if roomy else f"{recorded.kind} "
     room = width - len(head) - len(moment) - len(kind)
-    about = cut(gist(recorded.event), max(room, 12))
+    spent = _spent(used, room)
+    about = cut(gist(recorded.event), max(room - len(spent), 12))
     return (
         f"{click.style(head, fg='cyan')}{click.style(moment, dim=True)}"
-        f"{click.style(kind, bold=True)}{about}"
+        f"{click.style(kind, bold=True)}{about}{click.style(spent, dim=True)}"
     ).rstrip()
+
+
+def _spent(used: Usage | None, room: int) -> str:
+    """As much of it as leaves room for a few words."""
+    if used is None:
+        return ""
+    ways = (f" ({usage_line(used)})", f" ({money(used.cost)})" if used.cost else "")
+    return next((way for way in ways if len(way) + _FEW_WORDS <= room), "")
 
 
 def gist(event: Event) -> str:
@@ -84,8 +95,8 @@ def gist(event: Event) -> str:
             return _parts(prompt)
         case ModelCalled(model, _, hash_, estimate):
             return f"{model} {show(Count(estimate, exact=False))} {hash_[:12]}"
-        case ReplyAdded(parts, _, usage, ended):
-            return f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip() + _used(usage)
+        case ReplyAdded(parts, ended=ended):
+            return f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip()
         case ToolStarted(call):
             return call
         case ToolFinished(call, content, error):
@@ -140,6 +151,3 @@ def _part(part: Part) -> str:
         case ToolCall(_, name, args):
             return f"{name} {args[:500]}"
 
-
-def _used(usage: Usage | None) -> str:
-    return f" ({usage.input} in, {usage.output} out)" if usage else ""
