@@ -12,6 +12,7 @@ from sapwood.app.connection import Connection
 from sapwood.app.opening import is_postgres
 from sapwood.app.outages import Outages
 from sapwood.app.running import Running
+from sapwood.app.tracing import tracing_for
 from sapwood.core.ids import AgentId
 from sapwood.engine import EngineError, Limits, LocalEngine
 from sapwood.models import Models
@@ -53,6 +54,7 @@ def assemble(
         toolbox,
         keys,
         closing=[models.aclose],
+        tracing=tracing_for(config),
     )
 
 

@@ -35,6 +35,7 @@ _USES = {
     "engine": "turns that survive crashes, and workers",
     "mcp": "tools of MCP servers",
     "models": "asking models",
+    "otel": "spans for OpenTelemetry",
     "postgres": "conversations in PostgreSQL",
     "tokens": "exact token counts",
     "tui": "the screen that sapwood alone opens",

@@ -27,6 +27,7 @@ __all__ = [
     "ContextConfig",
     "McpServer",
     "ScreenConfig",
+    "TelemetryConfig",
     "TendingConfig",
     "config_file",
     "given_by_environment",
@@ -81,6 +82,13 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
 
 
+class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Spans for OpenTelemetry: where they are sent, and whether they hold what was said."""
+
+    endpoint: str = ""
+    content: bool = False
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that can be configured."""
 
@@ -94,6 +102,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     permissions: tuple[str, ...] = ()
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
     workers: Annotated[int, Meta(ge=1)] = 100
+    telemetry: TelemetryConfig = TelemetryConfig()
 
     @property
     def address(self) -> str:

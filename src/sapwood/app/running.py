@@ -31,6 +31,7 @@ from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.scheduling import Scheduler
 from sapwood.runtime.slash_tool import slash_spec
 from sapwood.runtime.toolbox import Toolbox
+from sapwood.runtime.tracing import Tracing, Untraced
 
 __all__ = ["Running", "Shown", "Trouble"]
 
@@ -68,12 +69,14 @@ class Running:
         toolbox: Toolbox,
         secrets: Mapping[str, str] | None = None,
         closing: Sequence[Callable[[], Awaitable[None]]] = (),
+        tracing: Tracing | None = None,
     ) -> None:
         self.connection = connection
         self._engine = engine
         self._models = _Attentive(models)
         self._toolbox = toolbox
         self._closing = closing
+        self._tracing = tracing or Untraced()
         self._listeners: set[Callable[[AgentId, Delta | Trouble], None]] = set()
         self._known = tuple((secrets or {}).values())
         self._scheduler = Scheduler(connection.space, engine)
@@ -93,6 +96,7 @@ class Running:
             connection.counter_for,
             clean=self._clean,
             show=self._tell,
+            tracing=self._tracing,
         )
         driver.in_trouble = self._tell
         await self._scheduler.start(driver)
@@ -103,6 +107,7 @@ class Running:
         await self._toolbox.close()
         for close in self._closing:
             await close()
+        await asyncio.to_thread(self._tracing.close)
 
     async def wake(self, agent: AgentId) -> None:
         """Has an agent looked at: its open turn, left behind by a process that died, goes on."""
@@ -120,7 +125,7 @@ class Running:
         """Puts a checked summary in place of the history. Raises `Failure`."""
         held = self.connection
         tools = (slash_spec(), *await self._toolbox.specs())
-        compactor = Compactor(held.dispatcher, self._models, held.counter_for, tools)
+        compactor = Compactor(held.dispatcher, self._models, held.counter_for, tools, self._tracing)
         return await compactor.compact(agent, keep)
 
     def kind_of(self, error: str) -> FailureKind | None:

@@ -19,12 +19,15 @@ from sapwood.core.ledger import ledger_of, render_ledger
 from sapwood.core.measure import calibrated, history
 from sapwood.core.probes import Checked, check_summary, probes_of
 from sapwood.core.refusals import Refusal, TurnIsOpen
+from sapwood.core.state import State
+from sapwood.core.turn import Turn
 from sapwood.core.view import Request, view
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.fresh import given
 from sapwood.runtime.manifest import manifest_of
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.opening import Opened
+from sapwood.runtime.tracing import Tracing, Untraced
 
 __all__ = ["INSTRUCTION", "REPAIR", "Compactor"]
 
@@ -53,11 +56,13 @@ class Compactor:
         models: ModelAccess,
         counter_for: Callable[[str], Counter],
         tools: Sequence[ToolSpec] = (),
+        tracing: Tracing | None = None,
     ) -> None:
         self._dispatcher = dispatcher
         self._models = models
         self._counter_for = counter_for
         self._tools = tools
+        self._tracing = tracing or Untraced()
 
     async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Puts a checked summary in place of all but the last turns. Raises `Failure`."""
@@ -78,7 +83,17 @@ class Compactor:
         leaving = turns[: max(0, len(turns) - max(0, keep))]
         if not leaving:
             return Done(f"Nothing to compact: {len(turns)} turns in view.")
-        ledger = ledger_of(leaving)
+        with self._tracing.compaction(state) as ended:
+            return await self._written(opened, leaving, keep, ended)
+
+    async def _written(
+        self,
+        opened: Opened,
+        leaving: Sequence[Turn],
+        keep: int,
+        ended: Callable[[Compact], None],
+    ) -> Done | Refusal:
+        state, ledger = opened.state, ledger_of(leaving)
         draft = await self._summarise(opened, probes_of(leaving, ledger))
         listed = render_ledger(ledger)
         if not self._saves(opened, draft.text + listed):
@@ -93,6 +108,7 @@ class Compactor:
             draft.usage,
             state.context.tip,
         )
+        ended(command)
         return await self._dispatcher.dispatch(command, given(SYSTEM))
 
     async def _summarise(self, opened: Opened, probes: Sequence[str]) -> _Draft:
@@ -109,7 +125,7 @@ class Compactor:
     async def _ask(self, opened: Opened, instruction: str, probes: Sequence[str]) -> _Draft:
         request = view(opened.state, opened.live, instruction=instruction)
         await self._record(opened, request, instruction)
-        answer = await self._answer(request)
+        answer = await self._answer(opened.state, request)
         if answer.ended != "done":
             raise Failure("cut", "The model did not finish its summary. Nothing was trimmed.")
         text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
@@ -124,11 +140,13 @@ class Compactor:
         if isinstance(stored, Refusal):
             raise Failure("other", "The conversation went on meanwhile. Nothing was trimmed.")
 
-    async def _answer(self, request: Request) -> Answer:
-        async for piece in self._models.stream(request, self._tools):
-            if isinstance(piece, Answer):
-                return piece
-        raise Failure("cut", "The summary ended before it was whole. Nothing was trimmed.")
+    async def _answer(self, state: State, request: Request) -> Answer:
+        with self._tracing.call(state, request) as heard:
+            async for piece in self._models.stream(request, self._tools):
+                if isinstance(piece, Answer):
+                    heard(piece)
+                    return piece
+            raise Failure("cut", "The summary ended before it was whole. Nothing was trimmed.")
 
     def _saves(self, opened: Opened, summary: str) -> bool:
         counter = self._counter_for(opened.state.settings.model)

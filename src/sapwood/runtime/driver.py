@@ -27,6 +27,7 @@ from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.refusals import AskedAgain, CallStarted, Refusal, TurnEnded
+from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
 from sapwood.runtime.compaction import Compactor
@@ -38,6 +39,7 @@ from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.opening import Opened
 from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec, waits
 from sapwood.runtime.toolbox import Toolbox
+from sapwood.runtime.tracing import Tracing, Untraced
 from sapwood.runtime.waiting import Parked
 
 __all__ = ["Driver", "Limits"]
@@ -82,6 +84,7 @@ class Driver:
         clean: Callable[[str], str] = str,
         show: Callable[[AgentId, Delta], None] | None = None,
         limits: Limits | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._log = log
         self._space = space
@@ -92,6 +95,7 @@ class Driver:
         self._clean = clean
         self._show = show
         self._limits = limits or Limits()
+        self._tracing = tracing or Untraced()
         self._slash = SlashTool(log, space, dispatcher)
         self._masked: set[tuple[AgentId, int]] = set()
 
@@ -101,6 +105,19 @@ class Driver:
         Ends too when somebody else turns out to drive the agent: one is enough.
         """
         opened = await self._dispatcher.open(agent)
+        turn = opened.live.open
+        if opened.state.status != "running" or turn is None:
+            return None
+        with self._tracing.turn(opened.state) as ended:
+            delay = await self._until_stopped(opened)
+            after = await self._dispatcher.last_seen(agent)
+            for last in after.live.turns[-1:]:
+                if last.first == turn.first:
+                    ended(last)
+        return delay
+
+    async def _until_stopped(self, opened: Opened) -> float | None:
+        agent = opened.state.agent
         work = asyncio.ensure_future(self._rounds(opened))
         watch = asyncio.ensure_future(self._stopped(agent, opened.state.version))
         try:
@@ -109,6 +126,7 @@ class Driver:
                 work.cancel()
                 with suppress(asyncio.CancelledError):
                     await work
+                await self._dispatcher.open(agent)
                 return None
             return work.result()
         finally:
@@ -169,7 +187,7 @@ class Driver:
             return  # the state moved on, and so does the next round
         asked = stored.events[-1].version
         try:
-            answer = await self._answer(agent, request, tools)
+            answer = await self._answer(opened.state, request, tools)
         except Failure as failure:
             await self._failed(turn, failure, asked)
             return
@@ -195,7 +213,9 @@ class Driver:
         wish = opened.state.open.deferred if opened.state.open else None
         if wish is not None and wish.compact:
             tools = await self._offered()
-            compactor = Compactor(self._dispatcher, self._models, self._counter_for, tools)
+            compactor = Compactor(
+                self._dispatcher, self._models, self._counter_for, tools, self._tracing
+            )
             with suppress(Failure):  # without a summary nothing is trimmed, and the turn ends
                 done = await compactor.complete(turn.agent, wish.keep or 0)
                 if isinstance(done, Done) and done.events:
@@ -205,13 +225,15 @@ class Driver:
     async def _offered(self) -> tuple[ToolSpec, ...]:
         return (slash_spec(), *await self._toolbox.specs())
 
-    async def _answer(self, agent: AgentId, request: Request, tools: Sequence[ToolSpec]) -> Answer:
-        async for piece in self._models.stream(request, tools):
-            if isinstance(piece, Answer):
-                return piece
-            if self._show is not None:
-                self._show(agent, piece)
-        raise Failure("cut", "The model's answer ended before it was whole.", again=True)
+    async def _answer(self, state: State, request: Request, tools: Sequence[ToolSpec]) -> Answer:
+        with self._tracing.call(state, request) as heard:
+            async for piece in self._models.stream(request, tools):
+                if isinstance(piece, Answer):
+                    heard(piece)
+                    return piece
+                if self._show is not None:
+                    self._show(state.agent, piece)
+            raise Failure("cut", "The model's answer ended before it was whole.", again=True)
 
     async def _failed(self, turn: Turn, failure: Failure, asked: int) -> None:
         """A request that is too long is tried once more with large results masked."""
@@ -248,20 +270,38 @@ class Driver:
             if not started and waits(call):
                 await self._do(StartTool(agent, call.id, turn=turn.first))
             state = (await self._dispatcher.open(agent)).state
-            outcome = await self._slash.run(state, call, state.settings.model)
+            outcome = await self._run_slash(state, call)
             if isinstance(outcome, Parked):
                 return outcome.delay
         elif self._is_harmless(opened, call):
-            outcome = await self._toolbox.run(_use(opened, call))
+            outcome = await self._run_own(opened, call)
         elif started:
             outcome = ToolOutcome(_UNKNOWN_OUTCOME, error=True)
         elif await self._do(StartTool(agent, call.id, turn=turn.first)):
-            outcome = await self._toolbox.run(_use(opened, call))
+            outcome = await self._run_own(opened, call)
         else:
             return None
-        content = self._clean(outcome.content)
-        await self._do(FinishTool(agent, call.id, content, outcome.error, turn=turn.first))
+        finish = FinishTool(agent, call.id, outcome.content, outcome.error, turn=turn.first)
+        await self._do(finish)
         return None
+
+    async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | Parked:
+        with self._tracing.tool(state, call) as ended:
+            outcome = await self._slash.run(state, call, state.settings.model)
+            if isinstance(outcome, Parked):
+                return outcome
+            cleaned = self._cleaned(outcome)
+            ended(cleaned)
+            return cleaned
+
+    async def _run_own(self, opened: Opened, call: ToolCall) -> ToolOutcome:
+        with self._tracing.tool(opened.state, call) as ended:
+            cleaned = self._cleaned(await self._toolbox.run(_use(opened, call)))
+            ended(cleaned)
+            return cleaned
+
+    def _cleaned(self, outcome: ToolOutcome) -> ToolOutcome:
+        return structs.replace(outcome, content=self._clean(outcome.content))
 
     async def _do(self, command: Command, actor: Actor = SYSTEM) -> bool:
         """Gives a command and says whether it was carried out."""

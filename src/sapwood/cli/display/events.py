@@ -150,4 +150,3 @@ def _part(part: Part) -> str:
             return ""
         case ToolCall(_, name, args):
             return f"{name} {args[:500]}"
-
