@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.store.sqlite.schema import NEWEST
 from tests.cli.calling import Ran, Sapwooder
 
 
@@ -23,7 +24,7 @@ def test_a_new_user_is_told_what_to_type(sapwood: Sapwooder, home: Path) -> None
 
 def test_a_database_is_examined(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("doctor", "--offline")
-    assert "schema 1, 1" in " ".join(ran.out.split())
+    assert f"schema {NEWEST}, 1" in " ".join(ran.out.split())
     assert states(sapwood("doctor", "--offline", "--json"))["database"] == "ok"
 
 
@@ -60,6 +61,18 @@ def test_a_model_that_cannot_be_reached_is_said(
     sapwood("config", "set", "base_urls.den", "http://127.0.0.1:9/v1")
     assert states(sapwood("doctor", "--json"))["network"] == "broken"
     assert "network" not in states(sapwood("doctor", "--json", "--offline"))
+
+
+def test_it_says_where_spans_go(sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "spans" not in states(sapwood("doctor", "--offline", "--json"))
+    sapwood("config", "set", "telemetry.endpoint", "http://127.0.0.1:4318")
+    sapwood("config", "set", "telemetry.content", "true")
+    told = " ".join(sapwood("doctor", "--offline").out.split())
+    assert "sent to http://127.0.0.1:4318 with what was said" in told
+    monkeypatch.setattr(
+        "sapwood.app.checking._is_installed", lambda name: not name.startswith("opentelemetry")
+    )
+    assert states(sapwood("doctor", "--offline", "--json"))["spans"] == "broken"
 
 
 def test_a_server_is_reached_and_its_schema_told(sapwood: Sapwooder, postgres_dsn: str) -> None:

@@ -22,6 +22,7 @@ from sapwood.app.findings import Finding
 from sapwood.app.installing.checking import examine_agents
 from sapwood.app.keys import PROVIDERS, key_origins, load_keys
 from sapwood.app.opening import is_postgres, shown_address
+from sapwood.app.tracing import spans_go_to
 from sapwood.core.calling import Failure
 from sapwood.core.errors import LogError
 from sapwood.models import window_of
@@ -56,7 +57,7 @@ async def examine(
     findings += [_configuration(environ), await _database(config), *_keys(environ)]
     findings += await _model(config, keys, online=online)
     findings += await examine_agents(environ)
-    return [*findings, *_extras(), _log_folder(config)]
+    return [*findings, *_extras(), _log_folder(config), *_telemetry(config, environ)]
 
 
 def _versions() -> Finding:
@@ -222,3 +223,15 @@ def _log_folder(config: Config) -> Finding:
     if os.access(existing, os.W_OK):
         return Finding("log file", "ok", str(folder / "sapwood.log"))
     return Finding("log file", "open", f"{folder} cannot be written; nothing is logged")
+
+
+def _telemetry(config: Config, environ: Mapping[str, str]) -> list[Finding]:
+    """Where spans go, if they go anywhere."""
+    address = spans_go_to(config, environ)
+    if not address:
+        return []
+    said = " with what was said" if config.telemetry.content else ""
+    if not _is_installed("opentelemetry-sdk"):
+        missing = f"for {address}, and cannot be sent: the extra is missing"
+        return [Finding("spans", "broken", missing, "pip install 'sapwood[otel]'")]
+    return [Finding("spans", "ok", f"sent to {address}{said}")]
