@@ -215,3 +215,16 @@ def test_a_title_is_what_the_program_called_it(tmp_path: Path) -> None:
     file.user("Hello.")
     file.add({"type": "summary", "summary": "Greeting a tree", "leafUuid": file.last})
     assert read_session(file.path).title == "Greeting a tree"
+
+
+def test_a_row_that_is_written_again_counts_once_and_another_under_its_id_is_kept(
+    tmp_path: Path,
+) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("One.")
+    first = file.says("1")
+    rows = file.path.read_bytes()
+    file.raw(rows)
+    file.says("Another.", uuid=first)
+    (turn,) = read_session(file.path).turns
+    assert turn.texts() == ["One.", "1", "Another."]

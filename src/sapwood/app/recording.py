@@ -1,5 +1,6 @@
 """One conversation on its way into the log: steps become commands, commands become commits."""
 
+import asyncio
 from pathlib import Path
 
 from sapwood.core.commands import Compact, RecordTurn
@@ -18,7 +19,9 @@ from sapwood.sources.steps import Compacted, Rewound, Step, Told
 __all__ = ["Lane"]
 
 _MOST_COMMANDS = 500
-_MOST_CHARACTERS = 4_000_000
+_MOST_CHARACTERS = 2_000_000
+_TURNS_OF_THE_LOOP = 3
+"""After so many the database has a commit, and works on it while more is read."""
 
 
 class Lane:
@@ -43,6 +46,7 @@ class Lane:
         self._firsts: list[str] = []
         self._batch: list[Ordered] = []
         self._weight = 0
+        self._committing: asyncio.Future[None] | None = None
 
     def pass_over(self, known: Passage | None) -> None:
         """Drops all steps so far, because the log has them. `known` if only their end was read."""
@@ -122,12 +126,28 @@ class Lane:
         self._batch.append(ordered)
         self._weight += weight
         if len(self._batch) >= _MOST_COMMANDS or self._weight >= _MOST_CHARACTERS:
-            await self._flush()
+            await self._hand_over()
+
+    async def _hand_over(self) -> None:
+        """Has the batch committed while more is read."""
+        await self._settle()
+        batch, self._batch, self._weight = self._batch, [], 0
+        if batch:
+            self._committing = asyncio.ensure_future(self._commit(batch))
+            for _ in range(_TURNS_OF_THE_LOOP):
+                await asyncio.sleep(0)
+
+    async def _settle(self) -> None:
+        if self._committing is not None:
+            committing, self._committing = self._committing, None
+            await committing
 
     async def _flush(self) -> None:
-        batch, self._batch, self._weight = self._batch, [], 0
-        if not batch:
-            return
+        """Returns when all that was given is committed."""
+        await self._hand_over()
+        await self._settle()
+
+    async def _commit(self, batch: list[Ordered]) -> None:
         receipts = await self._dispatcher.dispatch_all(batch[0][0].agent, batch)
         if receipts is not None:
             new = {receipt.command for receipt in receipts}

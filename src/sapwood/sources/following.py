@@ -37,35 +37,42 @@ class Rows:
 
     def __init__(self, path: Path, place: Place = START) -> None:
         self._path = path
-        self.place = place
+        self._file = place.file
+        self._offset = place.offset
         self.replaced = False
+
+    @property
+    def place(self) -> Place:
+        """Where the next reading begins."""
+        return Place(self._file, self._offset)
 
     def read(self, *, rest: bool = False) -> Iterator[tuple[bytes, int]]:
         """Every row that was not read yet, and where it begins; the `rest` is one too if wanted."""
         with self._path.open("rb", buffering=_BUFFER) as file:
             self._settle(os.fstat(file.fileno()))
-            file.seek(self.place.offset)
-            while row := _next_row(file):
-                offset = self.place.offset
+            file.seek(self._offset)
+            while row := file.readline(LONGEST_ROW):
+                offset = self._offset
+                is_long = len(row) == LONGEST_ROW
+                if is_long:
+                    row = _last_of(file, row)
                 if not row.endswith(b"\n") and not rest:
                     break
-                self.place = Place(self.place.file, file.tell())
-                if len(row) < LONGEST_ROW:
+                self._offset = file.tell() if is_long else offset + len(row)
+                if not is_long:
                     yield row, offset
 
     def _settle(self, status: os.stat_result) -> None:
         """Starts anew if this is not the file that was read before."""
-        known, now = self.place, (status.st_dev, status.st_ino)
-        is_other = known.file not in (START.file, now)
-        self.replaced = is_other or status.st_size < known.offset
-        self.place = Place(now, 0 if self.replaced else known.offset)
+        now = status.st_dev, status.st_ino
+        self.replaced = self._file not in (START.file, now) or status.st_size < self._offset
+        self._file = now
+        if self.replaced:
+            self._offset = 0
 
 
-def _next_row(file: BinaryIO) -> bytes:
-    """The next line; of one that is too long, enough to know that it is."""
-    row = file.readline(LONGEST_ROW)
-    if len(row) < LONGEST_ROW:
-        return row
-    while (more := file.readline(LONGEST_ROW)) and not more.endswith(b"\n"):
-        pass
-    return row[:-1] + more[-1:]
+def _last_of(file: BinaryIO, row: bytes) -> bytes:
+    """The last piece of a line that is too long to be held."""
+    while not row.endswith(b"\n") and (more := file.readline(LONGEST_ROW)):
+        row = more
+    return row

@@ -39,7 +39,7 @@ def encode(event: Event) -> Encoded:
     if len(data) < LARGE:
         return Encoded(event.kind, data.decode(), {})
     contents: dict[str, str] = {}
-    slim = _take_out(msgspec.json.decode(data), contents)
+    slim = _take_out(msgspec.to_builtins(event, order="deterministic"), contents)
     if not contents:
         return Encoded(event.kind, data.decode(), {})
     return Encoded(event.kind, _encoder.encode(slim).decode(), contents)
@@ -56,17 +56,19 @@ def decode(kind: str, data: str | bytes, contents: Mapping[str, str] | None = No
 
 
 def _take_out(value: Any, contents: dict[str, str]) -> Any:
-    match value:
-        case str() if len(value) >= LARGE:
-            digest = hashlib.sha256(value.encode()).hexdigest()
-            contents[digest] = value
-            return {_PLACE: digest}
-        case list():
-            return [_take_out(item, contents) for item in value]  # pyright: ignore[reportUnknownVariableType]
-        case dict():
-            return {key: _take_out(item, contents) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-        case _:
+    # By exact type, not by `match`: an import spends a good part of its time here.
+    kind: type = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if kind is str:
+        if len(value) < LARGE:
             return value
+        digest = hashlib.sha256(value.encode()).hexdigest()
+        contents[digest] = value
+        return {_PLACE: digest}
+    if kind is dict:
+        return {key: _take_out(item, contents) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_take_out(item, contents) for item in value]
+    return value
 
 
 def _put_back(value: Any, contents: Mapping[str, str]) -> Any:

@@ -3,7 +3,7 @@
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.sources.claude.rows import Block, Message
 
-__all__ = ["parts_of", "shown", "text_of", "usage_of"]
+__all__ = ["hash_of", "parts_of", "shown", "text_of", "usage_of"]
 
 Content = str | list[Block] | None
 
@@ -36,6 +36,19 @@ def shown(block: Block) -> str:
     if block.text is not None:
         return block.text
     return f"[{block.type}]" if block.type in ("image", "document") else ""
+
+
+def hash_of(message: Message | None) -> int:
+    """Tells what one message says from what another does, within one run of the program."""
+    content = message.content if message else None
+    if not isinstance(content, list):
+        return hash(content)
+    return hash(tuple([_identity(block) for block in content]))
+
+
+def _identity(block: Block) -> tuple[str | None, ...]:
+    result = block.content if isinstance(block.content, str) else text_of(block.content)
+    return block.type, block.id, block.text, block.thinking, block.tool_use_id, result
 
 
 def usage_of(message: Message) -> Usage | None:

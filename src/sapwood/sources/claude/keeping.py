@@ -4,14 +4,14 @@ A turn is in view as a whole or not at all, so messages that stayed without the 
 quoted beside the summary: what the model reads is the same.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.sources.claude.rows import Compaction
 
-__all__ = ["Line", "Stayed", "preserved", "spoken", "stayed"]
+__all__ = ["Line", "Stayed", "preserved", "stayed"]
 
 
 class Line(Struct, frozen=True, gc=False):
@@ -20,7 +20,10 @@ class Line(Struct, frozen=True, gc=False):
     uuid: str
     turn: int
     who: str
-    parts: tuple[str, ...]
+    parts: Sequence[ReplyPart | str]
+
+    def __str__(self) -> str:
+        return f"{self.who}: {' '.join(map(_shown, self.parts))}"
 
 
 class Stayed(Struct, frozen=True):
@@ -29,13 +32,6 @@ class Stayed(Struct, frozen=True):
     turns: int
     quoted: str
     lines: list[Line]
-
-
-def spoken(parts: Iterable[ReplyPart]) -> tuple[str, ...]:
-    """The parts of a reply as a quotation shows them."""
-    return tuple(
-        f"[{part.name} {part.args}]" if isinstance(part, ToolCall) else part.text for part in parts
-    )
 
 
 def preserved(compaction: Compaction | None, lines: Sequence[Line]) -> set[str]:
@@ -59,10 +55,16 @@ def stayed(lines: Sequence[Line], wanted: set[str], turns: int) -> Stayed:
     while whole > 0 and _is_whole(lines, wanted, whole - 1):
         whole -= 1
     kept = [line for line in lines if line.uuid in wanted]
-    quoted = [f"{line.who}: {' '.join(line.parts)}" for line in kept if line.turn < whole]
+    quoted = [str(line) for line in kept if line.turn < whole]
     return Stayed(turns - whole, "\n\n".join(quoted), kept)
 
 
 def _is_whole(lines: Sequence[Line], wanted: set[str], turn: int) -> bool:
     ids = [line.uuid for line in lines if line.turn == turn]
     return bool(ids) and wanted.issuperset(ids)
+
+
+def _shown(part: ReplyPart | str) -> str:
+    if isinstance(part, str):
+        return part
+    return f"[{part.name} {part.args}]" if isinstance(part, ToolCall) else part.text

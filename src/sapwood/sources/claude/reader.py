@@ -9,8 +9,8 @@ from msgspec import structs
 from sapwood.core.content import Note, Text
 from sapwood.core.secrets import mask_secrets
 from sapwood.core.session import Boundary
-from sapwood.sources.claude.contents import parts_of, shown, text_of, usage_of
-from sapwood.sources.claude.keeping import Line, preserved, spoken, stayed
+from sapwood.sources.claude.contents import hash_of, parts_of, shown, text_of, usage_of
+from sapwood.sources.claude.keeping import Line, preserved, stayed
 from sapwood.sources.claude.rows import Block, Message, Row, decode_row, patch_of
 from sapwood.sources.claude.words import words_of
 from sapwood.sources.reading import About, Mask, microseconds
@@ -38,6 +38,7 @@ class ClaudeReader:
         self._mask = mask
         self._thread = Thread()
         self._turn_of: dict[str, int] = {}
+        self._said: dict[str, int] = {}
         self._lines: list[Line] = []
         self._chains: dict[str, ClaudeReader] = {}
         self._chain_of: dict[str, ClaudeReader] = {}
@@ -77,8 +78,12 @@ class ClaudeReader:
         if row.is_sidechain and not self._subagent:
             self._delegate(row, spot)
             return
+        said = hash_of(row.message)
         if spot.key in self._turn_of:
-            return  # a row that was written again
+            if self._said.get(spot.key) == said:
+                return  # a row that was written again
+            spot = structs.replace(spot, key=f"{spot.key}@{spot.place}")
+        self._said[spot.key] = said
         self._describe(row, spot.at)
         match row.type:
             case "user" if row.message:
@@ -178,7 +183,7 @@ class ClaudeReader:
         turn.failed = bool(row.is_api_error_message)
         turn.reason = text_of(message.content)[:_LONGEST_REASON] if turn.failed else ""
         self._thread.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
-        self._lines.append(Line(spot.key, self._thread.turns, "Assistant", spoken(parts)))
+        self._lines.append(Line(spot.key, self._thread.turns, "Assistant", parts))
         self.about.model = model or self.about.model
         if usage is not None:
             self.about.used = usage.input + usage.output
