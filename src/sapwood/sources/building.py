@@ -109,8 +109,9 @@ class TurnBuilder:
             self.prompt = (*self.prompt, part)
 
     def seen(self, spot: Spot) -> None:
-        """A row of this turn was read."""
-        self._last = spot
+        """A row of this turn was read; rows that were replaced may be told before later ones."""
+        if spot.place >= self._last.place:
+            self._last = spot
 
     def told(self, ending: Ending | None = None, reason: str = "") -> Told:
         """The turn as it is now; without an ending, as it looks."""

@@ -7,12 +7,15 @@ types, and only what does not fit is left out.
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
-from msgspec import Raw, Struct, structs
+from msgspec import Meta, Raw, Struct, structs
 
-__all__ = ["typed"]
+__all__ = ["Natural", "raw_text", "typed"]
+
+Natural = Annotated[int, Meta(ge=0, le=2**53)]
+"""A count, as large as every program and database can hold."""
 
 T = TypeVar("T", bound=Struct)
 
@@ -38,6 +41,11 @@ def typed(kind: type[T]) -> Callable[[bytes | Raw], T | None]:
     return decoded
 
 
+def raw_text(raw: Raw) -> str:
+    """JSON as it was written. What is not decoded was not looked at: it may be no UTF-8."""
+    return bytes(raw).decode("utf-8", "replace")
+
+
 def _fitted(found: dict[str, Any], kind: type[T]) -> T:
     """The struct with every field that fits."""
     fits: dict[str, Any] = {}
@@ -59,6 +67,8 @@ def _fit(value: Any, kind: Any) -> Any:
 
 
 def _fit_one(value: Any, kind: Any) -> Any:
+    if get_origin(kind) is Annotated:
+        return value if _is_within(value, kind) else _MISFIT
     if get_origin(kind) is list:
         (inner,) = get_args(kind)
         fits = [_fit(each, inner) for each in value] if isinstance(value, list) else _MISFIT  # pyright: ignore[reportUnknownVariableType]
@@ -71,6 +81,14 @@ def _fit_one(value: Any, kind: Any) -> Any:
         return _whole(value)
     # An exact match: to Python, True is a number too.
     return value if type(value) is kind else _MISFIT
+
+
+def _is_within(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _whole(text: str) -> str:

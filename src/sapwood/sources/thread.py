@@ -101,7 +101,7 @@ class Thread:
             self._boundary = None
 
     def _open(self, spot: Spot, *prompt: PromptPart) -> TurnBuilder:
-        parts = (*self.pending, *prompt)
+        parts = tuple(part for part in (*self.pending, *prompt) if part.text.strip())
         self.pending.clear()
         self.turn = TurnBuilder(spot, parts) if parts else TurnBuilder(spot)
         self.done = False

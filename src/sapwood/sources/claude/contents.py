@@ -2,6 +2,7 @@
 
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.sources.claude.rows import Block, Message
+from sapwood.sources.decoding import raw_text
 
 __all__ = ["hash_of", "parts_of", "shown", "text_of", "usage_of"]
 
@@ -19,7 +20,7 @@ def parts_of(content: Content) -> list[ReplyPart]:
         elif block.type == "thinking" and block.thinking:
             found.append(Thinking(block.thinking, "anthropic", block.signature or ""))
         elif block.type == "tool_use" and block.id:
-            args = bytes(block.input).decode() or "{}"
+            args = raw_text(block.input) or "{}"
             found.append(ToolCall(block.id, block.name or "", args))
     return found
 

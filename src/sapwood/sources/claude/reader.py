@@ -131,7 +131,7 @@ class ClaudeReader:
                 self._result(block, row, spot)
             elif text := shown(block):
                 texts.append(text)
-        if texts:
+        if any(text.strip() for text in texts):
             self._words("\n\n".join(texts), row, spot)
 
     def _result(self, block: Block, row: Row, spot: Spot) -> None:

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.sources.decoding import typed
+from sapwood.sources.decoding import Natural, typed
 
 __all__ = ["Block", "Compaction", "Message", "Row", "decode_row", "patch_of"]
 
@@ -26,10 +26,10 @@ class Block(Struct, gc=False):
 class Tokens(Struct, gc=False):
     """What the provider reported for a message."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: Natural | None = None
+    output_tokens: Natural | None = None
+    cache_read_input_tokens: Natural | None = None
+    cache_creation_input_tokens: Natural | None = None
 
 
 class Message(Struct, gc=False):
@@ -59,8 +59,8 @@ class Compaction(Struct, gc=False):
     """What a boundary says of the compaction."""
 
     trigger: str | None = None
-    before: int | None = msgspec.field(name="preTokens", default=None)
-    after: int | None = msgspec.field(name="postTokens", default=None)
+    before: Natural | None = msgspec.field(name="preTokens", default=None)
+    after: Natural | None = msgspec.field(name="postTokens", default=None)
     segment: Segment | None = msgspec.field(name="preservedSegment", default=None)
     preserved: Preserved | None = msgspec.field(name="preservedMessages", default=None)
 

@@ -111,7 +111,7 @@ class CodexReader:
     def _user(self, text: str, spot: Spot) -> None:
         if is_scaffolding(text):
             self._thread.note(spot, text)
-        elif text:
+        elif text.strip():
             self._thread.ask(spot, Text(text))
             self._asked = True
 
@@ -159,7 +159,7 @@ class CodexReader:
                 thread.turn.seen(spot)
             case "thread_rolled_back":
                 thread.end()
-                thread.rewind(spot, thread.turns - 1 - (item.num_turns or 0))
+                thread.rewind(spot, max(-1, thread.turns - 1 - (item.num_turns or 0)))
             case _:
                 pass
 

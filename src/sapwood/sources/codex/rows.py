@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.sources.decoding import typed
+from sapwood.sources.decoding import Natural, typed
 
 __all__ = ["Content", "Item", "Output", "Row", "Tokens", "decode_output", "decode_row"]
 
@@ -18,18 +18,18 @@ class Content(Struct, gc=False):
 class Tokens(Struct, gc=False):
     """What the provider reported; its input counts everything sent, cached or not."""
 
-    input_tokens: int | None = None
-    cached_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
-    output_tokens: int | None = None
-    total_tokens: int | None = None
+    input_tokens: Natural | None = None
+    cached_input_tokens: Natural | None = None
+    cache_write_input_tokens: Natural | None = None
+    output_tokens: Natural | None = None
+    total_tokens: Natural | None = None
 
 
 class Info(Struct, gc=False):
     """How large the context was at the last call, and how large it may become."""
 
     last: Tokens | None = msgspec.field(name="last_token_usage", default=None)
-    window: int | None = msgspec.field(name="model_context_window", default=None)
+    window: Natural | None = msgspec.field(name="model_context_window", default=None)
 
 
 class Output(Struct, gc=False):
@@ -72,8 +72,8 @@ class Item(Struct, gc=False):
     cwd: str | None = None
     model: str | None = None
     info: Info | None = None
-    model_context_window: int | None = None
-    num_turns: int | None = None
+    model_context_window: Natural | None = None
+    num_turns: Natural | None = None
     replacement_history: "list[Item] | None" = None
     source: Raw = Raw()
 

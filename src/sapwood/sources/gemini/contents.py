@@ -3,9 +3,10 @@
 import msgspec
 
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
+from sapwood.sources.decoding import raw_text
 from sapwood.sources.gemini.rows import Call, Message, Part
 
-__all__ = ["parts_of", "result_of", "text_of", "usage_of"]
+__all__ = ["hash_of", "parts_of", "result_of", "text_of", "usage_of"]
 
 _ENDED = frozenset({"success", "error", "cancelled"})
 
@@ -24,7 +25,7 @@ def parts_of(message: Message) -> list[ReplyPart]:
 
 
 def _call(call: Call) -> ToolCall:
-    return ToolCall(call.id or "", call.name or "", bytes(call.args).decode() or "{}")
+    return ToolCall(call.id or "", call.name or "", raw_text(call.args) or "{}")
 
 
 def result_of(call: Call) -> tuple[str, bool] | None:
@@ -46,17 +47,22 @@ def _shown(part: Part) -> str:
     if part.text is not None:
         return part.text
     if part.function_response and (response := part.function_response.response):
-        texts = [bytes(value) for value in response.values()]
-        return "\n\n".join(_plain(text) for text in texts)
+        return "\n\n".join(_plain(raw_text(value)) for value in response.values())
     return "[image]" if bytes(part.inline_data) else ""
 
 
-def _plain(value: bytes) -> str:
+def _plain(value: str) -> str:
     """A JSON string as what it says, anything else as it stands."""
     try:
         return msgspec.json.decode(value, type=str)
     except msgspec.MsgspecError:
-        return value.decode("utf-8", "replace")
+        return value
+
+
+def hash_of(message: Message) -> int:
+    """Tells what one message says from what another does, within one run of the program."""
+    calls = tuple((call.id, call.status) for call in message.tool_calls or ())
+    return hash((message.type, text_of(message.content), calls))
 
 
 def usage_of(message: Message) -> Usage | None:

@@ -6,7 +6,7 @@ A row may take the place of an earlier one, so a turn is put together when the n
 from sapwood.core.content import Text
 from sapwood.core.secrets import mask_secrets
 from sapwood.core.session import Boundary
-from sapwood.sources.gemini.contents import parts_of, result_of, text_of, usage_of
+from sapwood.sources.gemini.contents import hash_of, parts_of, result_of, text_of, usage_of
 from sapwood.sources.gemini.rows import Message, Row, decode_row
 from sapwood.sources.reading import About, Mask, microseconds
 from sapwood.sources.steps import Spot, Step
@@ -27,6 +27,7 @@ class GeminiReader:
         self._thread = Thread()
         self._messages: dict[str, tuple[Message, Spot]] = {}
         self._turn_of: dict[str, int] = {}
+        self._said: dict[str, int] = {}
 
     @property
     def steps(self) -> list[Step]:
@@ -51,7 +52,8 @@ class GeminiReader:
         elif decoded.id:
             self._take(decoded, decoded.id, place)
         for message in decoded.messages or ():
-            self._take(message, message.id or "", place)
+            if message.id:
+                self._take(message, message.id, place)
 
     def is_named(self, row: bytes, place: int, key: str) -> bool:
         """Whether this row has the key."""
@@ -75,13 +77,16 @@ class GeminiReader:
             about.folder = change.directories[0]
 
     def _take(self, message: Message, key: str, place: int) -> None:
-        if not key or (key in self._turn_of and key not in self._messages):
-            return  # of a turn that was told
+        if key in self._turn_of and key not in self._messages:
+            if self._said.get(key) == hash_of(message):
+                return  # of a turn that was told
+            key = f"{key}@{place}"
         at = microseconds(message.timestamp)
         self.about.updated = max(self.about.updated, at)
         if message.type == "user" and key not in self._messages:
             self._end()
         self._messages[key] = message, Spot(key, at, place)
+        self._said[key] = hash_of(message)
         self._turn_of[key] = self._thread.turns
         if message.type == "gemini":
             self.about.model = message.model or self.about.model

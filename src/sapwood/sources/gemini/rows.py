@@ -7,7 +7,7 @@ place. Older versions wrote the whole chat as one object, which reads as metadat
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.sources.decoding import typed
+from sapwood.sources.decoding import Natural, typed
 
 __all__ = ["Call", "Message", "Part", "Row", "Thought", "Tokens", "decode_row"]
 
@@ -47,11 +47,11 @@ class Thought(Struct, gc=False):
 class Tokens(Struct, gc=False):
     """What the provider reported for a message."""
 
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    thoughts: int | None = None
-    total: int | None = None
+    input: Natural | None = None
+    output: Natural | None = None
+    cached: Natural | None = None
+    thoughts: Natural | None = None
+    total: Natural | None = None
 
 
 class Message(Struct, rename="camel", gc=False):
