@@ -87,6 +87,7 @@ tui-test *ARGS:
 # Draw the pictures of tests/tui/snapshots anew; look at them before you commit
 tui-pictures:
     SAPWOOD_WRITE_SNAPSHOTS=1 python -m pytest tests/tui/test_snapshots.py
+
 # Transcripts damaged at random
 fuzz-sources *ARGS:
     python -m proofs.fuzz_sources "$@"

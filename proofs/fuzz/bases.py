@@ -90,7 +90,7 @@ class _Claude:
         self.user("It was about numbers.", isCompactSummary=True)
 
     def _assistant(self, content: list[Row], word: str = "", **fields: Any) -> str:
-        message = {"id": f"msg_{len(self.lines)}", "model": "claude", "content": content}
+        message: Row = {"id": f"msg_{len(self.lines)}", "model": "claude", "content": content}
         message["stop_reason"] = "end_turn" if content[0]["type"] == "text" else "tool_use"
         message["usage"] = {"input_tokens": 5, "output_tokens": 1}
         return self.row("assistant", word, message=message, **fields)

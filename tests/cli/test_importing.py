@@ -68,7 +68,7 @@ def test_only_one_program_only_lately_and_only_named_ones(
     assert found[0]["turns"] == 1
     assert found[0]["resume"] == "codex resume 01a1"
     assert sapwood("import", "--since", "2999-01-01").code == 8
-    assert "of 1 conversations" in sapwood("import", str(claude.path)).out
+    assert "of 1 conversation." in sapwood("import", str(claude.path)).out
 
 
 def test_a_folder_stands_for_the_sessions_that_ran_there(

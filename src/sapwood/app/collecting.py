@@ -54,6 +54,7 @@ def _inside(folder: Path) -> Iterator[Found]:
 
 
 def _named(path: Path) -> Found:
+    path = path.absolute()
     source = detected(path)
     status = path.stat()
     return Found(

@@ -89,7 +89,8 @@ class Importer:
             known = About(id=session, model=state.settings.model)
             walk = _Walk(self, path, reader_for(source, path, known), upto, whole=upto is None)
             if not await walk.run(tell):
-                walk = _Walk(self, path, reader_for(source, path), upto, whole=True)
+                reader = reader_for(source, path, About(id=session))
+                walk = _Walk(self, path, reader, upto, whole=True)
                 await walk.run(lambda _: None)
         except OSError as error:
             raise NotATranscript(path, f"cannot be read: {error.strerror}") from error

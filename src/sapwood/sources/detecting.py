@@ -10,6 +10,7 @@ __all__ = ["HEAD", "reader_for", "source_of"]
 HEAD = 64 * 1024
 """As much of a file as tells what it is."""
 
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{17}")
 _CODEX = re.compile(rb'"type":\s?"(?:session_meta|response_item|turn_context|event_msg)"')
 _GEMINI = re.compile(rb'"projectHash":\s?"')
 _CLAUDE = re.compile(rb'"(?:parentUuid|sessionId|leafUuid|isSidechain)":')
@@ -30,9 +31,15 @@ def reader_for(source: str, path: Path, known: About | None = None) -> Reader:
     `known` is what an earlier reader learnt, for one that does not begin at the beginning.
     """
     reader = _new_reader(source, path)
-    if known is not None:
-        reader.about = known
+    reader.about.id = known.id if known else _id_in(source, path)
+    reader.about.model = known.model if known else ""
     return reader
+
+
+def _id_in(source: str, path: Path) -> str:
+    """The id that a transcript has by its name: what its program resumes it by."""
+    stem = path.stem.removeprefix("agent-")
+    return stem if source == "claude-code" and _UUID.fullmatch(stem) else ""
 
 
 def _new_reader(source: str, path: Path) -> Reader:

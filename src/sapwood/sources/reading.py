@@ -35,8 +35,14 @@ class Reader(Protocol):
 
     source: str
     about: About
-    lost: bool
-    """Whether a row referred to rows before the first that was fed: read from the beginning."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether a row referred to rows before the first that was fed.
+
+        Whoever began in the middle has to read from the beginning then.
+        """
+        ...
 
     @property
     def steps(self) -> list[Step]:

@@ -14,13 +14,17 @@ COMPACTED = "The context was compacted here."
 
 
 class Thread:
-    """What every reader keeps while it reads. `turns` counts those that were told as ended."""
+    """What every reader keeps while it reads. `turns` counts those that were told as ended.
+
+    `lost` says that a row referred to something that was not read.
+    """
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.turns = 0
         self.turn: TurnBuilder | None = None
         self.done = False
+        self.lost = False
         self.pending: list[PromptPart] = []
         self._boundary: Compacted | None = None
 
@@ -63,7 +67,7 @@ class Thread:
         """Forgets the turn that was told last: what follows of it is a turn of its own."""
         if self.turn is not None:
             self.turns += 1
-        self.turn, self.done = None, False
+        self.turn, self.done, self.lost = None, False, False
 
     def finish(self, *, growing: bool) -> None:
         """Tells the turn that stands last, as open unless it has ended."""
@@ -103,6 +107,7 @@ class Thread:
     def _open(self, spot: Spot, *prompt: PromptPart) -> TurnBuilder:
         parts = tuple(part for part in (*self.pending, *prompt) if part.text.strip())
         self.pending.clear()
+        self.lost = self.lost or not parts
         self.turn = TurnBuilder(spot, parts) if parts else TurnBuilder(spot)
         self.done = False
         return self.turn

@@ -167,15 +167,18 @@ class _Run:
 
 
 def _summary(done: "list[Imported]", new: "list[Imported]") -> str:
-    turns, compactions = sum(e.turns for e in new), sum(e.compactions for e in new)
     old = len(done) - len(new)
     known = f" {old} had nothing new." if old else ""
     if not new:
         return f"Nothing to import.{known}"
-    return (
-        f"Imported {turns} turns and {compactions} compactions of {len(new)} conversations.{known}"
-        " sapwood agents lists them."
-    )
+    turns = _number(sum(each.turns for each in new), "turn")
+    compactions = _number(sum(each.compactions for each in new), "compaction")
+    of = _number(len(new), "conversation")
+    return f"Imported {turns} and {compactions} of {of}.{known} sapwood agents lists them."
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _moment(since: str | None) -> int:

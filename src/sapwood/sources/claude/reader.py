@@ -33,7 +33,6 @@ class ClaudeReader:
 
     def __init__(self, *, subagent: bool = False, mask: Mask = mask_secrets) -> None:
         self.about = About()
-        self.lost = False
         self._subagent = subagent
         self._mask = mask
         self._thread = Thread()
@@ -42,6 +41,11 @@ class ClaudeReader:
         self._lines: list[Line] = []
         self._chains: dict[str, ClaudeReader] = {}
         self._chain_of: dict[str, ClaudeReader] = {}
+
+    @property
+    def lost(self) -> bool:
+        """Whether a row referred to rows before the first that was fed."""
+        return self._thread.lost
 
     @property
     def steps(self) -> list[Step]:
@@ -78,7 +82,7 @@ class ClaudeReader:
         if row.is_sidechain and not self._subagent:
             self._delegate(row, spot)
             return
-        said = hash_of(row.message)
+        said = hash((row.type, row.is_meta, row.is_compact_summary, hash_of(row.message)))
         if spot.key in self._turn_of:
             if self._said.get(spot.key) == said:
                 return  # a row that was written again
@@ -101,10 +105,10 @@ class ClaudeReader:
     def _describe(self, row: Row, at: int) -> None:
         about = self.about
         if self._subagent:
-            about.id = row.agent_id or about.id
+            about.id = about.id or row.agent_id or ""
             about.parent = row.session_id or about.parent
         else:
-            about.id = row.session_id or about.id
+            about.id = about.id or row.session_id or ""
         about.folder = about.folder or row.cwd or ""
         about.title = row.custom_title or row.ai_title or row.summary or about.title
         about.updated = max(about.updated, at)
@@ -168,7 +172,7 @@ class ClaudeReader:
         thread.end()
         if row.parent_uuid and thread.turns:
             to = self._turn_of.get(row.parent_uuid)
-            self.lost = self.lost or to is None
+            thread.lost = thread.lost or to is None
             thread.rewind(spot, thread.turns if to is None else to)
         thread.ask(spot, Text(text))
         self._lines.append(Line(spot.key, thread.turns, "User", (text,)))
@@ -201,7 +205,8 @@ class ClaudeReader:
         told = row.compact_metadata
         self._thread.end(COMPACTED)
         wanted = preserved(told, self._lines)
-        self.lost = self.lost or not wanted <= self._turn_of.keys()
+        if not wanted <= self._turn_of.keys():
+            self._thread.lost = True
         rest = stayed(self._lines, wanted, self._thread.turns)
         self._lines = rest.lines
         after = told.after if told else None

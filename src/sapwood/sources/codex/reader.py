@@ -33,7 +33,6 @@ class CodexReader:
 
     def __init__(self, *, mask: Mask = mask_secrets) -> None:
         self.about = About()
-        self.lost = False
         self._mask = mask
         self._thread = Thread()
         self._response = 0
@@ -41,6 +40,11 @@ class CodexReader:
         self._patches: dict[str, tuple[int, int]] = {}
         self._asked = False
         self._used_before: int | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether a row referred to rows before the first that was fed."""
+        return self._thread.lost
 
     @property
     def steps(self) -> list[Step]:

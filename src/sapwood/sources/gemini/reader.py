@@ -22,12 +22,16 @@ class GeminiReader:
 
     def __init__(self, *, parent: str = "", mask: Mask = mask_secrets) -> None:
         self.about = About(parent=parent)
-        self.lost = False
         self._mask = mask
         self._thread = Thread()
         self._messages: dict[str, tuple[Message, Spot]] = {}
         self._turn_of: dict[str, int] = {}
         self._said: dict[str, int] = {}
+
+    @property
+    def lost(self) -> bool:
+        """Whether a row referred to rows before the first that was fed."""
+        return self._thread.lost
 
     @property
     def steps(self) -> list[Step]:
@@ -71,7 +75,7 @@ class GeminiReader:
 
     def _describe(self, row: Row) -> None:
         about, change = self.about, row.change
-        about.id = row.session_id or (change and change.session_id) or about.id
+        about.id = about.id or row.session_id or (change and change.session_id) or ""
         about.title = row.summary or (change and change.summary) or about.title
         if change and change.directories and not about.folder:
             about.folder = change.directories[0]
@@ -119,8 +123,9 @@ class GeminiReader:
     def _rewind(self, key: str, place: int) -> None:
         self._end()
         turn = self._turn_of.get(key)
-        self.lost = self.lost or turn is None
-        if turn is not None:
+        if turn is None:
+            self._thread.lost = True
+        else:
             self._thread.rewind(Spot(f"@{place}", self.about.updated, place), turn - 1)
 
     def _replace(self, messages: list[Message], place: int) -> None:
