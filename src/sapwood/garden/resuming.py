@@ -1,13 +1,40 @@
-"""The resumption prompt: what a model must know to go on, within a budget of tokens."""
+"""The resumption prompt: what a model must know to go on, within a budget of tokens.
 
-from collections.abc import Sequence
+Everything that is known is a line with a rank. Lines are taken by rank while they fit, and stand in
+the order in which a reader wants them. The last request is kept word for word.
+"""
 
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from sapwood.core.content import Text
 from sapwood.core.counting import Counter
-from sapwood.core.ledger import Ledger, ledger_of
+from sapwood.core.ledger import FileTouched, Ledger, ledger_of
 from sapwood.core.session import Session
+from sapwood.core.turn import Reply
 from sapwood.garden.archive import Archive
 
 __all__ = ["resumption_prompt"]
+
+_TITLE = "## Session Resumption"
+_SECTIONS = ("Key Context", "Open Items", "Current Focus")
+_TOPIC, _SENTENCE, _SAID = 120, 280, 600
+"""Characters of a topic, of a sentence and of the agent's last words."""
+_TESTS = 8
+_FILES_READ = 12
+_REQUEST_SHARE = 0.5
+"""The share of the budget that a last request may take before it is cut in its middle."""
+_CUT = "\n[…]\n"
+
+
+class _Line(Struct, frozen=True):
+    """A line for a section; lines with the same `joined` stand as one, parted by commas."""
+
+    rank: int
+    section: str
+    text: str
+    joined: str = ""
 
 
 def resumption_prompt(
@@ -24,23 +51,165 @@ def resumption_prompt(
     `ledger` is that of the session, for whoever has it already.
     """
     ledger = ledger_of(session) if ledger is None else ledger
-    topic = focus[0] if focus else " ".join(session.request.split()[:12])
-    if not topic and archives:
-        topic = archives[0].topic
+    topic = _topic(session, focus, archives)
     lines = [
-        "## Session Resumption",
-        "",
-        f"Previous work on: {topic}",
-        "",
-        "### Key Context",
-        *(f"- {file.path}" for file in (*ledger.files.created, *ledger.files.changed)),
-        "",
-        "### Open Items",
-        *(f"- {left.command} fails" for left in ledger.failing),
-        "",
-        "### Current Focus",
-        f"- {ledger.last_request}",
+        *_of_session(session, ledger, focus, counter, budget),
+        *(line for archive in archives for line in _of_archive(archive, session)),
     ]
-    while len(lines) > 1 and counter.count("\n".join(lines)).tokens > budget:
+    chosen = _fitting(topic, sorted(lines, key=lambda line: line.rank), counter, budget)
+    prompt = _rendered(topic, chosen)
+    while chosen and counter.count(prompt).tokens > budget:
+        chosen.pop()
+        prompt = _rendered(topic, chosen)
+    return prompt if counter.count(prompt).tokens <= budget else _bare(prompt, counter, budget)
+
+
+def _topic(session: Session, focus: Sequence[str], archives: Sequence[Archive]) -> str:
+    known = (*focus[:1], session.title, session.request, *(each.topic for each in archives[:1]))
+    return _one_line(next(filter(None, known), "an unknown task"), _TOPIC)
+
+
+def _of_session(
+    session: Session, ledger: Ledger, focus: Sequence[str], counter: Counter, budget: int
+) -> Iterator[_Line]:
+    if ledger.last_request.strip():
+        words = _within(ledger.last_request.strip(), counter, int(budget * _REQUEST_SHARE))
+        yield _Line(0, "Current Focus", f"- Last request, word for word:\n{_quoted(words)}")
+    yield from _failing(ledger)
+    yield from _files(ledger)
+    for back, decision in enumerate(reversed(ledger.decisions)):
+        about = f' (on: "{_one_line(decision.about, _SENTENCE)}")' if decision.about else ""
+        text = f"{_one_line(decision.text, _SENTENCE)}{about} (turn {decision.turn})"
+        if decision.reversed_by is None:
+            yield _Line(300 + back, "Key Context", f"- Decision: {text}")
+        else:
+            text = f"- Taken back in turn {decision.reversed_by}: {text}"
+            yield _Line(700 + back, "Key Context", text)
+    for back, question in enumerate(reversed(ledger.questions)):
+        text = f"- Open question: {_one_line(question.text, _SENTENCE)} (turn {question.turn})"
+        yield _Line(400 + back, "Open Items", text)
+    yield from (_Line(450, "Current Focus", f"- In focus: {name}") for name in focus)
+    if session.request and session.request != ledger.last_request:
+        asked = _one_line(session.request, _SENTENCE)
+        yield _Line(500, "Key Context", f"- Original request: {asked}")
+    if said := _last_said(session):
+        yield _Line(550, "Current Focus", f"- The agent said last: {_one_line(said, _SAID)}")
+
+
+def _failing(ledger: Ledger) -> Iterator[_Line]:
+    for back, left in enumerate(reversed(ledger.failing)):
+        tests = ", ".join(left.tests[:_TESTS])
+        more = f" and {len(left.tests) - _TESTS} more" if len(left.tests) > _TESTS else ""
+        why = f": {tests}{more}" if tests else f": {left.error}" if left.error else ""
+        command = _one_line(left.command, _SENTENCE)
+        yield _Line(100 + back, "Open Items", f"- Failing: `{command}`{why} (turn {left.turn})")
+
+
+def _files(ledger: Ledger) -> Iterator[_Line]:
+    files = ledger.files
+    kinds = (("created", files.created), ("changed", files.changed), ("deleted", files.deleted))
+    for kind, touched in kinds:
+        for back, file in enumerate(reversed(touched)):
+            yield _Line(200 + back, "Key Context", _file(file), f"- Files {kind}: ")
+    known = {file.path for _, touched in kinds for file in touched}
+    read = [file for file in files.read if file.path not in known][-_FILES_READ:]
+    for back, file in enumerate(reversed(read)):
+        yield _Line(600 + back, "Key Context", file.path, "- Files read: ")
+
+
+def _of_archive(archive: Archive, session: Session) -> Iterator[_Line]:
+    """What an archive adds: of another session everything, of this one only that it exists."""
+    when = f", archived {archive.archived}" if archive.archived else ""
+    text = f'- There is an archive of "{_one_line(archive.topic, _TOPIC)}"{when}'
+    yield _Line(800, "Key Context", text)
+    if session.turns and archive.session == session.id:
+        return
+    if not session.turns and (asked := _last_asked(archive.excerpt)):
+        words = _quoted(asked)
+        yield _Line(10, "Current Focus", f"- Last request, word for word:\n{words}")
+    yield from (_Line(250, "Key Context", f, "- Files then: ") for f in archive.files)
+    for text in archive.decisions:
+        yield _Line(350, "Key Context", f"- Decision: {_one_line(text, _SENTENCE)}")
+    for text in archive.questions:
+        yield _Line(420, "Open Items", f"- Open question: {_one_line(text, _SENTENCE)}")
+
+
+def _last_asked(excerpt: str) -> str:
+    asked = [part[6:] for part in excerpt.split("\n\n") if part.startswith("User: ")]
+    return asked[-1].strip() if asked else ""
+
+
+def _fitting(topic: str, lines: Iterable[_Line], counter: Counter, budget: int) -> list[_Line]:
+    """The lines that fit, by rank; one that is too long makes room for the next."""
+    room = budget - counter.count(_rendered(topic, [])).tokens
+    chosen: list[_Line] = []
+    titles: set[str] = set()
+    for line in lines:
+        title = line.joined if line.joined not in titles else ", "
+        cost = counter.count(f"{title}{line.text}\n").tokens
+        if cost <= room:
+            room -= cost
+            chosen.append(line)
+            titles.add(line.joined)
+    return chosen
+
+
+def _rendered(topic: str, lines: Sequence[_Line]) -> str:
+    told = [_TITLE, "", f"Previous work on: {topic}"]
+    for section in _SECTIONS:
+        told += ["", f"### {section}", *_entries([x for x in lines if x.section == section])]
+    return "\n".join(told)
+
+
+def _entries(lines: Sequence[_Line]) -> list[str]:
+    """The lines of a section; those that are joined stand where the first of them would."""
+    groups: dict[str, list[str]] = {}
+    for place, line in enumerate(lines):
+        groups.setdefault(line.joined or str(place), []).append(line.text)
+    return [
+        texts[0] if key.isdigit() else key + ", ".join(reversed(texts))
+        for key, texts in groups.items()
+    ] or ["- nothing is known"]
+
+
+def _bare(prompt: str, counter: Counter, budget: int) -> str:
+    """As many lines from the top as fit."""
+    lines = prompt.split("\n")
+    while lines and counter.count("\n".join(lines)).tokens > budget:
         lines.pop()
     return "\n".join(lines)
+
+
+def _file(file: FileTouched) -> str:
+    counts = [f"+{file.added}" if file.added else "", f"−{file.removed}" if file.removed else ""]
+    told = " ".join(filter(None, counts))
+    return f"{file.path} ({told})" if told else file.path
+
+
+def _last_said(session: Session) -> str:
+    for turn in reversed(session.turns):
+        for item in reversed(turn.items):
+            if isinstance(item, Reply):
+                texts = [part.text for part in item.parts if isinstance(part, Text)]
+                if said := "\n".join(texts).strip():
+                    return said
+    return ""
+
+
+def _within(text: str, counter: Counter, budget: int) -> str:
+    """A text, cut in its middle if it counts more than the budget."""
+    if counter.count(text).tokens <= budget:
+        return text
+    keep = len(text)
+    while keep > 80 and counter.count(text[:keep]).tokens > budget:
+        keep = keep * 3 // 4
+    return f"{text[: keep * 2 // 3].rstrip()}{_CUT}{text[-(keep // 3) :].lstrip()}"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"  > {line}" for line in text.splitlines())
+
+
+def _one_line(text: str, room: int) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= room else f"{words[:room].rstrip()} […]"

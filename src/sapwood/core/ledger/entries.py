@@ -80,12 +80,16 @@ class Failing(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True):
-    """What was decided, in the words it was said, and the turn that took it back, if one did."""
+    """What was decided, in the words it was said, and the turn that took it back, if one did.
+
+    `about` is the question or the proposal that a short answer settled.
+    """
 
     text: str
     turn: int
     by: Speaker
     reversed_by: int | None = None
+    about: str = ""
 
 
 class Question(Struct, frozen=True):

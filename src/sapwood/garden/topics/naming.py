@@ -1,33 +1,41 @@
 """Names for topics: the few words that a colleague would say.
 
-A name is a phrase of the topic's own sentences, best of its first prompt: words that stand next to
-each other there, are said often in the topic and seldom elsewhere.
+A name is made of nouns of the topic's own sentences, best of its first prompt: words that stand
+close together there, are said often in the topic and seldom elsewhere. What is a noun is guessed
+from a list of words that are none.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from sapwood.core.ledger.speech.words import content_words, stem
 from sapwood.garden.topics.features import GENERIC, TurnFeatures
 
 __all__ = ["name_of"]
 
-_LONGEST = 3
 _FIRST, _ASKED, _ANSWERED = 2.0, 1.0, 0.7
 """What a phrase is worth in the first prompt, in a later one, and in a reply."""
+_WHOLE, _APART, _SINGLE = 1.0, 0.8, 0.55
+"""What it is worth if its words stand side by side, if there are others between, and alone."""
 _BESIDE = 0.7
 """What the second and third word of a phrase add, as a share of the first."""
+_REACH = 4
 _GENERIC = 0.3
 _EDGE = re.compile(r"^[^\w#+.]+|[^\w#+]+$")
-_PART = re.compile(r"[,;:!?()\"…–/]|\.$")
-_VERBS = frozenset(
-    stem(verb)
-    for verb in """add allow arrive ask avoid become begin break bring build buy call change check
-    come complain contain create delete disappear do enable expire explain fail fill find fix follow
-    get give go happen have help hit hold hurt include insist install keep know leave let load look
-    make mean migrate move need open page pass phrase print propose put raise read remove rename
-    replace return run say see send set show skip sort start stop suggest switch take tell think try
-    turn understand update use wait want work write""".split()
+_BREAK = re.compile(r"[,;:!?()\"…–]$|\.$")
+_NO_NAME = re.compile(r"^[\W\d_]|^\d|ly$")
+_NO_NOUNS = frozenset(
+    stem(word)
+    for word in """add allow arrive ask avoid become begin break bring build built buy call
+    change check cheap cheaper come complain contain create delete different disappear done
+    enable expire explain fail fill find fix follow found full funny get give go gone got
+    happen have help hit hold hurt include insist install installed keep kept know lately
+    leave less let load look made make mean migrate move need open other page pass phrase
+    possible print proper propose put raise read real remove rename reorder replace return
+    run say says see seen send sent set show shown simple skip some start stop suggest
+    switch take tell think tiny total totally try turn understand update use wait want whole
+    work write written wrong""".split()
 )
 
 
@@ -39,9 +47,10 @@ def name_of(turns: Sequence[TurnFeatures], others: Sequence[TurnFeatures], taken
     }
     scores: dict[str, float] = {}
     for sentence, worth in _sentences(turns):
-        for phrase, words in _phrases(sentence):
-            scores[phrase] = max(scores.get(phrase, 0.0), worth * _worth(words, weights))
-    for phrase in sorted(scores, key=lambda each: -scores[each]):
+        for phrase, words, shape in _phrases(sentence):
+            score = worth * shape * _worth(words, weights)
+            scores[phrase] = max(scores.get(phrase, 0.0), score)
+    for phrase in sorted(scores, key=lambda each: (-scores[each], -len(each))):
         if phrase.casefold() not in taken:
             return phrase
     return "conversation" if "conversation" not in taken else f"topic {len(taken) + 1}"
@@ -67,20 +76,36 @@ def _worth(words: Sequence[str], weights: dict[str, float]) -> float:
     return first + _BESIDE * sum(rest)
 
 
-def _phrases(sentence: str) -> Iterator[tuple[str, list[str]]]:
-    """Up to three telling words that stand side by side, and their stems."""
-    raw = sentence.split()
-    for start in range(len(raw)):
-        for length in range(1, min(_LONGEST, len(raw) - start) + 1):
-            words = raw[start : start + length]
-            if any(_PART.search(word) for word in words[:-1]):
-                break
-            bare = [_EDGE.sub("", word) for word in words]
-            stems = [content_words(word) for word in bare]
-            if all(len(each) == 1 for each in stems) and _names_a_thing([s[0] for s in stems]):
-                yield " ".join(bare), [each[0] for each in stems]
+class _Noun(NamedTuple):
+    word: str
+    stem: str
+    place: int
 
 
-def _names_a_thing(stems: Sequence[str]) -> bool:
-    """Whether a phrase could be a name: no plain verb in it, and more than numbers."""
-    return not any(each in _VERBS or each.isdigit() for each in stems)
+def _phrases(sentence: str) -> Iterator[tuple[str, list[str], float]]:
+    """Nouns of a sentence, alone and with those that follow them closely; stems; their shape."""
+    for clause in _clauses(sentence):
+        for start, noun in enumerate(clause):
+            yield noun.word, [noun.stem], _SINGLE
+            for size in (2, 3):
+                run = clause[start : start + size]
+                distance = run[-1].place - noun.place
+                if len(run) < size or distance > _REACH or len({n.stem for n in run}) < size:
+                    break
+                shape = _WHOLE if distance == size - 1 else _APART
+                if shape == _WHOLE or size == 2:
+                    yield " ".join(n.word for n in run), [n.stem for n in run], shape
+
+
+def _clauses(sentence: str) -> Iterator[list[_Noun]]:
+    """The words of each part of a sentence that could be nouns."""
+    nouns: list[_Noun] = []
+    for place, raw in enumerate(sentence.split()):
+        word = _EDGE.sub("", raw)
+        stems = content_words(word)
+        if len(stems) == 1 and stems[0] not in _NO_NOUNS and not _NO_NAME.search(word):
+            nouns.append(_Noun(word, stems[0], place))
+        if _BREAK.search(raw):
+            yield nouns
+            nouns = []
+    yield nouns

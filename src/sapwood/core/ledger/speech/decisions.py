@@ -69,7 +69,8 @@ class DecisionBook:
         """One more turn."""
         whole = " ".join(said.user)
         for text in _by_user(said.user, self._closing):
-            self._enter(Decision(text, said.turn, "user"), whole)
+            about = _about(text, self._closing)
+            self._enter(Decision(text, said.turn, "user", about=about), whole)
         for text in filter(is_models_choice, said.model):
             self._enter(Decision(text, said.turn, "model"), text)
         if said.user or said.closing:
@@ -111,6 +112,15 @@ def _by_user(user: Sequence[str], closing: Sequence[str]) -> Iterator[str]:
     if user and moods.agrees(user[0]) and (not chosen or _confirms(user[0], closing)):
         yield from [text for text in closing if moods.proposes(text)][-1:]
     yield from (choice for _, found in sorted(chosen.items()) for choice in found)
+
+
+def _about(text: str, closing: Sequence[str]) -> str:
+    """What a short answer settles, which it does not say itself."""
+    words = set(content_words(text))
+    if text in closing or len(text.split()) > _PHRASE_WORDS:
+        return ""
+    shared = [len(words & set(content_words(each))) for each in closing]
+    return closing[shared.index(max(shared))] if any(shared) else ""
 
 
 def _confirms(sentence: str, closing: Sequence[str]) -> bool:
