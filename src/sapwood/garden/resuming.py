@@ -11,8 +11,9 @@ from msgspec import Struct
 from sapwood.core.content import Text
 from sapwood.core.counting import Counter
 from sapwood.core.ledger import FileTouched, Ledger, ledger_of
+from sapwood.core.ledger.speech.words import content_words
 from sapwood.core.session import Session
-from sapwood.core.turn import Reply
+from sapwood.core.turn import Reply, Turn
 from sapwood.garden.archive import Archive
 
 __all__ = ["resumption_prompt"]
@@ -23,6 +24,8 @@ _TOPIC, _SENTENCE, _SAID = 120, 280, 600
 """Characters of a topic, of a sentence and of the agent's last words."""
 _TESTS = 8
 _FILES_READ = 12
+_TELLING = 3
+"""Words that an earlier prompt needs to be worth its room."""
 _REQUEST_SHARE = 0.5
 """The share of the budget that a last request may take before it is cut in its middle."""
 _CUT = "\n[…]\n"
@@ -94,6 +97,21 @@ def _of_session(
         yield _Line(500, "Key Context", f"- Original request: {asked}")
     if said := _last_said(session):
         yield _Line(550, "Current Focus", f"- The agent said last: {_one_line(said, _SAID)}")
+    yield from _asked(session)
+
+
+def _asked(session: Session) -> Iterator[_Line]:
+    """What the user said before, in their own words: nothing tells better what they want."""
+    pairs = zip(session.numbers, session.turns, strict=True)
+    asked = {number: _prompt(turn) for number, turn in pairs if turn.is_request}
+    for back, number in enumerate(sorted(asked, reverse=True)[1:]):
+        if len(content_words(asked[number])) >= _TELLING:
+            words = _one_line(asked[number], _SENTENCE)
+            yield _Line(1_000 + back, "Key Context", f"- Asked in turn {number}: {words}")
+
+
+def _prompt(turn: Turn) -> str:
+    return "\n".join(part.text for part in turn.prompt if isinstance(part, Text))
 
 
 def _failing(ledger: Ledger) -> Iterator[_Line]:
