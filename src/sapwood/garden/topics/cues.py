@@ -2,53 +2,62 @@
 
 import re
 
-from sapwood.core.ledger.speech.phrases import opening, phrases
+from sapwood.core.ledger.speech.phrases import Phrases, tokens
 
 __all__ = ["EVERYDAY", "chats", "is_aside", "is_return"]
 
+_HEAD = 200
 _EARLY = 4
 """Words before a cue, at most: later in a prompt it is about a detail."""
 
-_ASIDE = phrases(
-    r"by the way",
-    r"btw",
-    r"unrelated(?:ly)?",
-    r"off[- ]topic",
-    r"(?:completely |totally |entirely )?different (?:question|thing|topic|subject|matter)",
-    r"something (?:else|different|completely different)",
-    r"(?:quick|small|little|random|unrelated) (?:aside|question|detour|side[- ]?\w*)",
-    r"side (?:note|question|quest)",
-    r"aside",
-    r"another (?:thing|topic|question|matter)",
-    r"other (?:topic|question|thing)",
-    r"on (?:another|a different|a side) note",
-    r"while (?:you're|we're|i'm) (?:on|at) (?:that|it|this)",
-    r"change of (?:topic|subject)",
-    r"out of curiosity",
-    r"before i forget",
-    r"tangent(?:ial|ially)?",
-    r"in other news",
-    r"speaking of",
-)
-_RETURN = phrases(
-    r"back to",
-    r"back on",
-    r"main (?:thing|task|topic|point)",
-    r"original (?:task|topic|request|problem)",
-    r"where were we",
-    r"to the (?:topic|task|point)",
-    r"anyway",
-    r"let's (?:continue|get back|return|resume)",
-    r"returning to",
-    r"as for the",
-)
-_RETURN_FIRST = opening(r"(?:ok |okay |so |now |alright )*back", r"i'm back", r"[\w ]{1,30} again:")
+_ASIDE = Phrases("""
+    by the way
+    btw|unrelated|unrelatedly|off-topic|aside|tangent|tangential|tangentially
+    off topic
+    different question|thing|topic|subject|matter
+    something completely? else|different
+    quick|small|little|random aside|question|detour|side|sidenote
+    side note|question|quest
+    another thing|topic|question|matter
+    other topic|question|thing
+    on another|a different|side? note
+    while you're|we're|i'm on|at that|it|this
+    change of topic|subject
+    out of curiosity
+    before i forget
+    in other news
+    speaking of
+""")
+_RETURN = Phrases("""
+    back to|on
+    main thing|task|topic|point
+    original task|topic|request|problem
+    where were we
+    to the topic|task|point
+    anyway
+    let's continue|return|resume
+    let's get back
+    returning to
+    as for the
+    again :
+""")
+_RETURN_FIRST = Phrases("""
+    ok|okay|so|now|alright|,* back
+    i'm back
+""")
 _LAUGHTER = re.compile(r"\b(?:a?(?:ha){2,}h?|lol|lmao|rofl|omg|brb|afk|xd)\b", re.IGNORECASE)
-_COURTESY = phrases(r"thank(?:s| you)(?: so much| a lot)?", r"thx", r"cheers", r"much appreciated")
-_GREETING = opening(
-    r"bye|see (?:you|ya)|good (?:morning|night|evening|afternoon)|hello|hi|hey",
-    r"phone|lunch|coffee|one (?:sec|moment|minute)|gotta go|be right back",
-)
+_COURTESY = Phrases("""
+    thank|thanks|thx|cheers
+    much appreciated
+""")
+_GREETING = Phrases("""
+    bye|hello|hi|hey|phone|lunch|coffee
+    see you|ya
+    good morning|night|evening|afternoon
+    one sec|moment|minute
+    gotta go
+    be right back
+""")
 _FACE = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]|(?<!\\w)[:;]-?[)D(P](?!\\w)|<3")
 
 EVERYDAY = frozenset(
@@ -80,16 +89,17 @@ def is_return(prompt: str) -> bool:
     >>> is_return("ok, back to the importer"), is_return("Schedule again: can people star talks?")
     (True, True)
     """
-    return _early(_RETURN, prompt) or bool(_RETURN_FIRST.match(prompt.strip()))
+    return _early(_RETURN, prompt) or _RETURN_FIRST.match(tokens(prompt[:_HEAD]))
 
 
 def chats(sentence: str) -> bool:
     """Whether a sentence laughs, greets, thanks or shows a face."""
-    text = sentence.strip()
-    found = (each.search(text) for each in (_LAUGHTER, _COURTESY, _FACE))
-    return any(found) or bool(_GREETING.match(text))
+    said = tokens(sentence)
+    if _COURTESY.search(said) or _GREETING.match(said):
+        return True
+    return bool(_LAUGHTER.search(sentence) or _FACE.search(sentence))
 
 
-def _early(cue: re.Pattern[str], prompt: str) -> bool:
-    found = cue.search(prompt)
-    return found is not None and len(prompt[: found.start()].split()) <= _EARLY
+def _early(cue: Phrases, prompt: str) -> bool:
+    said = tokens(prompt[:_HEAD])
+    return any(cue.end_at(said, place) is not None for place in range(min(len(said), _EARLY + 1)))

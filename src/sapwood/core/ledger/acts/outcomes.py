@@ -15,32 +15,32 @@ from sapwood.core.turn import Result
 
 __all__ = ["Ended", "ended"]
 
-_REFUSED = re.compile(
-    r"\s*(?:The user doesn't want to (?:proceed|take this action)"
-    r"|\[Request interrupted by user"
-    r"|(?:Error: )?Permission (?:to use|for) .{1,200} (?:denied|been denied)"
-    r"|Claude requested permissions? to"
-    r"|\S+ did not run\. "
-    r"|(?:exec command |patch |command )?rejected by (?:the )?user"
-    r"|\[Operation Cancelled\])"
+_REFUSALS = (
+    "The user doesn't want to proceed",
+    "The user doesn't want to take this action",
+    "[Request interrupted by user",
+    "Claude requested permission",
+    "exec command rejected by user",
+    "patch rejected by user",
+    "command rejected by user",
+    "rejected by user",
+    "[Operation Cancelled]",
 )
-_NOT_SEEN = re.compile(r"\s*\[(?:the transcript has no result|interrupted)")
+_NOT_SEEN = ("[the transcript has no result", "[interrupted")
 _HEAD = 600
-_AT_FIRST = re.compile(
-    r"\A\s*(?:<error>)?(?:Error: )?(?:Command failed with )?Exit code:? (-?\d+)\b[^\n]*\n?", re.I
-)
-_CODEX = re.compile(r"^Process exited with code (-?\d+)\s*$", re.M)
-_CODEX_RUNS = re.compile(r"^Process running with session ID (\S+)\s*$", re.M)
-_CODEX_OUTPUT = re.compile(r"^(?:Total output lines: \d+\n)?Output:[ \t]*\n", re.M)
-_CLAUDE_RUNS = re.compile(r"running in (?:the )?background(?: with ID)?:? *([\w-]*)", re.I)
-_GEMINI = re.compile(r"^Exit Code: (-?\d+|\(none\))\s*$", re.M)
-_GEMINI_SIGNAL = re.compile(r"^Signal: (?!\(none\)|0\s*$)\S+", re.M)
-_GEMINI_OUTPUT = re.compile(r"^(?:Output|Stdout): ", re.M)
-_TAG = re.compile(r"<(?:exit_code|exitCode)>\s*(-?\d+)\s*<")
-_OWN = re.compile(
-    r"\[(?:exit status (\d+)(?:, no output)?|(stopped after|ended by) [^\]\n]*)\]\s*\Z"
-)
-_STATUS = re.compile(r"<status>\s*(running|completed|failed|killed)\s*<")
+# Patterns are compiled when the words that announce them are met.
+_DENIED = r"(?:Error: )?Permission (?:to use|for) .{1,200} denied|\S+ did not run\. "
+_AT_FIRST = r"\s*(?:<error>)?(?:Error: )?(?:Command failed with )?[Ee]xit code:? (-?\d+)\b[^\n]*\n?"
+_CODEX = r"(?m)^Process exited with code (-?\d+)\s*$"
+_CODEX_RUNS = r"(?m)^Process running with session ID (\S+)\s*$"
+_CODEX_OUTPUT = r"(?m)^(?:Total output lines: \d+\n)?Output:[ \t]*\n"
+_CLAUDE_RUNS = r"running in (?:the )?background(?: with ID)?:? *([\w-]*)"
+_GEMINI = r"(?m)^Exit Code: (-?\d+|\(none\))\s*$"
+_GEMINI_SIGNAL = r"(?m)^Signal: (?!\(none\)|0\s*$)\S+"
+_GEMINI_OUTPUT = r"(?m)^(?:Output|Stdout): "
+_TAG = r"<(?:exit_code|exitCode)>\s*(-?\d+)\s*<"
+_OWN = r"\[(?:exit status (\d+)(?:, no output)?|(stopped after|ended by) [^\]\n]*)\]\s*\Z"
+_STATUS = r"<status>\s*(running|completed|failed|killed)\s*<"
 
 
 class Ended(Struct, frozen=True):
@@ -66,9 +66,10 @@ def ended(result: Result | None) -> Ended:
     if result is None:
         return Ended("unknown")
     text = result.content
-    if _REFUSED.match(text):
+    head = text[:_HEAD].lstrip()
+    if head.startswith(_REFUSALS) or (_may_be_denied(head) and re.match(_DENIED, head)):
         return Ended("unknown", output=text, refused=True)
-    if _NOT_SEEN.match(text):
+    if head.startswith(_NOT_SEEN):
         return Ended("unknown", output=text)
     how = _as_json(text) or _as_text(text, result.error)
     if result.added or result.removed:
@@ -76,26 +77,35 @@ def ended(result: Result | None) -> Ended:
     return how
 
 
+def _may_be_denied(head: str) -> bool:
+    return " did not run. " in head or "denied" in head
+
+
+def _found(pattern: str, mark: str, text: str) -> re.Match[str] | None:
+    """A pattern, looked for only where a part of it that is always the same stands."""
+    return re.search(pattern, text) if mark in text else None
+
+
 def _as_text(text: str, error: bool) -> Ended:
-    head = text[:_HEAD]
-    if found := _AT_FIRST.match(text):
+    head, tail = text[:_HEAD], text[-_HEAD:]
+    if "xit code" in head[:60] and (found := re.match(_AT_FIRST, text)):
         return _coded(int(found[1]), _after(_CODEX_OUTPUT, text[found.end() :]))
-    if found := _CODEX.search(head):
+    if found := _found(_CODEX, "Process exited", head):
         return _coded(int(found[1]), _after(_CODEX_OUTPUT, text))
-    if found := _CODEX_RUNS.search(head):
+    if found := _found(_CODEX_RUNS, "Process running", head):
         return Ended("unknown", output=_after(_CODEX_OUTPUT, text), handle=found[1])
-    if found := _TAG.search(text):
+    if found := _found(_TAG, "<exit", text):
         return _coded(int(found[1]), text)
-    if found := _STATUS.search(head):
+    if found := _found(_STATUS, "<status>", head):
         how: dict[str, Outcome] = {"completed": "ok", "failed": "failed", "killed": "failed"}
         return Ended(how.get(found[1], "unknown"), output=text)
-    if found := _OWN.search(text[-200:]):
+    if text.rstrip().endswith("]") and (found := re.search(_OWN, tail)):
         return _coded(int(found[1]), text) if found[1] else Ended("failed", output=text)
-    if found := _GEMINI.search(text[-_HEAD:]):
+    if found := _found(_GEMINI, "Exit Code: ", tail):
         if found[1] != "(none)":
             return _coded(int(found[1]), _after(_GEMINI_OUTPUT, text))
-        return Ended("failed" if _GEMINI_SIGNAL.search(text) else "unknown", output=text)
-    if not error and (found := _CLAUDE_RUNS.search(text[:300])):
+        return Ended("failed" if re.search(_GEMINI_SIGNAL, text) else "unknown", output=text)
+    if not error and (found := _found(_CLAUDE_RUNS, "background", text[:300])):
         return Ended("unknown", output=text, handle=found[1])
     return Ended("failed", output=text) if error else Ended("ok", 0, text)
 
@@ -136,6 +146,6 @@ def _coded(code: int, output: str) -> Ended:
     return Ended("failed" if code else "ok", code, output)
 
 
-def _after(mark: re.Pattern[str], text: str) -> str:
-    found = mark.search(text[: _HEAD * 4])
+def _after(mark: str, text: str) -> str:
+    found = re.search(mark, text[: _HEAD * 4])
     return text[found.end() :] if found else text

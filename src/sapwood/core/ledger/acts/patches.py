@@ -14,8 +14,8 @@ _MOVE = "*** Move to: "
 def patched(patch: str, folder: str = "") -> tuple[Act, ...]:
     """What applying a patch does.
 
-    >>> patched("*** Begin Patch\\n*** Add File: a.txt\\n+hi\\n*** End Patch")
-    (Wrote(path='a.txt', content='hi\\n', was_there=False, appended=False),)
+    >>> patched("*** Begin Patch\\n*** Delete File: a.txt\\n*** End Patch")
+    (Deleted(path='a.txt', folder=False),)
     """
     acts: list[Act] = []
     for header, body in _sections(patch):

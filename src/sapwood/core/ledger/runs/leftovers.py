@@ -18,17 +18,16 @@ __all__ = ["Attempt", "Leftovers", "targets_of"]
 _WHOLE = frozenset({".", "./...", "...", "all"})
 _FILTERS = frozenset("-k -t -g -m -run --run --grep --filter --tests --testNamePattern".split())
 _VALUED = frozenset("-n -p -c -o -W -j -C --tb --cov --project --config --reporter".split())
-_FAILED_FILE = re.compile(r"^\s*FAIL\s+(\S+)", re.M)
-_MISTAKEN = re.compile(
-    r"command not found|: not found$|Missing script|unrecognized arguments?|No such option"
+# Patterns are compiled when something fails.
+_FAILED_FILE = r"(?m)^\s*FAIL\s+(\S+)"
+_MISTAKEN = (
+    r"(?mi)command not found|: not found$|Missing script|unrecognized arguments?|No such option"
     r"|unknown (?:option|command|flag|argument)|can't open file|is not recognized|invalid option"
-    r"|Usage: |Could not find (?:a )?(?:task|script)|usage: \S+ \[",
-    re.M | re.I,
+    r"|Usage: |Could not find (?:a )?(?:task|script)|usage: \S+ \["
 )
-_TELLING = re.compile(
-    r"^E\s{2,}\S|error(?:\[\w+\])?:|\w*(?:Error|Exception)\b|^fatal:|panicked at|FAILED|ERR!"
-    r"|denied|refused|not found|cannot |timed out",
-    re.I,
+_TELLING = (
+    r"(?i)^E\s{2,}\S|error(?:\[\w+\])?:|\w*(?:Error|Exception)\b|^fatal:|panicked at|FAILED|ERR!"
+    r"|denied|refused|not found|cannot |timed out"
 )
 _LONGEST = 200
 
@@ -103,17 +102,17 @@ def _main(run: Attempt) -> str:
 
 
 def _left(name: str, run: Attempt) -> _Left:
-    files = _FAILED_FILE.findall(run.output) if run.runner else []
+    files = re.findall(_FAILED_FILE, run.output) if run.runner else []
     failing = Failing(
         run.command, run.turn, run.exit_code, run.suite.names, _telling_line(run.output)
     )
-    mistaken = run.exit_code == 127 or bool(_MISTAKEN.search(run.output[:2_000]))
+    mistaken = run.exit_code == 127 or bool(re.search(_MISTAKEN, run.output[:2_000]))
     return _Left(name, failing, (*run.targets, *files), mistaken and not run.suite.names)
 
 
 def _telling_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    found = next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "")
+    found = next((line for line in lines if re.search(_TELLING, line)), lines[-1] if lines else "")
     return found[:_LONGEST]
 
 

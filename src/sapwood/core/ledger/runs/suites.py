@@ -1,7 +1,7 @@
 """Runs of tests: which command is one, and what its output says about passed and failed.
 
 Each family of runners words its summary in its own way; where the last words of a summary count,
-the last match does.
+the last match does. Patterns are compiled when a run of tests is met.
 """
 
 import re
@@ -13,33 +13,31 @@ from sapwood.core.ledger.runs.naming import Named
 
 __all__ = ["Suite", "runner_of", "told"]
 
-_RUNNERS: tuple[tuple[str, str], ...] = (
-    ("pytest", r"pytest|py\.test|unittest|tox|nox|nose2?|hatch test"),
-    ("cargo", r"cargo (?:test|t|nextest)"),
-    ("go", r"go test|gotestsum|ginkgo"),
-    ("javascript", r"jest|vitest|mocha|ava|tap|karma|(?:npm|yarn|pnpm|bun|deno) (?:t|test|tst)"),
-    ("javascript", r"(?:npm|yarn|pnpm|bun)(?: run)? (?:test|unit|e2e|spec)[\w:.-]*"),
-    ("java", r"(?:mvn|mvnw) (?:test|verify|integration-test)|gradlew?(?: \S*[tT]est| check)"),
-    ("dotnet", r"dotnet test"),
-    ("ruby", r"rspec|(?:rake|rails) (?:test|spec)|minitest"),
-    ("php", r"phpunit|pest|composer test"),
-    ("elixir", r"mix test"),
-    ("swift", r"swift test"),
-    ("c", r"ctest|meson test"),
-    ("dart", r"(?:flutter|dart) test"),
-    ("shell", r"bats"),
-    (
-        "make",
-        r"(?:make|just|task|nx|turbo|bazel|sbt|turbo run|nx run) (?:test|tests|check|unit)[\w:-]*",
-    ),
-    (
-        "make",
-        r"(?:python|node|bash|sh) \S*(?:\btest_\w+|_test|run_tests)\.\w+|run_?tests?(?:\.sh)?",
-    ),
+_FAMILIES = {
+    "pytest": "pytest|py.test|unittest|tox|nox|nose|nose2|hatch test",
+    "cargo": "cargo test|cargo t|cargo nextest",
+    "go": "go test|gotestsum|ginkgo",
+    "javascript": "jest|vitest|mocha|ava|tap|karma|npm t|npm tst|deno test|bun test",
+    "java": "mvn test|mvn verify|mvn integration-test|mvnw test|mvnw verify|gradle check"
+    "|gradlew check",
+    "dotnet": "dotnet test",
+    "ruby": "rspec|rake test|rake spec|rails test|rails spec|minitest",
+    "php": "phpunit|pest|composer test",
+    "elixir": "mix test",
+    "swift": "swift test",
+    "c": "ctest|meson test",
+    "dart": "flutter test|dart test",
+    "shell": "bats",
+}
+_RUNNERS = {name: family for family, names in _FAMILIES.items() for name in names.split("|")}
+_HINT = re.compile(r"test|unit|e2e|spec|check", re.IGNORECASE)
+_SCRIPTS = (
+    ("javascript", r"(?:npm|yarn|pnpm|bun)(?: run)? (?:test|unit|e2e|spec)[\w:.-]*$"),
+    ("java", r"gradlew? \S*[tT]est$"),
+    ("make", r"(?:make|just|task|nx|turbo|bazel|sbt)(?: run)? (?:test|check|unit)[\w:-]*$"),
+    ("make", r"(?:python|node|bash|sh) \S*(?:\btest_\w+|_test|run_tests)\.\w+$"),
+    ("make", r"run_?tests?(?:\.sh)?$"),
 )
-_RUNNER = tuple((family, re.compile(rf"(?:{names})$")) for family, names in _RUNNERS)
-
-
 # Programs that run tests only with a certain argument.
 _BY_ARGUMENT = {
     "python manage.py": ("pytest", "test"),
@@ -70,7 +68,11 @@ def runner_of(command: Named) -> str:
         return family if argument in command.arguments else ""
     if command.name.split(" ")[0] == "node" and "--test" in command.arguments:
         return "javascript"
-    return next((family for family, names in _RUNNER if names.match(command.name)), "")
+    if command.name in _RUNNERS:
+        return _RUNNERS[command.name]
+    if not _HINT.search(command.name):
+        return ""
+    return next((family for family, name in _SCRIPTS if re.match(name, command.name)), "")
 
 
 # The groups p, f, e and t are those that passed, failed, ended in an error, and all.
@@ -95,38 +97,36 @@ _COUNTS: tuple[tuple[str, str], ...] = (
     ),
     (r"^OK \((?P<t>\d+) tests?", "last"),
 )
-_COUNT = tuple((re.compile(pattern, re.M), how) for pattern, how in _COUNTS)
-_PYTEST_LINE = re.compile(
+_PYTEST_LINE = (
     r"^=*\s*((?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|warnings?|deselected|rerun|"
-    r"subtests passed)(?:, )?)+) in [\d.:]+",
-    re.M,
+    r"subtests passed)(?:, )?)+) in [\d.:]+"
 )
-_UNITTEST = re.compile(r"^Ran (\d+) tests?", re.M)
-_UNITTEST_FAILED = re.compile(r"^FAILED \((?:failures=(\d+))?(?:, )?(?:errors=(\d+))?", re.M)
-_PASSING = re.compile(r"^\s*(?:[#\u2139] )?(?:(\d+) (?:passing|pass|passed)\b|pass (\d+)$)", re.M)
-_FAILING = re.compile(r"^\s*(?:[#\u2139] )?(?:(\d+) (?:failing|fail|failed)\b|fail (\d+)$)", re.M)
-_GO_PASS = re.compile(r"^(?:--- PASS: |ok\s+\S+)", re.M)
-_GO_FAIL = re.compile(r"^\s*--- FAIL: (\S+)", re.M)
-_GO_BROKEN = re.compile(r"^FAIL\s+(\S+)", re.M)
+_UNITTEST = r"^Ran (\d+) tests?"
+_UNITTEST_FAILED = r"^FAILED \((?:failures=(\d+))?(?:, )?(?:errors=(\d+))?"
+_PASSING = r"^\s*(?:[#\u2139] )?(?:(\d+) (?:passing|pass|passed)\b|pass (\d+)$)"
+_FAILING = r"^\s*(?:[#\u2139] )?(?:(\d+) (?:failing|fail|failed)\b|fail (\d+)$)"
+_GO_PASS = r"^(?:--- PASS: |ok\s+\S+)"
+_GO_FAIL = r"^\s*--- FAIL: (\S+)"
+_GO_BROKEN = r"^FAIL\s+(\S+)"
 
 _NAMES = (
-    re.compile(r"^(?:FAILED|ERROR)\s+(\S+?::.+?)(?: - .*)?$", re.M),
-    re.compile(r"^test (\S+) \.\.\. FAILED", re.M),
+    r"^(?:FAILED|ERROR)\s+(\S+?::.+?)(?: - .*)?$",
+    r"^test (\S+) \.\.\. FAILED",
     _GO_FAIL,
-    re.compile(r"^\s*●\s+(?!Console|Test suite failed)(\S.*?)\s*$", re.M),
-    re.compile(r"^\s*FAIL\s+\S+ > (.+?)\s*$", re.M),
-    re.compile(
-        r"^\s*(?:✕|✗|✖|×|✘)\s+(?!\d+ problems?)(\S.*?)(?:\s+\(?\d+(?:\.\d+)?\s?m?s\)?)?\s*$", re.M
-    ),
-    re.compile(r"^(?:FAIL|ERROR): (\w+ \([\w.]+\))", re.M),
-    re.compile(r"^rspec (\S+)", re.M),
-    re.compile(r"^\s*Failed (\S+) \[", re.M),
-    re.compile(r"^(\S+ > .+?) FAILED\s*$", re.M),
-    re.compile(r"^\[ERROR\]\s+(\w+\.\w+):\d+", re.M),
-    re.compile(r"^not ok \d+ -? ?(.+?)\s*$", re.M),
-    re.compile(r"^\s*\d+\) (?:test )?(\S.*?)\s*(?:\(\S+\))?:?$(?=\n\s+\S)", re.M),
+    r"^\s*●\s+(?!Console|Test suite failed)(\S.*?)\s*$",
+    r"^\s*FAIL\s+\S+ > (.+?)\s*$",
+    r"^\s*(?:✕|✗|✖|×|✘)\s+(?!\d+ problems?)(\S.*?)(?:\s+\(?\d+(?:\.\d+)?\s?m?s\)?)?\s*$",
+    r"^(?:FAIL|ERROR): (\w+ \([\w.]+\))",
+    r"^rspec (\S+)",
+    r"^\s*Failed (\S+) \[",
+    r"^(\S+ > .+?) FAILED\s*$",
+    r"^\[ERROR\]\s+(\w+\.\w+):\d+",
+    r"^not ok \d+ -? ?(.+?)\s*$",
+    r"^\s*\d+\) (?:test )?(\S.*?)\s*(?:\(\S+\))?:?$(?=\n\s+\S)",
 )
 _MOST_NAMES = 50
+_LONGEST = 100_000
+"""Characters at the end of an output that are looked at; a summary comes last."""
 
 
 def told(output: str) -> Suite:
@@ -135,6 +135,7 @@ def told(output: str) -> Suite:
     >>> told("FAILED tests/test_a.py::test_b - assert 1 == 2\\n1 failed, 2 passed in 0.1s")
     Suite(passed=2, failed=1, names=('tests/test_a.py::test_b',))
     """
+    output = output[-_LONGEST:]
     passed, failed = _counts(output)
     names: tuple[str, ...] = ()
     if failed != 0:
@@ -146,28 +147,33 @@ def told(output: str) -> Suite:
 
 def _names(output: str) -> Iterator[str]:
     for pattern in _NAMES:
-        found = [each[1] for each in pattern.finditer(output)]
+        found = [each[1] for each in re.finditer(pattern, output, re.M)]
         if found:
             yield from found
             return
 
 
 def _counts(output: str) -> tuple[int | None, int | None]:
-    if lines := _PYTEST_LINE.findall(output):
+    if lines := re.findall(_PYTEST_LINE, output, re.M):
         return _listed(lines[-1], "passed"), _listed(lines[-1], "failed", "error")
-    for pattern, how in _COUNT:
-        if matches := list(pattern.finditer(output)):
+    for pattern, how in _COUNTS:
+        if matches := list(re.finditer(pattern, output, re.M)):
             chosen = matches if how == "sum" else matches[-1:]
             return _summed(chosen)
-    if ran := _UNITTEST.findall(output):
-        failures = _UNITTEST_FAILED.findall(output)
+    if ran := re.findall(_UNITTEST, output, re.M):
+        failures = re.findall(_UNITTEST_FAILED, output, re.M)
         failed = sum(int(number) for number in failures[-1] if number) if failures else 0
         return int(ran[-1]) - failed, failed
-    if fails := len(_GO_FAIL.findall(output)) or len(_GO_BROKEN.findall(output)):
-        return len(_GO_PASS.findall(output)), fails
-    if passes := len(_GO_PASS.findall(output)):
+    if fails := len(re.findall(_GO_FAIL, output, re.M)) or len(
+        re.findall(_GO_BROKEN, output, re.M)
+    ):
+        return len(re.findall(_GO_PASS, output, re.M)), fails
+    if passes := len(re.findall(_GO_PASS, output, re.M)):
         return passes, 0
-    passing, failing = _first(_PASSING.findall(output)), _first(_FAILING.findall(output))
+    passing, failing = (
+        _first(re.findall(_PASSING, output, re.M)),
+        _first(re.findall(_FAILING, output, re.M)),
+    )
     if passing is not None and failing is None:
         failing = 0
     return passing, failing

@@ -3,7 +3,7 @@
 import re
 
 from sapwood.core.ledger.speech import moods
-from sapwood.core.ledger.speech.phrases import opening, phrases
+from sapwood.core.ledger.speech.phrases import Phrases, tokens
 
 __all__ = [
     "is_choice",
@@ -14,183 +14,257 @@ __all__ = [
     "turns",
 ]
 
-# Verbs of work that is to be done next; whatever else 'let's' or 'we will' speaks of is a choice.
-_WORK = (
-    r"(?:see|look|have|take a|continue|go on|go ahead|move on|start|begin|get|talk|discuss|try|run"
-    r"|test|check|fix|wait|finish|write|add|commit|push|review|merge|deploy|debug|find|first|be|need"
-    r"|proceed|think|hope|tackle|clean|document|investigate|figure|come|meet|say|tell|ask|read|open"
-    r"|update|create|implement|build|release|rebase|verify|explore|focus|hand|raise|send|let|pause"
-    r"|pick up|wrap|stop|call it a|do (?:it|that|this|so)(?=[.!]|$))"
-)
-_CHOSEN = (
-    r"(?:go (?:with|for|back)|use|keep|stick|stay|switch|drop|skip|avoid|leave|store|call it|take"
-    r"|postpone|defer|migrate|move (?:to|away)|live without|not|never|only)"
-)
-_CHOICE = phrases(
-    rf"let'?s (?:just |also |then |rather |better |please |all )*(?!{_WORK}\b)\w+",
-    rf"we(?:'ll| will|'re going to| are going to) (?:just |rather )?(?!{_WORK}\b)\w+",
-    r"we (?:won't|will not) \w+",
-    rf"i(?:'ll| will|'m going to) (?:just |rather )?{_CHOSEN}",
-    rf"we (?:should|need to|have to|want to) (?:just |then |rather |really )?{_CHOSEN}",
-    r"(?:let's|we'll) (?:build|create|deploy|implement|release|test|write) "
-    r"(?:it |this |that )?(?:with|via|using|through|in)",
-    r"we (?:go (?:with|for)|settle|stick|stay|only (?:support|use|need)|target)",
-    r"we(?:'d| had) better",
-    r"(?:we|i)(?:'ve| have)? (?:decided|agreed|settled)",
-    r"(?:decided|decision|final answer|verdict|conclusion):",
-    r"from now on",
-    r"(?:going|went) with",
-    r"opt(?:ed|ing) for",
-    r"stick(?:ing)? (?:with|to)",
-    r"changed? my mind",
-    r"on second thoughts?",
-    r"scratch that",
-    r"i(?:'d| would)? (?:rather|prefer)",
-    r"(?:i|we) want (?:it|this|that|them|these|those|the \w+) to (?:be|stay|use|work)",
-    r"i(?:'d| would) like (?:it|them|the \w+) to (?:be|stay|use)",
-    r"i (?:don't|do not) want",
-    r"(?:we don't|we do not|don't think we) (?:want|need|use|support)",
-    r"no need (?:for|to)",
-    r"(?:don't|do not|never) (?:ever )?(?:use|touch|add|delete|remove|change|introduce|create|store"
-    r"|log|break|allow|support|rename|mock|commit|push|hard-?code|expose|cache|retry|write|build"
-    r"|ship|run|overwrite|modify|drop|call|import|bother with|rely on|depend on)",
-    r"[\w.+#/-]+(?: [\w.+#/-]+){0,5} it is[.!]?$",
-    r"(?:is|are|'s) (?:good |more than )?(?:enough|fine|sufficient|ok|okay|overkill)",
-    r"stays? (?:on|off|in|as|the same|private|public|where|out|optional)",
-    r"instead of",
-    r"rather than",
-    r"instead(?=[,.!]|$)",
-    r"(?:switch|move|go) (?:back )?to (?!the (?:next|other|docs|rest))",
-    r"(?:revert|going back|goes back) to",
-    r"we(?:'re| are) (?:\w+ ){0,3}only",
-    r"can live without",
-    r"must (?:not|never|always|only|stay|remain|be)",
-    r"(?:i|we) think (?!it\b).{2,60} should (?!be fixed|work)",
-    r"so [\w ]{2,30} (?:go|goes|get|gets|live|lives|stay|stays) (?:in|into|to|on|with)",
-    r"(?:is|are) out(?=[.,!]|$)",
-    r"i(?:'d| would) like .{2,60} not",
-    r"(?:has|have|needs?) to (?:stay|remain|be|work|support|survive|fit)",
-    r"(?:belongs?|should (?:live|stay|sit)) (?:in|on|to|under|beside)",
-    r"(?:minimum|maximum|default)\b.{0,40}\b(?:is|are|should be|stays?)",
+_LISTS = {
+    # Verbs of work that is to be done next; whatever else 'let's' speaks of is a choice.
+    "work": "see look have take continue start begin get talk discuss try run test check fix wait "
+    "finish write add commit push review merge deploy debug find first be need proceed think hope "
+    "tackle clean document investigate figure come meet say tell ask read open update create "
+    "implement build release rebase verify explore focus hand raise send let pause wrap stop go "
+    "move pick do just also then rather better please all call",
+    "chosen": "use keep stick stay switch drop skip avoid leave store take postpone defer migrate "
+    "not never only",
+    "forbidden": "use touch add delete remove change introduce create store log break allow "
+    "support rename mock commit push hardcode hard-code expose cache retry write build ship run "
+    "overwrite modify drop call import",
+    "quality": "configurable optional opt-in opt-out async lazy immutable private public required "
+    "nullable idempotent read-only case-insensitive strict",
+    "trouble": "idea problem problems issue issues error errors worries worry change changes "
+    "difference luck output result results response clue",
+    "it": "it them this that",
+}
+_CHOICE = Phrases(
+    """
+    let's|lets just|also|then|rather|better|please|all* !@work
+    let's|lets just|also|then|rather|better|please|all* go with|for|back|to
+    let's|lets just|also|then|rather|better|please|all* move to|away
+    let's|lets just|also|then|rather|better|please|all* take the|option
+    let's|lets just|also|then|rather|better|please|all* call @it|the
+    let's|lets just|also|then|rather|better|please|all* do option|variant|plan|a|b|c|d
+    let's|lets just|also|then|rather|better|please|all* do @it with|in|via|as|by|the
+    let's|lets just|also|then|rather|better|please|all* do !@it|so|some|an|the|another|more|one
+    let's|lets|we'll build|create|deploy|implement|release|test|write @it? with|via|using|through|in
+    we'll just|rather* !@work
+    we'll just|rather* do !@it
+    we'll just|rather* go with|for|back
+    we'll just|rather* move to|away
+    we will just|rather* !@work
+    we're|are going to just|rather* !@work
+    we won't _
+    we will not _
+    i'll just|rather* @chosen
+    i'll just|rather* go with|for|back
+    i'll live without
+    i|we will|should @chosen
+    i|we should|need|have|want to just|then|rather|really* @chosen
+    we should just|then|rather|really* @chosen
+    we go with|for
+    we settle|stick|stay|target
+    we only support|use|need
+    we'd better
+    we|i|i've|we've decided|agreed|settled
+    we|i have decided|agreed|settled
+    decided|decision|verdict|conclusion :
+    final answer :
+    from now on
+    going|went with
+    opted|opting for
+    stick|sticking with|to
+    change|changed my mind
+    on second thought|thoughts
+    scratch that
+    i rather|prefer
+    i'd rather|prefer
+    i would rather|prefer
+    i|we want @it|these|those to be|stay|use|work
+    i|we want the _ to be|stay|use|work
+    i'd like @it|these|those to be|stay|use
+    i'd like the _ to be|stay|use
+    i'd like ... not
+    i don't want
+    i do not want
+    we don't want|need|use|support
+    we do not want|need|use|support
+    don't think we want|need|use|support|should
+    no need for|to
+    don't|never ever? @forbidden
+    do not ever? @forbidden
+    don't|never bother|rely|depend with|on
+    it is $
+    is|are good|more? than? enough|fine|sufficient|ok|okay|overkill
+    stay|stays on|off|in|as|private|public|where|out|optional
+    stay|stays the same
+    instead of
+    instead $
+    rather than
+    switch|move|go back? to !the
+    switch|move|go back? to the !next|other|docs|rest
+    revert to
+    going|goes back to
+    we're|are _* only
+    can live without
+    must not|never|always|only|stay|remain|be
+    has|have|need|needs to stay|remain|be|work|support|survive|fit
+    belong|belongs in|on|to|under|beside
+    should live|stay|sit in|on|under|beside
+    minimum|maximum|default _* is|are|stays|stay
+    minimum|maximum|default _* should be
+    i|we think !it _* should !work|be
+    i|we think !it _* should be !fixed
+    so _ _? _? go|goes|get|gets|live|lives|stay|stays in|into|to|on|with
+    is|are out $
+    """,
+    _LISTS,
 )
 # What a remark says in passing; in an order for the next piece of work it says how to do that.
-_REMARK = phrases(
-    r"by default",
-    r"opt-(?:in|out)",
-    r"behind a (?:feature )?flag",
-    r"\w+ only(?= for| in| on|[.,!]|$)",
-    r"will do(?=[.,!]|$)",
-    r"(?:so |, )no [a-z][\w.+-]*(?=[.,!]|$)",
-    r"[\w.+#/-]+, not (?:a |an |the )?[\w.+#/-]+(?=[.,!]|$)",
+_REMARK = Phrases("""
+    by default
+    opt-in|opt-out
+    behind a feature? flag
+    only for|in|on
+    only $
+    will do $
+    so no _ $
+    , not a|an|the? _ $
+""")
+_IMPERATIVE = Phrases(
+    """
+    use|stick|switch|skip|drop|ditch|scrap|avoid|pin|prefer|store|limit|cap|treat|keep|reuse|stay
+    hardcode|hard-code
+    go with|for
+    default to
+    leave @it|the
+    make @it
+    make the|all|every? _* @quality
+    call @it|the
+    name it
+    set it|the|a
+    put it|them
+    give up
+    only !if|when|one|the
+    all _* in|as|with|must|should|get|use|return
+    not _ _? _? , but|use? _
+    always|never !been|had|used|seen|heard|tried|worked|mind
+    forget about? the|that|it
+    no new|more|extra|additional|external|third-party
+    no !@trouble _* in|for|on|at|outside|inside|before|without
+    """,
+    _LISTS,
 )
-_IMPERATIVE = opening(
-    r"use|go (?:with|for)|stick|switch|skip|drop|ditch|scrap|avoid|pin|prefer|store|limit|cap",
-    r"treat|default to",
-    r"keep|leave (?:it|that|them|this|the)|make (?:it|them|this|that)|name it",
-    r"call (?:it|them|this|the)",
-    r"set (?:it|the|a)|put (?:it|them)|give up|only (?!if|when|one|the)|reuse|stay|hard-?code",
-    r"make (?:the |all |every )?[\w -]{2,30} (?:configurable|optional|opt-in|opt-out|async|lazy"
-    r"|immutable|private|public|required|nullable|idempotent|read-only|case-insensitive|strict)",
-    r"all [\w -]{2,30} (?:in|as|with|must|should|get|use|return)",
-    r"not [\w .+#-]{1,30}, (?:but |use )?[\w.+#-]+",
-    r"(?:always|never) (?!been|had|used|seen|heard|tried|worked|mind)",
-    r"forget (?:about )?(?:the|that|it)|no (?:new|more|extra|additional|external|third.party)",
-    r"no (?!idea|problem|issue|error|worr|change|difference|luck|output|result|response|clue)"
-    r"[\w -]{2,30} (?:in|for|on|at|outside|inside|before|without)",
-)
-_NO_CHOICE = phrases(
-    r"don't (?:know|understand|see|trust|forget|worry|remember|get|have|mind|care|like)",
-    r"don't think (?!we (?:need|should))",
-    r"use (?:your|the (?:read|edit|bash|search|task|todo) tool)",
-    r"keep (?:going|on|in mind|me posted|an eye|up)",
-    r"make (?:it|this|that) (?:so|work|compile|pass)",
-    r"make sure",
-    r"(?:go(?:ing)?|get|come) back to (?:work|the (?:task|topic|main|original|actual))",
-    r"used to",
-    r"so far so good",
-)
-_INQUIRY = opening(r"explain|tell|show|describe|compare|summari[sz]e|why|find out|i wonder")
-_PAST = phrases(r"was|were|had|has been|have been|last (?:week|year|month)|yesterday|ago")
-_MODELS_CHOICE = phrases(
-    r"i(?:'ve| have)? (?:decided|chosen|chose|opted|settled on|went with|gone with)",
-    r"i(?:'ll| will|'m going to) (?:go with|stick (?:with|to))",
-    r"(?:we|i)(?:'ll| will) (?:use|keep|store|go|make|put)\b.*(?:instead of|rather than)",
-    r"decision:",
-    r"(?:rather than|instead of)\b.*(?:i|we)(?:'ll| will|'ve| have)",
-    r"i(?:'ve)? (?:used|kept|stored|made|put)\b.*(?:instead of|rather than)",
-    r"(?:i'm|we're) going with",
-)
-_TURN = phrases(
-    r"actually",
-    r"instead",
-    r"changed? my mind",
-    r"second thoughts?",
-    r"after all",
-    r"scratch that",
-    r"forget (?:about )?(?:the|that|it|what)",
-    r"go(?:ing)? back",
-    r"revert",
-    r"switch",
-    r"let'?s not",
-    r"no longer",
-    r"not .{1,40}any ?more",
-    r"rather",
-    r"drop",
-    r"turns out",
-    r"we can'?t",
-    r"not .{1,40} then",
-    r"replace",
-    r"undo",
-)
-_OPENS_TURN = re.compile(r"^(?:no|nope|hm+|wait|sorry)\b[,. ]", re.IGNORECASE)
-_ORDER = opening(
-    r"write|add|fix|run|create|commit|implement|continue|do|start|update|show|check|test|explain|remove"
-    r"|delete|rename|install|document|please|go on|proceed|build|deploy|push|open|look|find|give me"
-    r"|tell|summari[sz]e|merge|rebase|release|include|install|try|now|next|roll|generate|review",
-)
+_NO_CHOICE = Phrases("""
+    don't know|understand|see|trust|forget|worry|remember|get|have|mind|care|like
+    don't think !we
+    don't think we !want|need|use|support|should
+    use your
+    use the read|edit|bash|search|task|todo tool
+    keep going|on|up
+    keep in mind
+    keep me posted
+    keep an eye
+    make it|this|that so|work|compile|pass
+    make sure
+    go|going|get|come back to work
+    go|going|get|come back to the task|topic|main|original|actual
+    used to
+    so far so good
+""")
+_INQUIRY = Phrases("""
+    explain|tell|show|describe|compare|summarise|summarize|why
+    find out
+    i wonder
+""")
+_PAST = Phrases("""
+    was|were|had|yesterday|ago
+    has|have been
+    last week|year|month
+""")
+_MODELS_CHOICE = Phrases("""
+    i|i've decided|chosen|chose|opted
+    i have decided|chosen|opted
+    i|i've settled on
+    i|i've went|gone with
+    i'll go with
+    i'll stick with|to
+    i'm going to go with
+    i|we will go with
+    we'll|i'll use|keep|store|go|make|put ... instead of
+    we'll|i'll use|keep|store|go|make|put ... rather than
+    decision :
+    rather than ... i'll|we'll|i've|we've
+    instead of ... i'll|we'll|i've|we've
+    i|i've used|kept|stored|made|put ... instead of
+    i|i've used|kept|stored|made|put ... rather than
+    i'm|we're going with
+""")
+_TURN = Phrases("""
+    actually|instead|revert|switch|rather|drop|replace|undo
+    change|changed my mind
+    second thought|thoughts
+    after all
+    scratch that
+    forget about? the|that|it|what
+    go|going back
+    let's|lets not
+    no longer
+    not ... anymore
+    not ... any more
+    not ... then
+    turns out
+    we can't|cannot
+""")
+_OPENS_TURN = Phrases("no|nope|hm|hmm|hmmm|wait|sorry")
+_ORDER = Phrases("""
+    write|add|fix|run|create|commit|implement|continue|do|start|update|show|check|test|explain
+    remove|delete|rename|install|document|please|proceed|build|deploy|push|open|look|find|tell
+    summarise|summarize|merge|rebase|release|include|try|now|next|roll|generate|review
+    go on
+    give me
+""")
 _MEASURE = re.compile(
-    r"^(?:max(?:imum)?|min(?:imum)?|limit|at (?:most|least)|up to|every|after|within|time-?out|ttl"
+    r"(?:max(?:imum)?|min(?:imum)?|limit|at (?:most|least)|up to|every|after|within|time-?out|ttl"
     r"|\w+ (?:at|of|to|is|=))?\W*\d[\d.,:]*\s?(?:%|[a-z]+)?(?!\w)",
     re.IGNORECASE,
 )
-_REPORT = phrases(r"fail(?:s|ed|ing|ures?)?|errors?|pass(?:es|ed|ing)?|tests?")
+_REPORT = Phrases("""
+    fail|fails|failed|failing|failure|failures|error|errors|pass|passes|passed|passing|test|tests
+""")
 _MEASURE_WORDS = 10
 
 
 def is_choice(sentence: str) -> bool:
     """Whether a user's sentence says outright what is to be used, kept or left out."""
-    text = _NO_CHOICE.sub("look", moods.bare(sentence))
-    if moods.is_question(sentence) or moods.hedges(text) or _INQUIRY.match(text):
+    said = _NO_CHOICE.without(tokens(moods.bare(sentence)), "look")
+    if moods.is_question(sentence) or moods.hedges(sentence) or _INQUIRY.match(said):
         return False
-    if _IMPERATIVE.search(text) or (_REMARK.search(text) and not is_order(text)):
+    if _IMPERATIVE.match(said) or (_REMARK.search(said) and not _ORDER.match(said)):
         return True
-    return bool(_CHOICE.search(text)) and (not tells_of_the_past(text) or "decided" in text)
+    return _CHOICE.search(said) and (not _PAST.search(said) or "decided" in said)
 
 
 def tells_of_the_past(sentence: str) -> bool:
     """Whether it tells what happened or how things were."""
-    return bool(_PAST.search(sentence))
+    return _PAST.search(tokens(sentence))
 
 
 def is_measure(sentence: str) -> bool:
     """Whether it says no more than a figure: '15% free for a warning', 'every 15 minutes'."""
     text = moods.bare(sentence)
     short = len(text.split()) <= _MEASURE_WORDS
-    return short and bool(_MEASURE.match(text)) and not _REPORT.search(text)
+    return short and bool(_MEASURE.match(text)) and not _REPORT.search(tokens(text))
 
 
 def is_models_choice(sentence: str) -> bool:
     """Whether a model's sentence says outright that it chose."""
-    if moods.is_question(sentence) or moods.hedges(sentence):
+    if not _MODELS_CHOICE.search(tokens(sentence)):
         return False
-    return bool(_MODELS_CHOICE.search(sentence))
+    return not moods.is_question(sentence) and not moods.hedges(sentence)
 
 
 def is_order(sentence: str) -> bool:
     """Whether it only asks for the next piece of work."""
-    return bool(_ORDER.match(moods.bare(sentence)))
+    return _ORDER.match(tokens(moods.bare(sentence)))
 
 
 def turns(sentence: str) -> bool:
     """Whether it turns against something that was said before."""
-    return bool(_TURN.search(sentence) or _OPENS_TURN.match(sentence))
+    said = tokens(sentence)
+    return _TURN.search(said) or (_OPENS_TURN.match(said) and said[1:2] != ("new",))

@@ -20,7 +20,7 @@ from sapwood.core.ledger.speech.choices import (
     tells_of_the_past,
     turns,
 )
-from sapwood.core.ledger.speech.phrases import opening, phrases
+from sapwood.core.ledger.speech.phrases import Phrases, tokens
 from sapwood.core.ledger.speech.utterances import Spoken
 from sapwood.core.ledger.speech.words import content_words
 
@@ -35,15 +35,20 @@ _OPTION = re.compile(
     r"|^the (?:first|second|third|last|former|latter)\b|^(?:both|neither|either)\b",
     re.IGNORECASE,
 )
-_REFUSAL = opening(r"(?:hm+,? |well,? |oh,? )*(?:no|nope|nah|rather not)")
-_RULE = phrases(r"should (?:also |then |never |always |only |not |just )?(?!work|have worked)\w+")
-_PREFERENCE = phrases(
-    r"(?:is|are|sounds?|seems?|looks?) (?:better|best|safer|simpler|cleaner|right|good enough)",
-)
-_PREDICATE = phrases(
-    r"is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|fails?|shows?|got|gets"
-    r"|broke|breaks?|looks?|seems?|works?|says?|takes?|i|you|it's|that's|there",
-)
+_REFUSAL = Phrases("""
+    hm|hmm|well|oh|,* no|nope|nah
+    rather not
+""")
+_RULE = Phrases("should also|then|never|always|only|not|just* !work|have")
+_PREFERENCE = Phrases("""
+    is|are|sound|sounds|seem|seems|look|looks better|best|safer|simpler|cleaner|right
+    is|are|sound|sounds|seem|seems|look|looks good enough
+""")
+_PREDICATE = Phrases("""
+    is|are|was|were|has|have|had|does|do|did|can|could|will|would|should|fail|fails|show|shows
+    got|gets|broke|break|breaks|look|looks|seem|seems|work|works|say|says|take|takes
+    i|you|it's|that's|there
+""")
 _ANSWER_WORDS = 16
 _PHRASE_WORDS = 8
 _BARE_WORDS = 3
@@ -145,11 +150,12 @@ def _answers(sentence: str, closing: Sequence[str]) -> bool:
         return False
     asks = any(moods.is_question(each) and not moods.is_offer(each) for each in closing)
     proposes = any(map(moods.proposes, closing))
-    refuses = _REFUSAL.match(sentence) and text != sentence
-    if refuses or _OPTION.match(text) or _PREFERENCE.search(text) or _RULE.search(text):
+    said = tokens(text)
+    refuses = _REFUSAL.match(tokens(sentence)) and text != sentence
+    if refuses or _OPTION.match(text) or _PREFERENCE.search(said) or _RULE.search(said):
         return asks or proposes
     chooses = any(moods.is_question(each) and moods.offers_a_choice(each) for each in closing)
-    if chooses and len(text.split()) <= _PHRASE_WORDS and not _PREDICATE.search(text):
+    if chooses and len(text.split()) <= _PHRASE_WORDS and not _PREDICATE.search(said):
         return bool(content_words(text))
     shares = bool(set(content_words(text)) & set(content_words(" ".join(closing))))
     return shares and (asks or proposes or moods.agrees(sentence))

@@ -1,8 +1,9 @@
 """In which mood a sentence is: asking, offering, proposing, agreeing, deferring, small talk."""
 
 import re
+from functools import lru_cache
 
-from sapwood.core.ledger.speech.phrases import opening, phrases
+from sapwood.core.ledger.speech.phrases import Phrases, tokens
 
 __all__ = [
     "agrees",
@@ -21,8 +22,8 @@ __all__ = [
 
 # Words that may stand before what is meant, the second kind only with a comma or the like.
 _FILLER = re.compile(
-    r"^(?:"
-    r"(?:ok(?:ay)?|k|hm+|mh+|uh+|well|so|then|and|but|also|ye(?:s|ah|p)|yup|alright|ah+|oh+|hey"
+    r"(?:"
+    r"(?:ok(?:ay)?|k|hm+|mh+|uh+|well|so|then|and|but|also|yes|yeah|yep|yup|alright|ah+|oh+|hey"
     r"|please|pls|actually|thanks|thx|wow|(?:ha)+|lol|ouch|just)[,.!;:\s…-]+"
     r"|(?:no|nope|nah|right|good|great|fine|sure|nice|perfect|cool|true|exactly|interesting|noted"
     r"|agreed|makes sense|good (?:point|idea|catch|question)|you're right|got it|looks good"
@@ -33,134 +34,183 @@ _FILLER = re.compile(
 )
 _ASKS = re.compile(r"\?[\"'”)\]\s]*$")
 _TAG_QUESTION = re.compile(r",\s*(?:ok(?:ay)?|right|yes|agreed|please|no)\?$", re.IGNORECASE)
-_ALTERNATIVE = re.compile(r"\bor \w+ \w+", re.IGNORECASE)
-_WHICH = phrases(
-    r"(?:which|what|where|when|how(?: many| much| often| long| large)?)(?: \w+){0,3} "
-    r"(?:should|shall|do you (?:want|prefer)|would you (?:like|prefer)|to)",
-    r"which(?: one| way| of)?",
-)
-_CHOICE = phrases(
-    r"or",
-    r"which",
-    r"should",
-    r"prefer",
-    r"do you want",
-    r"how (?:many|much|often|long|large|big)",
-    r"what (?:should|name|value|limit|version)",
-)
 
-_REQUEST = phrases(
-    r"(?:can|could|would|will) (?:you|u)",
-    r"(?:can|could|may) (?:i|we) (?:get|have|see)",
-    r"please",
-    r"(?:do|would) you mind",
+_ALTERNATIVE = Phrases("or _ _")
+_WHICH = Phrases("""
+    which
+    what|where|when|how _* should|shall|to
+    what|where|when|how _* do|would you want|prefer|like
+""")
+_CHOICE = Phrases("""
+    or
+    which
+    should
+    prefer
+    do you want
+    how many|much|often|long|large|big
+    what should|name|value|limit|version
+""")
+_REQUEST = Phrases("""
+    can|could|would|will you|u
+    can|could|may i|we get|have|see
+    please
+    do|would you mind
+""")
+_OFFER = Phrases("""
+    shall|should|may|can|could i
+    want me to
+    would you like
+    anything else
+    does|do|is|would that|this|it|these|those sound|look|work|make|ok|okay|fine|right|what
+    ready for|to
+    how does that|this
+    what's next
+    what is next
+    what would you like
+    how can i help
+    what do you think
+    sounds good
+""")
+_PROPOSAL = Phrases(
+    """
+    i'd rather|probably|simply|just|also|then|therefore* !@vague
+    i would rather|probably|simply|just|also|then|therefore* !@vague
+    i'd rather
+    i would rather
+    i suggest|recommend|propose
+    my suggestion|recommendation|proposal|plan|preference
+    i lean towards|toward
+    we could
+    better|best|simplest|safest|cleanest|easiest _* is|: _
+    better|best|simplest|safest|cleanest|easiest _* would be
+    here's my|the|a plan
+    here is my|the|a plan
+    i can write|store|use|keep
+    """,
+    {
+        "vague": "do be need say like love have look check guess expect want rather probably "
+        "simply just also then therefore"
+    },
 )
-_OFFER = phrases(
-    r"(?:shall|should|may|can|could) i",
-    r"want me to",
-    r"would you like(?: me)?",
-    r"anything else",
-    r"(?:does|do|is|would) (?:that|this|it|these|those) "
-    r"(?:sound|look|work|make sense|ok|okay|fine|right|what you)",
-    r"ready (?:for|to)",
-    r"how does (?:that|this)",
-    r"what(?:'s| is) next",
-    r"what would you like",
-    r"how can i help",
-    r"what do you think",
-    r"sounds good",
+_AGREEMENT = Phrases("""
+    yes|yeah|yep|yup|sure|agreed|agree|exactly|lgtm|approved|definitely|absolutely|fine
+    i agree
+    sounds good|great|right|plausible|reasonable|fine
+    go ahead
+    go for it
+    let's do it|that
+    do it|that|so
+    please do
+    makes sense
+    looks good
+    that works
+    works for me
+    of course
+    you're right
+""")
+_SMALL = frozenset("well hm hmm ah oh nice cool alright , . !".split())
+_YES = frozenset("ok okay good great perfect right".split())
+_HEDGE = Phrases("""
+    maybe|perhaps|might|possibly|wonder|wondering|someday
+    what if
+    not sure
+    i guess
+    could|should|shall we
+    would it
+    if we used|had|were
+    at some point
+    some day
+""")
+_DEFERRAL = Phrases(
+    """
+    @self first? ask|clarify|discuss|decide
+    @self first? check with
+    @self first? talk to
+    @self first? think about
+    @self first? sleep on
+    i|we still? need|have to first? ask|clarify|discuss|decide
+    i|we still? need|have to first? check|talk|think|sleep|figure|find with|to|about|on|out
+    i|we will|must|should first? ask|clarify|discuss|decide
+    i|we will|must|should first? check|talk|think|sleep with|to|about|on
+    not sure|clear|decided yet? whether|if|which|what|how|about
+    not sure yet
+    undecided|tbd
+    still|remains|remain open|unclear|undecided|tbd
+    to be decided|discussed|clarified
+    open question|point|issue
+    let me think
+    leave|keep that|this|it open
+    let's park|decide that|this|it
+    let's come back to that|this|it
+    i don't know
+    i do not know
+    no idea
+    needs|need a decision
+    needs|need to be decided
+    """,
+    {"self": "i'll we'll"},
 )
-_PROPOSAL = phrases(
-    r"i(?:'d| would) (?:rather |probably |simply |just |also |then |therefore )*"
-    r"(?!do that|do it|be|need|say|like|love|have|look|check|guess|expect|call that|want)\w+",
-    r"i (?:suggest|recommend|propose)",
-    r"my (?:suggestion|recommendation|proposal|plan|preference)",
-    r"i lean towards?",
-    r"we could",
-    r"(?:better|best|simplest|safest|cleanest|easiest)[^.]{0,40}(?:: | is | would be )\w+",
-    r"here(?:'s| is) (?:my|the|a) plan",
-    r"i can (?:write|store|use|keep)",
+_PENDING = Phrases(
+    """
+    need|have to decide|clarify @asking
+    need|have to find|figure out @asking
+    todo|tbd|undecided :
+    open question :
+    to be decided :
+    let me know whether|which|what|how|who|when|where
+    please confirm|decide|clarify @asking
+    please tell me @asking
+    remain|remains|is|are still? open|undecided $
+    remain|remains|is|are still? to be decided $
+    """,
+    {"asking": "on about whether if which what how who when where"},
 )
-_AGREEMENT = opening(
-    r"(?:(?:ok(?:ay)?|well|hm+|ah|oh|great|good|perfect|nice|cool|alright|right)[,.! ]+)*"
-    r"(?:ye(?:s|ah|p)|yup|sure|agreed?|i agree|sounds (?:good|great|right|plausible|reasonable)"
-    r"|sounds fine|go ahead|go for it|do (?:it|that|so)|let's do (?:it|that)|please do|exactly"
-    r"|makes sense|looks good|lgtm|that works|works for me|good idea|perfect"
-    r"|fine(?: by me| with me)?|approved|definitely|absolutely|of course|you're right|ok(?:ay)?"
-    r"|good|great|right)",
+_IGNORANCE = Phrases(
+    """
+    can't|cannot|couldn't @learn
+    could not @learn
+    unable to @learn
+    don't know
+    do not know
+    not|isn't|aren't in|visible|part in|from|of? this|the @place
+    no way to tell
+    no idea
+    up to you
+    your call
+    business|product decision
+    depends on your
+    depends on what you
+    you|someone|somebody|you'd|you'll would|will? have|need to ask|decide
+    is|remains|still unclear
+    i'm not sure
+    found nothing
+    until you hear|decide|know
+    """,
+    {
+        "learn": "see tell find know say determine verify check access",
+        "place": "repo repository code codebase",
+    },
 )
-_HEDGE = phrases(
-    r"maybe",
-    r"perhaps",
-    r"might",
-    r"what if",
-    r"not sure",
-    r"wonder(?:ing)?",
-    r"i guess",
-    r"possibly",
-    r"(?:could|should|shall) we",
-    r"would it",
-    r"if we (?:used|had|were)",
-    r"at some point",
-    r"some ?day",
-)
-_DEFERRAL = phrases(
-    r"(?:i|we)(?:'ll| will|'d have to|'ve got to|(?: still)? (?:need|have) to| must| should)"
-    r"(?: first)? (?:ask|check with|talk to|clarify|discuss|think about|sleep on|decide)",
-    r"(?:i|we)(?: still)? (?:need|have) to (?:figure|find) out",
-    r"not (?:sure|clear|decided)(?: yet)? (?:whether|if|which|what|how|about)",
-    r"undecided",
-    r"(?:still|remains?) (?:open|unclear|undecided|tbd)",
-    r"to be (?:decided|discussed|clarified)",
-    r"open (?:question|point|issue)",
-    r"tbd",
-    r"let me think",
-    r"(?:i'm |i am )?not sure yet",
-    r"(?:leave|keep) (?:that|this|it) open",
-    r"let's (?:park|come back to|decide) (?:that|this|it)",
-    r"i (?:don't|do not) know(?: yet)?",
-    r"no idea",
-    r"needs? (?:a decision|to be decided)",
-)
-_PENDING = phrases(
-    r"(?:still )?(?:need|have) to (?:decide|find out|figure out|clarify) "
-    r"(?:on|about|whether|if|which|what|how|who|when|where)",
-    r"(?:todo|tbd|open question|to be decided|undecided):",
-    r"let me know (?:whether|which|what|how|who|when|where)",
-    r"please (?:confirm|decide|tell me|clarify) (?:whether|if|which|what|how|who|when|where)",
-    r"(?:remains?|is|are) (?:still )?(?:open|undecided|to be decided)(?=[.,!]|$)",
-)
-_IGNORANCE = phrases(
-    r"(?:can't|cannot|couldn't|could not|unable to) "
-    r"(?:see|tell|find|know|say|determine|verify|check|access)",
-    r"(?:don't|do not) know",
-    r"(?:not|isn't|aren't) (?:in|visible (?:in|from)|part of) (?:this|the) (?:repo\w*|code)",
-    r"no way to tell",
-    r"no idea",
-    r"up to you",
-    r"your call",
-    r"(?:business|product) decision",
-    r"depends on (?:your|what you)",
-    r"(?:you|someone|somebody)(?:'d| would|'ll| will)? (?:have|need) to (?:ask|decide)",
-    r"(?:is|remains|still) unclear",
-    r"i'm not sure",
-    r"found nothing",
-    r"until you (?:hear|decide|know)",
-)
-_CHAT = opening(
-    r"(?:ha){2,}\w*|lol|lmao|rofl|xd|omg|brb|afk|thx|thanks?|thank you|ty|cheers|bye|cu",
-    r"see (?:you|ya)|good (?:morning|night|evening|afternoon)|hello|hi|hey there|enjoy",
-    r"welcome back|phone|lunch|coffee|one sec|one moment",
-)
+_CHAT = Phrases("""
+    haha|hahaha|hahahaha|lol|lmao|rofl|xd|omg|brb|afk|thx|thank|thanks|ty|cheers|bye|cu
+    hello|hi|enjoy|phone|lunch|coffee
+    see you|ya
+    good morning|night|evening|afternoon
+    hey there
+    welcome back
+    one sec|moment
+""")
 
 
+@lru_cache(maxsize=2048)
 def bare(sentence: str) -> str:
     """A sentence without the small words that it begins with.
 
     >>> bare("ok, good. then use /mnt/backup"), bare("No new deps")
     ('use /mnt/backup', 'No new deps')
     """
-    return _FILLER.sub("", sentence).strip() or sentence.strip()
+    found = _FILLER.match(sentence)
+    return (sentence[found.end() :] if found else sentence).strip() or sentence.strip()
 
 
 def is_question(sentence: str) -> bool:
@@ -170,51 +220,57 @@ def is_question(sentence: str) -> bool:
 
 def is_request(sentence: str) -> bool:
     """Whether a question only asks politely that something be done."""
-    return bool(_REQUEST.search(sentence))
+    return _REQUEST.search(tokens(sentence))
 
 
 def is_offer(sentence: str) -> bool:
     """Whether a question only asks whether to go on; one that offers a choice does more."""
-    if _ALTERNATIVE.search(sentence) or _WHICH.search(sentence):
+    said = tokens(sentence)
+    if _ALTERNATIVE.search(said) or _WHICH.search(said):
         return False
-    return bool(_OFFER.search(sentence))
+    return _OFFER.search(said)
 
 
 def offers_a_choice(sentence: str) -> bool:
     """Whether the answer to a question is a choice, rather than a piece of information."""
-    return bool(_CHOICE.search(sentence))
+    return _CHOICE.search(tokens(sentence))
 
 
 def proposes(sentence: str) -> bool:
     """Whether somebody says how they would do it."""
-    return bool(_PROPOSAL.search(sentence)) and not is_question(sentence)
+    return _PROPOSAL.search(tokens(sentence)) and not is_question(sentence)
 
 
 def agrees(sentence: str) -> bool:
     """Whether it begins with a yes of any kind."""
-    return bool(_AGREEMENT.match(sentence)) and not is_question(sentence)
+    said = tokens(sentence)
+    first = next((place for place, each in enumerate(said) if each not in _SMALL), len(said))
+    if is_question(sentence):
+        return False
+    rest = said[first:]
+    return bool(_YES.intersection(rest[:1])) or _AGREEMENT.match(rest)
 
 
 def hedges(sentence: str) -> bool:
     """Whether it only thinks aloud."""
-    return bool(_HEDGE.search(sentence))
+    return _HEDGE.search(tokens(sentence))
 
 
 def defers(sentence: str) -> bool:
     """Whether it leaves a matter open for now."""
-    return bool(_DEFERRAL.search(sentence))
+    return _DEFERRAL.search(tokens(sentence))
 
 
 def leaves_open(sentence: str) -> bool:
     """Whether it names something that is yet to be decided, without asking."""
-    return bool(_PENDING.search(sentence)) and not is_question(sentence)
+    return _PENDING.search(tokens(sentence)) and not is_question(sentence)
 
 
 def knows_not(sentence: str) -> bool:
     """Whether a reply says that it has no answer."""
-    return bool(_IGNORANCE.search(sentence))
+    return _IGNORANCE.search(tokens(sentence))
 
 
 def chats(sentence: str) -> bool:
     """Whether it is a greeting, thanks, laughter or the like."""
-    return bool(_CHAT.match(sentence.strip()))
+    return _CHAT.match(tokens(sentence))

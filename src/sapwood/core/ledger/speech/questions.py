@@ -7,18 +7,25 @@ from msgspec import Struct
 
 from sapwood.core.ledger.entries import Question, Speaker
 from sapwood.core.ledger.speech import moods
-from sapwood.core.ledger.speech.phrases import opening, phrases
+from sapwood.core.ledger.speech.phrases import Phrases, tokens
 from sapwood.core.ledger.speech.utterances import Spoken
 from sapwood.core.ledger.speech.words import content_words
 
 __all__ = ["QuestionBook"]
 
-_AMOUNT = phrases(
-    r"how (?:many|much|often|long|large|big|old)", r"what (?:limit|size|number|timeout)"
-)
-_SELF_ASKED = opening(r"why|how come|what happened|what does this mean|so what")
-_REPLIES = opening(r"no|nope|nah|neither|both|option|the|none")
-_POINTS_BACK = phrases(r"it|that|this|those|these|they|them|one|ones|there|so")
+_AMOUNT = Phrases("""
+    how many|much|often|long|large|big|old
+    what limit|size|number|timeout
+""")
+_SELF_ASKED = Phrases("""
+    why
+    how come
+    what happened
+    what does this mean
+    so what
+""")
+_REPLIES = Phrases("no|nope|nah|neither|both|option|the|none")
+_POINTS_BACK = Phrases("it|that|this|those|these|they|them|one|ones|there|so")
 _SHORT = 4
 _FEW = 2
 _MOST_OF_IT = 0.5
@@ -82,9 +89,9 @@ def _is_reply(asked: _Asked, user: Sequence[str], words: set[str]) -> bool:
     first = user[0]
     if moods.chats(first) and len(user) == 1:
         return False
-    if asked.words & words or moods.agrees(first) or _REPLIES.match(first):
+    if asked.words & words or moods.agrees(first) or _REPLIES.match(tokens(first)):
         return True
-    if _AMOUNT.search(asked.question.text) and re.search(r"\d", " ".join(user)):
+    if _AMOUNT.search(tokens(asked.question.text)) and re.search(r"\d", " ".join(user)):
         return True
     return len(user) == 1 and len(first.split()) <= _SHORT and not moods.is_question(first)
 
@@ -112,13 +119,15 @@ def _counts(sentence: str, by: Speaker, *, is_last: bool) -> bool:
         return False
     if by == "user":
         return not moods.is_request(sentence)
-    return not moods.is_offer(sentence) and not (_SELF_ASKED.match(sentence) and not is_last)
+    return not moods.is_offer(sentence) and not (
+        _SELF_ASKED.match(tokens(sentence)) and not is_last
+    )
 
 
 def _goes_on(question: str, following: str) -> bool:
     """Whether the next question is about the same."""
     shared = set(content_words(question)) & set(content_words(following))
-    return bool(shared or _POINTS_BACK.search(following))
+    return bool(shared or _POINTS_BACK.search(tokens(following)))
 
 
 def _words(asked: Sequence[str], before: Sequence[str]) -> frozenset[str]:

@@ -1,6 +1,7 @@
 """The words that carry meaning, in a form in which they can be compared."""
 
 import re
+from functools import lru_cache
 
 __all__ = ["content_words", "stem"]
 
@@ -41,6 +42,7 @@ _ENDINGS = (
 )
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """The word without a common English ending; names and numbers stay as they are.
 
@@ -62,11 +64,15 @@ def content_words(text: str) -> list[str]:
     >>> content_words("Should we use the Vec, or a Decimal?")
     ['vec', 'decimal']
     """
+    return list(_content_words(text))
+
+
+@lru_cache(maxsize=1024)
+def _content_words(text: str) -> tuple[str, ...]:
     found: list[str] = []
-    for match in _WORD.finditer(text.lower()):
-        word = match[0].replace("’", "'").strip("'")
+    for word in _WORD.findall(text.lower().replace("’", "'")):
         if word in _STOP or word.removesuffix("'s") in _STOP:
             continue
         if len(word) > 1 or word.isdigit():
             found.append(stem(word.removesuffix("'s")))
-    return found
+    return tuple(found)
