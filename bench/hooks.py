@@ -87,7 +87,7 @@ def cpu_ms(command: list[str], told: bytes, environ: Mapping[str, str]) -> float
 
 
 @contextmanager
-def a_session_before(data: Path, talk: ClaudeTranscript, name: str) -> Generator[dict[str, object]]:
+def a_session_before(talk: ClaudeTranscript, name: str) -> Generator[dict[str, object]]:
     """What a program tells of a session that was tended before, as all but the newest were.
 
     Meanwhile what hooks start in the background finds that others wait already, and leaves.
@@ -97,9 +97,9 @@ def a_session_before(data: Path, talk: ClaudeTranscript, name: str) -> Generator
     tended.memory.put("asked", tended.size)
     tended.memory.put("transcript", tended.path)
     with ExitStack() as locks:
-        for place in (Path(tended.memory.place), data / "tending"):
-            lock = locks.enter_context((place / "waiting.lock").open("w"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        for work in ("prepare", "import"):
+            file = Path(tended.memory.place) / f"{work}-waiting.lock"
+            fcntl.flock(locks.enter_context(file.open("w")), fcntl.LOCK_EX)
         yield {"session_id": name, "transcript_path": tended.path, "cwd": tended.folder}
 
 
@@ -131,7 +131,7 @@ def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float
     for number in range(-1, rounds):  # the first round warms up
         bare += [cpu_ms([sys.executable, "-c", "pass"], b"", environ)] * (number >= 0)
         for size, talk in talks.items():
-            with a_session_before(data, talk, f"{size}-{number}") as told:
+            with a_session_before(talk, f"{size}-{number}") as told:
                 for hook, spent in call_all(told, environ):
                     found[hook, size] += [spent] * (number >= 0)
     failed = [act.says for act in read_acts(data / "journal.jsonl") if act.did == "failed"]

@@ -202,6 +202,8 @@ def _clear(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
 
 
 def _account(driver: Driver, home: Home, checks: Checks) -> None:
+    found = _wait(lambda: "alders" in home.sapwood("search", "alders", "water").stdout)
+    checks.expect("sapwood search finds what was said, of itself", found)
     checks.expect("no hook failed", not home.acts("failed"), home.acts("failed"))
     told = home.sapwood("journal", "--json")
     checks.expect("sapwood journal tells what was done", '"did":"resumed"' in told.stdout, told)

@@ -46,9 +46,10 @@ class Tended:
         )
         return [file.read_text() for file in files]
 
-    def acts(self) -> list[Act]:
-        """All that is in the journal."""
-        return list(read_acts(self.data / "journal.jsonl"))
+    def acts(self, *, indexed: bool = False) -> list[Act]:
+        """What is in the journal; of imports only if they are asked for."""
+        acts = read_acts(self.data / "journal.jsonl")
+        return [act for act in acts if indexed or act.did != "indexed"]
 
 
 @pytest.fixture

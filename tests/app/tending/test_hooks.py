@@ -91,6 +91,23 @@ def test_no_name_of_a_session_leads_out_of_the_folder(tmp_path: Path, name: str)
     assert Memory(str(tmp_path / "in"), name).get("thing") == "here"
 
 
+def test_a_session_of_long_ago_is_forgotten(tended: Tended) -> None:
+    old = tended.data / "tending/sessions/old"
+    old.mkdir(parents=True)
+    (old / "prepared").write_text("{}")
+    os.utime(old, (1_000_000, 1_000_000))
+    tended.call("stop", tended.transcript().ask("One?").say("Yes."))
+    assert not old.exists()
+    assert (tended.data / "tending/sessions/s1").exists()
+
+
+def test_the_window_of_a_known_model_is_noted(tended: Tended) -> None:
+    talk = ClaudeTranscript(tended.home / "s1.jsonl", model="claude-sonnet-4-5")
+    tended.call("stop", talk.ask("One?").say("Yes.", used=110_000))
+    answer = tended.call("user-prompt-submit", talk)
+    assert "Context at 55 % of 200k tokens." in answer["systemMessage"]
+
+
 def in_process(hook: str, told: object, home: Path) -> subprocess.CompletedProcess[bytes]:
     environ = {**os.environ, "SAPWOOD_DATA": str(home / "data"), "HOME": str(home)}
     return subprocess.run(

@@ -11,11 +11,11 @@ def test_one_works_one_waits_and_a_third_is_sent_away(tmp_path: Path) -> None:
     came: queue.Queue[bool] = queue.Queue()
 
     def come() -> None:
-        with one_at_a_time(str(tmp_path)) as may_go:
+        with one_at_a_time(str(tmp_path), "work") as may_go:
             came.put(may_go)
 
     threads = [threading.Thread(target=come, daemon=True) for _ in range(2)]
-    with one_at_a_time(str(tmp_path)) as may_go:
+    with one_at_a_time(str(tmp_path), "work") as may_go:
         assert may_go
         for thread in threads:
             thread.start()
@@ -28,5 +28,5 @@ def test_one_works_one_waits_and_a_third_is_sent_away(tmp_path: Path) -> None:
 
 def test_whoever_comes_later_finds_it_free(tmp_path: Path) -> None:
     for _ in range(2):
-        with one_at_a_time(str(tmp_path)) as may_go:
+        with one_at_a_time(str(tmp_path), "work") as may_go:
             assert may_go

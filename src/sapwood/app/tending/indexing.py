@@ -5,12 +5,17 @@ Started by hooks as a process of its own, which outlives the program that called
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 
-from sapwood.app.tending.tended import Tended, tending_folder
+from sapwood.app.tending.memory import forget_old
+from sapwood.app.tending.tended import GLANCE, Tended, tending_folder
 
 __all__ = ["index_later", "main"]
+
+_KEPT = 30 * 86_400.0
+"""Seconds for which hooks remember a session."""
 
 
 def index_later(tended: Tended, environ: Mapping[str, str]) -> None:
@@ -46,24 +51,37 @@ def main(path: str, session: str, folder: str, environ: Mapping[str, str] = os.e
 
     tended = Tended(path, session, folder)
     try:
-        with one_at_a_time(tended.memory.place) as may_go:
+        with one_at_a_time(tended.memory.place, "prepare") as may_go:
             if may_go:
                 tended.await_last()
                 prepare(tended, environ)
                 complete_archives()
-        _import(path)
+        _note_window(tended)
+        forget_old(tending_folder(), time.time() - _KEPT)
+        _import(tended, environ)
     except Exception as error:
         says = f"Indexing stopped: {type(error).__name__}: {error}"
         note("failed", says, session=session, folder=folder)
 
 
-def _import(path: str) -> None:
+def _note_window(tended: Tended) -> None:
+    """What the model takes, for warnings in sessions without a status line that would tell it."""
+    if not tended.memory.number("window"):
+        from sapwood.models import window_of
+
+        session = tended.read(GLANCE)
+        window = session.window or (window_of(session.model) if session.model else None)
+        tended.memory.put("window", window or "")
+
+
+def _import(tended: Tended, environ: Mapping[str, str]) -> None:
     """Everything that was said becomes events of an ordinary agent."""
+    from sapwood.app.tending.bringing import bring
     from sapwood.app.tending.turnstile import one_at_a_time
 
-    with one_at_a_time(tending_folder()) as may_go:
+    with one_at_a_time(tended.memory.place, "import") as may_go:
         if may_go:
-            pass
+            bring(tended, environ)
 
 
 if __name__ == "__main__":

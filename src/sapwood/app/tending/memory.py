@@ -9,7 +9,7 @@ import os
 import re
 from contextlib import suppress
 
-__all__ = ["Memory", "last_session", "remember_session"]
+__all__ = ["Memory", "forget_old", "last_session", "remember_session"]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -56,6 +56,18 @@ def last_session(folder: str, project: str) -> tuple[str, str]:
     """The session last seen in a project's folder and its transcript; empty if none was."""
     session, _, transcript = _read(os.path.join(folder, "projects", _name(project))).partition("\n")
     return session, transcript
+
+
+def forget_old(folder: str, before: float) -> None:
+    """Forgets sessions of which nothing was remembered since a time in seconds since 1970."""
+    sessions = os.path.join(folder, "sessions")
+    with suppress(OSError):
+        for name in os.listdir(sessions):
+            place = os.path.join(sessions, name)
+            if os.stat(place).st_mtime < before:
+                for each in os.listdir(place):
+                    os.unlink(os.path.join(place, each))
+                os.rmdir(place)
 
 
 def _name(project: str) -> str:

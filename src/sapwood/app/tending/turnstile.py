@@ -9,11 +9,11 @@ __all__ = ["one_at_a_time"]
 
 
 @contextmanager
-def one_at_a_time(folder: str) -> Generator[bool]:
-    """Whether the caller may go on; if so, nobody else does meanwhile."""
+def one_at_a_time(folder: str, work: str) -> Generator[bool]:
+    """Whether the caller may go on with this work; if so, nobody else does meanwhile."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    waiting = os.open(os.path.join(folder, "waiting.lock"), os.O_CREAT | os.O_RDWR, 0o600)
-    working = os.open(os.path.join(folder, "working.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    waiting = os.open(os.path.join(folder, f"{work}-waiting.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    working = os.open(os.path.join(folder, f"{work}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         first = _is_first(waiting)
         if first:
