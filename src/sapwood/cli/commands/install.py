@@ -25,6 +25,8 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
     from sapwood.app.installing.edits import edit_lines
     from sapwood.app.installing.install import carry_out_install, plan_install
     from sapwood.app.journaling import note
+    from sapwood.cli.helping import columns
+    from sapwood.display.text import wrapped
 
     chosen = agent_named(agent)
     plan = plan_install(chosen)
@@ -43,5 +45,5 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
     else:
         click.echo("Nothing was changed.")
         return
-    for line in plan.notes:
-        click.echo(line)
+    for sentence in plan.notes:
+        click.echo("\n".join(wrapped(sentence, columns(), "")))
