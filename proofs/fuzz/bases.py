@@ -154,14 +154,14 @@ def _gemini(prefix: str) -> list[Line]:
         lines.append(_line(row | {"content": content} | fields, said, fixed=fixed))
 
     for turn in range(5):
-        message(f"u{turn}", "user", word())
+        message(f"-asks-{turn}", "user", word())
         call: Row = {"id": f"c{turn}", "name": "read_file", "args": {}, "status": "executing"}
-        message(f"t{turn}", "gemini", "", fixed=True, toolCalls=[call])
+        message(f"-runs-{turn}", "gemini", "", fixed=True, toolCalls=[call])
         said = word()
         answer = {"functionResponse": {"response": {"output": f"out {said}"}}}
         done = call | {"status": "success", "result": [answer]}
-        message(f"t{turn}", "gemini", said, fixed=True, toolCalls=[done])
-        message(f"g{turn}", "gemini", word(), tokens={"input": 5, "total": 6})
+        message(f"-runs-{turn}", "gemini", said, fixed=True, toolCalls=[done])
+        message(f"-says-{turn}", "gemini", word(), tokens={"input": 5, "total": 6})
         lines.append(_line({"$set": {"lastUpdated": "2026-11-14T12:00:00Z"}}))
     return lines
 

@@ -1,6 +1,9 @@
 """Importing from a shell, and what the other commands make of imported agents."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -135,3 +138,35 @@ def test_the_bar_is_drawn_for_people_only(
     assert " 25% " in drawn
     assert drawn.endswith("\r\x1b[K")
     assert shown.line(2.0) == "██████░░░░░░░░░░░░░░░░░░  25% 0 MB/s 1 of 2"
+
+
+def test_it_follows_a_growing_transcript_until_it_is_stopped(
+    home: Path, claude: ClaudeFile
+) -> None:
+    command = [sys.executable, "-m", "sapwood.cli", "import", "--follow", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdout is not None
+        first = json.loads(following.stdout.readline())
+        claude.user("And storks?")
+        claude.says("On roofs.")
+        second = json.loads(following.stdout.readline())
+        following.send_signal(signal.SIGINT)
+        assert following.wait(60) == 0
+    assert (first["turns"], second["turns"]) == (1, 1)
+    assert first["agent"] == second["agent"]
+
+
+def test_several_processes_at_once_import_everything_once(
+    sapwood: Sapwooder, home: Path, claude: ClaudeFile
+) -> None:
+    for number in range(30):
+        claude.user(f"Ask {number}.")
+        claude.says(f"Answer {number}.")
+    sapwood("agents")  # makes the database
+    command = [sys.executable, "-m", "sapwood.cli", "import", "--json"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    printed = [each.communicate(timeout=120)[0] for each in running]
+    assert [each.returncode for each in running] == [0, 0, 0]
+    assert sum(json.loads(each).get("turns", 0) for each in printed) == 31
+    events = [json.loads(line) for line in sapwood("log", SESSION, "--json").out.splitlines()]
+    assert [each["kind"] for each in events].count("turn.recorded") == 31

@@ -1,5 +1,6 @@
 """Whole sessions and their last part; files that are no transcripts."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,21 @@ def test_the_tail_ends_as_the_whole_does_and_knows_the_first_request(tmp_path: P
 def test_the_tail_of_a_short_transcript_is_all_of_it(tmp_path: Path) -> None:
     path = long_session(tmp_path, 2)
     assert tail_session(path) == read_session(path)
+
+
+def test_the_tail_of_a_transcript_of_any_length_costs_the_same(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("Plant a tree.")
+    file.says("Planted.")
+    with file.path.open("ab") as hole:  # gigabytes of nothing, which reading would take long
+        hole.truncate(16 * 1024**3)
+    file.raw(b"\n")
+    file.user("Water it.")
+    file.says("Watered.")
+    used = time.process_time()
+    session = tail_session(file.path)
+    assert time.process_time() - used < 1.0
+    assert (session.request, session.last_request) == ("Plant a tree.", "Water it.")
 
 
 def test_a_tail_that_begins_inside_a_turn_keeps_what_it_has_of_it(tmp_path: Path) -> None:

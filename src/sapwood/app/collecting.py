@@ -1,6 +1,7 @@
 """Which transcripts to import: all that can be found, those of a folder, or named ones."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from sapwood.sources import (
@@ -30,7 +31,21 @@ def collect(
     chosen = [
         each for each in found if (not sources or each.source in sources) and each.updated >= since
     ]
-    return [each for session in chosen for each in (session, *subagents_of(session))]
+    return list(_with_subagents(chosen))
+
+
+def _with_subagents(sessions: Iterable[Found]) -> Iterator[Found]:
+    """Each session, its subagents after it, and at last those that older versions left loose."""
+    folders: dict[Path, None] = {}
+    for session in sessions:
+        yield session
+        yield from subagents_of(session)
+        if session.source == "claude-code":
+            folders[session.path.parent] = None
+    for folder in folders:
+        for path in sorted(folder.glob("agent-*.jsonl")):
+            with suppress(NotATranscript):
+                yield _named(path)
 
 
 def _at(path: Path, homes: Homes) -> Iterator[Found]:
@@ -47,10 +62,8 @@ def _at(path: Path, homes: Homes) -> Iterator[Found]:
 
 def _inside(folder: Path) -> Iterator[Found]:
     for path in sorted(folder.rglob("*.jsonl")):
-        try:
+        with suppress(NotATranscript):
             yield _named(path)
-        except NotATranscript:
-            continue
 
 
 def _named(path: Path) -> Found:

@@ -20,11 +20,11 @@ from sapwood.runtime.opening import open_state
 from sapwood.sources.detecting import reader_for
 from sapwood.sources.errors import NotATranscript
 from sapwood.sources.following import Place, Rows
+from sapwood.sources.happenings import Compacted
 from sapwood.sources.naming import agent_of
 from sapwood.sources.reading import About, Reader
 from sapwood.sources.resuming import resume_of
 from sapwood.sources.sessions import detected, session_id
-from sapwood.sources.steps import Compacted
 from sapwood.tokens.chars4 import Chars4Counter
 
 __all__ = ["IDLE_SECONDS", "Imported", "Importer"]
@@ -162,11 +162,11 @@ class _Walk:
 
     def _needs_more(self) -> bool:
         """Whether a row can only be understood with what came before the part that is read."""
-        kept = [step for step in self._reader.steps[-2:] if isinstance(step, Compacted)]
+        new = [each for each in self._reader.happened[-2:] if isinstance(each, Compacted)]
         return (
             self._reader.lost
             or bool(self._reader.children)
-            or any(step.boundary.kept or step.boundary.quoted for step in kept)
+            or any(each.boundary.kept or each.boundary.quoted for each in new)
         )
 
     def _rows(self, *, rest: bool) -> Iterator[tuple[bytes, int]]:

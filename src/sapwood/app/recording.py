@@ -1,4 +1,4 @@
-"""One conversation on its way into the log: steps become commands, commands become commits."""
+"""One conversation on its way into the log: what happened becomes commands, and these commits."""
 
 import asyncio
 from pathlib import Path
@@ -12,9 +12,9 @@ from sapwood.core.refusals import Refusal
 from sapwood.runtime.batching import Ordered
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
+from sapwood.sources.happenings import Compacted, Happening, Rewound, Told
 from sapwood.sources.reading import Reader
 from sapwood.sources.recording import Recorder
-from sapwood.sources.steps import Compacted, Rewound, Step, Told
 
 __all__ = ["Lane"]
 
@@ -25,7 +25,7 @@ _TURNS_OF_THE_LOOP = 3
 
 
 class Lane:
-    """Takes the steps of one reader away and records them, many in one commit.
+    """Takes the happenings of one reader away and records them, many in one commit.
 
     `turns` and `compactions` count what was new. After a `problem` nothing more is recorded.
     """
@@ -49,49 +49,49 @@ class Lane:
         self._committing: asyncio.Future[None] | None = None
 
     def pass_over(self, known: Passage | None) -> None:
-        """Drops all steps so far, because the log has them. `known` if only their end was read."""
+        """Drops all that happened so far: the log has it. `known` if only its end was read."""
         self._reader.finish()
-        told = [step.first.key for step in self._reader.steps if isinstance(step, Told)]
+        told = [each.first.key for each in self._reader.happened if isinstance(each, Told)]
         self._firsts += told if known is None else [known.first]
-        self._reader.steps.clear()
+        self._reader.happened.clear()
         self._reader.cut()
 
     async def take(self) -> None:
         """Records what the reader has told since."""
-        steps = list(self._reader.steps)
-        self._reader.steps.clear()
-        for step in steps:
-            await self._record(step)
+        happened = list(self._reader.happened)
+        self._reader.happened.clear()
+        for each in happened:
+            await self._record(each)
 
     async def finish(self, *, idle: bool) -> None:
         """Records the rest, and the turn that stands last if it has ended or grows no more."""
         await self.take()
         self._reader.finish(growing=not idle)
-        last = self._reader.steps[-1:]
+        last = self._reader.happened[-1:]
         if last and isinstance(told := last[0], Told):
             if told.status == "open" and not idle:
-                self._reader.steps.pop()
+                self._reader.happened.pop()
             await self.take()
             self._reader.cut()
         await self.take()
         await self._flush()
 
-    async def _record(self, step: Step) -> None:
+    async def _record(self, each: Happening) -> None:
         if self.problem:
             return
         recorder = self._known or await self._recorder()
-        match step:
+        match each:
             case Told():
                 if not self._is_started:
                     self._is_started = True
-                    self._batch.append(recorder.start(self._reader.about, step))
-                self._firsts.append(step.first.key)
-                await self._give(recorder.turn(step), _weight(step))
+                    self._batch.append(recorder.start(self._reader.about, each))
+                self._firsts.append(each.first.key)
+                await self._give(recorder.turn(each), _weight(each))
             case Compacted() if self._is_started:
-                ledger = "" if step.boundary.summary else await self._ledger(recorder)
-                await self._give(recorder.compaction(step, ledger), len(step.boundary.quoted))
+                ledger = "" if each.boundary.summary else await self._ledger(recorder)
+                await self._give(recorder.compaction(each, ledger), len(each.boundary.quoted))
             case Rewound() if self._is_started:
-                await self._rewind(step, recorder)
+                await self._rewind(each, recorder)
             case _:
                 pass
 
@@ -110,17 +110,17 @@ class Lane:
         opened = await self._dispatcher.open(recorder.agent)
         return render_ledger(ledger_of(opened.live.turns, opened.state.workspace.folder))
 
-    async def _rewind(self, step: Rewound, recorder: Recorder) -> None:
+    async def _rewind(self, rewound: Rewound, recorder: Recorder) -> None:
         await self._flush()
         turn = None
-        if step.to >= 0:
-            recorded = recorder.turn_id(self._firsts[step.to])
+        if rewound.to >= 0:
+            recorded = recorder.turn_id(self._firsts[rewound.to])
             receipt = await self._log.receipt(self._space, recorded)
             if receipt is None or not receipt.events:
                 return
             place = receipt.events[0]
             turn = TurnRef(place.agent, place.version, place.version)
-        await self._give_alone(recorder.return_to(step, turn))
+        await self._give_alone(recorder.return_to(rewound, turn))
 
     async def _give(self, ordered: Ordered, weight: int) -> None:
         self._batch.append(ordered)

@@ -8,7 +8,7 @@ result without its call gets a call.
 from msgspec import Struct
 
 from sapwood.core.content import Got, Note, PromptPart, ReplyPart, Said, ToolCall, Usage
-from sapwood.sources.steps import Ending, Spot, Told
+from sapwood.sources.happenings import Ending, Spot, Told
 
 __all__ = ["GOES_ON", "NO_RESULT", "TurnBuilder"]
 

@@ -115,7 +115,8 @@ def _claude_files(home: Path, folder: Path | None) -> Iterator[Path]:
 
 
 def _id_of(source: str, path: Path) -> str:
-    return path.stem[-_UUID:] if source == "codex" else path.stem
+    stem = path.stem.removeprefix("agent-")
+    return stem[-_UUID:] if source == "codex" else stem
 
 
 def _look_into(found: Found) -> Found | None:

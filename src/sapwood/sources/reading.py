@@ -1,4 +1,4 @@
-"""What every reader of a transcript is: rows go in, steps come out.
+"""What every reader of a transcript is: rows go in, happenings come out.
 
 Readers do no I/O and raise nothing: a row that they do not know, or that is broken, is passed over.
 """
@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sapwood.sources.steps import Step
+from sapwood.sources.happenings import Happening
 
 __all__ = ["About", "Mask", "Reader", "microseconds"]
 
@@ -31,7 +31,7 @@ class About(Struct):
 
 
 class Reader(Protocol):
-    """Reads the rows of one transcript. Whoever drives it takes the steps away."""
+    """Reads the rows of one transcript. Whoever drives it takes the happenings away."""
 
     source: str
     about: About
@@ -45,7 +45,7 @@ class Reader(Protocol):
         ...
 
     @property
-    def steps(self) -> list[Step]:
+    def happened(self) -> list[Happening]:
         """What the rows told so far."""
         ...
 

@@ -1,4 +1,4 @@
-"""From the steps of a transcript to commands: the turns and compactions of an ordinary agent.
+"""From what happened in a transcript to commands: the turns and compactions of an ordinary agent.
 
 Every command has an id that follows from its row, so giving it again is harmless, and the time at
 which it happened there.
@@ -11,9 +11,9 @@ from sapwood.core.ids import AgentId, CommandId, TurnRef
 from sapwood.core.origin import Origin, Passage
 from sapwood.core.session import Boundary
 from sapwood.core.settings import Settings, Workspace
+from sapwood.sources.happenings import Compacted, Rewound, Told
 from sapwood.sources.naming import agent_of, command_of
 from sapwood.sources.reading import About
-from sapwood.sources.steps import Compacted, Rewound, Told
 
 __all__ = ["IMPORTER", "Recorder"]
 
@@ -58,15 +58,15 @@ class Recorder:
         )
         return command, self._given("turn", first.key, max(first.at, last.at))
 
-    def compaction(self, step: Compacted, ledger: str = "") -> tuple[Compact, Given]:
+    def compaction(self, compacted: Compacted, ledger: str = "") -> tuple[Compact, Given]:
         """Puts the summary in place of the turns that left view."""
-        boundary = step.boundary
+        boundary = compacted.boundary
         command = Compact(self.agent, _summary(boundary), keep=boundary.kept, ledger=ledger)
-        return command, self._given("compaction", step.spot.key, step.spot.at)
+        return command, self._given("compaction", compacted.spot.key, compacted.spot.at)
 
-    def return_to(self, step: Rewound, turn: TurnRef | None) -> tuple[ReturnTo, Given]:
+    def return_to(self, rewound: Rewound, turn: TurnRef | None) -> tuple[ReturnTo, Given]:
         """Goes back to an earlier turn."""
-        given = self._given("rewind", step.spot.key, step.spot.at)
+        given = self._given("rewind", rewound.spot.key, rewound.spot.at)
         return ReturnTo(self.agent, turn), given
 
     def turn_id(self, key: str) -> CommandId:

@@ -13,9 +13,9 @@ from sapwood.core.turn import Turn, recorded_turn
 from sapwood.sources.detecting import HEAD, reader_for, source_of
 from sapwood.sources.errors import NotATranscript
 from sapwood.sources.following import Place, Rows
+from sapwood.sources.happenings import Compacted, Happening, Rewound, Told
 from sapwood.sources.naming import agent_of
 from sapwood.sources.reading import Reader
-from sapwood.sources.steps import Compacted, Rewound, Step, Told
 
 __all__ = [
     "TAIL",
@@ -65,7 +65,7 @@ def tail_session(path: Path, source: str | None = None, *, max_bytes: int = TAIL
     for width in (max_bytes, _WIDER * max_bytes):
         reader = reader_for(source, path)
         _feed_tail(reader, path, max(0, size - width))
-        if reader.steps:
+        if reader.happened:
             break
     return session_of(reader, path, asked=_first_request(path, source))
 
@@ -76,8 +76,8 @@ def session_of(reader: Reader, path: Path, *, asked: str = "") -> Session:
     about = reader.about
     name = about.id or path.stem
     story = _Story(agent_of(reader.source, name))
-    for step in reader.steps:
-        story.take(step)
+    for each in reader.happened:
+        story.take(each)
     return Session(
         source=reader.source,
         id=name,
@@ -108,17 +108,17 @@ class _Story:
         self.boundaries: list[Boundary] = []
         self.left: set[int] = set()
 
-    def take(self, step: Step) -> None:
-        match step:
+    def take(self, each: Happening) -> None:
+        match each:
             case Told():
                 self._path.append(len(self.turns))
-                self.turns.append(self._turn(step))
-                self.times.append(step.first.at)
+                self.turns.append(self._turn(each))
+                self.times.append(each.first.at)
             case Compacted():
-                self.boundaries.append(step.boundary)
+                self.boundaries.append(each.boundary)
             case Rewound():
-                self.left.update(place for place in self._path if place > step.to)
-                self._path = [place for place in self._path if place <= step.to]
+                self.left.update(place for place in self._path if place > each.to)
+                self._path = [place for place in self._path if place <= each.to]
 
     def _turn(self, told: Told) -> Turn:
         number = len(self.turns) + 1
@@ -171,9 +171,9 @@ def _first_request(path: Path, source: str) -> str:
     reader = _read_head(path, source)
     reader.finish()
     texts = (
-        [part.text for part in step.prompt if isinstance(part, Text)]
-        for step in reader.steps
-        if isinstance(step, Told)
+        [part.text for part in each.prompt if isinstance(part, Text)]
+        for each in reader.happened
+        if isinstance(each, Told)
     )
     return next(("\n".join(words) for words in texts if words), "")
 

@@ -1,11 +1,11 @@
-"""One conversation as its rows come: the open turn, what waits for the next prompt, the steps."""
+"""One conversation as its rows come: the open turn, what waits for a prompt, what happened."""
 
 from msgspec import structs
 
 from sapwood.core.content import Note, PromptPart
 from sapwood.core.session import Boundary
 from sapwood.sources.building import TurnBuilder
-from sapwood.sources.steps import Compacted, Rewound, Spot, Step
+from sapwood.sources.happenings import Compacted, Happening, Rewound, Spot
 
 __all__ = ["COMPACTED", "Thread"]
 
@@ -20,7 +20,7 @@ class Thread:
     """
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.happened: list[Happening] = []
         self.turns = 0
         self.turn: TurnBuilder | None = None
         self.done = False
@@ -60,7 +60,7 @@ class Thread:
         if self.turn is not None and self.turn.is_empty:
             self.turn = None
         if self.turn is not None:
-            self.steps.append(self.turn.told(reason=reason))
+            self.happened.append(self.turn.told(reason=reason))
             self.cut()
 
     def cut(self) -> None:
@@ -74,12 +74,12 @@ class Thread:
         if not growing:
             self.tell_boundary()
         if self.turn is not None:
-            self.steps.append(self.turn.told(None if self.has_ended else "open"))
+            self.happened.append(self.turn.told(None if self.has_ended else "open"))
 
     def rewind(self, spot: Spot, to: int) -> None:
         """The conversation went back to the end of turn `to`, if that is not where it is."""
         if to < self.turns - 1:
-            self.steps.append(Rewound(spot, to))
+            self.happened.append(Rewound(spot, to))
 
     def compact(self, spot: Spot, boundary: Boundary) -> None:
         """A compaction began here. It is told when the summary has come, or something else."""
@@ -101,7 +101,7 @@ class Thread:
     def tell_boundary(self) -> None:
         """Tells a compaction whose summary has come or will not come."""
         if self._boundary is not None:
-            self.steps.append(self._boundary)
+            self.happened.append(self._boundary)
             self._boundary = None
 
     def _open(self, spot: Spot, *prompt: PromptPart) -> TurnBuilder:

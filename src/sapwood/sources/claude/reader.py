@@ -4,17 +4,19 @@ A transcript is append-only, and its rows form a tree by `parentUuid`: side chai
 prompt that hangs on an earlier turn is a rewind, and a compaction boundary hangs on nothing.
 """
 
+from collections.abc import Sequence
+
 from msgspec import structs
 
-from sapwood.core.content import Note, Text
+from sapwood.core.content import Note, ReplyPart, Text
 from sapwood.core.secrets import mask_secrets
 from sapwood.core.session import Boundary
 from sapwood.sources.claude.contents import hash_of, parts_of, shown, text_of, usage_of
 from sapwood.sources.claude.keeping import Line, preserved, stayed
 from sapwood.sources.claude.rows import Block, Message, Row, decode_row, patch_of
 from sapwood.sources.claude.words import words_of
+from sapwood.sources.happenings import Happening, Spot
 from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.steps import Spot, Step
 from sapwood.sources.thread import COMPACTED, Thread
 
 __all__ = ["ClaudeReader"]
@@ -24,6 +26,7 @@ _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
 _LONGEST_REASON = 500
+_MOST_LINES = 20_000
 
 
 class ClaudeReader:
@@ -48,9 +51,9 @@ class ClaudeReader:
         return self._thread.lost
 
     @property
-    def steps(self) -> list[Step]:
+    def happened(self) -> list[Happening]:
         """What the rows told so far."""
-        return self._thread.steps
+        return self._thread.happened
 
     @property
     def children(self) -> "list[ClaudeReader]":
@@ -145,7 +148,7 @@ class ClaudeReader:
         added, removed = patch_of(row)
         turn.get(block.tool_use_id or spot.key, content, bool(block.is_error), added, removed)
         turn.seen(spot)
-        self._lines.append(Line(spot.key, self._thread.turns, "Result", (content,)))
+        self._remember(spot, "Result", (content,))
 
     def _words(self, text: str, row: Row, spot: Spot) -> None:
         words, thread = words_of(text, meta=bool(row.is_meta)), self._thread
@@ -175,7 +178,7 @@ class ClaudeReader:
             thread.lost = thread.lost or to is None
             thread.rewind(spot, thread.turns if to is None else to)
         thread.ask(spot, Text(text))
-        self._lines.append(Line(spot.key, thread.turns, "User", (text,)))
+        self._remember(spot, "User", (text,))
 
     def _assistant(self, row: Row, message: Message, spot: Spot) -> None:
         turn = self._thread.opened(spot)
@@ -187,10 +190,16 @@ class ClaudeReader:
         turn.failed = bool(row.is_api_error_message)
         turn.reason = text_of(message.content)[:_LONGEST_REASON] if turn.failed else ""
         self._thread.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
-        self._lines.append(Line(spot.key, self._thread.turns, "Assistant", parts))
+        self._remember(spot, "Assistant", parts)
         self.about.model = model or self.about.model
         if usage is not None:
             self.about.used = usage.input + usage.output
+
+    def _remember(self, spot: Spot, who: str, parts: Sequence[ReplyPart | str]) -> None:
+        """Keeps what a compaction may leave in view: the newest messages."""
+        self._lines.append(Line(spot.key, self._thread.turns, who, parts))
+        if len(self._lines) > _MOST_LINES:
+            del self._lines[: _MOST_LINES // 2]
 
     def _system(self, row: Row, spot: Spot) -> None:
         thread = self._thread

@@ -13,8 +13,8 @@ from sapwood.core.secrets import mask_secrets
 from sapwood.core.session import Boundary
 from sapwood.sources.codex.contents import is_scaffolding, output_of, patch_of, text_of, usage_of
 from sapwood.sources.codex.rows import Item, decode_row
+from sapwood.sources.happenings import Happening, Spot
 from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.steps import Spot, Step
 from sapwood.sources.thread import Thread
 
 __all__ = ["CodexReader"]
@@ -47,9 +47,9 @@ class CodexReader:
         return self._thread.lost
 
     @property
-    def steps(self) -> list[Step]:
+    def happened(self) -> list[Happening]:
         """What the rows told so far."""
-        return self._thread.steps
+        return self._thread.happened
 
     @property
     def children(self) -> "list[CodexReader]":

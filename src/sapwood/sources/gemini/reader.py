@@ -8,8 +8,8 @@ from sapwood.core.secrets import mask_secrets
 from sapwood.core.session import Boundary
 from sapwood.sources.gemini.contents import hash_of, parts_of, result_of, text_of, usage_of
 from sapwood.sources.gemini.rows import Message, Row, decode_row
+from sapwood.sources.happenings import Happening, Spot
 from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.steps import Spot, Step
 from sapwood.sources.thread import Thread
 
 __all__ = ["GeminiReader"]
@@ -34,9 +34,9 @@ class GeminiReader:
         return self._thread.lost
 
     @property
-    def steps(self) -> list[Step]:
+    def happened(self) -> list[Happening]:
         """What the rows told so far."""
-        return self._thread.steps
+        return self._thread.happened
 
     @property
     def children(self) -> "list[GeminiReader]":
@@ -81,7 +81,10 @@ class GeminiReader:
             about.folder = change.directories[0]
 
     def _take(self, message: Message, key: str, place: int) -> None:
-        if key in self._turn_of and key not in self._messages:
+        if key in self._messages:
+            if self._messages[key][0].type != message.type:
+                key = f"{key}@{place}"  # nothing takes the place of something else
+        elif key in self._turn_of:
             if self._said.get(key) == hash_of(message):
                 return  # of a turn that was told
             key = f"{key}@{place}"

@@ -1,7 +1,7 @@
 """What a reader makes of rows, one after the other: turns, compactions, rewinds.
 
-The common currency of all readers. Every step carries the key of the row it rests on, which names
-it for ever: two who read the same transcript name the same steps.
+The common currency of all readers. Each carries the key of the row that it rests on, which names it
+for ever: two who read the same transcript name the same happenings.
 """
 
 from typing import Literal
@@ -11,7 +11,7 @@ from msgspec import Struct
 from sapwood.core.content import Got, PromptPart, Said
 from sapwood.core.session import Boundary
 
-__all__ = ["Compacted", "Ending", "Rewound", "Spot", "Step", "Told"]
+__all__ = ["Compacted", "Ending", "Happening", "Rewound", "Spot", "Told"]
 
 Ending = Literal["open", "completed", "interrupted", "failed"]
 
@@ -56,4 +56,4 @@ class Rewound(Struct, frozen=True):
     to: int
 
 
-Step = Told | Compacted | Rewound
+Happening = Told | Compacted | Rewound
