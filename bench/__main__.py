@@ -11,6 +11,7 @@ NAMES: tuple[str, ...] = (
     "fork",
     "subscribe",
     "first_token",
+    "prefix",
     "runtime",
     "hooks",
     "import",

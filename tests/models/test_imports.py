@@ -35,7 +35,7 @@ def test_a_call_loads_only_its_providers_library() -> None:
     code = """
 import asyncio, sys
 from sapwood.models import Models
-asyncio.run(Models({"google": "key"}).warm("gemini-2.5-flash"))
+asyncio.run(Models({"google": "key"}).warm("gemini-3.8-flash"))
 print([name for name in ("anthropic", "openai") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

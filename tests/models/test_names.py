@@ -9,15 +9,15 @@ from sapwood.models.names import resolve
 @pytest.mark.parametrize(
     ("name", "provider", "wire", "model"),
     [
-        ("anthropic:claude-sonnet-4-5", "anthropic", "messages", "claude-sonnet-4-5"),
+        ("anthropic:claude-sonnet-5-5", "anthropic", "messages", "claude-sonnet-5-5"),
         ("openai:gpt-5", "openai", "responses", "gpt-5"),
-        ("openai-chat:gpt-4.1", "openai-chat", "chat", "gpt-4.1"),
-        ("google:gemini-2.5-pro", "google", "gemini", "gemini-2.5-pro"),
-        ("claude-opus-4-1", "anthropic", "messages", "claude-opus-4-1"),
+        ("openai-chat:gpt-5.4", "openai-chat", "chat", "gpt-5.4"),
+        ("google:gemini-3.1-pro-preview", "google", "gemini", "gemini-3.1-pro-preview"),
+        ("claude-opus-5-5", "anthropic", "messages", "claude-opus-5-5"),
         ("gpt-4o", "openai", "responses", "gpt-4o"),
         ("o3", "openai", "responses", "o3"),
         ("o4-mini", "openai", "responses", "o4-mini"),
-        ("gemini-2.5-flash", "google", "gemini", "gemini-2.5-flash"),
+        ("gemini-3.8-flash", "google", "gemini", "gemini-3.8-flash"),
     ],
 )
 def test_a_name_leads_to_a_provider_and_its_wire(
@@ -28,7 +28,7 @@ def test_a_name_leads_to_a_provider_and_its_wire(
 
 
 def test_a_provider_that_is_not_configured_otherwise_has_its_own_address() -> None:
-    assert resolve("claude-opus-4-1").url == "https://api.anthropic.com"
+    assert resolve("claude-opus-5-5").url == "https://api.anthropic.com"
 
 
 def test_an_address_is_configured_by_provider() -> None:
@@ -36,7 +36,7 @@ def test_an_address_is_configured_by_provider() -> None:
 
 
 def test_the_two_wires_of_openai_share_key_and_address() -> None:
-    route = resolve("openai-chat:gpt-4.1", {"openai": "http://proxy/v1"})
+    route = resolve("openai-chat:gpt-5.4", {"openai": "http://proxy/v1"})
     assert (route.url, route.account, route.variable) == (
         "http://proxy/v1",
         "openai",
@@ -58,8 +58,8 @@ def test_a_configured_server_is_reached_by_its_own_name() -> None:
     ("name", "hint"),
     [
         ("gtp-5", "Did you mean gpt-5"),
-        ("claud-sonnet-4-5", "Did you mean claude-sonnet-4-5"),
-        ("anthropc:claude-sonnet-4-5", "Did you mean anthropic:claude-sonnet-4-5?"),
+        ("claud-sonnet-5-5", "Did you mean claude-sonnet-5-5"),
+        ("anthropc:claude-sonnet-5-5", "Did you mean anthropic:claude-sonnet-5-5?"),
         ("llama", "Write provider:model; the providers are anthropic, openai,"),
         ("anthropic:", "Write provider:model"),
         ("qwen3:8b", "Write provider:model"),

@@ -90,7 +90,7 @@ class Route(Struct, frozen=True):
 def resolve(name: str, urls: Mapping[str, str] | None = None) -> Route:
     """The route to a model, with configured addresses; raises `Failure` where there is none.
 
-    >>> resolve("claude-sonnet-4-5").provider, resolve("openai-chat:gpt-4.1").wire
+    >>> resolve("claude-sonnet-5-5").provider, resolve("openai-chat:gpt-5.4").wire
     ('anthropic', 'chat')
     >>> resolve("den:qwen3:8b", {"den": "http://127.0.0.1:11434/v1"}).model
     'qwen3:8b'

@@ -26,9 +26,9 @@ from sapwood.models.wire.answering import Listener, answered, ending_of
 from sapwood.models.wire.asking import asked
 from sapwood.models.wire.seals import WITHHELD, opened
 
-ANTHROPIC = resolve("claude-sonnet-4-5")
+ANTHROPIC = resolve("claude-sonnet-5-5")
 OPENAI = resolve("gpt-5")
-GOOGLE = resolve("gemini-2.5-flash")
+GOOGLE = resolve("gemini-3.8-flash")
 DEN = resolve("den:qwen3", {"den": "http://den/v1"})
 SIGNED = {"thought_signature": "c2ln"}
 

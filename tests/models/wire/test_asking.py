@@ -24,10 +24,10 @@ from sapwood.models.wire.asking import SILENT, asked, instructions, offered, thi
 from sapwood.models.wire.seals import WITHHELD, Reasoning, sealed
 
 URLS = {"den": "http://den/v1", "hut": "http://hut/v1"}
-ANTHROPIC = resolve("claude-sonnet-4-5")
+ANTHROPIC = resolve("claude-sonnet-5-5")
 OPENAI = resolve("gpt-5")
-CHAT = resolve("openai-chat:gpt-4.1")
-GOOGLE = resolve("gemini-2.5-flash")
+CHAT = resolve("openai-chat:gpt-5.4")
+GOOGLE = resolve("gemini-3.8-flash")
 DEN = resolve("den:qwen3", URLS)
 ALL = [ANTHROPIC, OPENAI, CHAT, GOOGLE, DEN]
 

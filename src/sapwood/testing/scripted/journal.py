@@ -21,6 +21,8 @@ _HIDDEN = "(hidden)"
 class Logged(Struct):
     """One request. `status` and `outcome` change while it is being answered.
 
+    `raw` is the body byte for byte, `body` the JSON in it.
+
     >>> Logged(1, 0.0, "POST", "/v1/messages", {}, {}, {"model": "m"}).outcome
     'open'
     """
@@ -35,6 +37,7 @@ class Logged(Struct):
     wire: str = ""
     status: int | None = None
     outcome: Outcome = "open"
+    raw: bytes = b""
 
 
 class Rejection(Struct, frozen=True):
@@ -104,6 +107,7 @@ class Journal:
         query: Mapping[str, str],
         headers: Mapping[str, str],
         body: Json,
+        raw: bytes = b"",
     ) -> Logged:
         """Notes a request. Secrets do not get in."""
         with self._changed:
@@ -118,6 +122,7 @@ class Journal:
                 without_secrets(query),
                 without_secrets(headers),
                 body,
+                raw=raw,
             )
             self._logged.append(logged)
             self._changed.notify_all()

@@ -82,7 +82,7 @@ class Service:
         """Answers a request, and notes how it went."""
         body = _json(incoming.body)
         logged = self._journal.begin(
-            incoming.method, incoming.path, incoming.query, incoming.headers, body
+            incoming.method, incoming.path, incoming.query, incoming.headers, body, incoming.body
         )
         ended: Ended = partial(self._journal.end, logged)
         try:

@@ -1,0 +1,208 @@
+"""How often a request extends the one before it, byte for byte as it was sent: law 7 on the wire.
+
+An agent of the assembled product talks for 200 turns with a scripted model over real HTTP, in each
+wire format: several calls of tools a turn, a window that clips, summaries, rewinds, undo, pins,
+another agent in between, and a process that starts anew in the middle. A provider caches what a
+request shares with the one before it; unless a context event came between, that has to be all of
+it. Such a request is an opportunity, and one that extends the one before it is a hit.
+"""
+
+import argparse
+import asyncio
+import random
+import tempfile
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw, Struct
+
+from proofs.e2e.checks import Checks
+from proofs.e2e.house import House, open_house
+from proofs.e2e.wires import WIRES
+from sapwood.api.agent import Agent
+from sapwood.core.events import (
+    ContextEvent,
+    ContextSummarized,
+    Event,
+    MarkSet,
+    ModelCalled,
+    PinAdded,
+    PinRemoved,
+    SettingsChanged,
+)
+from sapwood.testing.scripted import Asked, Logged, ScriptedModel, call, think
+from sapwood.testing.scripted.reply import Step
+
+TURNS = 200
+QUICK = 16
+CAP = 6_000
+HISTORIES = ("messages", "input", "contents")
+WORDS = "heron stork pine roof nest water reed wing feather patience".split()
+
+
+class Sent(Struct, frozen=True):
+    """A request as it was sent: every field, and the history item by item, as raw bytes."""
+
+    fields: dict[str, bytes]
+    items: list[bytes]
+
+    @classmethod
+    def of(cls, body: bytes) -> "Sent":
+        """Takes a body apart without changing a byte."""
+        fields = msgspec.json.decode(body, type=dict[str, Raw])
+        (name,) = [name for name in HISTORIES if name in fields]
+        items = msgspec.json.decode(fields.pop(name), type=list[Raw])
+        return cls(
+            {name: bytes(value) for name, value in fields.items()}, [bytes(each) for each in items]
+        )
+
+    def extends(self, earlier: "Sent") -> bool:
+        """Whether it says all that the earlier one said, in the same bytes, and goes on."""
+        same = self.items[: len(earlier.items)] == earlier.items
+        return self.fields == earlier.fields and same
+
+
+class Tally:
+    """Goes through the requests of one agent beside its log."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.requests = 0
+        self.context_events = 0
+        self.opportunities = 0
+        self.hits = 0
+        self._seen = 0
+        self._last: Sent | None = None
+
+    async def take(self, requests: list[Logged]) -> None:
+        """Takes in what the agent sent since the last time."""
+        waiting = iter(requests)
+        for recorded in await self.agent.events(self._seen + 1):
+            self._seen = recorded.version
+            if isinstance(recorded.event, ModelCalled):
+                self._sent(Sent.of(next(waiting).raw), recorded.event)
+            elif _moves_context(recorded.event):
+                self.context_events += 1
+                self._last = None
+        assert next(waiting, None) is None, "the log knows nothing of a request"
+
+    def _sent(self, sent: Sent, called: ModelCalled) -> None:
+        self.requests += 1
+        if self._last is not None:
+            self.opportunities += 1
+            self.hits += sent.extends(self._last)
+        if not called.instruction:  # what is asked after an instruction does not follow it
+            self._last = sent
+
+
+def _moves_context(event: Event) -> bool:
+    if isinstance(event, MarkSet | ContextSummarized):
+        return False
+    return isinstance(event, ContextEvent | PinAdded | PinRemoved | SettingsChanged)
+
+
+def model(asked: Asked) -> Step:
+    """Two rounds of tools, then an answer of some length; a summary when one is asked for."""
+    last = asked.messages[-1].text
+    if "Summarise this conversation" in last:
+        return f"They talked of birds: {last[-60:]}"
+    replies = 0
+    for message in reversed(asked.messages):
+        if message.role == "user" and message.text:
+            break
+        replies += message.role == "assistant"
+    if replies == 0:
+        looks = [call("read_file", path="notes.txt"), call("search_files", pattern="heron")]
+        return [think(f"Where to look for {last[:20]}?"), "I look twice.", *looks]
+    if replies == 1:
+        return call("list_files")
+    return " ".join(random.Random(last).choices(WORDS, k=150))
+
+
+class Talk:
+    """The conversation: what happens at which turn."""
+
+    def __init__(self, house: House, main: Tally, other: Tally, turns: int) -> None:
+        self._house = house
+        self._main = main
+        self._other = other
+        self._turns = turns
+        self._taken = 0
+
+    async def run(self, first: int, last: int) -> None:
+        """Plays some of the turns."""
+        for number in range(first, last):
+            await self._before(number)
+            await self._say(self._main, f"Turn {number}: tell me of {WORDS[number % 10]}.")
+            if number % 9 == 4:
+                await self._say(self._other, f"And you, at {number}?")
+        await self._take(self._main)
+
+    async def _before(self, number: int) -> None:
+        """Something happens to the context, now and then."""
+        agent, part = self._main.agent, number % max(self._turns // 5, 8)
+        if part == 3:
+            await agent.mark("HERE")
+        elif part == 5:
+            await agent.rewind("HERE", note="that led nowhere")
+        elif part == 6:
+            await agent.undo()
+        elif part == 7:
+            await agent.pin("style", f"Since turn {number}: be brief.")
+            await self._house.running.compact(agent.id, keep=1)
+
+    async def _say(self, tally: Tally, text: str) -> None:
+        await self._house.ask(tally.agent, text)
+        await self._take(tally)
+
+    async def _take(self, tally: Tally) -> None:
+        new = [each for each in self._house.server.requests if each.number > self._taken]
+        self._taken += len(new)
+        await tally.take(new)
+
+
+async def converse(wire: str, turns: int) -> list[Tally]:
+    """The whole conversation in one wire format."""
+    tallies: list[Tally] = []
+    with tempfile.TemporaryDirectory(prefix="sapwood-prefix-") as folder:
+        for part in range(2):
+            with ScriptedModel(keep=50, piece=400) as server:
+                async with open_house(wire, Path(folder), server, Checks()) as house:
+                    house.script(model)
+                    if not tallies:
+                        tallies = [await begun(house, name) for name in ("main", "other")]
+                    for tally in tallies:  # the log is the same, the process is another
+                        tally.agent = await house.wood.agent(tally.agent.id)
+                    talk = Talk(house, *tallies, turns)
+                    await talk.run(turns * part // 2, turns * (part + 1) // 2)
+                rejected = server.rejections
+            assert rejected == [], rejected
+    return tallies
+
+
+async def begun(house: House, name: str) -> Tally:
+    """An agent whose window is small, so that it clips often."""
+    agent = await house.start(name)
+    await agent.configure(cap=CAP, mask_over=1_000)
+    return Tally(agent)
+
+
+def main(argv: list[str]) -> int:
+    """Prints a line for each wire format; fails when a request did not extend the last."""
+    parser = argparse.ArgumentParser(prog="python -m bench prefix", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} turns instead of {TURNS}")
+    turns = QUICK if parser.parse_args(argv).quick else TURNS
+    print(f"{turns} turns, window of {CAP:,} tokens")
+    print(f"{'wire':<10} {'requests':>8} {'context events':>15} {'opportunities':>14} {'hits':>6}")
+    opportunities = hits = 0
+    for wire in WIRES:
+        tallies = asyncio.run(converse(wire, turns))
+        row = [
+            sum(getattr(tally, name) for tally in tallies)
+            for name in ("requests", "context_events", "opportunities", "hits")
+        ]
+        print(f"{wire:<10} {row[0]:>8,} {row[1]:>15,} {row[2]:>14,} {row[3]:>6,}", flush=True)
+        opportunities, hits = opportunities + row[2], hits + row[3]
+    share = hits / opportunities if opportunities else 0.0
+    print(f"prefix: {hits:,} hits of {opportunities:,} opportunities, {share:.1%} (limit 100 %)")
+    return int(hits < opportunities or not opportunities)
