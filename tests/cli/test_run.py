@@ -67,7 +67,8 @@ class Started:
 
 
 @pytest.mark.parametrize(
-    "name", ["claude-sonnet-5-5", "gpt-6.1-sol", "openai-chat:gpt-5.4", "gemini-3.8-flash", "den:qwen3"]
+    "name",
+    ["claude-sonnet-5-5", "gpt-6.1-sol", "openai-chat:gpt-5.4", "gemini-3.8-flash", "den:qwen3"],
 )
 def test_every_provider_answers(program: Sapwooder, model: ScriptedModel, name: str) -> None:
     model.replies(["Forty-two."])
