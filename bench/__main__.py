@@ -15,6 +15,7 @@ NAMES: tuple[str, ...] = (
     "runtime",
     "hooks",
     "import",
+    "tui",
 )
 # Where a benchmark has a name that no module can have.
 MODULES = {"import": "importing"}

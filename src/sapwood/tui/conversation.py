@@ -36,6 +36,7 @@ from sapwood.tui.find_bar import FindBar
 from sapwood.tui.head import head_line
 from sapwood.tui.host import host
 from sapwood.tui.keys import bindings
+from sapwood.tui.kin import kin_of
 from sapwood.tui.loading import LONG, read_end, read_whole, sent_before, texts_of
 from sapwood.tui.pages import Pages
 from sapwood.tui.rows.timeline import Timeline
@@ -48,7 +49,7 @@ from sapwood.tui.welcome import welcome
 
 __all__ = ["Conversation"]
 
-_FRAME = 0.04
+_FRAME = 0.05
 """Seconds between two drawings of what has come, at least."""
 
 _GLANCE = 1.0
@@ -70,7 +71,7 @@ class Conversation(Screen[None]):
         self._timeline = Timeline()
         self._texts = texts_of(desk.connection)
         self._streaming = Streaming()
-        self._known = Known()
+        self._around: Around | None = None
         self._whole = asyncio.Event()
         self._drawing = False
         self._told_at = -1
@@ -106,6 +107,15 @@ class Conversation(Screen[None]):
         return self.query_one(Composer)
 
     @property
+    def _known(self) -> Known:
+        return self._around.known if self._around else Known()
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether what lies further back is still being read."""
+        return self.desk.agent is not None and not self._whole.is_set()
+
+    @property
     def attention(self) -> Attention:
         """Who calls people back."""
         return Attention(host(self), self.desk.config.screen)
@@ -113,7 +123,7 @@ class Conversation(Screen[None]):
     async def on_mount(self) -> None:
         """Shows the agent of the desk, or an invitation."""
         self.composer.focus()
-        self.set_interval(_GLANCE, self._tell)
+        self.set_interval(_GLANCE, self._glance)
         await self.open(self.desk.agent)
 
     # Which conversation
@@ -180,15 +190,20 @@ class Conversation(Screen[None]):
                     case Recorded() as recorded:
                         self._happened(recorded)
                     case Delta() as delta:
-                        self._streaming.add(delta)
+                        self.streamed(delta)
                     case Trouble(sentence):
                         self.refused(sentence)
-                self._draw_soon()
+
+    def streamed(self, delta: Delta) -> None:
+        """A piece of an answer has come."""
+        self._streaming.add(delta)
+        self._draw_soon()
 
     def _happened(self, recorded: Recorded) -> None:
         if recorded.version > self._timeline.version:
             self._timeline.add(recorded)
         self._texts.add(recorded)
+        self._draw_soon()
         match recorded.event:
             case ModelCalled(model, instruction=""):
                 self._streaming.called(model)
@@ -219,16 +234,23 @@ class Conversation(Screen[None]):
         if self._timeline.version != self._told_at:
             await self._tell()
 
+    async def _glance(self) -> None:
+        """The clock has moved, and other agents may have."""
+        self.query_one(StatusLine).doing(self._progress())
+        if self.desk.agent is not None:
+            agents = await kin_of(self.desk.connection, self.desk.agent)
+            if self._around is not None and agents != self._around.agents:
+                await self._tell()
+
     async def _tell(self) -> None:
         """Head, sidebar and status line as of now."""
         self._told_at = self._timeline.version
-        around = await look_around(self.desk)
+        around = self._around = await look_around(self.desk)
         if self.query("#head"):  # or somebody left meanwhile
             self._show_around(around)
 
     def _show_around(self, around: Around) -> None:
         state = around.state
-        self._known = around.known
         busy = around.is_working or bool(self._doing)
         self._since = (self._since or time.monotonic()) if busy else None
         self.query_one("#head", Static).update(head_line(self.desk.folder, state))
@@ -289,8 +311,10 @@ class Conversation(Screen[None]):
         # What was refused comes back with the reason above it, which a list would cover.
         is_back = composer.text == self._refused_text
         found = [] if is_back else choices(composer.line_to_cursor, self._known)
-        self.query_one(Popup).offer(found)
-        self.query_one(Popup).styles.margin = (0, 0, composer.outer_size.height + 2, 1)
+        popup = self.query_one(Popup)
+        if found or popup.display:
+            popup.offer(found)
+            popup.styles.margin = (0, 0, composer.outer_size.height + 2, 1)
         composer.picking = bool(found)
 
     @work(group="warm", exclusive=True)

@@ -59,14 +59,14 @@ async def open_screen(
 
 
 async def last_conversation(connection: Connection, folder: str) -> AgentId | None:
-    """The root in this folder that was last written to."""
+    """The root in this folder that was last written to, here or in the program it comes from."""
     best: Facts | None = None
     after: Facts | None = None
     for _ in range(_MOST):
         page = await connection.log.agents(connection.space, after=after, limit=_PAGE)
         for facts in page:
             fits = facts.folder == folder and facts.parent is None and facts.status == "running"
-            if fits and not facts.source and (best is None or facts.updated > best.updated):
+            if fits and (best is None or facts.updated > best.updated):
                 best = facts
         if len(page) < _PAGE:
             break

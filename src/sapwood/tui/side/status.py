@@ -1,6 +1,6 @@
 """The status line: what fills the window, block by block, what it costs, and what goes on."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -33,6 +33,11 @@ class StatusLine(Widget):
 
     DEFAULT_CSS = "StatusLine { height: 1; padding: 0 1; background: $background; }"
     status: reactive[Status] = reactive(Status())
+
+    def doing(self, what: str) -> None:
+        """Only what goes on has changed."""
+        if what != self.status.doing:
+            self.status = structs.replace(self.status, doing=what)
 
     def render(self) -> Content:
         """The bar, the sum, the blocks, the cost."""

@@ -1,6 +1,6 @@
 """Draws rows: each becomes lines of a fixed width, the same number whether dim or not."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -57,17 +57,25 @@ class Stream(Struct, frozen=True, gc=False):
 
 
 class Painter:
-    """Draws for one width and one look. Blocks of Markdown are kept, so that a growing answer
-    costs only its last block."""
+    """Draws for one width and one look. Blocks of Markdown are kept as they were drawn, so that a
+    growing answer costs only its last block."""
 
-    def __init__(self, console: Console, look: Look, width: int, texts: Texts) -> None:
+    def __init__(
+        self,
+        console: Console,
+        look: Look,
+        width: int,
+        texts: Texts,
+        finish: Callable[[Strip], Strip],
+    ) -> None:
         self._console = console
         self._look = look
         self._theme = look.markdown
         self.width = width
         self._inner = max(10, width - _GUTTER)
         self._texts = texts
-        self._blocks: LRUCache[str, Lines] = LRUCache(512)
+        self._finish = finish
+        self._blocks: LRUCache[str, list[Strip]] = LRUCache(512)
 
     def draw(
         self, row: Shown | Stream, *, dim: bool, opened: bool, now: int, working: bool
@@ -75,20 +83,26 @@ class Painter:
         """The lines of a row. Raises `NotLoaded` where its text is not at hand."""
         match row:
             case Fold():
-                lines = self._fold(row, now)
+                strips = self._finished(self._fold(row, now))
             case Divider():
-                lines = self._divider(row)
+                strips = self._finished(self._divider(row))
             case Banner():
-                lines = self._banner(row, opened)
+                strips = self._finished(self._banner(row, opened))
             case Stream():
-                lines = self._stream(row)
+                strips = self._stream(row)
+            case Row("reply"):
+                strips = self._reply(row)
             case Row():
-                lines = self._row(row, opened, working)
-        strips = [Strip(line) for line in lines]
+                strips = self._finished(self._row(row, opened, working))
         if dim:
             faint = Style(color=self._look.faint)
-            strips = [Strip([Segment(strip.text, faint)]) for strip in strips]
-        return [strip.extend_cell_length(self.width).crop(0, self.width) for strip in strips]
+            strips = [self._finish(Strip([Segment(each.text, faint)])) for each in strips]
+        return strips
+
+    def _finished(self, lines: Lines) -> list[Strip]:
+        width = self.width
+        strips = (Strip(line).extend_cell_length(width).crop(0, width) for line in lines)
+        return [self._finish(strip) for strip in strips]
 
     def text_of(self, row: Shown) -> str:
         """What copying a row gives: the words themselves, whole, without any decoration."""
@@ -129,10 +143,8 @@ class Painter:
             case _:
                 pass
         match pieces(event)[row.part]:
-            case Text(text) if row.kind == "prompt":
-                return self._said("you", f"#{row.version}", text, self._look.user, row.heads)
             case Text(text):
-                return self._reply(row, event, text)
+                return self._said("you", f"#{row.version}", text, self._look.user, row.heads)
             case Note() as note:
                 return self._letter(note)
             case Thinking(text):
@@ -153,24 +165,41 @@ class Painter:
         body = self._render(Words(_clean(text), style=self._look.text))
         return self._barred(self._headed(who, place, colour, body, heads), colour, "┃")
 
-    def _reply(self, row: Row, event: Event, text: str) -> Lines:
+    def _reply(self, row: Row) -> list[Strip]:
+        event = self._event(row).event
+        piece = pieces(event)[row.part]
         model, tokens = _speaker(event, row.part)
         place = f"#{row.version}{f' · {show(tokens)} tokens' if tokens else ''}"
-        body = self._markdown(text)
-        headed = self._headed(_short(model), place, self._look.model, body, row.heads)
-        return self._barred(headed, self._look.model, "│")
+        text = piece.text if isinstance(piece, Text) else ""
+        return self._speech(_short(model) if row.heads else "", place, text)
 
-    def _stream(self, row: Stream) -> Lines:
+    def _stream(self, row: Stream) -> list[Strip]:
         look = self._look
-        body = self._markdown(row.text) if row.text else []
+        more: list[RenderableType] = []
         if row.thinking and not row.text:
-            body = self._render(Words(f"∴ {_tail(row.thinking)}", style=f"italic {look.faint}"))
+            more.append(Words(f"∴ {_tail(row.thinking)}", style=f"italic {look.faint}"))
         if row.tool:
-            body += self._render(Words(f"● {row.tool} …", style=look.tool))
-        if not body:
-            body = self._render(Words("…", style=look.faint))
-        headed = self._headed(_short(row.model), "", look.model, body, row.heads)
-        return self._barred(headed, look.model, "│")
+            more.append(Words(f"● {row.tool} …", style=look.tool))
+        if not (more or row.text):
+            more.append(Words("…", style=look.faint))
+        return self._speech(_short(row.model) if row.heads else "", "", row.text, more)
+
+    def _speech(
+        self, who: str, place: str, text: str, more: Sequence[RenderableType] = ()
+    ) -> list[Strip]:
+        """What a model says: its name, then block by block, each drawn once."""
+        colour = self._look.model
+        strips = self._finished(self._edged(self._head(who, place, colour), colour)) if who else []
+        gap = self._finished(self._edged([[]], colour))
+        for number, block in enumerate(blocks_of(_clean(text))):
+            kept = self._blocks.get(block)
+            if kept is None:
+                kept = self._finished(self._edged(self._block(block), colour))
+                self._blocks[block] = kept
+            strips += [*gap, *kept] if number else kept
+        for each in more:
+            strips += self._finished(self._edged(self._render(each), colour))
+        return [*strips, *self._finished([[]])]
 
     def _letter(self, note: Note) -> Lines:
         head = Words(f"✉ {letter_head(note)}", style=f"bold {self._look.accent}")
@@ -283,17 +312,6 @@ class Painter:
         with self._console.use_theme(self._theme):
             return [*self._pad(self._lines(panel, self.width - 3)), []]
 
-    def _markdown(self, text: str) -> Lines:
-        lines: Lines = []
-        for block in blocks_of(_clean(text)):
-            if lines:
-                lines.append([])
-            kept = self._blocks.get(block)
-            if kept is None:
-                kept = self._blocks[block] = self._block(block)
-            lines += kept
-        return lines
-
     def _block(self, text: str) -> Lines:
         look = self._look
         with self._console.use_theme(self._theme):
@@ -305,12 +323,12 @@ class Painter:
         return drawn
 
     def _headed(self, who: str, place: str, colour: str, body: Lines, heads: bool) -> Lines:
-        if not heads:
-            return body
+        return [*self._head(who, place, colour), *body] if heads else body
+
+    def _head(self, who: str, place: str, colour: str) -> Lines:
         room = max(4, self._inner - cell_len(place) - 2)
         head = Words.assemble((cut(who, room), f"bold {colour}"))
-        head.append(f"  {place}", self._look.faint)
-        return [*self._render(head), *body]
+        return self._render(head.append(f"  {place}", self._look.faint))
 
     def _plain(self, text: str, colour: str) -> Lines:
         words = Words(text, style=colour, no_wrap=True, overflow="ellipsis")
@@ -324,8 +342,11 @@ class Painter:
         return [[Segment(" "), *line] for line in lines]
 
     def _barred(self, lines: Lines, colour: str, bar: str) -> Lines:
+        return [*self._edged(lines, colour, bar), []]
+
+    def _edged(self, lines: Lines, colour: str, bar: str = "│") -> Lines:
         edge = [Segment(" "), Segment(bar, Style(color=colour)), Segment(" ")]
-        return [*([*edge, *line] for line in lines), []]
+        return [[*edge, *line] for line in lines]
 
     def _render(self, renderable: RenderableType) -> Lines:
         return self._lines(renderable, self._inner)

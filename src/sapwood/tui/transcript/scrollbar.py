@@ -1,21 +1,18 @@
-"""The thin bar beside the transcript: where the reader is among all rows."""
+"""The thin bar beside the transcript: where the reader is among all rows. Pure."""
 
-from rich.segment import Segment
-from rich.style import Style
+from collections.abc import Sequence
 
 from sapwood.tui.transcript.viewport import Viewport
 
-__all__ = ["scrollbar"]
+__all__ = ["thumb"]
 
 
-def scrollbar(view: Viewport, track: Style, thumb: Style) -> list[Segment]:
-    """A cell for each line; nothing to see where everything is on screen."""
-    size, rows = view.size, view.rows
-    seen = max(1, len({place for place, _ in view.lines()}))
-    if seen >= rows:
-        return [Segment(" ", track)] * size
-    length = max(1, round(size * seen / rows))
-    free = size - length
-    at = free if view.follows else min(free, round(free * view.top / (rows - seen)))
-    lit, unlit = Segment("┃", thumb), Segment("│", track)
-    return [lit if at <= y < at + length else unlit for y in range(size)]
+def thumb(view: Viewport, lines: Sequence[tuple[int, int]]) -> range | None:
+    """The lines that the thumb covers, or None where everything is on screen."""
+    seen = max(1, lines[-1][0] - lines[0][0] + 1) if lines else view.rows
+    if seen >= view.rows:
+        return None
+    length = max(1, round(view.size * seen / view.rows))
+    free = view.size - length
+    at = free if view.follows else min(free, round(free * view.top / (view.rows - seen)))
+    return range(at, at + length)

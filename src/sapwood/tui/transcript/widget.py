@@ -28,13 +28,16 @@ from sapwood.tui.rows.timeline import Timeline
 from sapwood.tui.transcript.lighting import lit, lit_words
 from sapwood.tui.transcript.look import Look
 from sapwood.tui.transcript.painter import Painter, Stream
-from sapwood.tui.transcript.scrollbar import scrollbar
+from sapwood.tui.transcript.scrollbar import thumb
 from sapwood.tui.transcript.texts import NotLoaded, Texts
 from sapwood.tui.transcript.viewport import Viewport
 
 __all__ = ["Transcript"]
 
 _DRAWN = 512
+"""Rows that are kept as they were drawn."""
+
+_JOINED = 2048
 _BAR = 1
 _MINUTE = 60_000_000
 
@@ -78,6 +81,8 @@ class Transcript(Widget, can_focus=True):
         self._view = Viewport(lambda place: len(self.strips(place)))
         self._painter: Painter | None = None
         self._drawn: LRUCache[object, list[Strip]] = LRUCache(_DRAWN)
+        self._joined: LRUCache[tuple[int, str], tuple[Strip, Strip]] = LRUCache(_JOINED)
+        self._empty: Strip | None = None
         self._cursor: Key | None = None
         self._needle = ""
         self._followed = True
@@ -159,67 +164,91 @@ class Transcript(Widget, can_focus=True):
         drawn = self._drawn.get(key)
         if drawn is None:
             drawn = painter.draw(row, dim=dim, opened=opened, now=at, working=working)
-            drawn = [strip.apply_style(self.rich_style) for strip in drawn]
-            for each in host(self).get_line_filters():
-                drawn = [strip.apply_filter(each, self.background_colors[1]) for strip in drawn]
             self._drawn[key] = drawn
         return drawn
 
     def _new_painter(self) -> Painter:
         look = Look.of(host(self).theme_variables, dark=host(self).current_theme.dark)
         width = max(20, self.size.width - _BAR)
-        self._painter = Painter(host(self).console, look, width, self._texts)
+        ground, behind = self.rich_style, self.background_colors[1]
+        filters = host(self).get_line_filters()
+
+        def finish(strip: Strip) -> Strip:
+            strip = strip.apply_style(ground)
+            for each in filters:
+                strip = strip.apply_filter(each, behind)
+            return strip
+
+        self._painter = Painter(host(self).console, look, width, self._texts, finish)
         return self._painter
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines on screen. They are final, so a frame is a matter of looking them up."""
         strips = self._screen()[crop.y : crop.bottom]
+        if crop.height == 1:  # so it is asked what is under the mouse
+            strips = [strip.apply_offsets(0, crop.y) for strip in strips]
         if crop.column_span == (0, self.size.width):
             return strips
         return [strip.crop(*crop.column_span) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
-        """One line, for whoever asks what is under the mouse."""
+        """One line."""
         return self._screen()[y]
 
     def _screen(self) -> list[Strip]:
-        width, height = self.size.width - _BAR, self.size.height
-        ground = self.rich_style
+        height, view = self.size.height, self._view
         try:
-            places = self._view.lines() if self._view.size else []
-            lines = [self._line(y, *place) for y, place in enumerate(places[:height])]
+            places = view.lines()[:height] if view.size else []
+            lines = [self.strips(place)[line] for place, line in places]
         except NotLoaded:  # it is being loaded; what is shown next is whole
-            lines = []
-        lines += [Strip.blank(width, ground)] * (height - len(lines))
-        track = Style(color=host(self).theme_variables["panel"]) + ground
-        thumb = Style(color=host(self).theme_variables["scrollbar"]) + ground
-        bar = scrollbar(self._view, track, thumb) if self._view.size == height else []
-        bar += [Segment(" ", ground)] * (height - len(bar))
-        return [
-            Strip.join([line, Strip([cell], 1)]).apply_offsets(0, y)
-            for y, (line, cell) in enumerate(zip(lines, bar, strict=True))
-        ]
+            places, lines = [], []
+        lines = self._lit(places, lines)
+        lines += [self._blank()] * (height - len(lines))
+        lit = thumb(view, places)
+        return [self._beside_bar(line, lit, y) for y, line in enumerate(lines)]
 
-    def _line(self, y: int, place: int, line: int) -> Strip:
-        strip = self.strips(place)[line]
-        if self._cursor is not None and self._row(place).key == self._cursor:
+    def _beside_bar(self, line: Strip, lit: range | None, y: int) -> Strip:
+        """The line with its cell of the scrollbar. Kept, because what is kept is drawn once."""
+        sign = " " if lit is None else "┃" if y in lit else "│"
+        kept = self._joined.get((id(line), sign))
+        if kept is None or kept[0] is not line:
+            colour = host(self).theme_variables["scrollbar" if sign == "┃" else "panel"]
+            cell = Segment(sign, Style(color=colour) + self.rich_style)
+            kept = (line, Strip([*line, cell], line.cell_length + 1))
+            self._joined[id(line), sign] = kept
+        return kept[1]
+
+    def _blank(self) -> Strip:
+        width = self.size.width - _BAR
+        if self._empty is None or self._empty.cell_length != width:
+            self._empty = Strip.blank(width, self.rich_style)
+        return self._empty
+
+    def _lit(self, places: list[tuple[int, int]], lines: list[Strip]) -> list[Strip]:
+        """The lines with the cursor, what is searched for, and what is selected."""
+        if self._cursor is not None:
             accent = Style(color=host(self).theme_variables["accent"]) + self.rich_style
-            strip = Strip.join([Strip([Segment("▌", accent)], 1), strip.crop(1)])
+            bar = Strip([Segment("▌", accent)], 1)
+            lines = [
+                Strip.join([bar, line.crop(1)]) if self._row(place).key == self._cursor else line
+                for (place, _), line in zip(places, lines, strict=True)
+            ]
         if self._needle:
-            strip = lit_words(strip, self._needle, Style(reverse=True))
-        selection = self.text_selection
-        span = selection.get_span(y) if selection is not None else None
-        if span is not None:
-            end = strip.cell_length if span[1] < 0 else span[1]
+            lines = [lit_words(line, self._needle, Style(reverse=True)) for line in lines]
+        if (selection := self.text_selection) is not None:
             style = self.screen.get_component_rich_style("screen--selection")
-            strip = lit(strip, span[0], end, style)
-        return strip
+            for y, line in enumerate(lines):
+                if (span := selection.get_span(y)) is not None:
+                    end = line.cell_length if span[1] < 0 else span[1]
+                    lines[y] = lit(line, span[0], end, style)
+        return lines
 
     def notify_style_update(self) -> None:
         """Another theme: nothing that was drawn holds any more."""
         super().notify_style_update()
         self._drawn.clear()
-        self._painter = None
+        self._joined.clear()
+        self._painter = self._empty = None
 
     async def on_resize(self, event: events.Resize) -> None:
         self._painter = None

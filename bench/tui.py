@@ -1,0 +1,147 @@
+"""The screen on long conversations: opening, memory, scrolling, streaming, keys.
+
+Everything is measured as CPU time in a process of its own on a terminal of its own, beside the
+usual way of one widget for each message, in the same run.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from msgspec import Struct, convert
+
+from bench import QUICK_SLACK
+from bench.long_history import grow, start
+from bench.tui_child import AGENT
+from sapwood.app.connection import connect
+from sapwood.tokens import counter_for
+
+EVENTS_A_MESSAGE = 2
+"""A turn of the corpus is eight events and four messages."""
+
+OPEN, MEMORY, FRAME, SHARE, ECHO = 1.0, 120.0, 16.0, 0.40, 60.0
+_SECONDS = 600
+_SIZE = {"COLUMNS": "150", "LINES": "45", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
+class Figures(Struct):
+    """What a program found of itself: seconds, megabytes, milliseconds."""
+
+    rows: int
+    first: float
+    memory: float
+    frames: list[float]
+    whole: float = 0.0
+    share: float = 0.0
+    echo: list[float] = []
+
+    @property
+    def frame(self) -> float:
+        """The CPU time of a frame at the 95th percentile."""
+        return statistics.quantiles(self.frames, n=20)[-1]
+
+
+async def build(address: str, messages: int) -> None:
+    """A conversation of so many messages."""
+    connection = await connect(address)
+    counter = counter_for("claude-sonnet")
+    events = messages * EVENTS_A_MESSAGE
+    await grow(connection.log, connection.space, start(AGENT), events, counter)
+    await connection.close()
+
+
+def measure(kind: str, address: str, folder: str) -> Figures:
+    """Runs a program on a pseudo-terminal and reads what it found."""
+    out = Path(folder) / f"{kind}.json"
+    out.unlink(missing_ok=True)
+    master, slave = os.openpty()
+    os.set_blocking(master, True)
+    subprocess.run(["stty", "rows", "45", "cols", "150"], stdin=slave, check=False)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "bench.tui_child", kind, address, str(out)],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, **_SIZE},
+        start_new_session=True,
+    )
+    os.close(slave)
+    said: list[bytes] = []
+    reading = threading.Thread(target=_drain, args=(master, said), daemon=True)
+    reading.start()
+    try:
+        child.wait(_SECONDS)
+    finally:
+        child.kill()
+        child.wait()
+    if not out.exists():
+        raise RuntimeError(f"{kind} measured nothing: {b''.join(said)[-2000:]!r}")
+    return convert(json.loads(out.read_text(encoding="utf-8")), Figures)
+
+
+def _drain(master: int, said: list[bytes]) -> None:
+    try:
+        while data := os.read(master, 65536):
+            said.append(data)
+            del said[:-50]
+    except OSError:
+        return
+    finally:
+        os.close(master)
+
+
+def report(name: str, found: Figures) -> None:
+    """One line a program."""
+    print(
+        f"  {name}: {found.rows:,} rows, open {found.first:.2f} s of CPU"
+        f"{f' ({found.whole:.2f} s until all of it is read)' if found.whole else ''}, "
+        f"{found.memory:.0f} MB, frame {found.frame:.1f} ms at the 95th percentile",
+        flush=True,
+    )
+
+
+def main(argv: list[str]) -> int:
+    """Prints what each needs; fails when the screen needs more than promised."""
+    parser = argparse.ArgumentParser(prog="python -m bench tui", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="2,000 messages, and no long one")
+    options = parser.parse_args(argv)
+    sizes = (2_000,) if options.quick else (20_000, 200_000)
+    beside = 200 if options.quick else 2_000
+    slack = QUICK_SLACK if options.quick else 1.0
+    with tempfile.TemporaryDirectory(prefix="sapwood-") as folder:
+        found: list[Figures] = []
+        for messages in sizes:
+            address = str(Path(folder) / f"{messages}.db")
+            asyncio.run(build(address, messages))
+            found.append(measure("ours", address, folder))
+            report(f"the screen, {messages:,} messages", found[-1])
+        address = str(Path(folder) / "beside.db")
+        asyncio.run(build(address, beside))
+        widgets = measure("widgets", address, folder)
+        report(f"a widget for each of {beside:,} messages", widgets)
+    ours, echo = found[0], statistics.median(found[0].echo)
+    print(
+        f"  streaming at 200 tokens a second: {ours.share:.0%} of a core, "
+        f"a key is seen after {echo:.0f} ms at the median"
+    )
+    limits = (
+        (ours.first, OPEN * slack),
+        (ours.memory, MEMORY * slack),
+        (max(each.frame for each in found), FRAME * slack),
+        (ours.share, SHARE * slack),
+        (echo, ECHO * slack),
+    )
+    print(
+        f"tui: {sizes[0]:,} messages open in {ours.first:.2f} s of CPU and {ours.memory:.0f} MB, "
+        f"frame {ours.frame:.1f} ms, streaming {ours.share:.0%}, key {echo:.0f} ms; "
+        f"a widget a message, {beside:,}: {widgets.first:.2f} s, {widgets.memory:.0f} MB, "
+        f"{widgets.frame:.1f} ms"
+    )
+    return 0 if all(value <= limit for value, limit in limits) else 1

@@ -1,0 +1,220 @@
+"""One measured program on a terminal of its own: the screen, or a widget for each message.
+
+`python -m bench.tui_child ours|widgets DATABASE OUT` writes what it found as JSON and ends.
+"""
+
+import asyncio
+import json
+import resource
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Markdown, Static
+
+from sapwood.app.config import Config
+from sapwood.app.connection import Connection, connect
+from sapwood.core.calling import Delta
+from sapwood.core.content import Text, ToolCall
+from sapwood.core.ids import AgentId
+from sapwood.tui.app import SapwoodApp
+from sapwood.tui.rows.row import pieces
+
+AGENT = AgentId("old")
+FRAMES = 150
+TOKENS = 800
+RATE = 200
+KEYS = 40
+
+_REPLY = (
+    "### Plan\n\nThe refresh path **must not** clear storage on a `401`; it should retry.\n\n"
+    "```python\nasync def refresh(self, grant):\n    return await self.post(grant)\n```\n\n"
+    "- keep the verifier until the exchange *completes*\n- add a jittered back-off\n\n"
+)
+
+
+def memory() -> float:
+    """Megabytes that the process has needed at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Painted:
+    """Tells when something was painted."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def tell(self) -> None:
+        self._event.set()
+
+    async def wait(self) -> None:
+        """Until the next painting, or a moment later."""
+        self._event.clear()
+        try:
+            await asyncio.wait_for(self._event.wait(), 0.5)
+        except TimeoutError:
+            return
+
+
+async def frames(painted: Painted, step: Callable[[], Awaitable[None]]) -> list[float]:
+    """Milliseconds of CPU for each of many steps, painting included."""
+    found: list[float] = []
+    for _ in range(FRAMES):
+        before = time.process_time()
+        waiting = asyncio.ensure_future(painted.wait())
+        await asyncio.sleep(0)
+        await step()
+        await waiting
+        found.append((time.process_time() - before) * 1000)
+    return found
+
+
+class Ours(SapwoodApp):
+    """The screen, measured from within."""
+
+    def __init__(self, connection: Connection, out: Path, started: float) -> None:
+        super().__init__(connection, Config(), {}, str(Path.cwd()), AGENT)
+        self._painted = Painted()
+        self._out = out
+        self._from = started
+
+    def post_display_hook(self) -> None:
+        self._painted.tell()
+
+    async def on_mount(self) -> None:
+        await super().on_mount()
+        self.run_worker(self._measure())
+
+    async def _measure(self) -> None:
+        transcript = self.conversation.transcript
+        while not transcript.view.size:
+            await self._painted.wait()
+        first = time.process_time() - self._from
+        while self.conversation.is_reading:  # noqa: ASYNC110 (it tells nobody)
+            await asyncio.sleep(0.02)
+        whole = time.process_time() - self._from
+        opened = memory()
+        found = await frames(self._painted, lambda: transcript.action_scroll(-3))
+        await transcript.action_start()
+        await transcript.action_end()
+        share = await self._stream()
+        typing = asyncio.ensure_future(self._type())
+        await self._stream()
+        echo = await typing
+        figures = {
+            "rows": len(transcript.page.shown),
+            "first": first,
+            "whole": whole,
+            "memory": opened,
+            "frames": found,
+            "share": share,
+            "echo": echo,
+        }
+        self._out.write_text(json.dumps(figures), encoding="utf-8")
+        self.exit()
+
+    async def _stream(self) -> float:
+        """The share of a core that a fast answer takes."""
+        text = _REPLY * 30
+        before, began = time.process_time(), time.monotonic()
+        for token in range(TOKENS):
+            self.conversation.streamed(Delta("text", text[token * 4 : token * 4 + 4]))
+            ahead = began + (token + 1) / RATE - time.monotonic()
+            if ahead > 0:
+                await asyncio.sleep(ahead)
+        spent = time.process_time() - before
+        return spent / (TOKENS / RATE)
+
+    async def _type(self) -> list[float]:
+        """How soon keys are seen, in milliseconds."""
+        found: list[float] = []
+        composer = self.conversation.composer
+        for _ in range(KEYS):
+            began = time.perf_counter()
+            size = len(composer.text)
+            self.post_message(events.Key("a", "a"))
+            while len(composer.text) == size:
+                await self._painted.wait()
+            found.append((time.perf_counter() - began) * 1000)
+            await asyncio.sleep(0.05)
+        return found
+
+
+class Widgets(App[None]):
+    """What most do: one widget for each message in a container that scrolls."""
+
+    def __init__(self, messages: list[tuple[str, str]], out: Path, started: float) -> None:
+        super().__init__()
+        self._messages = messages
+        self._painted = Painted()
+        self._out = out
+        self._from = started
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            for role, text in self._messages:
+                yield Markdown(text) if role == "model" else Static(text, markup=False)
+
+    def post_display_hook(self) -> None:
+        self._painted.tell()
+
+    async def on_mount(self) -> None:
+        self.run_worker(self._measure())
+
+    async def _measure(self) -> None:
+        scroll = self.query_one(VerticalScroll)
+        await self._painted.wait()
+        while not scroll.max_scroll_y:  # noqa: ASYNC110 (it tells nobody)
+            await asyncio.sleep(0.02)
+        scroll.scroll_end(animate=False, force=True)
+        await self._painted.wait()
+        first = time.process_time() - self._from
+
+        async def step() -> None:
+            scroll.scroll_relative(y=-3, animate=False, force=True)
+
+        opened = memory()
+        found = await frames(self._painted, step)
+        figures = {"first": first, "memory": opened, "frames": found, "rows": len(self._messages)}
+        self._out.write_text(json.dumps(figures), encoding="utf-8")
+        self.exit()
+
+
+async def messages_of(connection: Connection) -> list[tuple[str, str]]:
+    """Who said what, as rows tell it."""
+    found: list[tuple[str, str]] = []
+    seen = 0
+    while page := await connection.log.read(connection.space, AGENT, seen + 1, limit=1_000):
+        for recorded in page:
+            for piece in pieces(recorded.event):
+                match piece:
+                    case Text(text):
+                        found.append(("model" if recorded.kind == "reply.added" else "you", text))
+                    case ToolCall(_, name, args):
+                        found.append(("tool", f"{name} {args}"))
+                    case _:
+                        pass
+        seen = page[-1].version
+    return found
+
+
+async def main(argv: list[str]) -> None:
+    """Runs one of the two until it has measured itself."""
+    kind, address, out = argv
+    started = time.process_time()
+    connection = await connect(address)
+    if kind == "ours":
+        app = Ours(connection, Path(out), started)
+        await app.run_async()
+        await app.desk.close()
+    else:
+        await Widgets(await messages_of(connection), Path(out), started).run_async()
+    await connection.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))
