@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"
 
 # The whole check; the tests come last so that their closing line does
-check: fmt-check lint types contracts bench-quick test-twice
+check: fmt-check lint types contracts bench-quick tui-tmux test-twice
 
 # Make `.venv` with every extra and group from the hashed requirements
 setup:
@@ -83,6 +83,14 @@ crash-runtime *ARGS:
 # The screen: every key and command, its geometry, and pictures of every kind of row
 tui-test *ARGS:
     python -m pytest tests/tui "$@"
+
+# The screen in a real terminal, against the scripted model; needs tmux
+tui-tmux *ARGS:
+    python -m proofs.tui_tmux "$@"
+
+# Make the pictures in docs/images from scripted conversations; look at them before you commit
+screenshots *ARGS:
+    python -m tools.pictures "$@"
 
 # Draw the pictures of tests/tui/snapshots anew; look at them before you commit
 tui-pictures:

@@ -24,7 +24,7 @@ class FindBar(Horizontal):
     FindBar { display: none; height: 1; background: $panel; }
     FindBar Input { width: 1fr; height: 1; border: none; background: $panel; }
     FindBar Input:focus { border: none; }
-    FindBar Static { width: auto; padding: 0 1; color: $text-muted; }
+    FindBar Static { width: auto; padding: 0 1; color: $faint; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,shift+enter", "step(-1)", "Before", show=False, priority=True),

@@ -14,12 +14,12 @@ def head_line(folder: str, state: State | None, source: str = "") -> Content:
     """The line; an imported conversation says where it comes from."""
     parts: list[tuple[str, str]] = [("sapwood", "bold $primary"), (f"  {Path(folder).name}", "")]
     if state is None:
-        parts.append(("  /  a new conversation", "$text-muted"))
+        parts.append(("  /  a new conversation", "$faint"))
     else:
-        parts.append(("  /  ", "$text-muted"))
+        parts.append(("  /  ", "$faint"))
         parts.append((one_line(state.name) or state.agent, "bold"))
         model = state.settings.model or "no model"
-        parts.append((f"  · {model} · {state.agent} #{state.version:,}", "$text-muted"))
+        parts.append((f"  · {model} · {state.agent} #{state.version:,}", "$faint"))
     if source:
         parts.append((f" · from {source}", "$accent"))
     return Content.assemble(*parts)

@@ -22,6 +22,7 @@ THEMES: tuple[Theme, ...] = (
         dark=True,
         variables={
             "mark": "#c792d8",
+            "faint": "#8c8f8a",
             "code-theme": "one-dark",
             "block-cursor-text-style": "none",
             "footer-key-foreground": "#e3a857",
@@ -42,6 +43,7 @@ THEMES: tuple[Theme, ...] = (
         dark=False,
         variables={
             "mark": "#7d3f94",
+            "faint": "#77746a",
             "code-theme": "friendly",
             "block-cursor-text-style": "none",
             "footer-key-foreground": "#9a5b0f",
@@ -62,6 +64,7 @@ THEMES: tuple[Theme, ...] = (
         dark=True,
         variables={
             "mark": "#ff8cff",
+            "faint": "#d0d0d0",
             "code-theme": "rrt",
             "block-cursor-text-style": "bold",
             "footer-key-foreground": "#ffd400",

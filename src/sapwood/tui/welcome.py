@@ -19,6 +19,6 @@ def welcome(config: Config, folder: str) -> Content:
     return Content.assemble(
         ("Sapwood\n", "bold $primary"),
         ("Everything is kept; you decide what the model sees.\n\n", "$foreground"),
-        (f"{model}  ·  {folder}\n\n", "$text-muted"),
+        (f"{model}  ·  {folder}\n\n", "$faint"),
         *(part for key, does in keys for part in ((f"  {key:<8}", "$accent"), (f"{does}\n", ""))),
     )

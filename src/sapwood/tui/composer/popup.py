@@ -59,5 +59,5 @@ def _line(choice: Choice, words: int, usages: int) -> Content:
     return Content.assemble(
         (f"{choice.word:<{words}} ", "bold $accent"),
         (f"{choice.usage:<{usages}} " if usages > 1 else "", "$foreground"),
-        (choice.help, "$text-muted"),
+        (choice.help, "$faint"),
     )

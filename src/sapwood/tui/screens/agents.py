@@ -57,7 +57,7 @@ class AgentsPage(Picker):
             head = f"✉ from {letter.sender or 'outside'}"
             lines += [Content.styled(head, "bold $mark"), Content(plain(letter.text)), Content("")]
         if not state.inbox:
-            lines.append(Content.styled("No unread mail.", "$text-muted"))
+            lines.append(Content.styled("No unread mail.", "$faint"))
         return Content("\n").join(lines)
 
     def pick(self, id: str | None) -> None:
@@ -75,4 +75,4 @@ def _about(facts: Facts | None) -> Content:
     if facts is None:
         return Content("")
     model, when = facts.model or "no model", ago(facts.updated, now())
-    return Content.styled(f"{facts.agent} · {state_of(facts)} · {model} · {when}", "$text-muted")
+    return Content.styled(f"{facts.agent} · {state_of(facts)} · {model} · {when}", "$faint")

@@ -56,7 +56,7 @@ class ContextPage(Reader):
         return Content("\n").join(
             [
                 *rows,
-                Content.styled(facts.replace("% ", " % "), "$text-muted"),
+                Content.styled(facts.replace("% ", " % "), "$faint"),
                 *_table(items, self.size.width),
             ]
         )
@@ -114,12 +114,10 @@ def _table(items: list[Held], width: int) -> list[Content]:
             f"{cut(item.name, room):<{room}} ",
             (f"{show(item.size):>8}   ", "bold"),
             (f"{cut(item.command, 16):<16} ", "$primary"),
-            (show(item.frees or item.size), "$text-muted"),
+            (show(item.frees or item.size), "$faint"),
         )
         for item in items
     ]
     return (
-        [Content.styled(head, "bold $text-muted"), *rows]
-        if rows
-        else [Content("Nothing is in view.")]
+        [Content.styled(head, "bold $faint"), *rows] if rows else [Content("Nothing is in view.")]
     )

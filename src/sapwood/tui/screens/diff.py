@@ -29,5 +29,5 @@ class DiffPage(Reader):
             (f"+ {self._compared.right}", "bold $success"),
         )
         lines = self._compared.lines(max(40, self.size.width - 16))
-        shown = [Content.styled(line, _COLOURS.get(line[:1], "$text-muted")) for line in lines]
+        shown = [Content.styled(line, _COLOURS.get(line[:1], "$faint")) for line in lines]
         return Content("\n").join([head, Content(""), *shown])

@@ -43,7 +43,7 @@ class FirstRunPage(Picker):
             found.append(Item(typed, Content.assemble((typed, "bold"), "  as typed")))
         if not typed:
             words = "another server that speaks OpenAI's format, such as one on this machine"
-            found.append(Item(_OTHER, Content.styled(words, "$text-muted")))
+            found.append(Item(_OTHER, Content.styled(words, "$faint")))
         return found
 
     async def preview(self, id: str) -> Content:
@@ -158,4 +158,4 @@ class FirstRunPage(Picker):
     def _line(self, name: str, origins: dict[str, str]) -> Content:
         account = self._account(name)
         ready = ("  ✓ key found", "$success") if account in origins else ("", "")
-        return Content.assemble((f"{name:<22}", "bold"), (self._title(name), "$text-muted"), ready)
+        return Content.assemble((f"{name:<22}", "bold"), (self._title(name), "$faint"), ready)

@@ -43,9 +43,9 @@ class HelpPage(Reader):
                 *_section("Keys", keys),
                 *_section("Commands", commands),
                 Content.styled(
-                    "Other keys: [screen.keys] in the configuration, by these names:", "$text-muted"
+                    "Other keys: [screen.keys] in the configuration, by these names:", "$faint"
                 ),
-                Content.styled(", ".join(key.name for key in KEYS), "$text-muted"),
+                Content.styled(", ".join(key.name for key in KEYS), "$faint"),
             ]
         )
 

@@ -60,7 +60,7 @@ class ReplayPage(Picker):
             if seen.matches
             else Content.styled("✗ THE HASH DOES NOT MATCH", "bold $error")
         )
-        digest = Content.styled(f"{seen.called.hash[:32]}…", "$text-muted")
+        digest = Content.styled(f"{seen.called.hash[:32]}…", "$faint")
         return Content("\n").join([verdict, digest, Content(""), *_request(seen.request)])
 
     def pick(self, id: str | None) -> None:
@@ -85,7 +85,7 @@ def _line(recorded: Recorded, at: int) -> Content:
     return Content.assemble(
         (f"#{recorded.version:<7}", "$accent"),
         f"{tokens:>6}  ",
-        (f"{ago(recorded.at, at):<11}{event.model}{purpose}", "$text-muted"),
+        (f"{ago(recorded.at, at):<11}{event.model}{purpose}", "$faint"),
     )
 
 
@@ -107,10 +107,10 @@ def _part(part: MessagePart) -> Content:
         case Text(text):
             return Content(plain(text)[:_LONGEST])
         case Thinking(text):
-            return Content.styled(plain(text)[:_LONGEST], "italic $text-muted")
+            return Content.styled(plain(text)[:_LONGEST], "italic $faint")
         case ToolCall(_, name, args):
             return Content.assemble(("→ ", "$accent"), f"{name} {plain(args)[:_LONGEST]}")
         case ToolResult(_, name, content):
             return Content.assemble(
-                ("← ", "$accent"), (f"{name}\n{plain(content)[:_LONGEST]}", "$text-muted")
+                ("← ", "$accent"), (f"{name}\n{plain(content)[:_LONGEST]}", "$faint")
             )

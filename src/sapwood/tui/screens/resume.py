@@ -56,7 +56,7 @@ class ResumePage(Picker):
             Content.styled(one_line(state.name) or state.agent, "bold"),
             Content.styled(
                 f"{source}{state.settings.model or 'no model'} · {state.workspace.folder}",
-                "$text-muted",
+                "$faint",
             ),
             Content(""),
         ]
@@ -68,12 +68,12 @@ class ResumePage(Picker):
         return Content("\n").join(lines)
 
     def _line(self, facts: Facts, at: int) -> Content:
-        here = "$foreground" if facts.folder == self._folder else "$text-muted"
+        here = "$foreground" if facts.folder == self._folder else "$faint"
         name = cut(one_line(facts.name) or facts.agent, 30)
         tokens = show(Count(facts.tokens, facts.exact))
         return Content.assemble(
             (f"{name:<31}", f"bold {here}"),
-            (f"{state_of(facts):<9}{tokens:>6}  {ago(facts.updated, at)}", "$text-muted"),
+            (f"{state_of(facts):<9}{tokens:>6}  {ago(facts.updated, at)}", "$faint"),
         )
 
 

@@ -57,14 +57,14 @@ class RewindPage(Picker):
         there = await read_live(held.log, held.space, state, context=self._places[id])
         found = diff(self._opened.live, there)
         if found.same:
-            return Content.styled("The model would see the same as now.", "$text-muted")
+            return Content.styled("The model would see the same as now.", "$faint")
         parts = [
             *self._part("leaves view", "-", "$error", found.only_left),
             *self._part("comes back", "+", "$success", found.only_right),
-            Content.styled(f"{found.shared} turns stay in view.", "$text-muted"),
+            Content.styled(f"{found.shared} turns stay in view.", "$faint"),
         ]
         if found.front_differs:
-            parts.append(Content.styled("The summary or carried request changes.", "$text-muted"))
+            parts.append(Content.styled("The summary or carried request changes.", "$faint"))
         return Content("\n").join(parts)
 
     def _part(self, title: str, sign: str, colour: str, turns: tuple[Turn, ...]) -> list[Content]:
@@ -79,14 +79,12 @@ class RewindPage(Picker):
         lines = [Content.styled(head, f"bold {colour}")]
         lines += [Content.assemble((f"{sign} ", colour), _gist(turn)) for turn in turns[:_SHOWN]]
         if len(turns) > _SHOWN:
-            lines.append(Content.styled(f"  … {len(turns) - _SHOWN} more", "$text-muted"))
+            lines.append(Content.styled(f"  … {len(turns) - _SHOWN} more", "$faint"))
         return [*lines, Content("")]
 
 
 def _line(mark: Mark) -> Content:
-    return Content.assemble(
-        ("◆ ", "$mark"), (mark.name, "bold"), (f"  #{mark.version}", "$text-muted")
-    )
+    return Content.assemble(("◆ ", "$mark"), (mark.name, "bold"), (f"  #{mark.version}", "$faint"))
 
 
 def _gist(turn: Turn) -> str:

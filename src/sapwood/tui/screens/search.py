@@ -50,7 +50,7 @@ class SearchPage(Picker):
                 str(hit.ref),
                 Content.assemble(
                     (f"{hit.ref!s:<16} ", "$accent"),
-                    (f"{ago(hit.at, at):<11}", "$text-muted"),
+                    (f"{ago(hit.at, at):<11}", "$faint"),
                     cut(hit.snippet, 120),
                 ),
             )

@@ -37,9 +37,9 @@ class SettingsPage(Picker):
         return Content.assemble(
             (found.name, "bold $accent"),
             f"\n\n{_shown(found.value)}\n",
-            (f"{origin}\n\n", "$text-muted"),
+            (f"{origin}\n\n", "$faint"),
             "Enter, then type a new value.\n",
-            (f"The file is {config_file(os.environ)}", "$text-muted"),
+            (f"The file is {config_file(os.environ)}", "$faint"),
         )
 
     def pick(self, id: str | None) -> None:
@@ -80,7 +80,7 @@ class SettingsPage(Picker):
 
 
 def _line(setting: Setting) -> Content:
-    colour = "$foreground" if setting.origin else "$text-muted"
+    colour = "$foreground" if setting.origin else "$faint"
     return Content.assemble(
         (f"{setting.name:<26}", "$accent"), (cut(_shown(setting.value), 40), colour)
     )

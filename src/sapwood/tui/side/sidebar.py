@@ -40,7 +40,7 @@ class Sidebar(VerticalScroll, can_focus=False):
     Sidebar {
         width: 34; padding: 0 1; border-left: vkey $panel; scrollbar-size-vertical: 1;
         .title { color: $accent; text-style: bold; margin-top: 1; }
-        .part { color: $text-muted; }
+        .part { color: $faint; }
         OptionList { height: auto; max-height: 16; background: transparent; }
         OptionList { border: none; padding: 0; }
         OptionList:focus { border: none; }
@@ -110,12 +110,12 @@ def agent_line(facts: Facts, depth: int, room: int, *, here: bool = False) -> Co
     mail = f" ✉{facts.unread}" if facts.unread else ""
     space = room - 2 * depth - 2 - len(tokens) - len(mail) - 1
     name = cut(one_line(facts.name) or facts.agent, max(6, space))
-    style = "bold $foreground" if here else "$text-muted" if facts.status != "running" else ""
+    style = "bold $foreground" if here else "$faint" if facts.status != "running" else ""
     return Content.assemble(
         "  " * depth,
         (f"{sign} ", colour),
         (name, style),
-        (f" {tokens}", "$text-muted"),
+        (f" {tokens}", "$faint"),
         (mail, "$mark"),
     )
 
@@ -125,7 +125,7 @@ def _sign(facts: Facts) -> tuple[str, str]:
         case "killed":
             return "✗", "$error"
         case "archived":
-            return "▪", "$text-muted"
+            return "▪", "$faint"
         case _:
             return ("◐", "$warning") if facts.working else ("●", "$success")
 
@@ -135,7 +135,7 @@ def _marks(state: State) -> list[Content]:
         Content.assemble(
             ("◆ ", "$mark"),
             cut(mark.name or "unnamed", _ROOM - 9),
-            (f" #{mark.version}", "$text-muted"),
+            (f" #{mark.version}", "$faint"),
         )
         for mark in reversed(state.marks[-8:])
     ]

@@ -46,11 +46,13 @@ class StatusLine(Widget):
         if budget is None:
             return doing
         wide = self.size.width >= _WIDE
-        line = Content.assemble(doing, _bar(budget, 28 if wide else 12), " ", _sum(budget))
+        line = Content.assemble(
+            doing, _bar(budget, 12 if status.doing or not wide else 28), " ", _sum(budget)
+        )
         if wide:
             line = Content.assemble(line, *(_block(budget, *each) for each in _BLOCKS))
         if status.cost:
-            line = Content.assemble(line, (f"  {money(status.cost)}", "$text-muted"))
+            line = Content.assemble(line, (f"  {money(status.cost)}", "$faint"))
         return line
 
 
@@ -78,4 +80,4 @@ def _block(budget: Budget, name: str, colour: str) -> Content:
     count: Count = getattr(budget, name)
     if not count.tokens:
         return Content("")
-    return Content.assemble(("  ■ ", colour), (f"{name} {show(count)}", "$text-muted"))
+    return Content.assemble(("  ■ ", colour), (f"{name} {show(count)}", "$faint"))

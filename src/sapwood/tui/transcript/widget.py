@@ -86,7 +86,7 @@ class Transcript(Widget, can_focus=True):
         self._cursor: Key | None = None
         self._needle = ""
         self._followed = True
-        self._clock = clock
+        self.clock = clock
 
     @property
     def view(self) -> Viewport:
@@ -158,7 +158,7 @@ class Transcript(Widget, can_focus=True):
         opened = row.key in self.page.opened
         unfinished = isinstance(row, Row) and row.kind == "tool" and not row.result
         working = unfinished and self.page.timeline.is_open
-        at = self._clock()
+        at = self.clock()
         minute = at // _MINUTE if isinstance(row, Fold) else 0
         key = (row, painter.width, dim, opened, working, minute)
         drawn = self._drawn.get(key)
@@ -212,8 +212,8 @@ class Transcript(Widget, can_focus=True):
         sign = " " if lit is None else "┃" if y in lit else "│"
         kept = self._joined.get((id(line), sign))
         if kept is None or kept[0] is not line:
-            colour = host(self).theme_variables["scrollbar" if sign == "┃" else "panel"]
-            cell = Segment(sign, Style(color=colour) + self.rich_style)
+            colour = host(self).theme_variables["faint" if sign == "┃" else "panel"]
+            cell = Segment(sign, self.rich_style + Style(color=colour))
             kept = (line, Strip([*line, cell], line.cell_length + 1))
             self._joined[id(line), sign] = kept
         return kept[1]
@@ -227,7 +227,7 @@ class Transcript(Widget, can_focus=True):
     def _lit(self, places: list[tuple[int, int]], lines: list[Strip]) -> list[Strip]:
         """The lines with the cursor, what is searched for, and what is selected."""
         if self._cursor is not None:
-            accent = Style(color=host(self).theme_variables["accent"]) + self.rich_style
+            accent = self.rich_style + Style(color=host(self).theme_variables["accent"])
             bar = Strip([Segment("▌", accent)], 1)
             lines = [
                 Strip.join([bar, line.crop(1)]) if self._row(place).key == self._cursor else line

@@ -1,0 +1,247 @@
+"""`python -m proofs.tui_tmux`: the real program in tmux, from a first run to a restart."""
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from proofs.tui_tmux.terminal import Failed, Terminal
+from sapwood.testing.scripted import Asked, ScriptedModel
+from sapwood.testing.scripted.reply import Step
+
+__all__ = ["main"]
+
+_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "NO_COLOR")
+
+
+class Day:
+    """A working day with the screen. Each method is one thing that must work."""
+
+    def __init__(self, terminal: Terminal, folder: Path, server: ScriptedModel) -> None:
+        self._terminal = terminal
+        self._folder = folder
+        self._server = server
+
+    def open(self, *args: str) -> None:
+        """Starts the program."""
+        env = {
+            "HOME": str(self._folder),
+            "XDG_CONFIG_HOME": str(self._folder / "config"),
+            "XDG_DATA_HOME": str(self._folder / "data"),
+            "XDG_STATE_HOME": str(self._folder / "state"),
+        }
+        project = self._folder / "project"
+        project.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "sapwood.cli", *args]
+        self._terminal.start(command, str(project), env, _KEYS)
+
+    def first_run(self) -> None:
+        """A new user chooses a model, pastes a key and gets an answer."""
+        began = time.monotonic()
+        terminal = self._terminal
+        config = self._folder / "config" / "sapwood"
+        config.mkdir(parents=True)
+        url = self._server.anthropic_url
+        (config / "config.toml").write_text(f'[base_urls]\nanthropic = "{url}"\n', encoding="utf-8")
+        self.open()
+        terminal.sees("Welcome to Sapwood", "claude-sonnet-5-5")
+        terminal.keys("Enter")
+        terminal.sees("Paste your key of Anthropic")
+        terminal.type("sk-a-key-for-tests")
+        terminal.sees("sends what you type")
+        terminal.type("Where do herons nest?")
+        terminal.sees("In tall trees.")
+        print(f"  from nothing to an answer in {time.monotonic() - began:.0f} s")
+
+    def streamed_answer(self) -> None:
+        """An answer is seen while it comes."""
+        self._terminal.type("Tell me a long story.")
+        self._terminal.sees("once upon", "working")
+        self._terminal.sees("THE-END")
+        self._terminal.misses("working")
+
+    def completion(self) -> None:
+        """A slash lists commands; tab completes."""
+        self._terminal.type("/ma", enter=False)
+        self._terminal.sees("Name this place")
+        self._terminal.keys("Tab")
+        self._terminal.sees("│ /mark")
+
+    def mark(self) -> None:
+        """A mark is a line in the transcript and stands in the sidebar."""
+        self._terminal.type("BEFORE_STORKS")
+        self._terminal.sees("◆ BEFORE_STORKS ─", "MARKS")
+
+    def rewind(self) -> None:
+        """The picker shows what would leave, and goes back."""
+        terminal = self._terminal
+        terminal.type("And storks?")
+        terminal.sees("On roofs.")
+        terminal.keys("Escape")
+        time.sleep(0.3)
+        terminal.keys("Escape")
+        terminal.sees("leaves view: 1 turn", "- And storks?")
+        terminal.keys("Enter")
+        terminal.sees("Rewound to BEFORE_STORKS", "pruned")
+
+    def expand(self) -> None:
+        """A pruned section opens in place and closes again."""
+        terminal = self._terminal
+        terminal.misses("On roofs.")
+        terminal.keys("C-o")
+        terminal.sees("▾ 2 messages pruned", "On roofs.")
+        terminal.keys("C-o")
+        terminal.misses("On roofs.")
+
+    def undo(self) -> None:
+        """What was rewound comes back."""
+        self._terminal.type("/undo")
+        self._terminal.sees("Undone", "On roofs.")
+
+    def fork(self) -> None:
+        """A child answers in the background and mails."""
+        terminal = self._terminal
+        found = re.search(r"· (\w{10}) #", terminal.screen())
+        if found is None:
+            raise Failed("the head does not name the agent")
+        mail = f'{{"command": "send", "args": "{found[1]} Eleven nests."}}'
+        terminal.type(f"/fork -- Count the nests. [[tool: slash {mail}]] [[say: Done.]]")
+        terminal.sees("Forked. Child:", "◐")
+        terminal.sees("✉ From", "Eleven nests.", "1 unread mail")
+
+    def window(self) -> None:
+        """Turns that no longer fit are dimmed behind a divider."""
+        terminal = self._terminal
+        terminal.type("/config cap 60")
+        terminal.type("One more thing?")
+        terminal.sees("Certainly.")
+        terminal.sees("model can't see above")
+
+    def compact(self) -> None:
+        """A summary with its score takes the place of the history."""
+        terminal = self._terminal
+        terminal.type("/config cap 100000")
+        terminal.type("Another long story.")
+        terminal.sees("THE-END")
+        terminal.misses("working")
+        terminal.type("/compact")
+        terminal.sees("Summary of", "check", "/compact")
+
+    def resize(self) -> None:
+        """At 80 columns the sidebar gives way; everything else stays."""
+        terminal = self._terminal
+        terminal.sees("AGENTS")
+        terminal.resize(80, 30)
+        terminal.misses("AGENTS")
+        terminal.sees("Summary of")
+        terminal.resize(120, 40)
+        terminal.sees("AGENTS")
+
+    def paste(self) -> None:
+        """A paste of many lines is text, and sends nothing."""
+        self._terminal.paste("first line\nsecond line\n/clear\nfourth line")
+        self._terminal.sees("first line", "/clear", "fourth line")
+        self._terminal.keys("C-c")
+        self._terminal.misses("fourth line")
+
+    def interrupt(self) -> None:
+        """Escape stops the turn and keeps what was there; what was queued waits."""
+        terminal = self._terminal
+        terminal.type("An endless story.")
+        terminal.sees("and on and on")
+        terminal.type("Queued meanwhile.")
+        terminal.sees("» queued: Queued meanwhile.")
+        terminal.keys("Escape")
+        terminal.sees("interrupted", "and on and on", "enter sends")
+        terminal.keys("Up")
+        terminal.misses("» queued")
+        terminal.keys("C-c")
+
+    def exit(self) -> None:
+        """Leaving gives the terminal back with a line on how to return."""
+        terminal = self._terminal
+        terminal.keys("C-c")
+        terminal.sees("once more to leave")
+        terminal.keys("C-c")
+        terminal.sees("To come back, type: sapwood open", "left=0")
+        if terminal.in_full_screen():
+            raise Failed("the terminal was not given back")
+
+    def restart(self) -> None:
+        """The next day everything is as it was."""
+        self._terminal.sees("left=0")
+        self._terminal.close()
+        self.open()
+        self._terminal.sees("interrupted", "and on and on", "MARKS", "BEFORE_STORKS")
+
+
+STEPS: tuple[Callable[[Day], None], ...] = (
+    Day.first_run,
+    Day.streamed_answer,
+    Day.completion,
+    Day.mark,
+    Day.rewind,
+    Day.expand,
+    Day.undo,
+    Day.fork,
+    Day.window,
+    Day.compact,
+    Day.resize,
+    Day.paste,
+    Day.interrupt,
+    Day.exit,
+    Day.restart,
+)
+
+
+def answer(asked: Asked) -> Step | None:
+    """What the model says, whatever else the request holds."""
+    said = {
+        "Where do herons nest?": "In **tall** trees.",
+        "Tell me a long story.": f"{'once upon a time ' * 60}THE-END",
+        "Another long story.": f"{'long ago and far away ' * 120}THE-END",
+        "An endless story.": "and on " * 4_000,
+        "And storks?": "On roofs.",
+        "One more thing?": "Certainly.",
+    }
+    for prompt, words in said.items():
+        if asked.prompt.rstrip().endswith(prompt):
+            return words
+    return None
+
+
+def main(argv: list[str]) -> int:
+    """Plays the day; says which step failed, with the screen at that moment."""
+    parser = argparse.ArgumentParser(prog="python -m proofs.tui_tmux", description=__doc__)
+    parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for a sight")
+    options = parser.parse_args(argv)
+    folder = Path(tempfile.mkdtemp(prefix="sapwood-"))
+    terminal = Terminal(120, 40, patience=options.patience)
+    try:
+        with ScriptedModel(delay=0.01) as server:
+            server.script(answer)
+            day = Day(terminal, folder, server)
+            for step in STEPS:
+                step(day)
+                print(
+                    f"  {step.__name__.replace('_', ' ')}: {(step.__doc__ or '').strip()}",
+                    flush=True,
+                )
+            if server.rejections:
+                raise Failed(f"the model refused: {server.rejections[0].message}")
+    except Failed as failure:
+        print(f"tui-tmux: {failure}")
+        return 1
+    finally:
+        terminal.close()
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"tui-tmux: {len(STEPS)} steps of a working day, all as promised")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,101 @@
+"""A terminal that a proof can type into and read from: a tmux server of its own."""
+
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["Failed", "Terminal"]
+
+_GLANCE = 0.1
+
+
+class Failed(AssertionError):
+    """What was expected is not on the screen."""
+
+
+class Terminal:
+    """One window of a fresh tmux server, which ends with it."""
+
+    def __init__(self, columns: int, lines: int, *, patience: float = 60.0) -> None:
+        if shutil.which("tmux") is None:
+            raise Failed("tmux is not installed. On Debian: apt-get install tmux")
+        self._name = f"sapwood-{os.getpid()}-{secrets.token_hex(3)}"
+        self._size = (columns, lines)
+        self._patience = patience
+
+    def start(
+        self, command: Sequence[str], folder: str, env: Mapping[str, str], without: Sequence[str]
+    ) -> None:
+        """Runs a command in the window; the window stays when it has ended."""
+        columns, lines = self._size
+        changes = [*(f"--unset={name}" for name in without), *(f"{n}={v}" for n, v in env.items())]
+        run = shlex.join(["env", *changes, *command])
+        line = f"cd {shlex.quote(folder)} && {run}; echo left=$?; cat"
+        size = ("-x", str(columns), "-y", str(lines))
+        self._tmux("-f", "/dev/null", "new-session", "-d", *size, "sh", "-c", line)
+
+    def keys(self, *keys: str) -> None:
+        """Presses keys, by tmux's names for them."""
+        self._tmux("send-keys", *keys)
+
+    def type(self, text: str, *, enter: bool = True) -> None:
+        """Types a text, and sends it."""
+        self._tmux("send-keys", "-l", text)
+        if enter:
+            time.sleep(_GLANCE)
+            self.keys("Enter")
+
+    def paste(self, text: str) -> None:
+        """Pastes a text, as a terminal does when it is told what is pasted."""
+        subprocess.run(
+            ["tmux", "-L", self._name, "load-buffer", "-"], input=text.encode(), check=True
+        )
+        self._tmux("paste-buffer", "-p")
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Gives the window another size."""
+        self._tmux("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def screen(self) -> str:
+        """What is on the screen."""
+        return self._tmux("capture-pane", "-p")
+
+    def sees(self, *words: str) -> str:
+        """Waits until all of these are on the screen."""
+        return self._wait(lambda shown: all(word in shown for word in words), f"to see {words}")
+
+    def misses(self, *words: str) -> str:
+        """Waits until none of these is on the screen."""
+        return self._wait(
+            lambda shown: not any(word in shown for word in words), f"not to see {words}"
+        )
+
+    def in_full_screen(self) -> bool:
+        """Whether the program has taken the whole screen."""
+        return self._tmux("display", "-p", "#{alternate_on}").strip() == "1"
+
+    def close(self) -> None:
+        """Ends the server and all that runs in it."""
+        subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
+
+    def _wait(self, seen: Callable[[str], bool], wanted: str) -> str:
+        end = time.monotonic() + self._patience
+        while True:
+            shown = self.screen()
+            if seen(shown):
+                return shown
+            if time.monotonic() > end:
+                raise Failed(f"waited {self._patience:.0f} s {wanted}; this is shown:\n{shown}")
+            time.sleep(_GLANCE)
+
+    def _tmux(self, *args: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-L", self._name, *args], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise Failed(f"tmux {args[0]}: {done.stderr.strip()}")
+        return done.stdout

@@ -1,0 +1,108 @@
+"""The scripted conversations that pictures show."""
+
+from sapwood.api import Agent, Sapwood
+from sapwood.core.commands import Fork
+from sapwood.core.content import Got, Said, Text, ToolCall, Usage
+from sapwood.core.ids import AgentId
+
+__all__ = ["ANSWER", "MODEL", "oauth"]
+
+MODEL = "claude-sonnet-5-5"
+_FILE = """class TokenStore:
+    async def load(self) -> Token | None:
+        raw = await self.keychain.get("token")
+        return Token.model_validate_json(raw) if raw else None
+    async def clear(self) -> None:
+        await self.keychain.delete("token")
+"""
+ANSWER = """### Why the session drops
+
+A **401** on refresh clears the storage before the retry can use it. The refresh must go first:
+
+```python
+async def refresh(self, grant: Grant) -> Token:
+    response = await self.http.post("/token", data=grant.as_form())
+    if response.status_code == 401 and grant.retries < 3:
+        return await self.refresh(grant.next())
+    return Token.model_validate(response.json())
+```
+
+- keep the verifier until the exchange *completes*
+- test it with the clock frozen
+"""
+_SYSTEM = (
+    "You are a careful engineer in a small team. Read before you write, say what you are not "
+    "sure of, and never claim a test that you did not run."
+)
+_OLD = (
+    (
+        "What does the mobile client need?",
+        "PKCE, a refresh token, and storage that survives a restart.",
+    ),
+    ("Which expiry?", "Fifteen minutes for the access token; thirty days for the refresh token."),
+    ("Where is the verifier kept?", "In the keychain, until the exchange has completed."),
+)
+
+
+_NEW = (
+    (
+        "Split the client into store and transport.",
+        "Done: `TokenStore` keeps, `Transport` asks; nothing else knows the keychain. "
+        "The old class is gone, and its eleven tests moved with it.",
+    ),
+    (
+        "Is anything left that blocks the event loop?",
+        "One call: reading the keychain on start. It now runs in a thread and is awaited once.",
+    ),
+)
+
+
+async def oauth(wood: Sapwood, *, window: int = 900) -> Agent:
+    """A day's work on a login: compacted once, marked, with tools, a child and its mail."""
+    agent = await wood.start("OAuth for mobile", id="k3h7wq2mzp", model=MODEL, cap=0)
+    await agent.configure(window=window, system=_SYSTEM)
+    await agent.pin("style", "Small functions, no new dependencies, tests beside the code.")
+    for question, answer in _OLD * 2:
+        await agent.record(
+            question, Said((Text(f"{answer} " * 6),), MODEL, Usage(900, 60, 0, 0, 4_000))
+        )
+    await agent.compact(
+        "OAuth with **PKCE** for the mobile client. Decided: access 15 minutes, refresh 30 days, "
+        "verifier in the keychain.\n\n- Changed: `src/auth/oauth.py`\n- Open: refresh offline",
+        ledger="changed src/auth/oauth.py\nran just test: passed",
+        score=0.94,
+    )
+    await agent.mark("BEFORE_REFACTOR")
+    for question, answer in _NEW:
+        await agent.record(question, Said((Text(answer),), MODEL, Usage(1_100, 70, 800, 0, 3_000)))
+    await agent.mark("RESUME_BUG")
+    await _investigate(agent)
+    await _children(wood, agent)
+    return agent
+
+
+async def _investigate(agent: Agent) -> None:
+    read = ToolCall("c1", "read_file", '{"path": "src/auth/tokens.py"}')
+    test = ToolCall("c2", "shell", '{"command": "just test tests/auth"}')
+    await agent.record(
+        "The session drops after a resume. Why?",
+        Said((Text("I read the store first, then run its tests."), read), MODEL),
+        Got("c1", _FILE),
+        Said((test,), MODEL),
+        Got(
+            "c2",
+            "FAILED tests/auth/test_tokens.py::test_refresh_after_resume\n1 failed, 11 passed",
+            error=True,
+        ),
+        Said((Text(ANSWER),), MODEL, Usage(2_400, 148, 1_900, 0, 9_000)),
+    )
+
+
+async def _children(wood: Sapwood, agent: Agent) -> None:
+    child = Agent(wood.connection, AgentId("q7xk2m9ddf"))
+    await agent.do(Fork(agent.id, child.id, None, "", name="pkce-tests"))
+    await child.record("Write the tests for PKCE.", "Eleven tests, all green. " * 8)
+    other = Agent(wood.connection, AgentId("t5wz8c4nnb"))
+    await agent.do(Fork(agent.id, other.id, None, "", name="perf-debug"))
+    await other.kill()
+    await child.send(agent, "PKCE tests are green: 11 passed.")
