@@ -3,14 +3,19 @@
 from msgspec import Struct
 
 from sapwood.core.budget import Budget, budget_of
+from sapwood.core.counting import Counter
 from sapwood.core.log import Facts
+from sapwood.core.session import Session
 from sapwood.core.state import State
+from sapwood.garden.drift import Drift
+from sapwood.garden.drifting import drift_of
+from sapwood.runtime.opening import Opened
 from sapwood.tui.composer.choices import Known
 from sapwood.tui.desk import Desk
 from sapwood.tui.kin import kin_of
 from sapwood.tui.known import known_names
 
-__all__ = ["Around", "look_around"]
+__all__ = ["Around", "drift_in_view", "look_around"]
 
 
 class Around(Struct, frozen=True):
@@ -36,3 +41,10 @@ async def look_around(desk: Desk) -> Around:
     budget = budget_of(state, opened.live, held.counter_for(state.settings.model))
     agents = await kin_of(held, state.agent)
     return Around(state, budget, agents, await known_names(held, state))
+
+
+def drift_in_view(opened: Opened, counter: Counter) -> Drift:
+    """How far what is in view has gone from what it was about."""
+    state = opened.state
+    session = Session("sapwood", state.agent, turns=opened.live.turns)
+    return drift_of(session, counter, [each.topic for each in state.focus])

@@ -10,7 +10,7 @@ from sapwood.display.text import one_line
 __all__ = ["head_line"]
 
 
-def head_line(folder: str, state: State | None, source: str = "") -> Content:
+def head_line(folder: str, state: State | None) -> Content:
     """The line; an imported conversation says where it comes from."""
     parts: list[tuple[str, str]] = [("sapwood", "bold $primary"), (f"  {Path(folder).name}", "")]
     if state is None:
@@ -20,6 +20,6 @@ def head_line(folder: str, state: State | None, source: str = "") -> Content:
         parts.append((one_line(state.name) or state.agent, "bold"))
         model = state.settings.model or "no model"
         parts.append((f"  · {model} · {state.agent} #{state.version:,}", "$faint"))
-    if source:
-        parts.append((f" · from {source}", "$accent"))
+        if state.origin is not None:
+            parts.append((f" · from {state.origin.source}: to read and fork", "$accent"))
     return Content.assemble(*parts)

@@ -73,9 +73,12 @@ class ResumePage(Picker):
         tokens = show(Count(facts.tokens, facts.exact))
         return Content.assemble(
             (f"{name:<31}", f"bold {here}"),
-            (f"{state_of(facts):<9}{tokens:>6}  {ago(facts.updated, at)}", "$faint"),
+            (
+                f"{facts.source or state_of(facts):<12}{tokens:>6}  {ago(facts.updated, at)}",
+                "$faint",
+            ),
         )
 
 
 def _searched(facts: Facts) -> str:
-    return f"{facts.name} {facts.agent} {facts.folder} {facts.model}".casefold()
+    return f"{facts.name} {facts.agent} {facts.folder} {facts.model} {facts.source}".casefold()

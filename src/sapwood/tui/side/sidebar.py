@@ -17,11 +17,15 @@ from sapwood.core.log import Facts
 from sapwood.core.state import State
 from sapwood.display.text import cut, one_line
 from sapwood.display.tree import tree
+from sapwood.garden.drift import Drift
 
-__all__ = ["Beside", "Sidebar", "agent_line", "warnings"]
+__all__ = ["Beside", "Sidebar", "agent_line", "drift_bars", "warnings"]
 
 WIDTH = 34
 _ROOM = WIDTH - 5
+
+
+_DRIFTING = {"on-track": "$success", "tangent": "$warning", "noise": "$error"}
 
 
 class Beside(Struct, frozen=True):
@@ -31,6 +35,7 @@ class Beside(Struct, frozen=True):
     here: AgentId | None = None
     state: State | None = None
     budget: Budget | None = None
+    drift: Drift | None = None
 
 
 class Sidebar(VerticalScroll, can_focus=False):
@@ -60,7 +65,7 @@ class Sidebar(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         """Parts that are empty are not shown."""
-        for name in ("agents", "marks", "focus", "warnings"):
+        for name in ("agents", "drift", "focus", "marks", "warnings"):
             yield Static(name.upper(), classes="title", id=f"{name}-title")
             if name == "agents":
                 yield OptionList(id="agents", compact=True)
@@ -87,6 +92,7 @@ class Sidebar(VerticalScroll, can_focus=False):
         self.query_one("#agents-title").display = bool(beside.agents)
         state = beside.state
         self._part("marks", _marks(state) if state else [])
+        self._part("drift", drift_bars(beside.drift) if beside.drift else [])
         self._part("focus", _focus(state) if state else [])
         self._part("warnings", warnings(state, beside.budget) if state and beside.budget else [])
 
@@ -110,12 +116,14 @@ def agent_line(facts: Facts, depth: int, room: int, *, here: bool = False) -> Co
     mail = f" ✉{facts.unread}" if facts.unread else ""
     space = room - 2 * depth - 2 - len(tokens) - len(mail) - 1
     name = cut(one_line(facts.name) or facts.agent, max(6, space))
+    source = f" {facts.source}" if facts.source else ""
     style = "bold $foreground" if here else "$faint" if facts.status != "running" else ""
     return Content.assemble(
         "  " * depth,
         (f"{sign} ", colour),
         (name, style),
         (f" {tokens}", "$faint"),
+        (source, "$accent"),
         (mail, "$mark"),
     )
 
@@ -138,6 +146,21 @@ def _marks(state: State) -> list[Content]:
             (f" #{mark.version}", "$faint"),
         )
         for mark in reversed(state.marks[-8:])
+    ]
+
+
+def drift_bars(drift: Drift) -> list[Content]:
+    """A bar for each topic; one topic alone has not drifted."""
+    if len(drift.topics) < 2:
+        return []
+    return [
+        Content.assemble(
+            f"{cut(topic.name, 13):<14}",
+            ("█" * round(10 * topic.share), _DRIFTING[topic.status]),
+            ("░" * (10 - round(10 * topic.share)), "$panel"),
+            (f" {topic.share:>4.0%}", "$faint"),
+        )
+        for topic in drift.topics[:6]
     ]
 
 

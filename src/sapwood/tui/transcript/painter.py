@@ -28,6 +28,7 @@ from sapwood.display.times import ago
 from sapwood.tui.rows.row import Banner, Divider, Fold, Row, Shown, pieces
 from sapwood.tui.rows.wording import arguments, ending, letter_head, told
 from sapwood.tui.transcript.blocks import blocks_of
+from sapwood.tui.transcript.ink import Ink, Lines
 from sapwood.tui.transcript.look import Look
 from sapwood.tui.transcript.markdown import markdown
 from sapwood.tui.transcript.texts import Texts
@@ -37,9 +38,6 @@ __all__ = ["Painter", "Stream"]
 _RESULT_LINES = 3
 _LONGEST = 20_000
 """Characters of one result that are drawn at most: a page of a log file is not for reading."""
-
-_GUTTER = 4
-Lines = list[list[Segment]]
 
 
 class Stream(Struct, frozen=True, gc=False):
@@ -56,7 +54,7 @@ class Stream(Struct, frozen=True, gc=False):
         return ("stream", "", 0, 0)
 
 
-class Painter:
+class Painter(Ink):
     """Draws for one width and one look. Blocks of Markdown are kept as they were drawn, so that a
     growing answer costs only its last block."""
 
@@ -68,13 +66,8 @@ class Painter:
         texts: Texts,
         finish: Callable[[Strip], Strip],
     ) -> None:
-        self._console = console
-        self._look = look
-        self._theme = look.markdown
-        self.width = width
-        self._inner = max(10, width - _GUTTER)
+        super().__init__(console, look, width, finish)
         self._texts = texts
-        self._finish = finish
         self._blocks: LRUCache[str, list[Strip]] = LRUCache(512)
 
     def draw(
@@ -83,26 +76,21 @@ class Painter:
         """The lines of a row. Raises `NotLoaded` where its text is not at hand."""
         match row:
             case Fold():
-                strips = self._finished(self._fold(row, now))
+                strips = self.finished(self._fold(row, now))
             case Divider():
-                strips = self._finished(self._divider(row))
+                strips = self.finished(self._divider(row))
             case Banner():
-                strips = self._finished(self._banner(row, opened))
+                strips = self.finished(self._banner(row, opened))
             case Stream():
                 strips = self._stream(row)
             case Row("reply"):
                 strips = self._reply(row)
             case Row():
-                strips = self._finished(self._row(row, opened, working))
+                strips = self.finished(self._row(row, opened, working))
         if dim:
-            faint = Style(color=self._look.faint)
-            strips = [self._finish(Strip([Segment(each.text, faint)])) for each in strips]
+            faint = Style(color=self.look.faint)
+            strips = [self.finish(Strip([Segment(each.text, faint)])) for each in strips]
         return strips
-
-    def _finished(self, lines: Lines) -> list[Strip]:
-        width = self.width
-        strips = (Strip(line).extend_cell_length(width).crop(0, width) for line in lines)
-        return [self._finish(strip) for strip in strips]
 
     def text_of(self, row: Shown) -> str:
         """What copying a row gives: the words themselves, whole, without any decoration."""
@@ -137,14 +125,14 @@ class Painter:
                 return self._mark(event)
             case "event":
                 sign, words = told(event)
-                return self._plain(f"{sign} {words}", self._look.faint)
+                return self.plain(f"{sign} {words}", self.look.faint)
             case "end":
                 return self._ending(event)
             case _:
                 pass
         match pieces(event)[row.part]:
             case Text(text):
-                return self._said("you", f"#{row.version}", text, self._look.user, row.heads)
+                return self._said("you", f"#{row.version}", text, self.look.user, row.heads)
             case Note() as note:
                 return self._letter(note)
             case Thinking(text):
@@ -162,8 +150,8 @@ class Painter:
         return piece if isinstance(piece, Got | ToolFinished) else None
 
     def _said(self, who: str, place: str, text: str, colour: str, heads: bool) -> Lines:
-        body = self._render(Words(_clean(text), style=self._look.text))
-        return self._barred(self._headed(who, place, colour, body, heads), colour, "┃")
+        body = self.render(Words(_clean(text), style=self.look.text))
+        return self.barred(self.headed(who, place, colour, body, heads), colour, "┃")
 
     def _reply(self, row: Row) -> list[Strip]:
         event = self._event(row).event
@@ -174,7 +162,7 @@ class Painter:
         return self._speech(_short(model) if row.heads else "", place, text)
 
     def _stream(self, row: Stream) -> list[Strip]:
-        look = self._look
+        look = self.look
         more: list[RenderableType] = []
         if row.thinking and not row.text:
             more.append(Words(f"∴ {_tail(row.thinking)}", style=f"italic {look.faint}"))
@@ -188,53 +176,53 @@ class Painter:
         self, who: str, place: str, text: str, more: Sequence[RenderableType] = ()
     ) -> list[Strip]:
         """What a model says: its name, then block by block, each drawn once."""
-        colour = self._look.model
-        strips = self._finished(self._edged(self._head(who, place, colour), colour)) if who else []
-        gap = self._finished(self._edged([[]], colour))
+        colour = self.look.model
+        strips = self.finished(self.edged(self.head(who, place, colour), colour)) if who else []
+        gap = self.finished(self.edged([[]], colour))
         for number, block in enumerate(blocks_of(_clean(text))):
             kept = self._blocks.get(block)
             if kept is None:
-                kept = self._finished(self._edged(self._block(block), colour))
+                kept = self.finished(self.edged(self.block(block), colour))
                 self._blocks[block] = kept
             strips += [*gap, *kept] if number else kept
         for each in more:
-            strips += self._finished(self._edged(self._render(each), colour))
-        return [*strips, *self._finished([[]])]
+            strips += self.finished(self.edged(self.render(each), colour))
+        return [*strips, *self.finished([[]])]
 
     def _letter(self, note: Note) -> Lines:
-        head = Words(f"✉ {letter_head(note)}", style=f"bold {self._look.accent}")
-        body = Words(_clean(note.text), style=self._look.tool)
-        return self._barred(self._render(Group(head, body)), self._look.accent, "┊")
+        head = Words(f"✉ {letter_head(note)}", style=f"bold {self.look.accent}")
+        body = Words(_clean(note.text), style=self.look.tool)
+        return self.barred(self.render(Group(head, body)), self.look.accent, "┊")
 
     def _thinking(self, text: str, opened: bool) -> Lines:
-        style = f"italic {self._look.faint}"
+        style = f"italic {self.look.faint}"
         if opened:
             body = Words.assemble(("▾ thinking\n", style), (_clean(text), style))
         else:
-            words = cut(text, max(10, self._inner - 13))
+            words = cut(text, max(10, self.inner - 13))
             body = Words(f"▸ thinking: {words}", style=style, no_wrap=True, overflow="ellipsis")
-        return self._barred(self._render(body), self._look.faint, "│")
+        return self.barred(self.render(body), self.look.faint, "│")
 
     def _tool(
         self, call: ToolCall, result: Got | ToolFinished | None, opened: bool, working: bool
     ) -> Lines:
-        look = self._look
+        look = self.look
         failed = result is not None and result.error
         colour = look.error if failed else look.model if result else look.warning
-        room = max(10, self._inner - cell_len(call.name) - 3)
+        room = max(10, self.inner - cell_len(call.name) - 3)
         head = Words.assemble(("● ", colour), (call.name, f"bold {look.text}"))
         head.append(f" {cut(arguments(call.args), room)}", look.tool)
         if result is None:
             said = "running …" if working else "no result"
-            return self._barred(self._render(Group(head, Words(said, look.faint))), look.faint, " ")
-        return self._barred(
-            self._render(Group(head, *self._output(call, result, opened))), look.faint, " "
+            return self.barred(self.render(Group(head, Words(said, look.faint))), look.faint, " ")
+        return self.barred(
+            self.render(Group(head, *self._output(call, result, opened))), look.faint, " "
         )
 
     def _output(
         self, call: ToolCall, result: Got | ToolFinished, opened: bool
     ) -> Iterable[RenderableType]:
-        look = self._look
+        look = self.look
         style = look.error if result.error else look.faint
         lines = _clean(result.content[:_LONGEST]).rstrip("\n").split("\n")
         if opened:
@@ -251,21 +239,21 @@ class Painter:
 
     def _ending(self, event: Event) -> Lines:
         how, why = ending(event)
-        colour = self._look.error if how == "failed" else self._look.warning
+        colour = self.look.error if how == "failed" else self.look.warning
         text = Words.assemble(("■ ", colour), (how, f"bold {colour}"))
         if why:
-            text.append(f": {one_line(why)}", self._look.text)
-        return self._barred(self._render(text), colour, " ")
+            text.append(f": {one_line(why)}", self.look.text)
+        return self.barred(self.render(text), colour, " ")
 
     def _mark(self, event: Event) -> Lines:
         name = event.name if isinstance(event, MarkSet) else ""
-        colour = self._look.mark
+        colour = self.look.mark
         text = Words.assemble(("◆ ", colour), (name or "unnamed mark", f"bold {colour}"), " ")
-        text.append("─" * max(0, self.width - 3 - text.cell_len), self._look.faint)
-        return self._across(text)
+        text.append("─" * max(0, self.width - 3 - text.cell_len), self.look.faint)
+        return self.across(text)
 
     def _fold(self, row: Fold, now: int) -> Lines:
-        look = self._look
+        look = self.look
         clipped = row.cause == "window"
         count = f"{row.messages:,} message{'' if row.messages == 1 else 's'}"
         text = Words.assemble(
@@ -277,10 +265,10 @@ class Painter:
             (f" · {row.cause} · {ago(row.at, now)} ", look.faint),
         )
         text.append("╌" * max(0, self.width - 3 - text.cell_len), look.faint)
-        return self._across(text)
+        return self.across(text)
 
     def _divider(self, row: Divider) -> Lines:
-        look = self._look
+        look = self.look
         tokens = show(Count(row.tokens, exact=False))
         turns = f"{row.turns:,} turn{'' if row.turns == 1 else 's'} clipped"
         words = f" ▲ model can't see above · {turns} · {tokens} tokens "
@@ -289,13 +277,13 @@ class Painter:
         side = max(2, (self.width - 3 - cell_len(words)) // 2)
         text = Words.assemble(("━" * side, look.warning), (words, f"bold {look.warning}"))
         text.append("━" * max(0, self.width - 3 - text.cell_len), look.warning)
-        return self._across(text)
+        return self.across(text)
 
     def _banner(self, row: Banner, opened: bool) -> Lines:
         event = self._texts.event(row.ref.agent, row.ref.version).event
         if not isinstance(event, ContextSummarized):
             return []
-        look = self._look
+        look = self.look
         title = Words.assemble((" Summary", f"bold {look.model}"))
         title.append(f" of {row.messages:,} messages", look.model)
         if event.score is not None:
@@ -309,57 +297,8 @@ class Painter:
             if opened:
                 body.append(Words(_clean(event.ledger), style=look.tool))
         panel = Panel(Group(*body), title=title, title_align="left", border_style=look.model)
-        with self._console.use_theme(self._theme):
-            return [*self._pad(self._lines(panel, self.width - 3)), []]
-
-    def _block(self, text: str) -> Lines:
-        look = self._look
-        with self._console.use_theme(self._theme):
-            drawn = self._lines(markdown(text, look.code_theme, look.code_ground), self._inner)
-        while drawn and not _is_seen(drawn[0]):
-            drawn.pop(0)
-        while drawn and not _is_seen(drawn[-1]):
-            drawn.pop()
-        return drawn
-
-    def _headed(self, who: str, place: str, colour: str, body: Lines, heads: bool) -> Lines:
-        return [*self._head(who, place, colour), *body] if heads else body
-
-    def _head(self, who: str, place: str, colour: str) -> Lines:
-        room = max(4, self._inner - cell_len(place) - 2)
-        head = Words.assemble((cut(who, room), f"bold {colour}"))
-        return self._render(head.append(f"  {place}", self._look.faint))
-
-    def _plain(self, text: str, colour: str) -> Lines:
-        words = Words(text, style=colour, no_wrap=True, overflow="ellipsis")
-        return self._across(words)
-
-    def _across(self, text: Words) -> Lines:
-        text.no_wrap, text.overflow = True, "ellipsis"
-        return [*self._pad(self._lines(text, self.width - 3)), []]
-
-    def _pad(self, lines: Lines) -> Lines:
-        return [[Segment(" "), *line] for line in lines]
-
-    def _barred(self, lines: Lines, colour: str, bar: str) -> Lines:
-        return [*self._edged(lines, colour, bar), []]
-
-    def _edged(self, lines: Lines, colour: str, bar: str = "│") -> Lines:
-        edge = [Segment(" "), Segment(bar, Style(color=colour)), Segment(" ")]
-        return [[*edge, *line] for line in lines]
-
-    def _render(self, renderable: RenderableType) -> Lines:
-        return self._lines(renderable, self._inner)
-
-    def _lines(self, renderable: RenderableType, width: int) -> Lines:
-        options = self._console.options.update(width=width, height=None)
-        return self._console.render_lines(renderable, options, pad=False)
-
-
-def _is_seen(line: list[Segment]) -> bool:
-    return any(
-        segment.text.strip() or (segment.style and segment.style.bgcolor) for segment in line
-    )
+        with self.console.use_theme(self.theme):
+            return [*self.pad(self.lines(panel, self.width - 3)), []]
 
 
 def _clean(text: str) -> str:
