@@ -42,7 +42,7 @@ Damage = Callable[[random.Random, Lines, str], Lines]
 def _spoil(chance: random.Random, lines: Lines) -> int:
     """One row that is about to be damaged."""
     place = chance.randrange(len(lines))
-    lines[place] = Line(lines[place].data, sound=False)
+    lines[place] = Line(lines[place].data, sound=False, fixed=lines[place].fixed)
     return place
 
 
@@ -59,13 +59,17 @@ def lose(chance: random.Random, lines: Lines, _source: str) -> Lines:
     return [line for place, line in enumerate(lines) if place not in gone]
 
 
-def repeat(chance: random.Random, lines: Lines, _source: str) -> Lines:
+def repeat(chance: random.Random, lines: Lines, source: str) -> Lines:
     """Rows come twice, at once or later."""
     place = chance.randrange(len(lines))
-    if lines[place].fixed:
+    line = lines[place]
+    if line.fixed:
         return lines
-    later = chance.randrange(place, len(lines) + 1)
-    return [*lines[:later], lines[place], *lines[later:]]
+    later = chance.randrange(place + 1, len(lines) + 1)
+    if source == "gemini":  # the later one takes the place of the earlier, whatever it says
+        lines[place] = Line(line.data, fixed=True)
+        line = Line(line.data, line.word, line.sound, fixed=True)
+    return [*lines[:later], line, *lines[later:]]
 
 
 def reorder(chance: random.Random, lines: Lines, _source: str) -> Lines:
@@ -145,7 +149,8 @@ def mistype(chance: random.Random, lines: Lines, _source: str) -> Lines:
     row = _row_of(lines[place])
     if row:
         _spoil_within(chance, row)
-        lines[place] = Line(json.dumps(row, separators=(",", ":")).encode(), sound=False)
+        data = json.dumps(row, separators=(",", ":")).encode()
+        lines[place] = Line(data, sound=False, fixed=lines[place].fixed)
     return lines
 
 

@@ -5,10 +5,13 @@ from pathlib import Path
 
 from sapwood.sources.reading import About, Reader
 
-__all__ = ["HEAD", "reader_for", "source_of"]
+__all__ = ["FAR", "HEAD", "reader_for", "source_of"]
 
 HEAD = 64 * 1024
 """As much of a file as tells what it is."""
+
+FAR = 16 * HEAD
+"""As much as is looked at when the first rows tell nothing."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{17}")
 _CODEX = re.compile(rb'"type":\s?"(?:session_meta|response_item|turn_context|event_msg)"')

@@ -10,7 +10,7 @@ from sapwood.core.events import Size, TurnRecorded
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.session import Boundary, Session
 from sapwood.core.turn import Turn, recorded_turn
-from sapwood.sources.detecting import HEAD, reader_for, source_of
+from sapwood.sources.detecting import FAR, HEAD, reader_for, source_of
 from sapwood.sources.errors import NotATranscript
 from sapwood.sources.following import Place, Rows
 from sapwood.sources.happenings import Compacted, Happening, Rewound, Told
@@ -181,7 +181,7 @@ def _first_request(path: Path, source: str) -> str:
 def detected(path: Path) -> str:
     """The program whose transcript this is. Raises `NotATranscript` if it is none."""
     try:
-        source = source_of(_head(path))
+        source = source_of(_head(path)) or source_of(_head(path, FAR))
     except OSError as error:
         raise _unreadable(path, error) from error
     if source is None:
@@ -189,9 +189,9 @@ def detected(path: Path) -> str:
     return source
 
 
-def _head(path: Path) -> bytes:
+def _head(path: Path, size: int = HEAD) -> bytes:
     with path.open("rb") as file:
-        return file.read(HEAD)
+        return file.read(size)
 
 
 def _unreadable(path: Path, error: OSError) -> NotATranscript:
