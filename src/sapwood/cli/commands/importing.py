@@ -1,6 +1,7 @@
 """`sapwood import`: conversations of other programs become agents."""
 
 import asyncio
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from sapwood.app.connection import Connection
     from sapwood.app.importing import Imported, Importer
     from sapwood.cli.progress import Progress
     from sapwood.cli.talking.stopping import Stop
@@ -95,6 +97,7 @@ async def _import(
         async with invocation.connected() as held:
             run = _Run(Importer(held), stop, as_json)
             await run.bring(found)
+            await run.index(held)
             if follow:
                 await run.follow(look)
             await run.close()
@@ -109,6 +112,7 @@ class _Run:
         self._stop = stop
         self._as_json = as_json
         self._seen: dict[Path, int] = {}
+        self._is_new = False
 
     async def bring(self, found: "Sequence[Found]", *, all_told: bool = True) -> None:
         """Imports what is new in each, until somebody stops it."""
@@ -124,6 +128,19 @@ class _Run:
                     done.append(imported)
                 await asyncio.sleep(0)
         self._tell(done, all_told)
+
+    async def index(self, held: "Connection") -> None:
+        """Has what is new be found by words, unless somebody does not want to wait for it."""
+        if not self._is_new or self._stop.code is not None:
+            return
+        if sys.stderr.isatty():
+            click.echo("Indexing for search. Ctrl-C leaves that for later.", err=True)
+        searching = asyncio.ensure_future(held.log.search(held.space, "sapwood", limit=1))
+        stopping = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait({searching, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (searching, stopping):
+            task.cancel()
+        await asyncio.gather(searching, stopping, return_exceptions=True)
 
     async def follow(self, look: "Callable[[], Sequence[Found]]") -> None:
         """Looks for growth again and again until somebody stops it."""
@@ -159,6 +176,7 @@ class _Run:
         from sapwood.cli.display.jsons import json_line
 
         new = [each for each in done if each.turns or each.compactions]
+        self._is_new = self._is_new or bool(new)
         if self._as_json:
             for each in done if all_told else new:
                 click.echo(json_line(each))
