@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.app.tending.memory import remember_session
+from sapwood.app.tending.moment import tending_folder
 from sapwood.cli.entry import run
 from sapwood.cli.exits import Exit
 from tests.cli.calling import Sapwooder
@@ -17,13 +19,15 @@ TRANSCRIPT = FIXTURES / "claude-auto-compact.jsonl"
 def session(home: Path) -> str:
     """A session of Claude Code that ran in the current folder."""
     text = TRANSCRIPT.read_text()
-    (cwd,) = {json.loads(line)["cwd"] for line in text.splitlines() if '"cwd"' in line}
+    rows = [json.loads(line) for line in text.splitlines()]
+    (cwd,) = {row["cwd"] for row in rows if "cwd" in row}
+    (name,) = {row["sessionId"] for row in rows if "sessionId" in row}
     slug = "".join(char if char.isalnum() else "-" for char in str(Path.cwd()))
     folder = home / ".claude" / "projects" / slug
     folder.mkdir(parents=True)
     own = text.replace(cwd, str(Path.cwd()))
-    (folder / "5c7f0456-6ca3.jsonl").write_text(own)
-    return "5c7f0456-6ca3"
+    (folder / f"{name}.jsonl").write_text(own)
+    return name
 
 
 @pytest.fixture
@@ -250,3 +254,28 @@ def test_it_is_installed_under_a_name_of_its_own(
 ) -> None:
     assert run(["drift", "--help"], "context") == Exit.OK
     assert capsys.readouterr().out.startswith("Usage: context drift")
+
+
+def test_an_imported_session_is_found_after_its_transcript_is_gone(
+    sapwood: Sapwooder, session: str, home: Path
+) -> None:
+    before = sapwood("context", "ledger", "--json").out
+    assert sapwood("import").code == Exit.OK
+    assert sapwood("context", "ledger", "--json").out == before
+    for transcript in home.glob(".claude/projects/*/*.jsonl"):
+        transcript.unlink()
+    after = json.loads(sapwood("context", "ledger", "--session", session, "--json").out)
+    assert after["commands"] == json.loads(before)["commands"]
+    assert json.loads(sapwood("context", "ledger", "--json").out) == after
+
+
+def test_a_transcript_that_only_a_hook_was_told_of_is_found(
+    sapwood: Sapwooder, data: Path, tmp_path: Path
+) -> None:
+    transcript = tmp_path / "elsewhere" / "s.jsonl"
+    transcript.parent.mkdir()
+    transcript.write_bytes(TRANSCRIPT.read_bytes())
+    remember_session(tending_folder(), str(Path.cwd()), "s", str(transcript))
+    assert "echo two" in sapwood("context", "ledger").out
+    transcript.unlink()
+    assert sapwood("context", "ledger").code == Exit.NO_SESSION

@@ -1,6 +1,8 @@
 """Over stdio, a program gets the tools and their answers."""
 
+import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from sapwood.core.slash import for_models
 
 pytest.importorskip("mcp", reason="the library for MCP servers is not installed (extra: mcp)")
 
-from tests.mcp_server.calling import stdio, text_of
+from tests.mcp_server.calling import PROGRAM, stdio, text_of
 
 
 async def test_the_tools_are_those_of_the_declarations(
@@ -112,3 +114,37 @@ async def test_every_action_and_command_is_a_prompt_too(
     words = [str(said.content) for said in (*given.messages, *slash.messages)]
     assert '"action": "handoff", "target_agent": "reviewer"' in words[0]
     assert '"command": "mark", "agent": "demo", "args": "HERE"' in words[1]
+
+
+async def test_noise_and_cancelled_calls_do_not_end_the_server(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    server = await asyncio.create_subprocess_exec(
+        *PROGRAM,
+        cwd=tmp_path,
+        env=environ,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    wait = {"name": "slash", "arguments": {"agent": "x", "command": "wait", "args": "50"}}
+    for message in (
+        b"noise",
+        _line("tools/call", 1, wait),
+        _line("notifications/cancelled", None, {"requestId": 1}),
+        _line("ping", 2, {}),
+    ):
+        server.stdin.write(message + b"\n")
+    async with asyncio.timeout(60):
+        noise, pong = [json.loads(await server.stdout.readline()) for _ in range(2)]
+    assert noise["error"]["code"] == -32700
+    assert pong == {"jsonrpc": "2.0", "id": 2, "result": {}}
+    server.stdin.close()
+    async with asyncio.timeout(60):
+        assert await server.wait() == 0
+
+
+def _line(method: str, id: int | None, params: Mapping[str, object]) -> bytes:
+    request = {} if id is None else {"id": id}
+    return json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **request}).encode()

@@ -8,8 +8,6 @@ from msgspec import Meta
 
 from sapwood.app.config import Config
 from sapwood.app.gardening.errand import ACTIONS, Action, Errand
-from sapwood.app.gardening.gardener import Gardener
-from sapwood.app.gardening.telling import answer_lines
 from sapwood.core.calling import ToolOutcome
 
 __all__ = ["CONTEXT", "ContextTool", "context_description", "context_schema"]
@@ -56,7 +54,13 @@ class ContextTool:
         self._folder = folder
 
     async def call(self, arguments: dict[str, Any]) -> ToolOutcome:
-        """What came of an errand. Errors that a caller can mend are raised as they are."""
+        """What came of an errand. Errors that a caller can mend are raised as they are.
+
+        The gardener is imported at the first call: the server has to be there at once.
+        """
+        from sapwood.app.gardening.gardener import Gardener
+        from sapwood.app.gardening.telling import answer_lines
+
         try:
             asked = msgspec.convert(arguments, _Asked, strict=False)
         except msgspec.ValidationError as wrong:

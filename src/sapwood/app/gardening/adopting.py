@@ -34,7 +34,7 @@ class Adopter:
         importer = Importer(self._connection)
         try:
             if isinstance(meant, Found):
-                imported = await importer.bring(meant.path, meant.source)
+                imported = await importer.bring(meant.path, meant.source or None)
             else:
                 imported = await importer.bring(meant)
         finally:

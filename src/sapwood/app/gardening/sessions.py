@@ -16,7 +16,7 @@ from sapwood.app.gardening.errors import NoSession
 from sapwood.app.gardening.own import subject_of
 from sapwood.app.gardening.subject import Subject
 from sapwood.app.opening import is_postgres
-from sapwood.app.tending.memory import Memory
+from sapwood.app.tending.memory import Memory, last_session
 from sapwood.app.tending.moment import tending_folder
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
@@ -31,7 +31,7 @@ __all__ = ["Meant", "Sessions", "running_session"]
 
 _RUNNING = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 _PATIENCE = 5.0
-_AGENTS = 200
+_AGENTS = 1_000
 
 Meant = AgentId | Found | Path
 """An agent in the database, a session of another program, or any transcript."""
@@ -62,7 +62,7 @@ class Sessions:
     async def read(self, meant: Meant) -> Subject:
         """All of it."""
         if isinstance(meant, Found):
-            return Subject(await asyncio.to_thread(_transcript, meant.path, meant.source))
+            return Subject(await asyncio.to_thread(_transcript, meant.path, meant.source or None))
         if isinstance(meant, Path):
             return Subject(await asyncio.to_thread(_transcript, meant), kept=False)
         async with self.connected() as held:
@@ -96,14 +96,25 @@ class Sessions:
             raise NoSession(f"Several sessions begin with '{name}'. Give more of the id.")
         if found:
             return found[0]
-        async with self.connected() as held:
-            agent = await find_agent(held.log, held.space, name) if held else None
-        if agent is not None and not isinstance(agent, Refusal):
+        agent = await self._agent_named(name)
+        if agent is not None:
             return agent
         raise NoSession(
             f"There is no session '{name}', of no program and in no log. sapwood agents --all "
             "lists those that Sapwood keeps; --transcript FILE takes any transcript."
         )
+
+    async def _agent_named(self, name: str) -> AgentId | None:
+        """An agent by its id or name, or by the id of the session that it was imported from."""
+        async with self.connected() as held:
+            if held is None:
+                return None
+            agent = await find_agent(held.log, held.space, name)
+            if not isinstance(agent, Refusal):
+                return agent
+            agents = await held.log.agents(held.space, limit=_AGENTS)
+        imported = [facts.agent for facts in agents if facts.session.startswith(name)]
+        return imported[0] if len(imported) == 1 else None
 
     async def _current(self) -> Meant:
         if self._running:
@@ -112,10 +123,12 @@ class Sessions:
             if asking is not None:
                 return asking
         for folder in self._folders():
-            elsewhere = await asyncio.to_thread(current, folder)
-            own = await self._newest_agent(folder)
-            if own is not None and (elsewhere is None or own.updated > elsewhere.updated):
-                return own.agent
+            elsewhere = await asyncio.to_thread(_newest, folder)
+            agents = await self._agents_in(folder)
+            own = [facts for facts in agents if not facts.source]
+            newest = max(own if elsewhere else agents, key=lambda each: each.updated, default=None)
+            if newest and (elsewhere is None or newest.updated > elsewhere.updated):
+                return newest.agent
             if elsewhere is not None:
                 return elsewhere
         raise NoSession(
@@ -128,18 +141,39 @@ class Sessions:
         tops = [each for each in self.folder.parents if (each / ".git").exists()]
         return [self.folder, *tops[:1]]
 
-    async def _newest_agent(self, folder: Path) -> Facts | None:
-        """The agent that worked in the folder last. A database out of reach has none."""
+    async def _agents_in(self, folder: Path) -> list[Facts]:
+        """Agents that worked in the folder. A database out of reach has none.
+
+        Imported ones are among them; while its transcript is there, that is the newer truth.
+        """
         try:
             async with self.connected() as held:
-                if held is None:
-                    return None
-                agents = await held.log.agents(held.space, limit=_AGENTS)
+                agents = await held.log.agents(held.space, limit=_AGENTS) if held else []
         except LogError:
-            return None
-        own = [facts for facts in agents if facts.folder and not facts.source]
-        here = [facts for facts in own if Path(facts.folder) == folder]
-        return max(here, key=lambda facts: facts.updated, default=None)
+            return []
+        return [facts for facts in agents if facts.folder and Path(facts.folder) == folder]
+
+
+def _newest(folder: Path) -> Found | None:
+    """The newest session of a folder: of those where programs keep them, and the one hooks saw.
+
+    A hook is told the place of a transcript that cannot be found, because the program that keeps
+    it elsewhere does not say so to the servers that it starts.
+    """
+    found = [each for each in (current(folder), _seen_by_hooks(folder)) if each is not None]
+    return max(found, key=lambda each: each.updated, default=None)
+
+
+def _seen_by_hooks(folder: Path) -> Found | None:
+    session, transcript = last_session(tending_folder(), str(folder))
+    path = Path(transcript)
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    if not transcript or not path.is_file():
+        return None
+    return Found("", session, path, str(folder), status.st_mtime_ns // 1_000, status.st_size)
 
 
 def _is_there(address: str) -> bool:

@@ -1,9 +1,14 @@
 """`sapwood mcp`: the MCP server, for programs that call tools."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from sapwood.mcp_server.offering import Offering
 
 __all__ = ["command"]
 
@@ -32,24 +37,31 @@ def command(invocation: Invocation, http: bool, port: int, agent: str) -> None:
 
 
 async def _serve(invocation: Invocation, http: bool, port: int, agent: str) -> None:
+    from pathlib import Path
+
+    from sapwood.mcp_server.offering import Offering
+
+    offering = Offering(invocation.config, Path.cwd(), agent)
+    if http:
+        await _serve_http(offering, port)
+        return
+    from sapwood.mcp_server.protocol import Desk
+    from sapwood.mcp_server.stdio import serve_stdio
+
+    await serve_stdio(Desk(offering))
+
+
+async def _serve_http(offering: "Offering", port: int) -> None:
     import os
     from importlib.util import find_spec
-    from pathlib import Path
 
     if find_spec("mcp") is None:
         raise ModuleNotFoundError(
-            "The MCP server needs a library that is not installed. Type: pip install 'sapwood[mcp]'"
+            "Serving HTTP needs a library that is not installed. Type: pip install 'sapwood[mcp]'"
         )
-    from sapwood.mcp_server.server import make_server
-    from sapwood.mcp_server.serving import serve_http, serve_stdio
-
-    server = make_server(invocation.config, Path.cwd(), agent)
-    if not http:
-        await serve_stdio(server)
-        return
-    token = os.environ.get("SAPWOOD_MCP_TOKEN", "")
+    from sapwood.mcp_server.http import serve_http
 
     def told(address: str) -> None:
         click.echo(f"Serving MCP on {address}. Ctrl-C stops.", err=True)
 
-    await serve_http(server, port, told, token)
+    await serve_http(offering, port, told, os.environ.get("SAPWOOD_MCP_TOKEN", ""))
