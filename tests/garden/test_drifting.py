@@ -105,6 +105,12 @@ def test_a_declared_topic_has_the_name_it_was_given_and_is_on_track() -> None:
     assert drift.archive == ()
 
 
+def test_the_task_begins_after_the_greeting() -> None:
+    drift = drifted(asked("Hi! Good morning 🙂", "Good morning!"), *TASK)
+    assert drift.task == "Add OAuth login with PKCE to the mobile app."
+    assert [place.status for place in drift.turns] == ["noise", *["on-track"] * 3]
+
+
 def test_a_growing_session_is_told_as_the_whole_would_be() -> None:
     turns = (*TASK, *ASIDE, CHAT, BACK)
     fold = DriftFold(FeatureCounter(), "/srv/shop")

@@ -65,6 +65,7 @@ class DriftFold:
     def drift(self, task: str, focus: Sequence[str] = ()) -> Drift:
         """What the turns so far are about, against the task."""
         topics = _topics(self._turns, focus)
+        task = self._task(topics) or task
         of = {place: topic for topic in topics for place in topic.places}
         tokens = [t.tokens + self._beside.get(place, 0) for place, t in enumerate(self._turns)]
         whole = sum(tokens) or 1
@@ -79,6 +80,11 @@ class DriftFold:
         )
         advice = recommend(turns, shares, exact=self._counter.exact)
         return Drift(task, turns, shares, advice.says, advice.topics, advice.tokens)
+
+    def _task(self, topics: Sequence[_Topic]) -> str:
+        """What was asked for where the task begins, if small talk comes before it."""
+        main = next((topic.places for topic in topics if topic.status == "on-track"), ())
+        return "\n".join(self._turns[main[0]].asked) if main and main[0] > 0 else ""
 
 
 def _topics(turns: Sequence[TurnFeatures], focus: Sequence[str]) -> list[_Topic]:

@@ -4,7 +4,7 @@ Files read, created, changed and deleted, commands and tests run and how they en
 fails, what was decided, which questions are open. A summary forgets these first, so the log itself
 tells them.
 
-The rules are imported when they are first used: it takes a while to compile all their patterns, and
+The rules are imported when they are first used: it takes a while to make all their patterns, and
 whoever only wants the words for it, such as a hook, should not wait.
 """
 
@@ -23,7 +23,7 @@ from sapwood.core.ledger.entries import (
 
 TYPE_CHECKING = False  # that of `typing`, whose import would cost more than all of this
 if TYPE_CHECKING:
-    from sapwood.core.ledger.folding import LedgerFold, ledger_of
+    from sapwood.core.ledger.folding import LedgerFold, files_of, ledger_of
     from sapwood.core.ledger.rendering import render_ledger
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Question",
     "Speaker",
     "SuiteRun",
+    "files_of",
     "ledger_of",
     "render_ledger",
 ]
@@ -47,7 +48,7 @@ if not TYPE_CHECKING:  # so that a type checker still reports a name that does n
 
     def __getattr__(name: str) -> object:
         match name:
-            case "LedgerFold" | "ledger_of":
+            case "LedgerFold" | "files_of" | "ledger_of":
                 from sapwood.core.ledger import folding
 
                 return getattr(folding, name)

@@ -10,7 +10,7 @@ from sapwood.core.ledger.acts.outcomes import Ended, ended
 from sapwood.core.ledger.acts.paths import joined
 from sapwood.core.ledger.acts.shell import simple_commands
 from sapwood.core.ledger.acts.tools import acts_of
-from sapwood.core.ledger.entries import Ledger
+from sapwood.core.ledger.entries import Files, Ledger
 from sapwood.core.ledger.runs.leftovers import Leftovers
 from sapwood.core.ledger.runs.reading import RunRead, read_run
 from sapwood.core.ledger.speech.decisions import DecisionBook
@@ -19,7 +19,7 @@ from sapwood.core.ledger.speech.utterances import spoken
 from sapwood.core.session import Session
 from sapwood.core.turn import Result, Turn
 
-__all__ = ["LedgerFold", "ledger_of"]
+__all__ = ["LedgerFold", "files_of", "ledger_of"]
 
 _PATCHES = ("apply_patch", "applypatch")
 
@@ -35,6 +35,13 @@ def ledger_of(of: Session | Iterable[Turn], folder: str = "") -> Ledger:
     for turn in of.turns if isinstance(of, Session) else of:
         fold.add(turn)
     return fold.ledger()
+
+
+def files_of(turn: Turn, folder: str = "") -> Files:
+    """The files that one turn touched."""
+    fold = LedgerFold(folder)
+    fold.watch(turn)
+    return fold.files()
 
 
 class LedgerFold:
@@ -56,12 +63,20 @@ class LedgerFold:
             self._turns += 1
         if turn.is_request:
             self._last_request = "\n".join(p.text for p in turn.prompt if isinstance(p, Text))
-        results = {item.call: item for item in turn.items if isinstance(item, Result)}
-        for call in turn.calls.values():
-            self._call(call, ended(results.get(call.id)))
+        self.watch(turn)
         said = spoken(turn, self._turns)
         self._decisions.add(said)
         self._questions.add(said)
+
+    def watch(self, turn: Turn) -> None:
+        """What a turn did, without what was said in it."""
+        results = {item.call: item for item in turn.items if isinstance(item, Result)}
+        for call in turn.calls.values():
+            self._call(call, ended(results.get(call.id)))
+
+    def files(self) -> Files:
+        """The files that were touched so far."""
+        return self._files.files()
 
     def ledger(self) -> Ledger:
         """The ledger of all turns so far."""
@@ -69,7 +84,7 @@ class LedgerFold:
         for each in self._runs:
             left.enter(each.attempt)
         return Ledger(
-            files=self._files.files(),
+            files=self.files(),
             commands=tuple(each.run for each in self._runs),
             tests=tuple(each.suite for each in self._runs if each.suite is not None),
             failing=left.failing(),

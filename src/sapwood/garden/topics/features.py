@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.ledger import LedgerFold
+from sapwood.core.ledger import files_of
 from sapwood.core.ledger.speech.sentences import sentences
 from sapwood.core.ledger.speech.words import content_words, stem
 from sapwood.core.turn import Reply, Turn
@@ -137,9 +137,7 @@ def _words(texts: Iterable[str]) -> list[str]:
 
 def _files(turn: Turn, folder: str) -> tuple[frozenset[str], frozenset[str]]:
     """Which files a turn touched, and which of them it made."""
-    fold = LedgerFold(folder)
-    fold.add(turn)
-    files = fold.ledger().files
+    files = files_of(turn, folder)
     touched = (*files.read, *files.created, *files.changed, *files.deleted)
     return (
         frozenset(file.path for file in touched),

@@ -1,0 +1,57 @@
+"""The evals pass their limits, and would notice if the rules got worse."""
+
+import pytest
+
+from evals import drift, ledger, resume
+from evals.__main__ import NAMES, main
+from evals.keywords import keyword_ledger
+from evals.labels import SETS, Set, read_set
+from evals.scoring import Score, compared, paired
+from sapwood.core.ledger import ledger_of
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_eval_passes_its_limits(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("chosen", SETS)
+def test_counting_keywords_would_not_pass(chosen: Set) -> None:
+    labelled = read_set(chosen)
+    assert ledger.falls_short(ledger.scores_of(labelled, keyword_ledger))
+    simple = drift.score_of(labelled, drift.keyword_topics)
+    assert min(simple.topics, simple.statuses) < drift.LIMIT * simple.turns
+    assert resume.survivors(labelled, chosen, resume.summary) < resume.LIMIT
+
+
+@pytest.mark.parametrize("chosen", SETS)
+def test_every_session_is_labelled_turn_by_turn(chosen: Set) -> None:
+    for each in read_set(chosen):
+        assert [label.turn for label in each.labels.turns] == list(
+            dict.fromkeys(each.session.numbers)
+        )
+        assert each.labels.how
+        assert len(each.labels.turns) >= 15
+
+
+def test_there_are_sessions_of_different_programs_and_kinds() -> None:
+    labelled = [each for chosen in SETS for each in read_set(chosen)]
+    assert {each.session.source for each in labelled} == {"claude-code", "codex", "gemini"}
+    assert len({each.labels.kind for each in labelled}) == len(labelled) >= 8
+    assert any(each.session.boundaries for each in labelled)
+    assert any(each.labels.failing for each in labelled)
+    assert any(decision.reversed_by for each in labelled for decision in each.labels.decisions)
+
+
+def test_a_turn_that_is_missed_is_noticed() -> None:
+    assert compared(["a", "b", "b"], ["b", "c"]) == Score(right=1, wrong=1, missed=2)
+    (each,) = [e for e in read_set("tuned") if e.name == "full-disk"]
+    found = [(d.text, d.turn) for d in ledger_of(each.session).decisions]
+    whole, _, _, _ = paired(each.labels.decisions, found)
+    less, _, _, _ = paired(each.labels.decisions, found[1:])
+    assert less.right == whole.right - 1
+
+
+def test_an_unknown_eval_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nonsense"]) == 2
+    assert "ledger|drift|resume" in capsys.readouterr().err
