@@ -27,6 +27,7 @@ def test_the_codes_are_a_promise() -> None:
         "INTERRUPTED": 5,
         "TIMED_OUT": 6,
         "UNREACHABLE": 7,
+        "NO_SESSION": 8,
     }
     assert set(MEANINGS) == set(Exit)
 
