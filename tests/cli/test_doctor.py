@@ -1,6 +1,7 @@
 """`sapwood doctor`: what works, and what to type next. It changes nothing."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,23 @@ def test_it_says_where_spans_go(sapwood: Sapwooder, monkeypatch: pytest.MonkeyPa
     assert "sent to http://127.0.0.1:4318 with what was said" in told
     monkeypatch.setattr("sapwood.app.checking._is_installed", set[str]().__contains__)
     assert states(sapwood("doctor", "--offline", "--json"))["spans"] == "broken"
+
+
+def test_servers_whose_tools_agents_may_use_are_tried(sapwood: Sapwooder, home: Path) -> None:
+    pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
+    program = Path(__file__).parents[1] / "workspace" / "servers" / "wood_server.py"
+    for name, command in {
+        "wood": [sys.executable, str(program)],
+        "gone": [str(home / "no-such-program")],
+    }.items():
+        sapwood("config", "set", f"servers.{name}.command", json.dumps(command))
+    ran = sapwood("doctor", "--json")
+    assert ran.err == ""
+    found = {each["topic"]: each for each in map(json.loads, ran.out.splitlines())}
+    assert (found["server: wood"]["state"], found["server: gone"]["state"]) == ("ok", "broken")
+    assert "tools" in found["server: wood"]["says"]
+    assert "could not be started" in found["server: gone"]["says"]
+    assert "server: wood" not in states(sapwood("doctor", "--json", "--offline"))
 
 
 def test_a_server_is_reached_and_its_schema_told(sapwood: Sapwooder, postgres_dsn: str) -> None:

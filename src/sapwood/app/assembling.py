@@ -97,14 +97,7 @@ def _toolbox(config: Config, grants: "Grants | None", secrets: Sequence[str]) ->
     box = WorkspaceToolbox(rules, grants=grants, secrets=secrets)
     if not config.servers:
         return box
-    from sapwood.workspace.servers.server import Server
-    from sapwood.workspace.servers.toolbox import ServerToolbox
+    from sapwood.app.servers import server_toolboxes
     from sapwood.workspace.toolboxes import Toolboxes
 
-    servers = [
-        ServerToolbox(
-            name, Server(each.command, each.url, each.env, each.headers), rules, grants=grants
-        )
-        for name, each in config.servers.items()
-    ]
-    return Toolboxes(box, *servers)
+    return Toolboxes(box, *server_toolboxes(config.servers, rules, grants))

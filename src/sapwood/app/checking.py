@@ -56,6 +56,10 @@ async def examine(
         return [*findings, Finding("configuration", "broken", str(error), then)]
     findings += [_configuration(environ), await _database(config), *_keys(environ)]
     findings += await _model(config, keys, online=online)
+    if online and config.servers:
+        from sapwood.app.servers import examine_servers
+
+        findings += await examine_servers(config.servers)
     findings += await examine_agents(environ)
     return [*findings, *_extras(), _log_folder(config), *_telemetry(config, environ)]
 

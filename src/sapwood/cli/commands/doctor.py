@@ -11,14 +11,15 @@ __all__ = ["command"]
 
 
 @subcommand(examples=["sapwood doctor", "sapwood doctor --offline --json"])
-@click.option("--offline", is_flag=True, help="Do not try to reach the model's server.")
+@click.option("--offline", is_flag=True, help="Try neither the model's server nor MCP servers.")
 @json_option()
 @click.pass_obj
 def command(invocation: Invocation, offline: bool, as_json: bool) -> Exit:
     """Say what is set up and works, and what to type next.
 
-    Looks at the configuration, the database, the keys (which are never shown), the model, and what
-    else is installed. Changes nothing. Ends with 1 when something has to be mended.
+    Looks at the configuration, the database, the keys (which are never shown), the model, the MCP
+    servers, and what else is installed. Changes nothing. Ends with 1 when something has to be
+    mended.
     """
     import asyncio
 
@@ -26,12 +27,15 @@ def command(invocation: Invocation, offline: bool, as_json: bool) -> Exit:
 
 
 async def _examine(invocation: Invocation, offline: bool, as_json: bool) -> Exit:
+    import logging
+
     from sapwood.app.checking import examine
     from sapwood.cli.display.findings import finding_lines
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
 
+    logging.getLogger("sapwood").addHandler(logging.NullHandler())  # the findings say it all
     given = {"database": invocation.database, "space": invocation.space}
     findings = await examine({k: v for k, v in given.items() if v}, online=not offline)
     if as_json:
