@@ -2,14 +2,19 @@
 
 `*` and `?` stay within a name, `**` crosses folders, `[a-z]` is one of several, `\\` takes the
 next character as it is. A pattern without a slash means a name at any depth; one with a slash
-means a path from the top.
+means a path from the top. Where git has its own mind, this has it too: it is tested against git.
 """
 
 import re
 
+from sapwood.workspace.classes import class_at
+
 __all__ = ["escape", "glob_regex"]
 
 _SPECIAL = re.compile(r"([*?\[\\])")
+_PLAIN = re.compile(r"[^*?\[\\]*")
+_STARS = re.compile(r"\*+")
+_NEVER = "(?!)"
 
 
 def escape(path: str) -> str:
@@ -32,66 +37,54 @@ def glob_regex(pattern: str) -> str:
     False
     """
     body = pattern.removesuffix("/")
-    anchored = "/" in body
+    if "/" not in body:
+        return "(?:.*/)?" + _body(body, crosses=False)
     body = body.removeprefix("/")
-    return ("" if anchored else "(?:.*/)?") + _body(body)
+    # To git a pattern begins where its plain beginning ends: `ab**/c` has its stars at the start.
+    plain = _plain_start(body)
+    return re.escape(plain) + _body(body[len(plain) :], crosses=True)
 
 
-def _body(pattern: str) -> str:
+def _plain_start(body: str) -> str:
+    found = _PLAIN.match(body)
+    return found[0] if found else ""
+
+
+def _body(pattern: str, *, crosses: bool) -> str:
     out: list[str] = []
     place = 0
     while place < len(pattern):
-        piece, place = _next(pattern, place)
+        piece, place = _next(pattern, place, crosses)
         out.append(piece)
     return "".join(out)
 
 
-def _next(pattern: str, place: int) -> tuple[str, int]:
+def _next(pattern: str, place: int, crosses: bool) -> tuple[str, int]:
     """The expression for what stands at a place, and where to go on."""
-    stars = re.compile(r"\*\*+").match(pattern, place)
-    if stars and (place == 0 or pattern[place - 1] == "/"):
-        end = stars.end()
-        if end == len(pattern):
-            return (".*" if place == 0 else ".+"), end
-        if pattern[end] == "/":
-            return "(?:.*/)?", end + 1
     match pattern[place]:
         case "*":
-            return "[^/]*", stars.end() if stars else place + 1
+            return _stars(pattern, place, crosses)
         case "?":
             return "[^/]", place + 1
         case "[":
-            return _class(pattern, place)
+            return class_at(pattern, place) or (_NEVER, len(pattern))
         case "\\" if place + 1 < len(pattern):
             return re.escape(pattern[place + 1]), place + 2
+        case "\\":
+            return _NEVER, place + 1
         case char:
             return re.escape(char), place + 1
 
 
-def _class(pattern: str, place: int) -> tuple[str, int]:
-    negated = pattern[place + 1 : place + 2] in ("!", "^")
-    start = place + 2 if negated else place + 1
-    end = pattern.find("]", start + 1)  # a bracket that comes first is one of the characters
-    if end < 0:
-        return re.escape("["), place + 1
-    inside = _ranges(pattern[start:end])
-    if not inside:
-        return ("[^/]" if negated else r"(?!)"), end + 1
-    return f"(?!/)[{'^' if negated else ''}{inside}]", end + 1
-
-
-def _ranges(inside: str) -> str:
-    """What stands in a class, escaped; a range that runs backwards holds nothing."""
-    out: list[str] = []
-    place = 0
-    while place < len(inside):
-        first = inside[place]
-        last = inside[place + 2] if inside[place + 1 : place + 2] == "-" else ""
-        if last:
-            if first <= last:
-                out.append(f"{re.escape(first)}-{re.escape(last)}")
-            place += 3
-        else:
-            out.append(re.escape(first))
-            place += 1
-    return "".join(out)
+def _stars(pattern: str, place: int, crosses: bool) -> tuple[str, int]:
+    """Two stars or more cross folders where they stand between slashes or ends."""
+    stars = _STARS.match(pattern, place)
+    end = stars.end() if stars else place + 1
+    begins = place == 0 or pattern[place - 1] == "/"
+    if not crosses or end - place == 1 or not begins:
+        return "[^/]*", end
+    if end == len(pattern) or pattern.startswith("\\/", end):
+        return ".*", end
+    if pattern[end] == "/":
+        return "(?:.*/)?", end + 1
+    return "[^/]*", end

@@ -14,6 +14,10 @@ from sapwood.workspace.globs import glob_regex
 __all__ = ["IgnoreFile", "is_ignored", "parse_ignore_file"]
 
 
+_TRAILING = re.compile(r"((?:\\.|[^\\])*?) *", re.DOTALL)
+"""Spaces at the end do not count, unless the last of them is behind a backslash."""
+
+
 class _Line(Struct, frozen=True):
     regex: re.Pattern[str]
     keeps: bool
@@ -29,7 +33,7 @@ class IgnoreFile(Struct, frozen=True):
 
     def speaks_of(self, path: str, is_folder: bool) -> bool | None:
         """Whether the path is ignored, None if no line says so. The last line that fits decides."""
-        local = path[len(self.folder) + 1 :] if self.folder else path
+        local = _bytes(path[len(self.folder) + 1 :] if self.folder else path)
         if self.any_line.fullmatch(local) is None:
             return None
         for line in reversed(self.lines):
@@ -45,6 +49,7 @@ def parse_ignore_file(folder: str, text: str) -> IgnoreFile | None:
     >>> [is_ignored([file], path, False) for path in ("a/x.log", "keep.log", "build")]
     [True, False, False]
     """
+    text = _bytes(text.removeprefix("\ufeff"))
     lines = tuple(line for raw in text.split("\n") if (line := _line(raw)))
     if not lines:
         return None
@@ -77,6 +82,10 @@ def _line(raw: str) -> _Line | None:
 
 
 def _without_trailing_spaces(text: str) -> str:
-    while text.endswith(" ") and not text.endswith("\\ "):
-        text = text[:-1]
-    return text
+    found = _TRAILING.fullmatch(text)
+    return found[1] if found else text
+
+
+def _bytes(text: str) -> str:
+    """A character for every byte: to git `?` is one byte of a name."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")

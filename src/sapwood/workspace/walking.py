@@ -117,7 +117,7 @@ def _ignore_file(folder: int, path: str) -> IgnoreFile | None:
         return None  # none, or a symlink, which git does not follow either
     with os.fdopen(descriptor, "rb") as file:
         try:
-            text = file.read(_IGNORE_SIZE).decode("utf-8", "replace")
+            text = file.read(_IGNORE_SIZE).decode("utf-8", "surrogateescape")
         except OSError:
             return None
     return parse_ignore_file(path, text)
