@@ -57,7 +57,6 @@ class Evidence(Struct, frozen=True):
     """Times are microseconds since 1970."""
 
     labels: dict[AgentId, str]
-    parents: dict[AgentId, AgentId | None]
     logs: dict[AgentId, Sequence[Recorded]]
     given: Sequence[Round]
     requests: dict[Key, list[int]]

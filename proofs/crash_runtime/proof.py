@@ -129,7 +129,6 @@ async def _evidence(
     team = await feeder.team()
     return Evidence(
         labels=feeder.labels,
-        parents={facts.agent: facts.parent for facts in team},
         logs={facts.agent: await log.read(space, facts.agent) for facts in team},
         given=feeder.given,
         requests=requests_of(model.requests),
