@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.core.commands import AddReply, CompleteTurn, FinishTool, MaskResults, Rewind, SetMark
-from sapwood.core.content import Text, ToolCall
+from sapwood.core.commands import (
+    AddReply,
+    CompleteTurn,
+    FinishTool,
+    MaskResults,
+    RecordTurn,
+    Rewind,
+    SetMark,
+)
+from sapwood.core.content import Got, Said, Text, ToolCall
 from sapwood.core.measure import size_of
 from sapwood.core.shortening import MOST_SHOWN, excerpt, shortened
 from sapwood.core.turn import Result
@@ -83,3 +91,11 @@ def test_a_masked_result_is_a_stub_and_nothing_else() -> None:
     does(world, MaskResults(agent, 100))
     (shown,) = results(world, agent)
     assert shown.startswith(f"[masked: {len(LONG):,} characters from read;")
+
+
+def test_a_result_in_a_turn_recorded_as_a_whole_is_found_with_the_turn() -> None:
+    world, agent = conversation()
+    items = (Said((ToolCall("1", "read"),)), Got("1", LONG), Said((Text("Read."),)))
+    does(world, RecordTurn(agent, (Text("read it"),), items))
+    (shown,) = results(world, agent)
+    assert f"recall {agent}:2 shows them" in shown

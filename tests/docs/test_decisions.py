@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from sapwood.core.shortening import MOST_SHOWN
 from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH
+from sapwood.runtime.driver import Limits
 from sapwood.runtime.opening import SNAPSHOT_EVERY
 
 FOLDER = Path(__file__).parents[2] / "docs" / "decisions"
@@ -13,6 +15,12 @@ def test_the_limits_of_the_state_are_told_as_they_are() -> None:
     assert f"`UNDO_DEPTH` ({UNDO_DEPTH})" in text
     assert f"`MARKS_KEPT` ({MARKS_KEPT})" in text
     assert f"every {SNAPSHOT_EVERY} events" in text
+
+
+def test_how_much_of_a_result_is_shown_is_told_as_it_is() -> None:
+    text = (FOLDER / "0024-limits-of-a-turn.md").read_text(encoding="utf-8")
+    assert f"at most {MOST_SHOWN:,} characters" in text
+    assert f"({Limits().mask_over:,} characters)" in text
 
 
 def test_records_are_numbered_as_their_titles_say() -> None:

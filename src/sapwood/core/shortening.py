@@ -13,22 +13,22 @@ _FIRST = MOST_SHOWN * 2 // 3
 _LAST = MOST_SHOWN - _FIRST
 
 
-def shortened(content: str, place: str) -> str:
+def shortened(content: str, place: str, *, alone: bool = True) -> str:
     """The result, or its beginning and its end with a line between that says how to get the rest.
 
-    `place` is where the whole stands in the log, as in `abc123:7`.
+    `place` is where the whole stands in the log, as in `abc123:7`, `alone` or among other texts.
 
     >>> shortened("short", "abc123:7")
     'short'
-    >>> shortened("x" * 31_000, "abc123:7")[20_000:20_077]
-    '\\n[1,000 of 31,000 characters are left out here; recall abc123:7:20000 shows them]'
+    >>> shortened("x" * 31_000, "abc123:7").splitlines()[1]
+    '[1,000 of 31,000 characters are left out here; recall abc123:7:20000 shows them]'
     """
     left_out = len(content) - MOST_SHOWN
     if left_out <= 0:
         return content
     line = (
         f"\n[{left_out:,} of {len(content):,} characters are left out here; "
-        f"recall {place}:{_FIRST} shows them]\n"
+        f"recall {place}{f':{_FIRST}' if alone else ''} shows them]\n"
     )
     return f"{content[:_FIRST]}{line}{content[-_LAST:]}"
 

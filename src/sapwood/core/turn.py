@@ -158,7 +158,8 @@ class Turn(Struct, frozen=True, gc=False):
 
     def shown(self, result: Result) -> str:
         """What a request shows of a result that is not masked."""
-        return shortened(result.content, f"{self.agent}:{result.version}")
+        recorded = self.first == self.last  # one event holds all of the turn
+        return shortened(result.content, f"{self.agent}:{result.version}", alone=not recorded)
 
     @property
     def usages(self) -> list[Usage]:
