@@ -26,8 +26,10 @@ class ClaudeDriver:
         self._session = ""
 
     def connected(self) -> bool:
+        folder = self._home.claude / "skills" / "sapwood"
+        valid = self._home.run("claude", "plugin", "validate", str(folder)).returncode == 0
         listed = self._home.run("claude", "plugin", "list").stdout
-        return "sapwood@skills-dir" in listed and "loaded" in listed
+        return valid and "sapwood@skills-dir" in listed and "loaded" in listed
 
     def open(self, *, again: bool = False) -> None:
         self._running = Claude(self._home, resume=self._session if again else "")

@@ -200,6 +200,13 @@ def test_a_file_that_cannot_be_written_takes_everything_back(
     assert read_record(agent.name) is None
 
 
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = agent_named("claude-code")
+    assert not any("sapwood[mcp]" in note for note in plan_install(agent).notes)
+    monkeypatch.setattr("sapwood.app.installing.install.find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    assert any("sapwood[mcp]" in note for note in plan_install(agent).notes)
+
+
 def test_the_change_is_shown_line_by_line(home: Path) -> None:
     plan = plan_install(agent_named("claude-code"), command=COMMAND)
     shown = "\n".join(edit_lines(plan.edits, plan.folders))

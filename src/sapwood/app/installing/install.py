@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,10 @@ from sapwood.app.installing.records import (
 
 __all__ = ["carry_out_install", "plan_install"]
 
+_NO_SERVER = (
+    "The agent's own tool `context` needs one more package. Type: pip install 'sapwood[mcp]'"
+)
+
 
 def plan_install(
     agent: Agent, environ: Mapping[str, str] = os.environ, command: Sequence[str] | None = None
@@ -35,6 +40,8 @@ def plan_install(
         if (before := read_bytes(path)) != content
     ]
     settings, notes = agent.settings(environ, command)
+    if find_spec("mcp") is None:
+        notes = (*notes, _NO_SERVER)
     return Plan((*files, *_outdated(agent, wanted)), settings, folders, notes)
 
 
