@@ -51,6 +51,12 @@ def test_a_failure_is_told_in_the_journal(tended: Tended) -> None:
     assert act.says.startswith("The hook pre-compact did nothing: NotATranscript")
 
 
+def test_a_status_line_that_fails_is_told_once_an_hour(tended: Tended) -> None:
+    for _ in range(3):
+        assert run_hook("status-line", b"not json", tended.environ) == b""
+    assert [act.did for act in tended.acts()] == ["failed"]
+
+
 def test_a_hook_that_nobody_knows_is_told_too(tended: Tended) -> None:
     assert tended.call("no-such-hook") is None
     assert "no-such-hook" in tended.acts()[0].says

@@ -6,12 +6,13 @@ Fails open. An error, or too long a time, becomes a line in the journal and no a
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 
-__all__ = ["HOOKS", "OutOfTime", "run_hook"]
+__all__ = ["HOOKS", "SECONDS", "OutOfTime", "main", "run_hook"]
 
 HOOKS = (
     "session-start",
@@ -71,12 +72,25 @@ def _tell(name: str, content: bytes, error: BaseException) -> None:
     from sapwood.app.journaling import note
     from sapwood.app.tending.told import Told, read_told
 
+    if name == "status-line" and not _is_first_of_the_hour():
+        return  # it is drawn all the time, and would fill the journal
     told = Told()
     with suppress(Exception):
         told = read_told(content)
     place = _where(error)
     says = f"The hook {name} did nothing: {type(error).__name__}: {error}{place}"
     note("failed", says, source=told.program, session=told.session, folder=told.folder)
+
+
+def _is_first_of_the_hour() -> bool:
+    from sapwood.app.tending.memory import Memory
+    from sapwood.app.tending.tended import tending_folder
+
+    ran, hour = Memory(tending_folder(), "ran"), str(int(time.time()) // 3600)
+    if ran.get("told-in-hour") == hour:
+        return False
+    ran.put("told-in-hour", hour)
+    return True
 
 
 def _where(error: BaseException) -> str:

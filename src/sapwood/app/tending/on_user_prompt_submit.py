@@ -3,7 +3,7 @@
 from sapwood.app.config import load_config
 from sapwood.app.tending.moment import Moment
 from sapwood.app.tending.pressure import limit_of
-from sapwood.app.tending.tended import GLANCE
+from sapwood.app.tending.tended import GLANCE, Tended
 from sapwood.app.tending.told import Answer
 from sapwood.garden.warning import Pressure, warning
 
@@ -25,15 +25,13 @@ def answer(moment: Moment) -> Answer:
     if level <= session.memory.number("warned"):
         return Answer()
     session.memory.put("warned", level)
-    return _warned(moment, pressure)
+    return _warned(moment, session, pressure)
 
 
-def _warned(moment: Moment, pressure: Pressure) -> Answer:
+def _warned(moment: Moment, session: Tended, pressure: Pressure) -> Answer:
     from sapwood.app.journaling import note
     from sapwood.app.tending.awaiting import prepared_for
 
-    session = moment.session()
-    assert session is not None
     prepared = prepared_for(session, moment.environ)
     text = warning(pressure, prepared.lost, prepared.acts)
     says = text.partition("\n")[0]
