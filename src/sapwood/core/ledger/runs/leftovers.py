@@ -19,7 +19,7 @@ _WHOLE = frozenset({".", "./...", "...", "all"})
 _FILTERS = frozenset("-k -t -g -m -run --run --grep --filter --tests --testNamePattern".split())
 _VALUED = frozenset("-n -p -c -o -W -j -C --tb --cov --project --config --reporter".split())
 # Patterns are compiled when something fails.
-_FAILED_FILE = r"(?m)^\s*FAIL\s+(\S+)"
+_FAILED_FILE = r"(?m)^[ \t]*FAIL[ \t]+(\S+)"
 _MISTAKEN = (
     r"(?mi)command not found|: not found$|Missing script|unrecognized arguments?|No such option"
     r"|unknown (?:option|command|flag|argument)|can't open file|is not recognized|invalid option"

@@ -79,7 +79,7 @@ def runner_of(command: Named) -> str:
 _COUNTS: tuple[tuple[str, str], ...] = (
     (r"^test result: .*?(?P<p>\d+) passed; (?P<f>\d+) failed", "sum"),
     (
-        r"^\s*Tests:?\s+(?:(?P<f>\d+) failed[,|\s]+)?(?:\d+ (?:skipped|todo|pending)[,|\s]+)*"
+        r"^[ \t]*Tests:?[ \t]+(?:(?P<f>\d+) failed[,|\s]+)?(?:\d+ (?:skipped|todo|pending)[,|\s]+)*"
         r"(?:(?P<p>\d+) passed)?.*(?:total|\(\d+\))",
         "last",
     ),
@@ -98,31 +98,32 @@ _COUNTS: tuple[tuple[str, str], ...] = (
     (r"^OK \((?P<t>\d+) tests?", "last"),
 )
 _PYTEST_LINE = (
-    r"^=*\s*((?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|warnings?|deselected|rerun|"
+    r"^=*[ \t]*((?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|warnings?|deselected|rerun|"
     r"subtests passed)(?:, )?)+) in [\d.:]+"
 )
 _UNITTEST = r"^Ran (\d+) tests?"
 _UNITTEST_FAILED = r"^FAILED \((?:failures=(\d+))?(?:, )?(?:errors=(\d+))?"
-_PASSING = r"^\s*(?:[#\u2139] )?(?:(\d+) (?:passing|pass|passed)\b|pass (\d+)$)"
-_FAILING = r"^\s*(?:[#\u2139] )?(?:(\d+) (?:failing|fail|failed)\b|fail (\d+)$)"
-_GO_PASS = r"^(?:--- PASS: |ok\s+\S+)"
-_GO_FAIL = r"^\s*--- FAIL: (\S+)"
-_GO_BROKEN = r"^FAIL\s+(\S+)"
+_PASSING = r"^[ \t]*(?:[#\u2139] )?(?:(\d+) (?:passing|pass|passed)\b|pass (\d+)$)"
+_FAILING = r"^[ \t]*(?:[#\u2139] )?(?:(\d+) (?:failing|fail|failed)\b|fail (\d+)$)"
+_GO_PASS = r"^(?:--- PASS: |ok[ \t]+\S+)"
+_GO_FAIL = r"^[ \t]*--- FAIL: (\S+)"
+_GO_BROKEN = r"^FAIL[ \t]+(\S+)"
 
 _NAMES = (
-    r"^(?:FAILED|ERROR)\s+(\S+?::.+?)(?: - .*)?$",
+    r"^(?:FAILED|ERROR)[ \t]+(\S+?::.+?)(?: - .*)?$",
     r"^test (\S+) \.\.\. FAILED",
     _GO_FAIL,
-    r"^\s*●\s+(?!Console|Test suite failed)(\S.*?)\s*$",
-    r"^\s*FAIL\s+\S+ > (.+?)\s*$",
-    r"^\s*(?:✕|✗|✖|×|✘)\s+(?!\d+ problems?)(\S.*?)(?:\s+\(?\d+(?:\.\d+)?\s?m?s\)?)?\s*$",
+    r"^[ \t]*●[ \t]+(?!Console|Test suite failed)(\S.*?)[ \t\r]*$",
+    r"^[ \t]*FAIL[ \t]+\S+ > (.+?)[ \t\r]*$",
+    r"^[ \t]*(?:✕|✗|✖|×|✘)[ \t]+(?!\d+ problems?)(\S.*?)(?:[ \t]+\(?\d+(?:\.\d+)?\s?m?s\)?)?"
+    r"[ \t\r]*$",
     r"^(?:FAIL|ERROR): (\w+ \([\w.]+\))",
     r"^rspec (\S+)",
-    r"^\s*Failed (\S+) \[",
-    r"^(\S+ > .+?) FAILED\s*$",
-    r"^\[ERROR\]\s+(\w+\.\w+):\d+",
-    r"^not ok \d+ -? ?(.+?)\s*$",
-    r"^\s*\d+\) (?:test )?(\S.*?)\s*(?:\(\S+\))?:?$(?=\n\s+\S)",
+    r"^[ \t]*Failed (\S+) \[",
+    r"^(\S+ > .+?) FAILED[ \t\r]*$",
+    r"^\[ERROR\][ \t]+(\w+\.\w+):\d+",
+    r"^not ok \d+ -? ?(.+?)[ \t\r]*$",
+    r"^[ \t]*\d+\) (?:test )?(\S.*?)[ \t]*(?:\(\S+\))?:?$(?=\n[ \t]+\S)",
 )
 _MOST_NAMES = 50
 _LONGEST = 100_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 __all__ = ["plain", "sentences"]
 
 _FENCE = re.compile(r"^ *(```|~~~).*?(?:^ *\1 *$|\Z)", re.M | re.S)
-_TAGGED = re.compile(r"<([a-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>", re.S)
+_TAGGED = re.compile(r"<([a-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1>", re.S)
 _CODE = re.compile(r"`+([^`\n]+)`+")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
 _MARKED = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6}|\[[ x]\])\s+")
@@ -19,12 +19,17 @@ _END = re.compile(r"(?<=[.!?…])(?:[\"'”’)\]]*)\s+(?=\S)")
 _SHORT = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|resp|incl|fig|dr|mr|mrs|st)|(?:^|\s)[A-Za-z])\.$", re.I
 )
+_LONGEST = 24_000
+"""Characters that are looked at, from both ends: what is longer was pasted, not said."""
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
 
 
 def plain(text: str) -> str:
     """A text without code blocks, what programs put into tags, and marks of emphasis."""
-    text = _TAGGED.sub(" ", _FENCE.sub("\n", text)).replace("’", "'")
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
+    text = _FENCE.sub("\n", text)
+    text = (_TAGGED.sub(" ", text) if "</" in text else text).replace("’", "'")
     return _EMPHASIS.sub("", _LINK.sub(r"\1", text))
 
 
