@@ -113,8 +113,11 @@ def test_a_session_is_found_from_a_folder_below(
     Path(".git").mkdir()
     below = Path("src/deep")
     below.mkdir(parents=True)
+    top = Path.cwd()
     monkeypatch.chdir(below)
     assert "echo two" in sapwood("context", "ledger").out
+    focus = json.loads(sapwood("context", "focus", "echoes", "--json").out)
+    assert focus["topics"][0]["project"] == str(top)
 
 
 def test_from_within_a_session_that_session_is_meant(

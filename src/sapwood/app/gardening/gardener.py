@@ -85,9 +85,10 @@ class Gardener:
 
     async def _focus(self, errand: Errand) -> Answer:
         """The stack belongs to the project, so a session is needed only if one was named."""
-        project = str(self._sessions.folder)
         if errand.session or errand.transcript:
             project = (await self._subject(errand)).session.folder
+        else:
+            project = await self._sessions.project()
         if errand.action == "unfocus":
             return unfocus(errand.topic, project)
         if not errand.topic:
@@ -104,7 +105,7 @@ class Gardener:
         named = errand.session or errand.transcript
         if subject and not named and len(subject.session.turns) <= _JUST_BEGUN:
             subject = await self._sessions.before(subject.session) or subject
-        project = subject.session.folder if subject else str(self._sessions.folder)
+        project = subject.session.folder if subject else await self._sessions.project()
         focus = focus_in(project, subject)
         counter = RememberingCounter(counter_for(subject.session.model if subject else ""))
         return await asyncio.to_thread(resume, errand, subject, project, counter, focus)

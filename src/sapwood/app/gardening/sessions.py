@@ -8,24 +8,20 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from msgspec import structs
-
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
 from sapwood.app.gardening.errors import NoSession
 from sapwood.app.gardening.own import subject_of
 from sapwood.app.gardening.subject import Subject
+from sapwood.app.gardening.transcripts import newest_in, transcript_at
 from sapwood.app.opening import is_postgres
-from sapwood.app.tending.memory import Memory, last_session
-from sapwood.app.tending.moment import tending_folder
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 from sapwood.core.refusals import Refusal
 from sapwood.core.session import Session
-from sapwood.models import window_of
 from sapwood.runtime.finding import find_agent
-from sapwood.sources import Found, NotATranscript, current, discover, read_session
+from sapwood.sources import Found, discover
 
 __all__ = ["Meant", "Sessions", "running_session"]
 
@@ -62,13 +58,22 @@ class Sessions:
     async def read(self, meant: Meant) -> Subject:
         """All of it."""
         if isinstance(meant, Found):
-            return Subject(await asyncio.to_thread(_transcript, meant.path, meant.source or None))
+            return Subject(await asyncio.to_thread(transcript_at, meant.path, meant.source or None))
         if isinstance(meant, Path):
-            return Subject(await asyncio.to_thread(_transcript, meant), kept=False)
+            return Subject(await asyncio.to_thread(transcript_at, meant), kept=False)
         async with self.connected() as held:
             if held is None:
                 raise NoSession(f"There is no agent '{meant}': there is no database yet.")
             return await subject_of(held, meant)
+
+    async def project(self) -> str:
+        """The folder of the current session; without one, the top of the repository or this one."""
+        if asking := await self._asking():
+            return asking.folder or str(self.folder)
+        for folder in self._folders():
+            if await asyncio.to_thread(newest_in, folder) or await self._agents_in(folder):
+                return str(folder)
+        return str(self._folders()[-1])
 
     async def before(self, newest: Session) -> Subject | None:
         """The session of another program that was current in this folder before this one."""
@@ -116,14 +121,16 @@ class Sessions:
         imported = [facts.agent for facts in agents if facts.session.startswith(name)]
         return imported[0] if len(imported) == 1 else None
 
+    async def _asking(self) -> Found | None:
+        """The session from within which somebody asks."""
+        found = await asyncio.to_thread(discover) if self._running else []
+        return next((each for each in found if each.id == self._running), None)
+
     async def _current(self) -> Meant:
-        if self._running:
-            found = await asyncio.to_thread(discover)
-            asking = next((each for each in found if each.id == self._running), None)
-            if asking is not None:
-                return asking
+        if asking := await self._asking():
+            return asking
         for folder in self._folders():
-            elsewhere = await asyncio.to_thread(_newest, folder)
+            elsewhere = await asyncio.to_thread(newest_in, folder)
             agents = await self._agents_in(folder)
             own = [facts for facts in agents if not facts.source]
             newest = max(own if elsewhere else agents, key=lambda each: each.updated, default=None)
@@ -154,43 +161,5 @@ class Sessions:
         return [facts for facts in agents if facts.folder and Path(facts.folder) == folder]
 
 
-def _newest(folder: Path) -> Found | None:
-    """The newest session of a folder: of those where programs keep them, and the one hooks saw.
-
-    A hook is told the place of a transcript that cannot be found, because the program that keeps
-    it elsewhere does not say so to the servers that it starts.
-    """
-    found = [each for each in (current(folder), _seen_by_hooks(folder)) if each is not None]
-    return max(found, key=lambda each: each.updated, default=None)
-
-
-def _seen_by_hooks(folder: Path) -> Found | None:
-    session, transcript = last_session(tending_folder(), str(folder))
-    path = Path(transcript)
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    if not transcript or not path.is_file():
-        return None
-    return Found("", session, path, str(folder), status.st_mtime_ns // 1_000, status.st_size)
-
-
 def _is_there(address: str) -> bool:
     return is_postgres(address) or Path(address).expanduser().is_file()
-
-
-def _transcript(path: Path, source: str | None = None) -> Session:
-    try:
-        session = read_session(path.expanduser(), source)
-    except NotATranscript as error:
-        raise NoSession(str(error)) from error
-    if session.window is None:
-        return structs.replace(session, window=_window(session))
-    return session
-
-
-def _window(session: Session) -> int | None:
-    """As the program told a hook, else what the model is known to take."""
-    told = Memory(tending_folder(), session.id).number("window")
-    return told or (window_of(session.model) if session.model else None)
