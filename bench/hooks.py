@@ -96,6 +96,7 @@ def a_session_before(talk: ClaudeTranscript, name: str) -> Generator[dict[str, o
     tended.memory.put("prepared", Tended(tended.path, talk.session, "").memory.get("prepared"))
     tended.memory.put("asked", tended.size)
     tended.memory.put("transcript", tended.path)
+    tended.memory.put("window", 100_000)
     with ExitStack() as locks:
         for work in ("prepare", "import"):
             file = Path(tended.memory.place) / f"{work}-waiting.lock"
