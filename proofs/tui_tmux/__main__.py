@@ -1,8 +1,10 @@
 """`python -m proofs.tui_tmux`: the real program in tmux, from a first run to a restart."""
 
 import argparse
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,16 +30,18 @@ class Day:
 
     def open(self, *args: str) -> None:
         """Starts the program."""
-        env = {
+        project = self._folder / "project"
+        project.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "sapwood.cli", *args]
+        self._terminal.start(command, str(project), self._env(), _KEYS)
+
+    def _env(self) -> dict[str, str]:
+        return {
             "HOME": str(self._folder),
             "XDG_CONFIG_HOME": str(self._folder / "config"),
             "XDG_DATA_HOME": str(self._folder / "data"),
             "XDG_STATE_HOME": str(self._folder / "state"),
         }
-        project = self._folder / "project"
-        project.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "sapwood.cli", *args]
-        self._terminal.start(command, str(project), env, _KEYS)
 
     def first_run(self) -> None:
         """A new user chooses a model, pastes a key and gets an answer."""
@@ -178,6 +182,26 @@ class Day:
         self.open()
         self._terminal.sees("interrupted", "and on and on", "MARKS", "BEFORE_STORKS")
 
+    def live(self) -> None:
+        """What another process does appears at once."""
+        found = re.search(r"· (\w{10}) #", self._terminal.screen())
+        if found is None:
+            raise Failed("the head does not name the agent")
+        command = [sys.executable, "-m", "sapwood.cli", "do", found[1], "/mark FROM_OUTSIDE"]
+        done = subprocess.run(
+            command, env={**os.environ, **self._env()}, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise Failed(f"sapwood do failed: {done.stderr}")
+        self._terminal.sees("◆ FROM_OUTSIDE")
+
+    def terminated(self) -> None:
+        """A program that is told to end gives the terminal back, too."""
+        self._terminal.terminate()
+        self._terminal.sees("To come back, type", "left=0")
+        if self._terminal.in_full_screen():
+            raise Failed("the terminal was not given back")
+
 
 STEPS: tuple[Callable[[Day], None], ...] = (
     Day.first_run,
@@ -195,6 +219,8 @@ STEPS: tuple[Callable[[Day], None], ...] = (
     Day.interrupt,
     Day.exit,
     Day.restart,
+    Day.live,
+    Day.terminated,
 )
 
 

@@ -4,9 +4,11 @@ import os
 import secrets
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 __all__ = ["Failed", "Terminal"]
 
@@ -77,6 +79,13 @@ class Terminal:
     def in_full_screen(self) -> bool:
         """Whether the program has taken the whole screen."""
         return self._tmux("display", "-p", "#{alternate_on}").strip() == "1"
+
+    def terminate(self) -> None:
+        """Tells what runs in the window to end."""
+        shell = self._tmux("display", "-p", "#{pane_pid}").strip()
+        children = Path(f"/proc/{shell}/task/{shell}/children").read_text(encoding="ascii").split()
+        for child in children:
+            os.kill(int(child), signal.SIGTERM)
 
     def close(self) -> None:
         """Ends the server and all that runs in it."""

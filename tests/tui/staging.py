@@ -22,10 +22,17 @@ MODEL = "claude-sonnet-5-5"
 class Stage:
     """What a test holds in its hands."""
 
-    def __init__(self, app: SapwoodApp, pilot: Pilot[object], server: ScriptedModel) -> None:
+    def __init__(
+        self, app: SapwoodApp, pilot: Pilot[object], server: ScriptedModel | None = None
+    ) -> None:
         self.app = app
         self.pilot = pilot
-        self.server = server
+        self._server = server
+
+    @property
+    def server(self) -> ScriptedModel:
+        assert self._server is not None
+        return self._server
 
     @property
     def conversation(self) -> Conversation:

@@ -4,12 +4,14 @@ Whatever moves the reader goes through `_act`, which tries, loads the text that 
 tries again. So painting never waits, and a step of the reader is exactly as long as was asked.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
@@ -66,6 +68,8 @@ class Canvas(Widget, can_focus=True):
         self._drawn: LRUCache[object, list[Strip]] = LRUCache(_DRAWN)
         self._joined: LRUCache[tuple[int, str], tuple[Strip, Strip]] = LRUCache(_JOINED)
         self._empty: Strip | None = None
+        self._ground, self._behind = Style.null(), Color(0, 0, 0)
+        self._filters: Sequence[LineFilter] = ()
         self._cursor: Key | None = None
         self._needle = ""
         self._followed = True
@@ -151,19 +155,20 @@ class Canvas(Widget, can_focus=True):
         return drawn
 
     def _new_painter(self) -> Painter:
+        self._ground, self._behind = self.rich_style, self.background_colors[1]
+        self._filters = host(self).get_line_filters()
+        self._empty = None
         look = Look.of(host(self).theme_variables, dark=host(self).current_theme.dark)
         width = max(20, self.size.width - BAR)
-        ground, behind = self.rich_style, self.background_colors[1]
-        filters = host(self).get_line_filters()
-
-        def finish(strip: Strip) -> Strip:
-            strip = strip.apply_style(ground)
-            for each in filters:
-                strip = strip.apply_filter(each, behind)
-            return strip
-
-        self._painter = Painter(host(self).console, look, width, self._texts, finish)
+        self._painter = Painter(host(self).console, look, width, self._texts, self._finish)
         return self._painter
+
+    def _finish(self, strip: Strip) -> Strip:
+        """A line on its ground, and without colours where nobody wants any."""
+        strip = strip.apply_style(self._ground)
+        for each in self._filters:
+            strip = strip.apply_filter(each, self._behind)
+        return strip
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines on screen. They are final, so a frame is a matter of looking them up."""
@@ -196,22 +201,22 @@ class Canvas(Widget, can_focus=True):
         kept = self._joined.get((id(line), sign))
         if kept is None or kept[0] is not line:
             colour = host(self).theme_variables["faint" if sign == "┃" else "panel"]
-            cell = Segment(sign, self.rich_style + Style(color=colour))
-            kept = (line, Strip([*line, cell], line.cell_length + 1))
+            cell = self._finish(Strip([Segment(sign, Style(color=colour))], 1))
+            kept = (line, Strip([*line, *cell], line.cell_length + 1))
             self._joined[id(line), sign] = kept
         return kept[1]
 
     def _blank(self) -> Strip:
         width = self.size.width - BAR
         if self._empty is None or self._empty.cell_length != width:
-            self._empty = Strip.blank(width, self.rich_style)
+            self._empty = self._finish(Strip.blank(width))
         return self._empty
 
     def _lit(self, places: list[tuple[int, int]], lines: list[Strip]) -> list[Strip]:
         """The lines with the cursor, what is searched for, and what is selected."""
         if self._cursor is not None:
-            accent = self.rich_style + Style(color=host(self).theme_variables["accent"])
-            bar = Strip([Segment("▌", accent)], 1)
+            accent = Style(color=host(self).theme_variables["accent"])
+            bar = self._finish(Strip([Segment("▌", accent)], 1))
             lines = [
                 Strip.join([bar, line.crop(1)]) if self._row(place).key == self._cursor else line
                 for (place, _), line in zip(places, lines, strict=True)

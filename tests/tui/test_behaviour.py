@@ -1,0 +1,68 @@
+"""How the screen behaves in company: other processes, other terminals, other folders."""
+
+from pathlib import Path
+
+import pytest
+
+from sapwood.api import Sapwood
+from sapwood.app.connection import connect
+from sapwood.tui.clipboard import copiers
+from sapwood.tui.opening import last_conversation
+from tests.tui.conversations import every_kind, with_tools
+from tests.tui.staging import on_stage
+
+
+async def test_what_another_process_writes_appears(tmp_path: Path) -> None:
+    own = await connect(tmp_path / "a.db")
+    other = await connect(tmp_path / "a.db")
+    agent = await with_tools(Sapwood(own), 1)
+    async with on_stage(agent.id, connection=own) as stage:
+        elsewhere = await Sapwood(other).agent(agent.id)
+        await elsewhere.record("From elsewhere?", "Yes, from elsewhere.")
+        await stage.sees("Yes, from elsewhere.")
+        child = await elsewhere.fork(name="helper")
+        await stage.sees("helper")
+        await child.send(agent.id, "Done over here.")
+        await stage.sees("1 unread mail")
+    await other.close()
+    await own.close()
+
+
+async def test_without_colour_nothing_is_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    connection = await connect(":memory:")
+    agent = await every_kind(Sapwood(connection))
+    async with on_stage(agent.id, connection=connection, size=(80, 40)) as stage:
+        for y in range(stage.transcript.size.height):
+            for segment in stage.transcript.render_line(y):
+                colour = segment.style.color if segment.style else None
+                triplet = colour.triplet if colour else None
+                assert triplet is None or triplet.red == triplet.green == triplet.blue
+    await connection.close()
+
+
+async def test_narrow_terminals_do_without_the_sidebar() -> None:
+    connection = await connect(":memory:")
+    agent = await every_kind(Sapwood(connection))
+    async with on_stage(agent.id, connection=connection, size=(80, 24)) as stage:
+        assert "AGENTS" not in stage.screen()
+        await stage.pilot.press("ctrl+b")
+        await stage.sees("AGENTS")
+    await connection.close()
+
+
+async def test_the_last_conversation_of_a_folder_is_the_one_last_written_to() -> None:
+    connection = await connect(":memory:")
+    wood = Sapwood(connection)
+    first = await wood.start("first", folder="here")
+    await wood.start("second", folder="here")
+    await wood.start("elsewhere", folder="there")
+    await first.record("Again?", "Again.")
+    assert await last_conversation(connection, "here") == first.id
+    assert await last_conversation(connection, "nowhere") is None
+    await connection.close()
+
+
+def test_copying_over_ssh_asks_no_clipboard_of_the_other_machine() -> None:
+    found = copiers({"SSH_CONNECTION": "x", "DISPLAY": ":0", "WAYLAND_DISPLAY": "w"})
+    assert not [command for _, command in found if command[0] in ("xclip", "xsel", "wl-copy")]
