@@ -86,10 +86,11 @@ class Ours(SapwoodApp):
         self._painted.tell()
 
     async def on_mount(self) -> None:
-        await super().on_mount()
         self.run_worker(self._measure())
 
     async def _measure(self) -> None:
+        while self.screen is not self.conversation:
+            await self._painted.wait()
         transcript = self.conversation.transcript
         while not transcript.view.size:
             await self._painted.wait()

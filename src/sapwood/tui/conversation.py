@@ -43,11 +43,14 @@ class Conversation(Following):
     def _known(self) -> Known:
         return self._around.known if self._around else Known()
 
+    async def on_mount(self) -> None:
+        """Listens to the composer; Textual calls the handlers of the classes above by itself."""
+        self.composer.pick = self._pick
+
     # What is typed
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
-        self.composer.text = ""
         self.submit(event.text)
 
     @work(group="submit")
@@ -71,42 +74,42 @@ class Conversation(Following):
 
     @on(TextArea.Changed, "#composer")
     def _typed(self) -> None:
-        composer = self.composer
-        if composer.text:
+        if self.composer.text:
             self._warm_up()
+        self._offer()
+
+    def _offer(self) -> None:
+        """Lists what may follow what is typed."""
+        composer, popup = self.composer, self.query_one(Popup)
         # What was refused comes back with the reason above it, which a list would cover.
         is_back = composer.text == self._refused_text
         found = [] if is_back else choices(composer.line_to_cursor, self._known)
-        popup = self.query_one(Popup)
         if found or popup.display:
             popup.offer(found)
             popup.styles.margin = (0, 0, composer.outer_size.height + 2, 1)
-        composer.picking = bool(found)
 
     @work(group="warm", exclusive=True)
     async def _warm_up(self) -> None:
         await self.desk.warm_up()
 
-    @on(Composer.Picked)
-    def _picked(self, event: Composer.Picked) -> None:
+    def _pick(self, key: str) -> bool:
+        """A key for the list of completions; false if it means something else."""
         popup, composer = self.query_one(Popup), self.composer
-        match event.key:
-            case "up" | "down":
-                popup.move(event.key)
-            case "escape":
-                self._close_popup()
-            case _:
-                if not popup.moved:
-                    self._typed()  # keys may come faster than the list
-                if popup.chosen and (event.key == "tab" or popup.is_meant(composer.word)):
-                    composer.complete(popup.chosen)
-                elif event.key == "enter":
-                    self._close_popup()
-                    self._sent(Composer.Sent(composer.text))
+        if not popup.moved:
+            self._offer()  # keys may come faster than the list
+        if not popup.display or popup.chosen is None:
+            return False
+        if key in ("up", "down"):
+            popup.move(key)
+        elif key == "tab" or popup.is_meant(composer.word):
+            composer.complete(popup.chosen)
+        else:
+            self._close_popup()
+            return False
+        return True
 
     def _close_popup(self) -> None:
         self.query_one(Popup).offer([])
-        self.composer.picking = False
 
     @on(Composer.Recalled)
     def _recalled(self) -> None:
@@ -164,7 +167,7 @@ class Conversation(Following):
     async def action_escape(self) -> None:
         """Closes what is open, else interrupts; twice it picks a mark to go back to."""
         find = self.query_one(FindBar)
-        if self.composer.picking:
+        if self.query_one(Popup).display:
             self._close_popup()
         elif find.display:
             find.action_close()

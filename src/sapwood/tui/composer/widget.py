@@ -1,5 +1,7 @@
 """The text area that a person types into."""
 
+from collections.abc import Callable
+
 from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
@@ -8,11 +10,14 @@ from sapwood.tui.composer.history import History
 
 __all__ = ["Composer"]
 
-_PICKING = ("up", "down", "tab", "enter", "escape")
+_PICKING = ("up", "down", "tab", "enter")
 
 
 class Composer(TextArea):
-    """Several lines; enter sends, and a paste is text however many lines it has."""
+    """Several lines; enter sends, and a paste is text however many lines it has.
+
+    `pick` is asked first about keys that a list of completions may want.
+    """
 
     DEFAULT_CSS = """
     Composer {
@@ -30,13 +35,6 @@ class Composer(TextArea):
             super().__init__()
             self.text = text
 
-    class Picked(Message):
-        """A key for the list of completions, while that is open."""
-
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
-
     class Recalled(Message):
         """Up was pressed on the first line: what is queued comes back, or what was sent."""
 
@@ -50,7 +48,7 @@ class Composer(TextArea):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, show_line_numbers=False, placeholder="Message, or / for commands")
         self.sent = History()
-        self.picking = False
+        self.pick: Callable[[str], bool] = lambda key: False
         self.on_block = False
 
     async def _on_key(self, event: events.Key) -> None:
@@ -61,12 +59,14 @@ class Composer(TextArea):
             await super()._on_key(event)
 
     def _handled(self, key: str) -> bool:
-        if self.picking and key in _PICKING:
-            self.post_message(self.Picked(key))
-        elif not self.text and (action := self._block_action(key)):
+        if key in _PICKING and self.pick(key):
+            return True
+        if not self.text and (action := self._block_action(key)):
             self.post_message(self.BlockKey(action))
         elif key == "enter":
+            # At once: what is typed next belongs to the next message.
             self.post_message(self.Sent(self.text))
+            self.text = ""
         elif key in ("shift+enter", "ctrl+j", "alt+enter"):
             self.insert("\n")
         elif key == "up" and self.cursor_location[0] == 0:
