@@ -130,7 +130,7 @@ class Day:
         terminal = self._terminal
         terminal.type("/config cap 100000")
         terminal.type("Another long story.")
-        terminal.sees("THE-END")
+        terminal.sees("FAR-END")
         terminal.misses("working")
         terminal.type("/compact")
         terminal.sees("Summary of", "check", "/compact")
@@ -229,7 +229,7 @@ def answer(asked: Asked) -> Step | None:
     said = {
         "Where do herons nest?": "In **tall** trees.",
         "Tell me a long story.": f"{'once upon a time ' * 60}THE-END",
-        "Another long story.": f"{'long ago and far away ' * 120}THE-END",
+        "Another long story.": f"{'long ago and far away ' * 120}FAR-END",
         "An endless story.": "and on " * 4_000,
         "And storks?": "On roofs.",
         "One more thing?": "Certainly.",
