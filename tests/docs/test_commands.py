@@ -2,40 +2,43 @@
 
 In a block marked ```console, a line after `$ ` is run by a shell, in an empty home, beside the
 transcripts of docs/examples and with a scripted model at the other end; the lines below it are what
-it prints, on stdout and stderr alike. `…` stands for anything. Blocks marked ```sh are only looked
-at.
+it prints, on stdout and stderr alike. `…` stands for anything. A block marked ```sh is run as a
+whole and must succeed; one marked ```sh no-run is not, and says why. What a page leaves running
+is ended with it. A page that speaks of DATABASE_URL gets a PostgreSQL database of its own.
 """
 
+import asyncio
+import itertools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 
-from sapwood.testing.scripted import Asked, ScriptedModel
-from tests.docs.test_examples import PAGES, blocks_of, relative
+from sapwood.app.config import parse_config
+from sapwood.testing.scripted import ScriptedModel
+from tests.docs.answers import answer
+from tests.docs.test_examples import PAGES, ROOT, Block, blocks_of, execute, relative
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-CONSOLES = [page for page in PAGES if any(b.language == "console" for b in blocks_of(page))]
-ANSWERS = {
-    "What is 6 x 7?": "42",
-    "Where do herons nest?": "In tall trees.",
-    "And storks?": "On roofs.",
-    "Review this change.": "It takes a return away.",
-    "Run the tests.": "All green.",
-}
+EXAMPLES = ROOT / "docs" / "examples"
+LANGUAGES = ("console", "sh")
+TYPING = [page for page in PAGES if any(b.language in LANGUAGES for b in blocks_of(page))]
+_numbers = itertools.count(1)
 
 
 class Typed(NamedTuple):
-    """A command of a page, and what the page says that it prints."""
+    """A command of a page, and what the page says that it prints, if it says so."""
 
     command: str
-    printed: str
+    printed: str | None
     line: int
 
 
@@ -45,13 +48,49 @@ def typed(page: Path) -> Iterator[Typed]:
             for found in re.finditer(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", block.body, re.MULTILINE):
                 line = block.line + block.body[: found.start()].count("\n")
                 yield Typed(found[1], found[2], line)
+        elif block.language == "sh" and not block.remark:
+            yield Typed(f"set -e\n{block.body}", None, block.line)
+
+
+class Shell:
+    """Runs commands one after the other, and ends what they left running."""
+
+    def __init__(self, folder: Path, variables: dict[str, str]) -> None:
+        self.folder = folder
+        self.variables = variables
+        self._groups: list[int] = []
+
+    def run(self, command: str) -> tuple[int, str]:
+        """The code and the output of a command."""
+        process = subprocess.Popen(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=self.variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._groups.append(process.pid)
+        printed, _ = process.communicate(timeout=280)
+        return process.returncode, printed
+
+    def close(self) -> None:
+        """Ends every process that is left."""
+        for group in self._groups:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Generator[dict[str, str]]:
-    """An environment with a home of its own, the program on the path, and a model to ask."""
-    programs = tmp_path / "bin"
+def shell(tmp_path: Path) -> Generator[Shell]:
+    """A shell in a home of its own, with the program on the path, and a model to ask."""
+    programs, work = tmp_path / "bin", tmp_path / "work"
     programs.mkdir()
+    work.mkdir()
+    for transcript in EXAMPLES.glob("*.jsonl"):
+        shutil.copy(transcript, work)
     for name, entry in {"sapwood": "main", "context": "context"}.items():
         program = programs / name
         run = f"from sapwood.cli import {entry}; {entry}()"
@@ -62,48 +101,72 @@ def shell(tmp_path: Path) -> Generator[dict[str, str]]:
         config = tmp_path / "config" / "config.toml"
         config.parent.mkdir()
         config.write_text(f'[base_urls]\nanthropic = "{model.anthropic_url}"\n')
-        yield {
-            "PATH": f"{programs}:{os.environ['PATH']}",
-            "HOME": str(tmp_path),
-            "SAPWOOD_CONFIG": str(config),
-            "MY_KEY": "sk-ant-scripted",
-            "COLUMNS": "80",
-            "LANG": "C.UTF-8",
-        }
+        shell = Shell(
+            work,
+            {
+                "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT / "src"),  # this tree, whichever is installed
+                "HOME": str(tmp_path),
+                "SAPWOOD_CONFIG": str(config),
+                "MY_KEY": "sk-ant-scripted",
+                "COLUMNS": "80",
+                "LANG": "C.UTF-8",
+            },
+        )
+        try:
+            yield shell
+        finally:
+            shell.close()
         assert model.rejections == []
 
 
-def answer(asked: Asked) -> str:
-    first = asked.prompt.splitlines()[0]
-    return ANSWERS[first]
+@pytest.fixture
+def database(postgres_dsn: str) -> Generator[str]:
+    """A PostgreSQL database of a page's own."""
+    name = f"sapwood_typed_{os.getpid()}_{next(_numbers)}"
+    asyncio.run(execute(postgres_dsn, f"CREATE DATABASE {name}"))
+    yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
+    asyncio.run(execute(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))
 
 
-@pytest.mark.parametrize("page", CONSOLES, ids=relative)
+@pytest.mark.parametrize("page", TYPING, ids=relative)
 def test_the_commands_of_a_page_print_what_it_says(
-    page: Path, tmp_path: Path, shell: dict[str, str]
+    page: Path, shell: Shell, request: pytest.FixtureRequest
 ) -> None:
     pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
-    work = tmp_path / "work"
-    work.mkdir()
-    for transcript in EXAMPLES.glob("*.jsonl"):
-        shutil.copy(transcript, work)
+    if "DATABASE_URL" in page.read_text(encoding="utf-8"):
+        shell.variables["DATABASE_URL"] = request.getfixturevalue("database")
     for each in typed(page):
-        done = subprocess.run(
-            ["bash", "-c", each.command],
-            cwd=work,
-            env=shell,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        expected = ".*".join(re.escape(part) for part in each.printed.split("…"))
-        assert re.fullmatch(expected, done.stdout, re.DOTALL), (
-            f"{relative(page)}:{each.line} printed\n{done.stdout}"
-        )
+        code, printed = shell.run(each.command)
+        place = f"{relative(page)}:{each.line} ended with {code} and printed\n{printed}"
+        if each.printed is None:
+            assert code == 0, place
+        else:
+            expected = ".*".join(re.escape(part) for part in each.printed.split("…"))
+            assert re.fullmatch(expected, printed, re.DOTALL), place
 
 
 def test_there_are_commands_to_run() -> None:
-    assert CONSOLES
+    assert len(TYPING) > 5
+
+
+def blocks(language: str) -> list[tuple[str, Block]]:
+    return [
+        (f"{relative(page)}:{block.line}", block)
+        for page in PAGES
+        for block in blocks_of(page)
+        if block.language == language
+    ]
+
+
+def test_what_is_not_run_says_why() -> None:
+    remarks = {place: block.remark for place, block in blocks("sh") if block.remark}
+    assert {place for place, why in remarks.items() if not re.match(r"no-run: \w+", why)} == set()
+
+
+@pytest.mark.parametrize(
+    ("place", "block"),
+    [(place, block) for place, block in blocks("toml") if block.body.startswith("# config.toml")],
+)
+def test_a_configuration_is_one(place: str, block: Block) -> None:
+    parse_config(block.body, Path(place))

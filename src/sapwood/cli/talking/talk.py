@@ -87,14 +87,18 @@ class Talk(Steps):
     async def rest(self) -> Ended:
         """Waits until no descendant has work to do."""
         told: list[AgentId] = []
+        waited: dict[AgentId, None] = {}
         while working := await self._working():
             if working != told:
                 self.show.note(f"Waiting for {', '.join(working)}.")
                 told = working
+                waited |= dict.fromkeys(working)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), _GLANCE)
                 await self._interrupt_all()
                 return self._stopped()
+        for agent in waited:
+            self.show.note(f"{agent} is done. To read it, type: sapwood show {agent}")
         return OK
 
     async def _attend(self, after: int) -> Ended:
