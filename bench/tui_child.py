@@ -89,7 +89,7 @@ class Ours(SapwoodApp):
         self.run_worker(self._measure())
 
     async def _measure(self) -> None:
-        while self.screen is not self.conversation:
+        while not self.conversation.is_mounted:
             await self._painted.wait()
         transcript = self.conversation.transcript
         while not transcript.view.size:
@@ -212,6 +212,8 @@ async def main(argv: list[str]) -> None:
         app = Ours(connection, Path(out), started)
         await app.run_async()
         await app.desk.close()
+        if app.failure is not None:
+            raise app.failure
     else:
         await Widgets(await messages_of(connection), Path(out), started).run_async()
     await connection.close()

@@ -20,12 +20,12 @@ class Failed(AssertionError):
 
 
 class Terminal:
-    """One window of a fresh tmux server, which ends with it."""
+    """One window of a fresh tmux server, which ends with it; each start has a server of its own."""
 
     def __init__(self, columns: int, lines: int, *, patience: float = 60.0) -> None:
         if shutil.which("tmux") is None:
             raise Failed("tmux is not installed. On Debian: apt-get install tmux")
-        self._name = f"sapwood-{os.getpid()}-{secrets.token_hex(3)}"
+        self._name = ""
         self._size = (columns, lines)
         self._patience = patience
 
@@ -33,6 +33,7 @@ class Terminal:
         self, command: Sequence[str], folder: str, env: Mapping[str, str], without: Sequence[str]
     ) -> None:
         """Runs a command in the window; the window stays when it has ended."""
+        self._name = f"sapwood-{os.getpid()}-{secrets.token_hex(3)}"  # none that is just ending
         columns, lines = self._size
         changes = [*(f"--unset={name}" for name in without), *(f"{n}={v}" for n, v in env.items())]
         run = shlex.join(["env", *changes, *command])
