@@ -3,6 +3,7 @@
 Nothing is imported that the command at hand does not need.
 """
 
+import os
 import sys
 
 __all__ = ["context", "main"]
@@ -14,7 +15,7 @@ def main() -> None:
         case ["hook", name] if not name.startswith("-"):  # quick, and never fails
             from sapwood.app.tending.hooks import main as answer
 
-            sys.exit(answer(name))
+            os._exit(answer(name))  # nothing is left to tidy up
         case args:
             from sapwood.cli.entry import run
 

@@ -3,6 +3,7 @@
 Fails open. An error, or too long a time, becomes a line in the journal and no answer at all.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -104,6 +105,7 @@ def _where(error: BaseException) -> str:
 
 def main(name: str) -> int:
     """The program's way in: answers and always ends well."""
+    gc.disable()  # so short a life makes little garbage
     # msgspec asks for it and does without; to import it takes a tenth of a hook's time.
     sys.modules.setdefault("typing_extensions", None)  # pyright: ignore[reportArgumentType]
     with suppress(BaseException):

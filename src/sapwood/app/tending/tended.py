@@ -16,7 +16,7 @@ __all__ = ["GLANCE", "MUCH", "TAIL", "Tended", "tending_folder"]
 
 GLANCE = 64_000
 """Bytes at the end of a transcript in which the last reply stands, with its figures."""
-TAIL = 384_000
+TAIL = 256_000
 """Bytes of a transcript that a hook reads: some hundred messages."""
 MUCH = 2_000_000
 """Bytes that are read where nobody waits."""
