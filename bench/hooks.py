@@ -12,8 +12,9 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from bench import QUICK_SLACK
@@ -86,22 +87,39 @@ def cpu_ms(command: list[str], told: bytes, environ: Mapping[str, str]) -> float
     return (usage.ru_utime + usage.ru_stime) * 1000
 
 
-@contextmanager
-def a_session_before(talk: ClaudeTranscript, name: str) -> Generator[dict[str, object]]:
+def a_session_before(talk: ClaudeTranscript, name: str, locks: ExitStack) -> dict[str, object]:
     """What a program tells of a session that was tended before, as all but the newest were.
 
-    Meanwhile what hooks start in the background finds that others wait already, and leaves.
+    While the locks are held, what hooks start in the background finds that others wait already,
+    and leaves.
     """
     tended = Tended(str(talk.path), name, "/srv/wood")
     tended.memory.put("prepared", Tended(tended.path, talk.session, "").memory.get("prepared"))
     tended.memory.put("asked", tended.size)
     tended.memory.put("transcript", tended.path)
     tended.memory.put("window", 100_000)
-    with ExitStack() as locks:
-        for work in ("prepare", "import"):
-            file = Path(tended.memory.place) / f"{work}-waiting.lock"
-            fcntl.flock(locks.enter_context(file.open("w")), fcntl.LOCK_EX)
-        yield {"session_id": name, "transcript_path": tended.path, "cwd": tended.folder}
+    for work in ("prepare", "import"):
+        file = Path(tended.memory.place) / f"{work}-waiting.lock"
+        fcntl.flock(locks.enter_context(file.open("w")), fcntl.LOCK_EX)
+    return {"session_id": name, "transcript_path": tended.path, "cwd": tended.folder}
+
+
+def wait_for_background(folder: Path) -> None:
+    """Returns when nothing that hooks started for these transcripts runs any more."""
+    marks = os.fsencode(folder)
+    for _ in range(600):
+        commands = [_command_of(process) for process in Path("/proc").glob("[0-9]*")]
+        if not any(marks in command and b"tending.indexing" in command for command in commands):
+            return
+        time.sleep(0.1)
+    raise RuntimeError("what hooks started in the background does not end")
+
+
+def _command_of(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -129,12 +147,14 @@ def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float
         prepare(Tended(str(talk.path), talk.session, "/srv/wood"), environ)
     found: dict[tuple[str, int], list[float]] = {(h, s): [] for h in HOOKS for s in talks}
     bare: list[float] = []
-    for number in range(-1, rounds):  # the first round warms up
-        bare += [cpu_ms([sys.executable, "-c", "pass"], b"", environ)] * (number >= 0)
-        for size, talk in talks.items():
-            with a_session_before(talk, f"{size}-{number}") as told:
+    with ExitStack() as locks:
+        for number in range(-1, rounds):  # the first round warms up
+            bare += [cpu_ms([sys.executable, "-c", "pass"], b"", environ)] * (number >= 0)
+            for size, talk in talks.items():
+                told = a_session_before(talk, f"{size}-{number}", locks)
                 for hook, spent in call_all(told, environ):
                     found[hook, size] += [spent] * (number >= 0)
+        wait_for_background(folder)
     failed = [act.says for act in read_acts(data / "journal.jsonl") if act.did == "failed"]
     if failed:
         raise RuntimeError(f"{len(failed)} hooks failed, the last: {failed[-1]}")
