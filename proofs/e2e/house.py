@@ -103,6 +103,13 @@ class House(Struct):
                         if (await agent.state()).open is None:
                             break
 
+    async def until(self, agent: Agent, kind: str) -> None:
+        """Waits for an event of this kind."""
+        async with asyncio.timeout(LONGEST):
+            async for recorded in agent.follow():
+                if recorded.kind == kind:
+                    return
+
     async def mail(self, agent: Agent, count: int) -> None:
         """Waits until so many letters are unread."""
         async with asyncio.timeout(LONGEST):

@@ -117,6 +117,14 @@ def test_json_tells_everything(sapwood: Sapwooder, model: ScriptedModel) -> None
     assert lines[-1]["used"]["input"] > 0
 
 
+def test_an_answer_that_was_cut_off_says_so(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    model.replies([Reply.of("Once upon a time.", limit=9)])
+    ran = sapwood("run", "-p", "Tell me a story.", "--agent", "demo", "--new")
+    assert ran.out == "Once upon\n"
+    assert ran.err == "[cut off: the reply ran into the limit of its length]\n"
+    assert "[cut off: the reply" in sapwood("show", "demo").out
+
+
 def test_a_script_on_stdin_is_played(sapwood: Sapwooder, model: ScriptedModel) -> None:
     model.replies(["First answer.", "Second answer."])
     ran = sapwood("run", stdin="/mark T\nOne?\n/mark U\nTwo?\n/rewind T\n/exit\nNever.")

@@ -58,10 +58,7 @@ async def _while_a_tool_runs(house: House) -> None:
     house.script(model)
     agent = await house.start()
     await agent.submit("Wait.")
-    async with asyncio.timeout(LONGEST):
-        async for recorded in agent.follow():
-            if recorded.kind == "tool.started":
-                break
+    await house.until(agent, "tool.started")
     await house.running.interrupt(agent.id)
     checks.same("the conversation goes on", await house.ask(agent, "Go on."), "I went on.")
     results = [p for m in seen[-1].messages for p in m.parts if isinstance(p, ToolResult)]

@@ -31,10 +31,12 @@ async def play(house: House) -> None:
         return [think(f"{asked.model} wonders."), "I look.", call("read_file", path="notes.txt")]
 
     house.script(model)
-    for other in WIRES:
-        if other != house.wire:
-            seen.clear()
-            await _there_and_back(house, other, seen)
+    others = [wire for wire in WIRES if wire != house.wire]
+    for other in others:
+        seen.clear()
+        await _there_and_back(house, other, seen)
+    for other in others:
+        await _in_the_middle_of_a_turn(house, other)
 
 
 async def _there_and_back(house: House, other: str, seen: list[Asked]) -> None:
@@ -59,6 +61,28 @@ async def _there_and_back(house: House, other: str, seen: list[Asked]) -> None:
     checks.many("every tool call is still there", calls, 3)
     sealed = str(seen[-1].body).count(SEALS[house.wire]) if house.wire in SEALS else 3
     checks.that("its own thinking comes back, sealed as it was", sealed >= 3, seen[-1].body)
+
+
+async def _in_the_middle_of_a_turn(house: House, other: str) -> None:
+    """One vendor's model calls a tool, another's gets the result."""
+    checks, seen = house.checks, list[Asked]()
+
+    def model(asked: Asked) -> Step:
+        seen.append(asked)
+        if asked.results:
+            return [think("It has slept."), f"{asked.model} woke up."]
+        return [think("Let it sleep."), call("shell", command="sleep 0.3")]
+
+    house.script(model)
+    agent = await house.start()
+    await agent.submit("Sleep a little.")
+    await house.until(agent, "tool.started")
+    await house.switch(agent, WIRES[other])
+    await house.idle(agent)
+    names = [house.model.partition(":")[2], WIRES[other].partition(":")[2]]
+    checks.same("the turn goes on with the other", [asked.model for asked in seen], names)
+    said = await house.last_words(agent)
+    checks.same("which answers", said, f"{names[1]} woke up.")
 
 
 def _thoughts(asked: Asked) -> list[str]:

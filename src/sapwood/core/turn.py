@@ -65,9 +65,9 @@ class Reply(Struct, frozen=True, gc=False):
 
     @property
     def unfinished(self) -> ToolCall | None:
-        """The call that the limit of its length cut off: its arguments are not whole."""
+        """The call at which the reply was cut off: its arguments may not be whole."""
         last = self.parts[-1] if self.parts else None
-        return last if self.ended == "length" and isinstance(last, ToolCall) else None
+        return last if self.ended != "done" and isinstance(last, ToolCall) else None
 
 
 class Result(Struct, frozen=True, gc=False):

@@ -49,7 +49,7 @@ _UNKNOWN_OUTCOME = (
     "Whether it took effect is unknown: look before you run it again."
 )
 _UNFINISHED = (
-    "This call was cut off in the middle: your reply ran into the limit of its length. "
+    "This call was cut off in the middle, with your reply, by a limit of length or a filter. "
     "It was not run. Do it again in smaller pieces."
 )
 
@@ -61,7 +61,7 @@ class Limits(Struct, frozen=True):
     """How far a turn may go by itself.
 
     `mask_over` is for the emergency of a request too long, `cut_off` is how many replies in a row
-    may run into the limit of their length.
+    may be cut off in a tool call.
     """
 
     model_calls: int = 200
@@ -203,8 +203,8 @@ class Driver:
         last = replies[-self._limits.cut_off :]
         if len(last) == self._limits.cut_off and all(reply.unfinished for reply in last):
             return (
-                f"Stopped: {len(last)} replies in a row ran into the limit of their length before "
-                "a tool call was whole. Ask for smaller steps."
+                f"Stopped: {len(last)} replies in a row were cut off before a tool call was whole. "
+                "Ask for smaller steps."
             )
         return ""
 
