@@ -90,7 +90,7 @@ class Importer:
             walk = _Walk(self, path, reader_for(source, path, known), upto, whole=upto is None)
             if not await walk.run(tell):
                 reader = reader_for(source, path, About(id=session))
-                walk = _Walk(self, path, reader, upto, whole=True)
+                walk = _Walk(self, path, reader, upto, whole=True, moved=not walk.found)
                 await walk.run(lambda _: None)
         except OSError as error:
             raise NotATranscript(path, f"cannot be read: {error.strerror}") from error
@@ -121,16 +121,28 @@ class Importer:
 
 
 class _Walk:
-    """One way through a transcript: from where its agent stands, or from the beginning."""
+    """One way through a transcript: from where its agent stands, or the `whole`.
+
+    `found` says that the last known row was met. One that has `moved` is met wherever it is now.
+    """
 
     def __init__(
-        self, importer: Importer, path: Path, reader: Reader, upto: Passage | None, *, whole: bool
+        self,
+        importer: Importer,
+        path: Path,
+        reader: Reader,
+        upto: Passage | None,
+        *,
+        whole: bool,
+        moved: bool = False,
     ) -> None:
         self._importer = importer
         self._path = path
         self._reader = reader
         self._upto = upto
         self._whole = whole
+        self._moved = moved
+        self.found = False
         self.lanes = {"": importer.lane(self._reader, path)}
 
     @property
@@ -143,9 +155,9 @@ class _Walk:
         idle, known, unread = self._importer.is_idle(self._path), self._upto, 0
         for row, place in self._rows(rest=idle):
             self._reader.feed(row, place)
-            if known and self._reader.is_named(row, place, known.last):
+            if known and self._is_known(row, place, known):
                 self.lanes[""].pass_over(None if self._whole else known)
-                known = None
+                known, self.found = None, True
             elif not self._whole and (known or self._needs_more()):
                 return False
             unread += len(row)
@@ -159,6 +171,12 @@ class _Walk:
         for lane in self.lanes.values():
             await lane.finish(idle=idle)
         return True
+
+    def _is_known(self, row: bytes, place: int, known: Passage) -> bool:
+        """Whether this is the last row that the log knows. Rows may be written again, so that its
+        name alone is not enough."""
+        is_there = self._moved or place == known.place
+        return is_there and self._reader.is_named(row, place, known.last)
 
     def _needs_more(self) -> bool:
         """Whether a row can only be understood with what came before the part that is read."""

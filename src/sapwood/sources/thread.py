@@ -43,7 +43,10 @@ class Thread:
         self.tell_boundary()
         if self.pending and self.has_ended:
             self.end()
-        return self.turn or self._open(spot)
+        if self.turn is not None:
+            return self.turn
+        self.lost = True  # what nobody asked for may have been told before
+        return self._open(spot)
 
     def note(self, spot: Spot, text: str) -> None:
         """The program added words: to the open turn, or to the next prompt."""
@@ -107,7 +110,6 @@ class Thread:
     def _open(self, spot: Spot, *prompt: PromptPart) -> TurnBuilder:
         parts = tuple(part for part in (*self.pending, *prompt) if part.text.strip())
         self.pending.clear()
-        self.lost = self.lost or not parts
         self.turn = TurnBuilder(spot, parts) if parts else TurnBuilder(spot)
         self.done = False
         return self.turn

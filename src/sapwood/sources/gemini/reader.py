@@ -92,6 +92,8 @@ class GeminiReader:
         self.about.updated = max(self.about.updated, at)
         if message.type == "user" and key not in self._messages:
             self._end()
+        elif message.type == "gemini" and not self._messages:
+            self._thread.lost = True
         self._messages[key] = message, Spot(key, at, place)
         self._said[key] = hash_of(message)
         self._turn_of[key] = self._thread.turns
