@@ -66,6 +66,27 @@ def test_a_key_is_one_word(sapwood: Sapwooder, home: Path) -> None:
     assert not (home / ".config/sapwood/keys.toml").exists()
 
 
+def test_no_key_at_all_is_said(sapwood: Sapwooder) -> None:
+    assert "No key was given." in sapwood("config", "key", "openai", stdin="\n").err
+
+
+def test_a_key_for_nobody_is_refused(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("config", "key", "anthropc", stdin="sk-ant-mine\n")
+    assert ran.code == 2
+    assert "There is no provider 'anthropc'. Did you mean anthropic?" in ran.err
+    assert "base_urls.den" in sapwood("config", "key", "den", stdin="mine\n").err
+    assert not (home / ".config/sapwood/keys.toml").exists()
+    sapwood("config", "set", "base_urls.den", "http://127.0.0.1:1/v1")
+    assert sapwood("config", "key", "den", stdin="mine\n").code == 0
+
+
+def test_a_model_that_nobody_has_is_stored_with_a_doubt(sapwood: Sapwooder) -> None:
+    ran = sapwood("config", "set", "model", "gtp-5")
+    assert ran.code == 0
+    assert "Stored, but: There is no model 'gtp-5'. Did you mean gpt-5" in ran.err
+    assert sapwood("config", "set", "model", "claude-sonnet-5-5").err == ""
+
+
 def test_a_keys_file_that_others_can_read_is_refused(sapwood: Sapwooder, home: Path) -> None:
     sapwood("config", "key", "openai", stdin="sk-proj-secret\n")
     file = home / ".config/sapwood/keys.toml"

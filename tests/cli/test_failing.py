@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from sapwood.cli.exits import MEANINGS, Exit
 from sapwood.cli.failing import code_of, explained
 from sapwood.cli.invocation import Invocation
 from sapwood.core.calling import Failure
-from sapwood.core.errors import NewerEvent, SapwoodError
+from sapwood.core.errors import LogError, NewerEvent, SapwoodError
 from tests.cli.calling import Sapwooder
 
 
@@ -42,6 +43,39 @@ def test_a_mistyped_option_is_a_matter_of_usage(sapwood: Sapwooder) -> None:
     ran = sapwood("agents", "--jsno")
     assert ran.code == Exit.USAGE
     assert "--json" in ran.err
+
+
+def test_a_prompt_without_its_option_is_shown_how(sapwood: Sapwooder) -> None:
+    ran = sapwood("run", "hello", "there")
+    assert ran.code == Exit.USAGE
+    assert 'The prompt comes after -p, in quotes: sapwood run -p "' in ran.err
+
+
+def test_a_number_that_is_none_is_called_so(sapwood: Sapwooder) -> None:
+    assert "'abc' is not a valid number." in sapwood("run", "-p", "x", "--timeout", "abc").err
+    assert "'x' is not a valid whole number." in sapwood("log", "demo", "-n", "x").err
+
+
+def test_a_full_disk_is_the_first_thing_to_know(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = shutil.disk_usage(home)._replace(free=0)
+
+    def asked(folder: Path) -> object:
+        return full
+
+    monkeypatch.setattr("shutil.disk_usage", asked)
+    told, code = explained(LogError("disk I/O error"), Invocation())
+    assert code == Exit.DATABASE
+    assert told.startswith("No space is left under ")
+    assert "I/O" not in told
+    told, code = explained(SapwoodError("The turn of x is still open."), Invocation())
+    assert code == Exit.DATABASE
+    assert told.startswith("The turn of x is still open. No space is left under ")
+    file = home / "notes.db"
+    file.write_text("no database at all " * 100)
+    ran = sapwood("doctor", "--offline", "-d", str(file))
+    assert "no space is left under" in " ".join(ran.out.split())
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,9 @@ def test_the_log_tells_what_each_call_and_each_turn_cost(
     assert max(map(len, narrow)) <= 80
 
 
-def test_the_context_is_told_by_block(sapwood: Sapwooder, database: Database) -> None:
+def test_the_context_is_told_by_block(
+    sapwood: Sapwooder, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def spend(wood: Sapwood) -> None:
         agent = await wood.start("demo", model="claude-sonnet-5-5", system="Be brief.", cap=5_000)
         usage = Usage(input=2_000, output=100, cache_read=1_500, cost=420_000)
@@ -177,6 +179,8 @@ def test_the_context_is_told_by_block(sapwood: Sapwooder, database: Database) ->
         ["turn", used],
         ["call", used],
     ]
+    monkeypatch.setenv("COLUMNS", "30")
+    assert "$0.42, 2,000 in" in sapwood("context", "demo").out
     assert "START" in told
 
 

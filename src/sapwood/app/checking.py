@@ -21,7 +21,7 @@ from sapwood.app.config import Config, ConfigError, config_file, load_config
 from sapwood.app.findings import Finding
 from sapwood.app.installing.checking import examine_agents
 from sapwood.app.keys import PROVIDERS, key_origins, load_keys
-from sapwood.app.opening import is_postgres, shown_address
+from sapwood.app.opening import is_full, is_postgres, shown_address
 from sapwood.app.tracing import spans_go_to
 from sapwood.core.calling import Failure
 from sapwood.core.errors import LogError
@@ -87,8 +87,15 @@ async def _database(config: Config) -> Finding:
         else:
             says = await asyncio.to_thread(_sqlite, config.address)
     except LogError as error:
-        return Finding("database", "broken", f"{place}: {error}", "sapwood config set database …")
+        return _broken(config.address, f"{place}: {error}")
     return Finding("database", "ok", f"{place}: {says}")
+
+
+def _broken(address: str, says: str) -> Finding:
+    folder = Path(address).expanduser().parent
+    if is_full(folder):
+        return Finding("database", "broken", f"no space is left under {folder}", f"df {folder}")
+    return Finding("database", "broken", says, "sapwood config set database …")
 
 
 def _sqlite(address: str) -> str:
@@ -112,7 +119,7 @@ def _sqlite(address: str) -> str:
         raise LogError(f"its schema {schema} is newer than this Sapwood, which knows {NEWEST}.")
     if not os.access(path, os.W_OK):
         raise LogError("it cannot be written.")
-    return f"schema {schema}, {agents:,} agents"
+    return f"schema {schema}, {agents:,} agent{'' if agents == 1 else 's'}"
 
 
 def _count(file: sqlite3.Connection) -> int:

@@ -14,7 +14,7 @@ from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import fits, window_of
 from sapwood.models.names import resolve
 
-__all__ = ["first_settings", "model_change", "require_model", "switch_model"]
+__all__ = ["doubt_about", "first_settings", "model_change", "require_model", "switch_model"]
 
 
 def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
@@ -36,6 +36,15 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
         raise Failure(
             "no_model", "Model access is not installed. Type: pip install 'sapwood[models]'"
         )
+
+
+def doubt_about(model: str, config: Config) -> str:
+    """Why a model of this name could not be asked, if nobody is known to have one."""
+    try:
+        resolve(model, config.base_urls)
+    except Failure as failure:
+        return str(failure)
+    return ""
 
 
 def first_settings(

@@ -11,11 +11,19 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from sapwood.app.config import ConfigError, config_file
+from sapwood.app.config import ConfigError, config_file, load_config
 from sapwood.app.configuring import write_private
 from sapwood.app.toml_edit import encoded
+from sapwood.core.refusals import nearest
 
-__all__ = ["PROVIDERS", "key_origins", "keys_file", "load_keys", "save_key"]
+__all__ = [
+    "PROVIDERS",
+    "key_origins",
+    "keys_file",
+    "load_keys",
+    "require_provider",
+    "save_key",
+]
 
 PROVIDERS: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -49,6 +57,19 @@ def key_origins(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
         if variable := _variable(provider, environ):
             found[provider] = variable
     return found
+
+
+def require_provider(name: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Raises `ConfigError` for a provider that no model would be asked through."""
+    known = [*PROVIDERS, *load_config(environ).base_urls]
+    if name in known:
+        return
+    close = " or ".join(nearest(name, known))
+    instead = f"Did you mean {close}?" if close else f"There are {', '.join(known)}."
+    raise ConfigError(
+        f"There is no provider '{name}'. {instead} One of your own needs an address first: "
+        f"sapwood config set base_urls.{name} http://… Nothing was stored."
+    )
 
 
 def save_key(provider: str, key: str, environ: Mapping[str, str] = os.environ) -> Path:

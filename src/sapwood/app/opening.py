@@ -3,6 +3,7 @@
 Each kind of store is imported only when it is asked for.
 """
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,7 +12,10 @@ from sapwood.app.config import Config
 from sapwood.core.errors import LogError
 from sapwood.runtime.log import Log
 
-__all__ = ["is_postgres", "open_log", "prepare_folder", "shown_address"]
+__all__ = ["is_full", "is_postgres", "open_log", "prepare_folder", "shown_address"]
+
+_LITTLE = 100_000
+"""Bytes with which nothing can be done any more."""
 
 
 def is_postgres(address: str | Path) -> bool:
@@ -35,6 +39,14 @@ def shown_address(address: str) -> str:
         "password=…" if each.startswith("password=") else each for each in parts.query.split("&")
     )
     return parts._replace(netloc=place, query=query).geturl()
+
+
+def is_full(folder: Path) -> bool:
+    """Whether no space is left there; what cannot be asked is not full."""
+    try:
+        return shutil.disk_usage(folder).free <= _LITTLE
+    except OSError:
+        return False
 
 
 def prepare_folder(config: Config) -> None:

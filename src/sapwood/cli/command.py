@@ -81,12 +81,23 @@ class _Helped(click.Command):
 
 
 class Command(_Helped):
-    """A sub-command."""
+    """A sub-command. `hint` is for whoever types a word that it has no place for."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), hint: str = "", **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
+        self.hint = hint
         self.params += _shared_options()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if self.hint and error.message.startswith("Got unexpected extra"):
+                raise click.UsageError(self.hint, ctx) from None
+            raise
 
 
 class Commands(_Helped, click.Group):
@@ -104,11 +115,13 @@ class Commands(_Helped, click.Group):
         super().format_options(ctx, formatter)
 
 
-def command(*, examples: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Command]:
+def command(
+    *, examples: Sequence[str] = (), hint: str = ""
+) -> Callable[[Callable[..., Any]], Command]:
     """Makes a sub-command of a function. Its docstring is the help."""
 
     def decorate(function: Callable[..., Any]) -> Command:
-        return click.command(cls=Command, examples=examples)(function)
+        return click.command(cls=Command, examples=examples, hint=hint)(function)
 
     return decorate
 

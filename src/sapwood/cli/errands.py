@@ -9,6 +9,7 @@ from msgspec.inspect import BoolType, Field, IntType, Metadata, StructType, type
 
 from sapwood.app.gardening.errand import ACTIONS, FOR_ALL, Action, Errand
 from sapwood.cli.command import Command
+from sapwood.cli.numbers import Whole
 
 __all__ = ["action_commands", "given_above", "shared_options"]
 
@@ -75,7 +76,7 @@ def _option(field: Field) -> click.Option:
         case BoolType():
             return click.Option([flag, field.name], is_flag=True, help=f"{help_}.")
         case IntType():
-            allowed = click.IntRange(kind.ge, kind.le)
+            allowed = Whole(kind.ge, kind.le)
             return click.Option(
                 [flag, field.name],
                 type=allowed,

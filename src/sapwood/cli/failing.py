@@ -4,12 +4,12 @@ Imported when something did.
 """
 
 import errno
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.app.config import ConfigError
 from sapwood.app.gardening.errors import NoSession
+from sapwood.app.opening import is_full
 from sapwood.cli.exits import Exit
 from sapwood.cli.wording import for_shell
 from sapwood.core.calling import Failure, FailureKind
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sapwood.cli.invocation import Invocation
 
 __all__ = ["code_of", "explained"]
-
-_LITTLE = 100_000
 
 
 def explained(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:
@@ -36,9 +34,10 @@ def explained(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:
         case NoSession() | NotATranscript():
             return str(error), Exit.NO_SESSION
         case LogError() | NewerEvent():
-            return f"{error}{_if_full(invocation)}", Exit.DATABASE
+            return _full(invocation) or str(error), Exit.DATABASE
         case SapwoodError():
-            return f"{' '.join(str(error).split())}{_if_full(invocation)}", Exit.FAILED
+            told, full = " ".join(str(error).split()), _full(invocation)
+            return (f"{told} {full}", Exit.DATABASE) if full else (told, Exit.FAILED)
         case ModuleNotFoundError() if "pip install" in str(error):
             return str(error), Exit.FAILED
         case OSError(filename=str(name), strerror=str(why)):
@@ -60,14 +59,15 @@ def code_of(kind: FailureKind | None) -> Exit:
             return Exit.FAILED
 
 
-def _if_full(invocation: "Invocation") -> str:
-    """Many errors have this one cause, and do not know it."""
+def _full(invocation: "Invocation") -> str:
+    """Many errors have this one cause, and do not know it. Empty while there is space."""
     folder = Path(invocation.config.address).expanduser().parent
-    try:
-        free = shutil.disk_usage(folder).free
-    except OSError:
+    if not is_full(folder):
         return ""
-    return "" if free > _LITTLE else f" No space is left under {folder}: free some first."
+    return (
+        f"No space is left under {folder}. Everything acknowledged before is kept. "
+        "Free some, then give the command again: that is safe."
+    )
 
 
 def _defect(error: Exception, invocation: "Invocation") -> str:

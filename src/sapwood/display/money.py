@@ -2,7 +2,7 @@
 
 from sapwood.core.content import Usage
 
-__all__ = ["cache_share", "money", "usage_line"]
+__all__ = ["cache_share", "money", "short_usage", "usage_line"]
 
 
 def money(cost: int) -> str:
@@ -32,3 +32,12 @@ def usage_line(usage: Usage) -> str:
     cost = money(usage.cost) if usage.cost else "price unknown"
     cached = f"{share:.0%} cached".replace("%", " %")
     return f"{usage.input:,} tokens in ({cached}), {usage.output:,} out, {cost}"
+
+
+def short_usage(usage: Usage) -> str:
+    """The most important of it, where there is little room.
+
+    >>> short_usage(Usage(input=2_000, output=100, cache_read=1_500, cost=420))
+    '$0.0004, 2,000 in'
+    """
+    return f"{money(usage.cost) if usage.cost else '$?'}, {usage.input:,} in"

@@ -27,6 +27,7 @@ async def tried(
     A log that is away is tried for as long as that lasts.
     """
     pauses = iter((*retry_after, None))
+    level = logging.WARNING
     while True:
         try:
             await drive(space, agent)
@@ -41,7 +42,9 @@ async def tried(
             if pause is None:
                 _log.exception("Driving agent '%s' failed; it waits to be woken again.", agent)
                 return
-            _log.warning("Driving agent '%s' failed, once more soon: %r", agent, problem)
+            told = str(problem) or type(problem).__name__
+            _log.log(level, "Driving agent '%s' failed, once more soon: %s", agent, told)
+            level = logging.INFO  # whoever watches was told
             await asyncio.sleep(pause)
 
 

@@ -5,6 +5,7 @@ import click
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
 
@@ -13,7 +14,7 @@ __all__ = ["command"]
     examples=["sapwood agents", "sapwood agents --all -n 500", "sapwood agents --json | jq .name"]
 )
 @click.option("-a", "--all", "everyone", is_flag=True, help="Archived and killed ones too.")
-@click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option("-n", "--limit", default=50, show_default=True, type=Whole(1), metavar="N")
 @json_option()
 @click.pass_obj
 def command(invocation: Invocation, everyone: bool, limit: int, as_json: bool) -> None:

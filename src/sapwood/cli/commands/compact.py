@@ -5,6 +5,7 @@ import click
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.completing import AGENT
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
 
@@ -14,7 +15,7 @@ __all__ = ["command"]
 @click.option(
     "--keep",
     default=0,
-    type=click.IntRange(0),
+    type=Whole(0),
     metavar="N",
     help="Leave the last N turns as they are.",
 )

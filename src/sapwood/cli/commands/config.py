@@ -58,6 +58,8 @@ def set_(name: str, value: str) -> None:
     """
     from pathlib import Path
 
+    from sapwood.app.choosing import doubt_about
+    from sapwood.app.config import load_config
     from sapwood.app.configuring import set_setting
     from sapwood.app.opening import is_postgres
 
@@ -65,6 +67,8 @@ def set_(name: str, value: str) -> None:
         value = str(Path(value).expanduser().absolute())
     setting = set_setting(name, value)
     click.echo(f"{name} = {_shown(setting.value)}  ({setting.origin})")
+    if name == "model" and (doubt := doubt_about(value, load_config())):
+        click.echo(f"Stored, but: {doubt}", err=True)
 
 
 @command.command("unset", cls=Command, examples=["sapwood config unset model"])
@@ -89,15 +93,17 @@ def key(provider: str) -> None:
     It is asked for, or read from stdin, and never shown. Providers are anthropic, openai, google,
     and any name under base_urls. An environment variable comes before the file.
     """
-    from sapwood.app.keys import save_key
+    from sapwood.app.keys import require_provider, save_key
     from sapwood.cli.typed import piped
 
+    require_provider(provider)
     given = piped()
     if given is None:
         given = click.prompt(f"Key of {provider}", hide_input=True, err=True)
     text = str(given).strip()
-    if not text or len(text.split()) != 1:
-        raise click.UsageError("A key is one word. Nothing was stored.")
+    if len(text.split()) != 1:
+        told = "A key is one word" if text else "No key was given"
+        raise click.UsageError(f"{told}. Nothing was stored.")
     click.echo(f"Stored in {save_key(provider, text)}.")
 
 

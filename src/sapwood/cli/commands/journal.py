@@ -4,6 +4,7 @@ import click
 
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
+from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
 
@@ -11,7 +12,7 @@ __all__ = ["command"]
 @subcommand(
     examples=["sapwood journal", "sapwood journal -n 5 --did failed", "sapwood journal --json"]
 )
-@click.option("-n", "--last", type=click.IntRange(1), default=20, help="How many; 20 if not said.")
+@click.option("-n", "--last", type=Whole(1), default=20, help="How many; 20 if not said.")
 @click.option("--did", metavar="WHAT", help="Only this: archived, resumed, warned, failed …")
 @click.option(
     "--session", metavar="ID", help="Only of this session; the start of its id is enough."

@@ -8,6 +8,7 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
 from sapwood.cli.completing import AGENT
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.numbers import Whole
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
@@ -27,7 +28,7 @@ _PAGE = 500
     ]
 )
 @click.argument("agent", type=AGENT)
-@click.option("-n", "--last", type=click.IntRange(1), metavar="N", help="Only the last N events.")
+@click.option("-n", "--last", type=Whole(1), metavar="N", help="Only the last N events.")
 @click.option("-k", "--kind", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
 @click.option("-f", "--follow", is_flag=True, help="Go on with new events until Ctrl-C.")
 @json_option()

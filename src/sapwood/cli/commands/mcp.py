@@ -6,6 +6,7 @@ import click
 
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.numbers import Whole
 
 if TYPE_CHECKING:
     from sapwood.mcp_server.offering import Offering
@@ -17,7 +18,7 @@ __all__ = ["command"]
 @click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 instead of stdio.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65_535),
+    type=Whole(0, 65_535),
     default=8765,
     show_default=True,
     metavar="N",

@@ -9,6 +9,7 @@ from sapwood.cli.command import json_option
 from sapwood.cli.completing import AGENT
 from sapwood.cli.exits import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.numbers import Whole
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
@@ -21,7 +22,7 @@ __all__ = ["command"]
     examples=["sapwood replay demo", "sapwood replay demo --calls", "sapwood replay demo 17 --json"]
 )
 @click.argument("agent", type=AGENT)
-@click.argument("version", type=click.IntRange(1), required=False)
+@click.argument("version", type=Whole(1), required=False)
 @click.option("--calls", is_flag=True, help="List the model calls instead.")
 @json_option("Print the request as JSON, with its hash.")
 @click.pass_obj

@@ -9,6 +9,7 @@ from sapwood.cli.command import json_option
 from sapwood.cli.completing import AGENT
 from sapwood.cli.exits import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.numbers import Number, Whole
 
 if TYPE_CHECKING:
     from sapwood.cli.talking.starting import Wanted
@@ -28,7 +29,8 @@ _PATIENCE = 300.0
         'git diff | sapwood run -p "Review this." -i -',
         "sapwood run --agent demo < script.txt",
         'sapwood run -p "Run the tests." --allow "shell(just test *)"',
-    ]
+    ],
+    hint='The prompt comes after -p, in quotes: sapwood run -p "What is 6 x 7?"',
 )
 @click.option("-p", "--prompt", metavar="TEXT", help="What to say; without it, stdin is a script.")
 @click.option("-i", "--input", "source", metavar="FILE", help="Text after the prompt; - is stdin.")
@@ -37,9 +39,9 @@ _PATIENCE = 300.0
 @click.option("-c", "--continue", "goes_on", is_flag=True, help="Go on with the newest agent.")
 @click.option("-m", "--model", metavar="NAME", help="The model from here on.")
 @click.option("--system", metavar="TEXT", help="The system prompt from here on.")
-@click.option("--cap", type=click.IntRange(0), metavar="TOKENS", help="Most history in view.")
+@click.option("--cap", type=Whole(0), metavar="TOKENS", help="Most history in view.")
 @click.option("--allow", multiple=True, metavar="RULE", help="What tools may do; repeatable.")
-@click.option("--timeout", type=click.FloatRange(0.1), metavar="SECONDS", help="Stop after that.")
+@click.option("--timeout", type=Number(0.1), metavar="SECONDS", help="Stop after that.")
 @json_option("Print events and pieces of the answer as JSON lines.")
 @click.pass_obj
 def command(

@@ -7,6 +7,7 @@ from sapwood.cli.command import json_option
 from sapwood.cli.completing import AGENT
 from sapwood.cli.exits import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
 
@@ -14,7 +15,7 @@ __all__ = ["command"]
 @subcommand(examples=["sapwood search heron nests", "sapwood search leak --agent demo -n 5"])
 @click.argument("words", nargs=-1, required=True)
 @click.option("--agent", "agents", type=AGENT, multiple=True, help="Only there; repeatable.")
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option("-n", "--limit", default=20, show_default=True, type=Whole(1), metavar="N")
 @json_option()
 @click.pass_obj
 def command(

@@ -4,6 +4,7 @@ import click
 
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
 
@@ -11,7 +12,7 @@ __all__ = ["command"]
 @subcommand(examples=["sapwood worker", "sapwood worker --database postgresql://me@localhost/team"])
 @click.option(
     "--at-once",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Most agents driven at once, instead of the configured number.",
 )

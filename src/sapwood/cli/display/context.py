@@ -8,7 +8,7 @@ from sapwood.core.content import Usage
 from sapwood.core.counting import Count, show
 from sapwood.core.live import Live
 from sapwood.core.state import State
-from sapwood.display.money import cache_share, usage_line
+from sapwood.display.money import cache_share, short_usage, usage_line
 from sapwood.display.text import cut, one_line
 
 __all__ = ["Window", "context_lines", "context_value"]
@@ -40,9 +40,9 @@ def context_lines(window: Window, width: int) -> list[str]:
     facts = [
         ("model", state.settings.model or "none"),
         ("cap", f"{state.settings.cap:,} tokens of history" if state.settings.cap else "none"),
-        ("spent", _spent(state.spent)),
-        ("turn", _spent(*calls)),
-        ("call", _spent(*calls[-1:])),
+        ("spent", _spent(width, state.spent)),
+        ("turn", _spent(width, *calls)),
+        ("call", _spent(width, *calls[-1:])),
         ("marks", ", ".join(mark.name or "(unnamed)" for mark in state.marks) or "none"),
         ("mail", f"{len(state.inbox)} unread" if state.inbox else "none"),
     ]
@@ -97,6 +97,9 @@ def _last_calls(live: Live) -> list[Usage]:
     return live.all_turns[-1].usages if live.all_turns else []
 
 
-def _spent(*usages: Usage) -> str:
+def _spent(width: int, *usages: Usage) -> str:
     used = sum(usages, Usage(0))
-    return usage_line(used) if used.input else "nothing yet"
+    if not used.input:
+        return "nothing yet"
+    told = usage_line(used)
+    return told if len(told) <= width - 9 else short_usage(used)

@@ -160,7 +160,8 @@ class DbosEngine:
             await asyncio.to_thread(office.post.hand_back, begun)
             await office.retire(worker.name)
         except Exception as problem:  # closing goes on: others will notice by themselves
-            _log.warning("Not everything was handed over; it is missed soon: %s", problem)
+            cause = getattr(problem, "orig", None) or problem
+            _log.warning("Not everything was handed over; it is missed soon: %s", cause)
 
 
 async def _start_here(office: Office, worker: _Worker, bell: Bell) -> None:
