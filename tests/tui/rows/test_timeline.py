@@ -1,11 +1,12 @@
 """Rows are derived from events alone, and tell what the model can see."""
 
 from sapwood.api import Agent, Sapwood, open
+from sapwood.core.commands import AddReply
 from sapwood.core.content import Text
 from sapwood.core.live import Live
 from sapwood.tui.rows.layout import is_dim, lay_out
 from sapwood.tui.rows.page import Page
-from sapwood.tui.rows.row import Banner, Divider, Fold, Row, Shown
+from sapwood.tui.rows.row import Banner, Divider, Fold, Row, Shown, pieces
 from sapwood.tui.rows.timeline import Timeline
 
 
@@ -32,6 +33,17 @@ async def test_a_turn_is_a_prompt_and_a_reply() -> None:
     async with open(":memory:") as wood:
         timeline = await told(await talk(wood, 2))
         assert kinds(lay_out(timeline)) == ["prompt", "reply"] * 2
+
+
+async def test_a_reply_that_was_cut_off_ends_with_a_row_that_says_so() -> None:
+    async with open(":memory:") as wood:
+        agent = await wood.start("demo")
+        await agent.submit("Tell me.")
+        await agent.do(AddReply(agent.id, (Text("Once upon"),), ended="length"))
+        timeline = await told(agent)
+        assert kinds(lay_out(timeline)) == ["prompt", "reply", "reply"]
+        said = pieces((await agent.events())[-1].event)
+        assert said[-1] == Text("[cut off: the reply ran into the limit of its length]")
 
 
 async def test_what_was_cleared_is_one_fold_that_counts_its_messages() -> None:

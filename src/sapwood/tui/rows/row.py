@@ -7,11 +7,12 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from sapwood.core.content import Got, Note, Said, Text, Thinking, ToolCall
+from sapwood.core.content import Ended, Got, Note, ReplyPart, Said, Text, Thinking, ToolCall
 from sapwood.core.events import Event, ReplyAdded, ToolFinished, TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId, EventRef
+from sapwood.core.view.framing import how_it_was_cut
 
-__all__ = ["Banner", "Divider", "Fold", "Key", "Kind", "Piece", "Row", "Shown", "pieces"]
+__all__ = ["Banner", "Divider", "Fold", "Key", "Kind", "Piece", "Row", "Shown", "pieces", "spoken"]
 
 Kind = Literal["prompt", "letter", "thinking", "reply", "tool", "end", "mark", "event"]
 """`letter` is mail or another note in a prompt; `end` says that a turn did not complete."""
@@ -89,6 +90,11 @@ class Divider(Struct, frozen=True, gc=False):
 Shown = Row | Fold | Banner | Divider
 
 
+def spoken(parts: tuple[ReplyPart, ...], ended: Ended) -> tuple[ReplyPart, ...]:
+    """What is shown of a reply: one that was cut off ends with a line that says so."""
+    return parts if ended == "done" else (*parts, Text(how_it_was_cut(ended)))
+
+
 def pieces(event: Event) -> tuple[Piece, ...]:
     """The parts of an event that rows point at.
 
@@ -98,8 +104,8 @@ def pieces(event: Event) -> tuple[Piece, ...]:
     match event:
         case TurnStarted(_, prompt):
             return prompt
-        case ReplyAdded(parts):
-            return parts
+        case ReplyAdded(parts, ended=ended):
+            return spoken(parts, ended)
         case ToolFinished():
             return (event,)
         case TurnRecorded(_, prompt, items):

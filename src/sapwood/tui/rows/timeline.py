@@ -38,7 +38,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.turn import Reply, Turn
-from sapwood.tui.rows.row import Kind, Row
+from sapwood.tui.rows.row import Kind, Row, spoken
 
 __all__ = ["IN_VIEW", "Departure", "Placed", "Timeline"]
 
@@ -121,7 +121,8 @@ class Timeline:
             for item in turn.items:
                 whole = item.version == turn.first
                 if isinstance(item, Reply):
-                    self._said(turn.agent, item.version, item.parts, part if whole else 0)
+                    said = spoken(item.parts, item.ended)
+                    self._said(turn.agent, item.version, said, part if whole else 0)
                     part += len(item.parts)
                 else:
                     self._got(item.call, item.version, part if whole else 0)
@@ -138,8 +139,8 @@ class Timeline:
             case TurnStarted(parent, prompt):
                 self._opened_at = version
                 self._begin(agent, version, parent, prompt)
-            case ReplyAdded(parts):
-                self._said(agent, version, parts)
+            case ReplyAdded(parts, ended=ended):
+                self._said(agent, version, spoken(parts, ended))
             case ToolFinished(call):
                 self._got(call, version, 0)
             case TurnCompleted():
