@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from sapwood.app.config import Config
     from sapwood.app.connection import Connection
 
-__all__ = ["Invocation"]
+__all__ = ["IN_TURN", "Invocation"]
 
 T = TypeVar("T")
+
+IN_TURN = 300.0
+"""Seconds that a turn under way waits for a database that went away, with its answer in hand."""
 
 _OPENING = 5.0
 """Seconds that a person at a shell waits for a server that is away."""

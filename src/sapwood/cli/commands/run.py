@@ -8,7 +8,7 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
 from sapwood.cli.completing import AGENT
 from sapwood.cli.exits import Exit
-from sapwood.cli.invocation import Invocation
+from sapwood.cli.invocation import IN_TURN, Invocation
 from sapwood.cli.numbers import Number, Whole
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from sapwood.core.slash import Script
 
 __all__ = ["command"]
-
-_PATIENCE = 300.0
-"""Seconds that a turn under way waits for a database that went away; Ctrl-C ends it sooner."""
 
 
 @subcommand(
@@ -118,7 +115,7 @@ async def _run(
     show = JsonShow() if as_json else TextShow(notes=notes)
     try:
         with listening() as stop:
-            async with invocation.connected(patience=_PATIENCE) as connection:
+            async with invocation.connected(patience=IN_TURN) as connection:
                 return await hold(invocation.config, connection, wanted, script, show, stop)
     except Exception as error:
         if as_json:

@@ -3,7 +3,7 @@
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.invocation import Invocation
+from sapwood.cli.invocation import IN_TURN, Invocation
 from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
@@ -36,7 +36,7 @@ async def _work(invocation: Invocation, at_once: int | None) -> None:
     config = invocation.config
     with listening() as stop:
         async with (
-            invocation.connected(opening=30.0) as connection,
+            invocation.connected(opening=30.0, patience=IN_TURN) as connection,
             working(connection, config, load_keys(), at_once=at_once),
         ):
             place = shown_address(config.address)
