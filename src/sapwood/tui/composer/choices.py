@@ -33,7 +33,7 @@ class Known(Struct, frozen=True):
 def choices(line: str, known: Known) -> list[Choice]:
     """What may follow, best first; nothing where somebody just writes.
 
-    >>> [choice.word for choice in choices("/ma", Known())]
+    >>> [choice.word for choice in choices("/mar", Known())]
     ['/mark']
     >>> [choice.word for choice in choices("/rewind S", Known(marks=(("START", ""),)))]
     ['START']
