@@ -67,8 +67,6 @@ class AtOnce:
     def _begun(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = connect(self._path, busy_seconds=0)
-            # Folding the write-ahead log into the file takes long: the writer's thread does it.
-            self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
