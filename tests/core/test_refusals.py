@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.core import refusals
+from sapwood.core.counting import Count
 from sapwood.core.refusals import BadMarkName, Refusal, UnknownCommand, UnknownMark, nearest
 
 REASONS = [
@@ -17,7 +18,9 @@ REASONS = [
 SOMETHING: dict[object, object] = {
     str: "something",
     int: 7,
+    int | None: 7,
     tuple[str, ...]: ("one", "two"),
+    tuple[tuple[str, Count], ...]: (("history", Count(7, exact=True)),),
 }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from sapwood.api.handle import Handle
 from sapwood.api.text import clean
@@ -129,7 +129,9 @@ class Agent(Handle):
         if isinstance(script, Refusal):
             raise RefusedError(script)
         held = self.connection
-        return await carry_out(held.log, held.space, held.dispatcher, self.id, script)
+        return await carry_out(
+            held.log, held.space, held.dispatcher, self.id, script, self._fit_model
+        )
 
     # Context
 
@@ -196,7 +198,11 @@ class Agent(Handle):
         window: int | None = None,
         levels: tuple[float, float, float] | None = None,
     ) -> str:
-        """Changes settings; what is not named stays."""
+        """Changes settings; what is not named stays.
+
+        Another model brings its window along, and is refused if what is in view does not fit it;
+        where you name the `window` yourself, you are believed.
+        """
         change = SettingsChange(
             model=UNSET if model is None else clean(model),
             system=UNSET if system is None else clean(system),
@@ -206,7 +212,20 @@ class Agent(Handle):
             window=UNSET if window is None else window,
             levels=UNSET if levels is None else levels,
         )
+        if change.model and window is None:
+            change = await self._switched(change.model, change)
         return (await self.do(Configure(self.id, change))).says
+
+    async def _switched(self, model: str, change: SettingsChange) -> SettingsChange:
+        fitting = await self._fit_model(model, self.id)
+        if isinstance(fitting, Refusal):
+            raise RefusedError(fitting)
+        return structs.replace(change, **fitting.given())
+
+    async def _fit_model(self, model: str, agent: AgentId) -> SettingsChange | Refusal:
+        from sapwood.app.choosing import fit_model
+
+        return await fit_model(self.connection, model, agent)
 
     # Other agents
 

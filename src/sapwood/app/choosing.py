@@ -2,19 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from itertools import accumulate, takewhile
 
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.calling import Failure
-from sapwood.core.counting import Count, show
 from sapwood.core.ids import AgentId
 from sapwood.core.measure import calibrated, turn_sizes
+from sapwood.core.refusals import ModelTooSmall
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import fits, window_of
 from sapwood.models.names import resolve
 
-__all__ = ["doubt_about", "first_settings", "model_change", "require_model", "switch_model"]
+__all__ = [
+    "doubt_about",
+    "first_settings",
+    "fit_model",
+    "model_change",
+    "require_model",
+    "switch_model",
+]
 
 
 def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
@@ -63,53 +71,47 @@ def first_settings(
     )
 
 
-def model_change(model: str, budget: Budget, turns: Sequence[int] = ()) -> SettingsChange:
-    """The change of settings that a switch of models is. Raises `Failure` if it cannot fit.
+def model_change(
+    model: str, budget: Budget, turns: Sequence[int] = ()
+) -> SettingsChange | ModelTooSmall:
+    """The change of settings that a switch of models is, unless what is in view cannot fit.
 
     `turns` are the sizes of the turns in view, oldest first.
     """
-    if not fits(budget.total.tokens, model):
-        raise Failure("too_long", f"{_too_much(model, budget)} {_way_out(model, budget, turns)}")
-    return SettingsChange(model=model, window=window_of(model) or 0)
-
-
-def _too_much(model: str, budget: Budget) -> str:
-    blocks = {
-        "history": budget.history,
-        "summary": budget.summary,
-        "pins": budget.pins,
-        "system prompt": budget.system,
-    }
-    parts = ", ".join(f"{name} {show(size)}" for name, size in blocks.items() if size.tokens)
-    takes = show(Count(window_of(model) or 0, exact=True))
-    return (
-        f"{show(budget.total)} tokens are in view ({parts}), more than {model} takes: {takes}, "
-        "its answer included. Nothing was changed."
+    window = window_of(model) or 0
+    if fits(budget.total.tokens, model):
+        return SettingsChange(model=model, window=window)
+    blocks = (
+        ("history", budget.history),
+        ("summary", budget.summary),
+        ("pins", budget.pins),
+        ("system prompt", budget.system),
     )
-
-
-def _way_out(model: str, budget: Budget, turns: Sequence[int]) -> str:
-    """What can be done first, the mildest way first."""
     fixed = (budget.system + budget.pins).tokens
-    if not fits(fixed, model):
-        return "System prompt and pins alone do not fit: shorten /system, or /unpin what can go."
-    keeps, size = 0, fixed
-    for turn in reversed(turns):
-        size += turn
-        if not fits(size, model):
-            break
-        keeps += 1
-    kept = f"/clear {keeps} to keep the last {keeps} turns" if keeps else "/clear to start afresh"
-    return f"Type /compact for a summary, or {kept}; then /model {model} again."
+    return ModelTooSmall(model, window, blocks, _keeps(model, fixed, turns))
 
 
-async def switch_model(
-    connection: Connection, config: Config, keys: Mapping[str, str], model: str, agent: AgentId
-) -> SettingsChange:
-    """The change of settings that a switch to a model is, if it can be asked and all fits."""
-    require_model(model, config, keys)
+def _keeps(model: str, fixed: int, turns: Sequence[int]) -> int | None:
+    """How many of the last turns fit beside what always stands; None if that alone does not."""
+    sizes = accumulate(reversed(turns), initial=fixed)
+    fitting = sum(1 for _ in takewhile(lambda size: fits(size, model), sizes))
+    return fitting - 1 if fitting else None
+
+
+async def fit_model(
+    connection: Connection, model: str, agent: AgentId
+) -> SettingsChange | ModelTooSmall:
+    """The change of settings that a switch to a model is, if all that is in view fits it."""
     opened = await connection.dispatcher.open(agent)
     counter, ratio = connection.counter_for(model), opened.state.ratio(model)
     budget = budget_of(opened.state, opened.live, counter, model)
     turns = [calibrated(size, counter, ratio).tokens for size in turn_sizes(opened.live, counter)]
     return model_change(model, budget, turns)
+
+
+async def switch_model(
+    connection: Connection, config: Config, keys: Mapping[str, str], model: str, agent: AgentId
+) -> SettingsChange | ModelTooSmall:
+    """As `fit_model`, for who will ask the model: raises `Failure` if it cannot be asked."""
+    require_model(model, config, keys)
+    return await fit_model(connection, model, agent)

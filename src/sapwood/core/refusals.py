@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from sapwood.core.counting import Count, show
+
 __all__ = [
     "AgentExists",
     "AmbiguousAgent",
@@ -17,6 +19,7 @@ __all__ = [
     "HumanOnly",
     "Imported",
     "MailboxFull",
+    "ModelTooSmall",
     "NoGoal",
     "NoMarks",
     "NoTurnOpen",
@@ -385,6 +388,40 @@ class BadSetting(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"Setting '{self.name}' must be {self.rule}. Nothing was changed."
+
+
+class ModelTooSmall(Refusal, frozen=True):
+    """More is in view than the model takes.
+
+    `blocks` say what of, the largest concern first. `keeps` is how many of the last turns would
+    fit beside what always stands; None if that alone does not.
+    """
+
+    model: str
+    window: int
+    blocks: tuple[tuple[str, Count], ...]
+    keeps: int | None = 0
+
+    @property
+    def sentence(self) -> str:
+        total = show(sum((size for _, size in self.blocks), Count(0, exact=True)))
+        parts = ", ".join(f"{name} {show(size)}" for name, size in self.blocks if size.tokens)
+        return (
+            f"There are {total} tokens in view ({parts}), more than {self.model} takes: "
+            f"{show(Count(self.window, exact=True))}, its answer included. Nothing was changed. "
+            f"{self._way_out}"
+        )
+
+    @property
+    def _way_out(self) -> str:
+        """What can be done first, the mildest way first."""
+        if self.keeps is None:
+            return (
+                "System prompt and pins alone do not fit: shorten /system, or /unpin what can go."
+            )
+        fewer = f"/clear {self.keeps} to keep the last {self.keeps} turns"
+        kept = fewer if self.keeps else "/clear to start afresh"
+        return f"Type /compact for a summary, or {kept}; then /model {self.model} again."
 
 
 class UnknownPin(Refusal, frozen=True):

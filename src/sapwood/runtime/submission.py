@@ -4,19 +4,25 @@ Stops at the first refusal, so that a script never goes on from where its author
 to be.
 """
 
-from msgspec import Struct
+from collections.abc import Awaitable, Callable
 
-from sapwood.core.commands import Command, StartTurn, Succeed
+from msgspec import Struct, structs
+
+from sapwood.core.commands import Command, Configure, StartTurn, Succeed
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.refusals import Refusal
+from sapwood.core.settings import SettingsChange
 from sapwood.core.slash import Fresh, Run, Say, Script, interpret, names_agent
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.finding import find_agent
 from sapwood.runtime.fresh import given, new_agent_id, new_mail_id
 from sapwood.runtime.log import Log
 
-__all__ = ["Outcome", "carry_out"]
+__all__ = ["Outcome", "SwitchModel", "carry_out"]
+
+SwitchModel = Callable[[str, AgentId], Awaitable[SettingsChange | Refusal]]
+"""The change of settings that a switch to a model is, or why it cannot be."""
 
 
 class Outcome(Struct, frozen=True):
@@ -35,11 +41,17 @@ class Outcome(Struct, frozen=True):
 
 
 async def carry_out(
-    log: Log, space: Space, dispatcher: Dispatcher, agent: AgentId, script: Script
+    log: Log,
+    space: Space,
+    dispatcher: Dispatcher,
+    agent: AgentId,
+    script: Script,
+    switch: SwitchModel,
 ) -> list[Outcome]:
     """Carries out a parsed submission, step by step; what follows `/new` is for the new agent.
 
-    A goal is that of every fork up to the next text.
+    A goal is that of every fork up to the next text. Another model is taken only if `switch` says
+    that it can be.
     """
     outcomes: list[Outcome] = []
     goal = ""
@@ -49,6 +61,8 @@ async def carry_out(
             if step.goal:
                 continue
         command = await _command(log, space, agent, step, goal)
+        if isinstance(command, Configure) and command.change.model:
+            command = await _switched(command, command.change.model, switch)
         if command is None or isinstance(command, Refusal):
             answer = command
         else:
@@ -71,6 +85,14 @@ async def _command(
     if isinstance(other, Refusal):
         return other
     return interpret(step, agent, Fresh(new_agent_id(), new_mail_id()), goal=goal, other=other)
+
+
+async def _switched(command: Configure, model: str, switch: SwitchModel) -> Configure | Refusal:
+    change = await switch(model, command.agent)
+    if isinstance(change, Refusal):
+        return change
+    both = structs.replace(command.change, **change.given())
+    return structs.replace(command, change=both)
 
 
 async def _other(log: Log, space: Space, agent: AgentId, typed: str) -> AgentId | Refusal:

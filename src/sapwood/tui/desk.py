@@ -5,6 +5,7 @@ It knows no widgets. A `Front` is told what came of it, and draws.
 
 from collections import deque
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Protocol
 
 from sapwood.app.assembling import assemble
@@ -16,7 +17,7 @@ from sapwood.app.idling import until_idle
 from sapwood.app.late_engine import LateEngine
 from sapwood.app.running import Running, Shown
 from sapwood.core.calling import Failure
-from sapwood.core.commands import Command, Configure, StartAgent, StartTurn
+from sapwood.core.commands import Command, StartAgent, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
@@ -223,7 +224,8 @@ class Desk:
 
     async def _carry_out(self, agent: AgentId, chunk: Script) -> None:
         held = self.connection
-        for outcome in await carry_out(held.log, held.space, held.dispatcher, agent, chunk):
+        switch = partial(switch_model, held, self.config, self.keys)
+        for outcome in await carry_out(held.log, held.space, held.dispatcher, agent, chunk, switch):
             if isinstance(outcome.done, Refusal):
                 raise RefusedError(outcome.done)
             if outcome.done is None:
@@ -241,8 +243,6 @@ class Desk:
                 self.front.leave()
             case "switch" if run.args:
                 await self.front.switched(await find(self.connection, run.args))
-            case "model" if run.args and self.agent:
-                await self._switch_model(self.agent, run.args)
             case "model" | "system" if not run.args:
                 await self._tell_setting(run.command.name)
             case "compact" if self.agent:
@@ -258,10 +258,6 @@ class Desk:
             case _:
                 return False
         return True
-
-    async def _switch_model(self, agent: AgentId, name: str) -> None:
-        change = await switch_model(self.connection, self.config, self.keys, name, agent)
-        self.front.said((await self._do(Configure(agent, change))).says)
 
     async def _tell_setting(self, name: str) -> None:
         state = await self.state()

@@ -81,6 +81,8 @@ async def _fork_session(
     from sapwood.app.keys import load_keys
     from sapwood.cli.giving import giving
     from sapwood.cli.typed import clean
+    from sapwood.core.errors import RefusedError
+    from sapwood.core.refusals import Refusal
 
     async with giving(invocation) as held:
         adopter = Adopter(held, Sessions(Path.cwd(), invocation.config))
@@ -90,5 +92,7 @@ async def _fork_session(
             change = await switch_model(
                 held, invocation.config, load_keys(os.environ), model, agent
             )
+            if isinstance(change, Refusal):
+                raise RefusedError(change)
         child = await adopter.fork(agent, goal=clean(goal), name=clean(name), change=change)
         click.echo(f"Forked. Child: {child} (from {agent})")

@@ -1,9 +1,11 @@
 """Commands that only show something, or need more than the log: what a script gets for them."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from msgspec import Struct
 
+from sapwood.app.choosing import fit_model
 from sapwood.app.comparing import compare
 from sapwood.app.connection import Connection
 from sapwood.app.finding import find
@@ -14,22 +16,18 @@ from sapwood.cli.display.context import Window, context_lines
 from sapwood.cli.display.hits import hit_lines
 from sapwood.cli.display.request import request_lines
 from sapwood.core.budget import budget_of
-from sapwood.core.commands import Configure
 from sapwood.core.content import Note
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import BadArguments, Refusal, UnknownCommand, nearest
-from sapwood.core.settings import SettingsChange
 from sapwood.core.slash import BY_NAME, COMMANDS, Run, kept_turns
 from sapwood.core.view.framing import framed_prompt
 from sapwood.runtime.dispatch import Done
-from sapwood.runtime.fresh import given, now
+from sapwood.runtime.fresh import now
 from sapwood.runtime.replay import last_call, replay
+from sapwood.runtime.submission import SwitchModel
 
-__all__ = ["Answered", "Face", "Left", "SwitchModel"]
-
-SwitchModel = Callable[[str, AgentId], Awaitable[SettingsChange]]
-"""The change of settings that a switch to a model is. Raises `Failure` if it cannot be."""
+__all__ = ["Answered", "Face", "Left"]
 
 
 class Answered(Struct, frozen=True):
@@ -44,7 +42,10 @@ class Left(Struct, frozen=True):
 
 
 class Face:
-    """Answers the commands that the core leaves to whoever shows the conversation."""
+    """Answers the commands that the core leaves to whoever shows the conversation.
+
+    `switch_model` says which other model may be taken; by itself, one that all in view fits.
+    """
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Face:
         self._connection = connection
         self._width = width
         self._running = running
-        self._switch_model = switch_model
+        self.switch_model: SwitchModel = switch_model or partial(fit_model, connection)
         self._answers: dict[str, Callable[[AgentId, Run], Awaitable[Answered | Left]]] = {
             "agents": self._agents,
             "check-mail": self._peek,
@@ -80,7 +81,7 @@ class Face:
         match run.command.name:
             case "check-mail":
                 return run.args == "--peek"
-            case "config" | "system":
+            case "config" | "model" | "system":
                 return not run.args
             case name:
                 return name in self._answers
@@ -139,13 +140,8 @@ class Face:
         return Answered(f"Now with {other}.", other)
 
     async def _model(self, agent: AgentId, run: Run) -> Answered:
-        if not run.args:
-            state = (await self._connection.dispatcher.open(agent)).state
-            return Answered(state.settings.model or "No model is chosen.")
-        change = SettingsChange(model=run.args)
-        if self._switch_model is not None:
-            change = await self._switch_model(run.args, agent)
-        return Answered(_says(await self._do(Configure(agent, change))))
+        state = (await self._connection.dispatcher.open(agent)).state
+        return Answered(state.settings.model or "No model is chosen.")
 
     async def _system(self, agent: AgentId, run: Run) -> Answered:
         state = (await self._connection.dispatcher.open(agent)).state
@@ -176,9 +172,6 @@ class Face:
 
     async def _wait(self, agent: AgentId, run: Run) -> Answered:
         return Answered(await until_idle(self._connection, agent, run.args))
-
-    async def _do(self, command: Configure) -> Done | Refusal:
-        return await self._connection.dispatcher.dispatch(command, given())
 
 
 def _says(answer: Done | Refusal) -> str:

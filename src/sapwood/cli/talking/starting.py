@@ -86,6 +86,8 @@ async def _change(
     )
     if wanted.model is not None and wanted.model != state.settings.model:
         switch = await switch_model(connection, config, keys, wanted.model, agent)
+        if isinstance(switch, Refusal):
+            raise RefusedError(switch)
         change = structs.replace(change, model=switch.model, window=switch.window)
     else:
         require_model(state.settings.model, config, keys)

@@ -59,8 +59,10 @@ class Steps:
         assert isinstance(run, Run)
         if self._face.knows(run):
             return await self.answered(run)
-        held = self.connection
-        for outcome in await carry_out(held.log, held.space, held.dispatcher, self.agent, chunk):
+        held, switch = self.connection, self._face.switch_model
+        for outcome in await carry_out(
+            held.log, held.space, held.dispatcher, self.agent, chunk, switch
+        ):
             self._told(outcome)
         return OK
 
