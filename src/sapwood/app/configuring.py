@@ -18,10 +18,18 @@ from sapwood.app.config import (
     parse_config,
     read_config,
 )
-from sapwood.app.toml_edit import CannotEdit, Place, removed, with_value
+from sapwood.app.opening import shown_address
+from sapwood.app.toml_edit import CannotEdit, Place, encoded, removed, with_value
 from sapwood.core.refusals import nearest
 
-__all__ = ["Setting", "list_settings", "set_setting", "unset_setting", "write_private"]
+__all__ = [
+    "Setting",
+    "list_settings",
+    "set_setting",
+    "shown_value",
+    "unset_setting",
+    "write_private",
+]
 
 _NAMED = re.compile(
     r"(base_urls)\.(.+)|(screen)\.(keys)\.(.+)|(servers)\.([^.]+)\.(command|url)"
@@ -37,6 +45,11 @@ class Setting(Struct, frozen=True):
     value: object
     origin: str = ""
 
+    @property
+    def typed(self) -> str:
+        """The value as one would type it."""
+        return self.value if isinstance(self.value, str) else encoded(self.value)
+
 
 def list_settings(environ: Mapping[str, str] = os.environ) -> list[Setting]:
     """Every value in force, in the order of `Config`."""
@@ -51,6 +64,15 @@ def list_settings(environ: Mapping[str, str] = os.environ) -> list[Setting]:
         else:
             settings.append(Setting(name, value, str(file) if name in written else ""))
     return settings
+
+
+def shown_value(setting: Setting, config: Config) -> str:
+    """A value as people may see it: without what may be secret, and with what "" stands for."""
+    if setting.name == "database":
+        return shown_address(config.address)
+    if ".env." in setting.name or ".headers." in setting.name:
+        return "set"
+    return setting.typed
 
 
 def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) -> Setting:

@@ -10,6 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -90,8 +91,16 @@ def logging_to(folder: Path, verbose: int) -> Generator[Path | None]:
         kept.close()
 
 
+class _Stderr(logging.StreamHandler[TextIO]):
+    """Wherever errors go at that moment: a screen takes them over while it is open."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
+
+
 def _to_stderr(verbose: int) -> logging.Handler:
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _Stderr()
     handler.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
     handler.setFormatter(_Told("%(levelname)s: %(message)s"))
     handler.addFilter(lambda record: not (record.name == _log.name and record.exc_info))

@@ -79,9 +79,10 @@ class _Root(Commands):
     ],
 )
 @click.option("--inline", is_flag=True, help="Open the screen below the prompt.")
+@click.option("--print", "prints", is_flag=True, help="Print the conversation on leaving.")
 @click.option("--version", is_flag=True, help="Show the version and leave.")
 @click.pass_context
-def root(context: click.Context, inline: bool, version: bool) -> None:
+def root(context: click.Context, inline: bool, prints: bool, version: bool) -> None:
     """Conversations with agents: everything is kept, you decide what the model sees.
 
     Without a command, the last conversation of this folder is opened on the whole screen.
@@ -102,4 +103,4 @@ def root(context: click.Context, inline: bool, version: bool) -> None:
             return
         from sapwood.cli.screen import open_screen
 
-        open_screen(invocation, inline=inline)
+        open_screen(invocation, inline=inline, prints=prints)

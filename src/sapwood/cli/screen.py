@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.invocation import Invocation
+from sapwood.cli.invocation import IN_TURN, Invocation
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
@@ -23,7 +23,7 @@ def open_screen(
     require_textual()
 
     async def run() -> None:
-        async with invocation.connected() as connection:
+        async with invocation.connected(patience=IN_TURN) as connection:
             left = await run_screen(connection, invocation.config, agent, inline=inline)
             await _say_good_bye(
                 connection, left, prints or invocation.config.screen.print_on_leaving

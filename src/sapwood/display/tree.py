@@ -1,11 +1,11 @@
 """Agents as a tree, and what each is doing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 
-__all__ = ["state_of", "tree"]
+__all__ = ["branches", "state_of", "tree"]
 
 
 def state_of(facts: Facts) -> str:
@@ -30,3 +30,22 @@ def tree(agents: Iterable[Facts]) -> Iterator[tuple[Facts, int]]:
         facts, depth = waiting.pop()
         yield facts, depth
         waiting += [(child, depth + 1) for child in reversed(children.get(facts.agent, []))]
+
+
+def branches(depths: Sequence[int]) -> list[str]:
+    """What to draw before each line of a tree, given how deep each is.
+
+    >>> branches([0, 1, 2, 1, 0])
+    ['', '├ ', '│ └ ', '└ ', '']
+    """
+    drawn: list[str] = []
+    goes_on: set[int] = set()
+    for depth in reversed(depths):
+        goes_on = {level for level in goes_on if level <= depth}
+        if depth:
+            above = "".join("│ " if level in goes_on else "  " for level in range(1, depth))
+            drawn.append(above + ("├ " if depth in goes_on else "└ "))
+        else:
+            drawn.append("")
+        goes_on.add(depth)
+    return drawn[::-1]

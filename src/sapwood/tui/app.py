@@ -69,11 +69,13 @@ class SapwoodApp(App[object]):
         if model is not None:
             self.desk.config = structs.replace(self.desk.config, model=model)
             self.desk.keys = load_keys()
+            self.conversation.tell_soon()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """What the palette lists: commands, keys, themes."""
         for command in COMMANDS:
-            yield SystemCommand(command.line, command.help, self._typing(f"/{command.name}"))
+            line = command.line.replace("[", r"\[")  # else it is taken for a style
+            yield SystemCommand(line, command.help, self._typing(f"/{command.name}"))
         for key in KEYS:
             yield SystemCommand(key.help, f"Key: {key.keys}", self._doing(key.action))
         for theme in THEMES:
@@ -109,6 +111,11 @@ class SapwoodApp(App[object]):
         take_mouse(self, self._mouse)
         whose = "is taken: click and scroll" if self._mouse else "is the terminal's: select freely"
         self.conversation.said(f"The mouse {whose}.")
+
+    def notice(self, text: str) -> None:
+        """Something to be told at once, whatever is on the screen."""
+        if self.is_running:
+            self.notify(text, severity="warning", markup=False)
 
     def _handle_exception(self, error: Exception) -> None:
         """A defect: the terminal is given back, and whoever opened the screen tells of it."""

@@ -26,7 +26,7 @@ from sapwood.core.settings import Workspace
 from sapwood.core.slash import Run, Say, Script, kept_turns, parse
 from sapwood.core.slash.chunks import chunks, has_prompt
 from sapwood.core.state import State
-from sapwood.display.text import cut
+from sapwood.core.titles import title_of
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import given, new_agent_id
 from sapwood.runtime.opening import Opened
@@ -36,9 +36,6 @@ __all__ = ["PAGES", "Desk", "Front"]
 
 PAGES = frozenset({"agents", "config", "context", "diff", "help", "recall", "replay", "switch"})
 """Commands that are answered by a page of their own; those with a meaning beside it say when."""
-
-
-_NAME = 40
 
 
 class Front(Protocol):
@@ -110,8 +107,7 @@ class Desk:
         agent = new_agent_id()
         settings = first_settings(self.config, self.config.model)
         words = next((step.text for step in chunk if isinstance(step, Say)), "")
-        name = cut(words[:200], _NAME) if words else ""
-        await self._do(StartAgent(agent, name, settings, Workspace(folder=self.folder)))
+        await self._do(StartAgent(agent, title_of(words), settings, Workspace(folder=self.folder)))
         return agent
 
     def watch(self, agent: AgentId, after: int) -> AsyncGenerator[Shown]:

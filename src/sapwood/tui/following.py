@@ -126,18 +126,28 @@ class Following(Screen[None]):
         if agent is not None and state is not None:
             if state.version > LONG:
                 self._timeline = await read_end(held, agent, state.version, self._texts)
-                self._read_whole(agent)
             else:
                 self._timeline = await read_whole(held, agent, self._texts)
                 self._whole.set()
-            self.composer.sent.begin(await sent_before(held, agent))
             self._follow(agent, self._timeline.version)
         self._drift = None
-        self._measure_drift()
         await self.transcript.show(self._timeline, self._texts)
         await self._tell()
-        if state is not None and state.open is not None:
+        if agent is not None and state is not None:
+            self.call_after_refresh(self._read_behind, agent, resumes=state.open is not None)
+
+    def _read_behind(self, agent: AgentId, *, resumes: bool) -> None:
+        """What nobody has to wait for: everything that is not on the first screen."""
+        if not self._whole.is_set():
+            self._read_whole(agent)
+        self._remember(agent)
+        self._measure_drift()
+        if resumes:
             self._resume()
+
+    @work(group="remember", exclusive=True)
+    async def _remember(self, agent: AgentId) -> None:
+        self.composer.sent.begin(await sent_before(self.desk.connection, agent))
 
     async def switched(self, agent: AgentId) -> None:
         """Another conversation takes this one's place."""
@@ -239,12 +249,19 @@ class Following(Screen[None]):
         if self.query("#head"):  # or somebody left meanwhile
             self._show_around(around)
 
+    @work(group="tell", exclusive=True)
+    async def tell_soon(self) -> None:
+        """Something around the conversation has changed."""
+        await self._tell()
+
     def _show_around(self, around: Around) -> None:
         state = around.state
         busy = around.is_working or bool(self._doing)
         self._since = (self._since or time.monotonic()) if busy else None
         self.query_one("#head", Static).update(head_line(self.desk.folder, state))
-        self.query_one(Sidebar).show(Beside(around.agents, self.desk.agent, state, around.budget))
+        self.query_one(Sidebar).show(
+            Beside(around.agents, self.desk.agent, state, around.budget, self._drift)
+        )
         cost = state.spent.cost if state else 0
         self.query_one(StatusLine).status = Status(around.budget, cost, self._progress())
         self._show_queue()
@@ -269,7 +286,7 @@ class Following(Screen[None]):
         if opened is not None:
             counter = self.desk.connection.counter_for(opened.state.settings.model)
             self._drift = await asyncio.to_thread(drift_in_view, opened, counter)
-            self._told_at = -1
+            await self._tell()
 
     @work(group="queue", exclusive=True)
     async def _send_next(self) -> None:

@@ -14,6 +14,7 @@ from sapwood.app.keys import load_keys
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
+from sapwood.tui.notices import noticed
 
 __all__ = ["Left", "last_conversation", "open_screen", "require_textual"]
 
@@ -40,6 +41,7 @@ async def open_screen(
     """Runs the screen until the person leaves. Raises what went wrong inside."""
     require_textual()
     from sapwood.tui.app import SapwoodApp
+    from sapwood.tui.terminal import titled
 
     folder = os.getcwd()
     agent = await find(connection, typed) if typed else await last_conversation(connection, folder)
@@ -48,7 +50,8 @@ async def open_screen(
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit)
     try:
-        await app.run_async(inline=inline, inline_no_clear=inline, mouse=config.screen.mouse)
+        with noticed(app.notice), titled():
+            await app.run_async(inline=inline, inline_no_clear=inline, mouse=config.screen.mouse)
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)

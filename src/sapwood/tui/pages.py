@@ -52,7 +52,7 @@ class Pages:
             case "config" | "settings":
                 from sapwood.tui.screens.settings import SettingsPage
 
-                self._push(SettingsPage())
+                self._push(SettingsPage(desk.config))
             case "history":
                 from sapwood.tui.screens.history import HistoryPage
 

@@ -1,6 +1,8 @@
 """What is told to the terminal itself: its title, and a bell when somebody is wanted."""
 
-from contextlib import suppress
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from textual.app import App
@@ -8,7 +10,7 @@ from textual.app import App
 from sapwood.app.config import ScreenConfig
 from sapwood.display.text import plain
 
-__all__ = ["Attention", "take_mouse"]
+__all__ = ["Attention", "take_mouse", "titled"]
 
 _LONG = 10.0
 """Seconds after which somebody has likely begun to look elsewhere."""
@@ -30,6 +32,22 @@ class Attention:
         """The title of the window or tab says whether something goes on."""
         sign = "◐ " if working else ""
         _write(self._app, f"\x1b]0;{sign}sapwood · {plain(Path(folder).name)[:60]}\x07")
+
+
+@contextmanager
+def titled() -> Generator[None]:
+    """Gives the terminal its own title back afterwards."""
+    out = sys.__stdout__
+    if out is None or not out.isatty():
+        yield
+        return
+    out.write("\x1b[22;0t")
+    out.flush()
+    try:
+        yield
+    finally:
+        out.write("\x1b[23;0t")
+        out.flush()
 
 
 def take_mouse(app: App[object], taken: bool) -> None:

@@ -59,8 +59,8 @@ MEANT: dict[str, Command] = {
     "/redo": Redo(AGENT),
     "/fork": Fork(AGENT, NEW),
     "/fork TASK": Fork(AGENT, NEW, "TASK"),
-    "/fork -- Find the leak.": Fork(AGENT, NEW, goal="Find the leak."),
-    "/fork TASK --   Find -- it. ": Fork(AGENT, NEW, "TASK", "Find -- it."),
+    "/fork -- Find the leak.": Fork(AGENT, NEW, goal="Find the leak.", name="Find the leak."),
+    "/fork TASK --   Find -- it. ": Fork(AGENT, NEW, "TASK", "Find -- it.", name="Find -- it."),
     "/fork TASK --": Fork(AGENT, NEW, "TASK"),
     "/check-mail": ReadMail(AGENT),
     "/new": Succeed(AGENT, NEW),
@@ -97,9 +97,11 @@ def test_commands_that_name_another_agent_get_it_found() -> None:
 
 
 def test_text_before_a_fork_is_its_goal_and_was_delegated() -> None:
-    assert asks("/fork TASK", goal="Find it.") == Fork(AGENT, NEW, "TASK", "Find it.", True)
+    assert asks("/fork TASK", goal="Find it.") == Fork(
+        AGENT, NEW, "TASK", "Find it.", delegated=True, name="Find it."
+    )
     assert asks("/fork -- Soon.", goal="Find it.") == Fork(
-        AGENT, NEW, None, "Find it.\n\nSoon.", delegated=True
+        AGENT, NEW, None, "Find it.\n\nSoon.", delegated=True, name="Find it. Soon."
     )
 
 

@@ -117,7 +117,7 @@ def path() -> None:
 
 def _list(invocation: Invocation, as_json: bool) -> None:
     from sapwood.app.config import config_file
-    from sapwood.app.configuring import list_settings
+    from sapwood.app.configuring import list_settings, shown_value
     from sapwood.app.keys import key_origins
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.display.table import table
@@ -126,14 +126,11 @@ def _list(invocation: Invocation, as_json: bool) -> None:
 
     rows: list[tuple[str, str, str]] = []
     for each in list_settings():
-        value, origin = each.value, each.origin
+        value, origin = shown_value(each, invocation.config), each.origin
         if each.name in ("database", "space") and getattr(invocation, each.name):
-            value, origin = getattr(invocation, each.name), f"--{each.name}"
-        if each.name == "database":
-            value = _database(invocation)
-        elif ".env." in each.name or ".headers." in each.name:
-            value = "set"  # it may be a secret
-        rows.append((each.name, _shown(value), origin))
+            origin = f"--{each.name}"
+            value = invocation.space if each.name == "space" else value
+        rows.append((each.name, value, origin))
     rows += [(f"key of {name}", "set", origin) for name, origin in key_origins().items()]
     if as_json:
         names = ("name", "value", "origin")
@@ -142,12 +139,6 @@ def _list(invocation: Invocation, as_json: bool) -> None:
     short = [(name, value, origin.rpartition("/")[2]) for name, value, origin in rows]
     print_lines(table(("NAME", "VALUE", "FROM"), short, columns()))
     click.echo(f"\nThe file is {config_file()}", err=True)
-
-
-def _database(invocation: Invocation) -> str:
-    from sapwood.app.opening import shown_address
-
-    return shown_address(invocation.config.address)
 
 
 def _shown(value: object) -> str:

@@ -31,6 +31,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import BadArguments, BadSetting, Refusal, nearest
 from sapwood.core.settings import SettingsChange
 from sapwood.core.slash.script import Run
+from sapwood.core.titles import title_of
 
 __all__ = ["Fresh", "interpret", "kept_turns", "names_agent"]
 
@@ -131,7 +132,7 @@ def _fork(run: Run, agent: AgentId, fresh: Fresh, goal: str) -> Command | Refusa
         return _usage(run, "One mark, please; a goal comes after --.")
     mark = marks[0] if marks else None
     whole = "\n\n".join(text for text in (goal, typed) if text)
-    return Fork(agent, fresh.agent, mark, whole, delegated=bool(goal))
+    return Fork(agent, fresh.agent, mark, whole, delegated=bool(goal), name=title_of(whole))
 
 
 def _send(run: Run, agent: AgentId, fresh: Fresh, other: AgentId | None) -> Command | Refusal:

@@ -11,14 +11,15 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 from sapwood.display.text import plain
 from sapwood.display.times import ago
-from sapwood.display.tree import state_of, tree
+from sapwood.display.tree import state_of
 from sapwood.runtime.fresh import now
 from sapwood.tui.screens.picker import Item, Picker
-from sapwood.tui.side.sidebar import agent_line
+from sapwood.tui.side.sidebar import agent_lines
 
 __all__ = ["AgentsPage"]
 
 _MOST = 200
+_ROOM = 44
 
 
 class AgentsPage(Picker):
@@ -42,10 +43,7 @@ class AgentsPage(Picker):
         agents = await held.log.agents(held.space, limit=_MOST)
         words = typed.casefold()
         fitting = [each for each in agents if words in f"{each.name} {each.agent}".casefold()]
-        return [
-            Item(each.agent, agent_line(each, depth, 44, here=each.agent == self._here))
-            for each, depth in tree(fitting)
-        ]
+        return [Item(agent, line) for agent, line in agent_lines(fitting, self._here, _ROOM)]
 
     async def preview(self, id: str) -> Content:
         """Its state, and the mail that it has not read."""

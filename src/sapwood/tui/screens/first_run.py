@@ -32,10 +32,13 @@ class FirstRunPage(Picker):
         self._model = ""
         self._asks = ""
 
+    async def fill(self, typed: str) -> None:
+        """While something is asked for, what is typed is the answer."""
+        if not self._asks:
+            await super().fill(typed)
+
     async def items(self, typed: str) -> Sequence[Item]:
         """Models whose key is there come first."""
-        if self._asks:
-            return []
         origins = key_origins()
         known = sorted(MODELS, key=lambda name: self._account(name) not in origins)
         found = [Item(name, self._line(name, origins)) for name in known if typed in name]
@@ -79,17 +82,29 @@ class FirstRunPage(Picker):
             return
         self._model = id
         if id == _OTHER:
-            self._ask("address", "Address and model, such as http://localhost:11434/v1 llama3.3")
+            self._ask(
+                "address",
+                "Address and model, such as http://localhost:11434/v1 llama3.3",
+                "It needs no key. Ollama, vLLM, LM Studio and llama.cpp speak this format.",
+            )
         elif self._needs_key(id):
-            self._ask("key", f"Paste your key of {self._title(id)}", secret=True)
+            self._ask(
+                "key",
+                f"Paste your key of {self._title(id)}",
+                f"{id} is asked with it. It is stored in {keys_file()}, readable by you alone.",
+                secret=True,
+            )
         else:
             self._done()
 
-    def _ask(self, what: str, words: str, *, secret: bool = False) -> None:
+    def _ask(self, what: str, words: str, about: str, *, secret: bool = False) -> None:
+        """The list gives way to a question."""
         self._asks = what
         line = self.query_one(Input)
         line.password, line.placeholder, line.value = secret, words, ""
-        self._say(words)
+        self.query_one("#frame").border_subtitle = " enter goes on · esc goes back to the models "
+        self.query_one("#columns").display = False
+        self._say(about)
 
     def _store_key(self, key: str) -> None:
         if not key:
@@ -136,6 +151,7 @@ class FirstRunPage(Picker):
         self._asks = ""
         line = self.query_one(Input)
         line.password, line.placeholder, line.value = False, self.HINT, ""
+        self.query_one("#frame").border_subtitle = f" {self.FOOT} "
         self._fill("")
 
     def _needs_key(self, model: str) -> bool:

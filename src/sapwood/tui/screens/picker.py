@@ -67,6 +67,10 @@ class Picker(Sheet[str]):
 
     @work(exclusive=True, group="fill")
     async def _fill(self, typed: str) -> None:
+        await self.fill(typed)
+
+    async def fill(self, typed: str) -> None:
+        """Lists what fits what was typed."""
         found = await self.items(typed)
         if not self.query("#list"):  # closed meanwhile
             return

@@ -69,15 +69,10 @@ class ResumePage(Picker):
 
     def _line(self, facts: Facts, at: int) -> Content:
         here = "$foreground" if facts.folder == self._folder else "$faint"
-        name = cut(one_line(facts.name) or facts.agent, 30)
+        name = one_line(facts.name) or facts.agent
         tokens = show(Count(facts.tokens, facts.exact))
-        return Content.assemble(
-            (f"{name:<31}", f"bold {here}"),
-            (
-                f"{facts.source or state_of(facts):<12}{tokens:>6}  {ago(facts.updated, at)}",
-                "$faint",
-            ),
-        )
+        about = f"{facts.source or state_of(facts)} · {tokens} · {ago(facts.updated, at)}"
+        return Content.assemble((name, f"bold {here}"), (f"\n  {about}", "$faint"))
 
 
 def _searched(facts: Facts) -> str:

@@ -49,8 +49,7 @@ class SearchPage(Picker):
             Item(
                 str(hit.ref),
                 Content.assemble(
-                    (f"{hit.ref!s:<16} ", "$accent"),
-                    (f"{ago(hit.at, at):<11}", "$faint"),
+                    (f"{ago(hit.at, at):<11}", "$accent"),
                     cut(hit.snippet, 120),
                 ),
             )
@@ -66,5 +65,7 @@ class SearchPage(Picker):
             return Content("")
         facts = await held.log.facts(held.space, AgentId(agent))
         name = one_line(facts.name) if facts and facts.name else agent
-        head = Content.styled(f"{name} · {found[0].kind}", "bold $accent")
+        head = Content.assemble(
+            (name, "bold $accent"), (f"\n{found[0].ref} · {found[0].kind}", "$faint")
+        )
         return Content.assemble(head, "\n\n", plain(text_of(found[0].event))[:_PREVIEW])

@@ -8,9 +8,8 @@ from textual import on
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from sapwood.app.config import ConfigError, config_file
-from sapwood.app.configuring import Setting, list_settings, set_setting
-from sapwood.display.text import cut
+from sapwood.app.config import Config, ConfigError, config_file
+from sapwood.app.configuring import Setting, list_settings, set_setting, shown_value
 from sapwood.tui.screens.picker import Item, Picker
 
 __all__ = ["SettingsPage"]
@@ -22,13 +21,14 @@ class SettingsPage(Picker):
     HEADING: ClassVar = "Settings"
     FOOT: ClassVar = "enter changes · esc closes · of this agent: /config NAME VALUE"
 
-    def __init__(self) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
+        self._config = config
         self._changing = ""
 
     async def items(self, typed: str) -> Sequence[Item]:
         """In the order of the configuration."""
-        return [Item(each.name, _line(each)) for each in list_settings() if typed in each.name]
+        return [Item(each.name, self._line(each)) for each in list_settings() if typed in each.name]
 
     async def preview(self, id: str) -> Content:
         """Where the value comes from, and how to change it."""
@@ -36,7 +36,7 @@ class SettingsPage(Picker):
         origin = f"from {found.origin}" if found.origin else "the default"
         return Content.assemble(
             (found.name, "bold $accent"),
-            f"\n\n{_shown(found.value)}\n",
+            f"\n\n{shown_value(found, self._config) or '(nothing)'}\n",
             (f"{origin}\n\n", "$faint"),
             "Enter, then type a new value.\n",
             (f"The file is {config_file(os.environ)}", "$faint"),
@@ -49,8 +49,9 @@ class SettingsPage(Picker):
             self._change(self._changing, line.value)
         elif id is not None:
             self._changing = id
-            value = next(each.value for each in list_settings() if each.name == id)
-            line.value = _shown(value)
+            found = next(each for each in list_settings() if each.name == id)
+            may_be_seen = found.typed == shown_value(found, self._config)
+            line.value = found.typed if may_be_seen else ""
             line.placeholder = f"New value of {id}"
 
     def _change(self, name: str, value: str) -> None:
@@ -63,7 +64,7 @@ class SettingsPage(Picker):
         self._changing = ""
         line = self.query_one("#filter", Input)
         line.value, line.placeholder = "", self.HINT
-        self.notify(f"{changed.name} = {_shown(changed.value)}; it holds from the next start on.")
+        self.notify(f"{changed.name} = {value.strip()}; it holds from the next start on.")
 
     @on(Input.Changed, "#filter")
     def _typed(self, event: Input.Changed) -> None:
@@ -78,19 +79,8 @@ class SettingsPage(Picker):
         else:
             super().action_close()
 
-
-def _line(setting: Setting) -> Content:
-    colour = "$foreground" if setting.origin else "$faint"
-    return Content.assemble(
-        (f"{setting.name:<26}", "$accent"), (cut(_shown(setting.value), 40), colour)
-    )
-
-
-def _shown(value: object) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case list():
-            return " ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
-        case _:
-            return str(value)
+    def _line(self, setting: Setting) -> Content:
+        colour = "$foreground" if setting.origin else "$faint"
+        return Content.assemble(
+            (f"{setting.name:<26}", "$accent"), (shown_value(setting, self._config), colour)
+        )

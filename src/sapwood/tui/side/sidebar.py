@@ -1,6 +1,6 @@
 """The sidebar: agents, marks, focus, and warnings with the command to type."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from textual.app import ComposeResult
@@ -16,10 +16,10 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 from sapwood.core.state import State
 from sapwood.display.text import cut, one_line
-from sapwood.display.tree import tree
+from sapwood.display.tree import branches, tree
 from sapwood.garden.drift import Drift
 
-__all__ = ["Beside", "Sidebar", "agent_line", "drift_bars", "warnings"]
+__all__ = ["Beside", "Sidebar", "agent_lines", "drift_bars", "warnings"]
 
 WIDTH = 34
 _ROOM = WIDTH - 5
@@ -81,20 +81,20 @@ class Sidebar(VerticalScroll, can_focus=False):
         lit = agents.highlighted
         agents.clear_options()
         agents.add_options(
-            [
-                Option(
-                    agent_line(facts, depth, _ROOM, here=facts.agent == beside.here), facts.agent
-                )
-                for facts, depth in tree(beside.agents)
-            ]
+            [Option(line, agent) for agent, line in agent_lines(beside.agents, beside.here, _ROOM)]
         )
         agents.highlighted = lit if lit is not None and lit < agents.option_count else None
         self.query_one("#agents-title").display = bool(beside.agents)
         state = beside.state
         self._part("marks", _marks(state) if state else [])
+        if beside.drift:
+            task = f" from “{cut(beside.drift.task, _ROOM - 13)}”"
+            self.query_one("#drift-title", Static).update(
+                Content.assemble("DRIFT", (task, "not bold $faint"))
+            )
         self._part("drift", drift_bars(beside.drift) if beside.drift else [])
         self._part("focus", _focus(state) if state else [])
-        self._part("warnings", warnings(state, beside.budget) if state and beside.budget else [])
+        self._part("warnings", warnings(state, beside) if state else [])
 
     def _part(self, name: str, lines: Sequence[Content]) -> None:
         self.query_one(f"#{name}-title").display = bool(lines)
@@ -109,17 +109,29 @@ class Sidebar(VerticalScroll, can_focus=False):
             self.post_message(self.Chosen(AgentId(event.option_id)))
 
 
-def agent_line(facts: Facts, depth: int, room: int, *, here: bool = False) -> Content:
+def agent_lines(
+    agents: Iterable[Facts], here: AgentId | None, room: int
+) -> list[tuple[AgentId, Content]]:
+    """The agents as a tree, a line each; `here` is the one that is shown."""
+    found = list(tree(agents))
+    drawn = branches([depth for _, depth in found])
+    return [
+        (facts.agent, _agent_line(facts, before, room, here=facts.agent == here))
+        for (facts, _), before in zip(found, drawn, strict=True)
+    ]
+
+
+def _agent_line(facts: Facts, before: str, room: int, *, here: bool) -> Content:
     """One agent: what it does, its name, its tokens, its mail."""
     sign, colour = _sign(facts)
     tokens = show(Count(facts.tokens, facts.exact)) if facts.tokens else ""
     mail = f" ✉{facts.unread}" if facts.unread else ""
-    space = room - 2 * depth - 2 - len(tokens) - len(mail) - 1
+    space = room - len(before) - 2 - len(tokens) - len(mail) - 1
     name = cut(one_line(facts.name) or facts.agent, max(6, space))
     source = f" {facts.source}" if facts.source else ""
     style = "bold $foreground" if here else "$faint" if facts.status != "running" else ""
     return Content.assemble(
-        "  " * depth,
+        (before, "$faint"),
         (f"{sign} ", colour),
         (name, style),
         (f" {tokens}", "$faint"),
@@ -174,10 +186,11 @@ def _focus(state: State) -> list[Content]:
     ]
 
 
-def warnings(state: State, budget: Budget) -> list[Content]:
+def warnings(state: State, beside: Beside) -> list[Content]:
     """What a person may want to act on, each with what to type."""
     lines: list[Content] = []
-    if budget.level and budget.share is not None:
+    budget, drift = beside.budget, beside.drift
+    if budget and budget.level and budget.share is not None:
         share = f"{budget.share:.0%}".replace("%", " %")
         colour = "$error" if budget.level == 3 else "$warning"
         lines.append(Content.assemble((f"▲ {share} of the window is full", colour)))
@@ -186,6 +199,12 @@ def warnings(state: State, budget: Budget) -> list[Content]:
                 "  ", ("/compact", "bold $accent"), " or ", ("/clear 5", "bold $accent")
             )
         )
+    if drift and drift.archive:
+        count = len(drift.archive)
+        held = show(Count(drift.frees, exact=False))
+        topics = "1 tangent holds" if count == 1 else f"{count} tangents hold"
+        lines.append(Content.styled(f"▲ {topics} {held}", "$warning"))
+        lines.append(Content.assemble("  ", ("/compact", "bold $accent"), " keeps what matters"))
     if state.inbox:
         count = len(state.inbox)
         lines.append(
