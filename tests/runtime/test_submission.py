@@ -1,14 +1,17 @@
 """Submissions end to end: what a person sends at once, carried out in order."""
 
 from sapwood.core.commands import Kill
+from sapwood.core.counting import Count
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     AmbiguousAgent,
+    ModelTooSmall,
     Refusal,
     TurnIsOpen,
     UnknownAgent,
     UnknownMark,
 )
+from sapwood.core.settings import SettingsChange
 from sapwood.core.slash import Run, Say, parse
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.submission import Outcome, carry_out
@@ -20,7 +23,14 @@ async def sends(desk: Desk, submission: str, agent: AgentId = AGENT) -> list[Out
     """What comes of a submission."""
     script = parse(submission)
     assert isinstance(script, tuple), script
-    return await carry_out(desk.log, SPACE, desk.dispatcher, agent, script)
+    return await carry_out(desk.log, SPACE, desk.dispatcher, agent, script, taken)
+
+
+async def taken(model: str, agent: AgentId) -> SettingsChange | Refusal:
+    """Every model can be taken but a tiny one."""
+    if model == "tiny":
+        return ModelTooSmall(model, 100, (("history", Count(200, exact=True)),))
+    return SettingsChange(model=model, window=1_000)
 
 
 def says(outcomes: list[Outcome]) -> list[str]:
@@ -214,3 +224,14 @@ async def test_a_child_sends_mail_to_its_parent(desk: Desk, log: MemoryLog) -> N
     (child,) = await children(log)
     assert says(await sends(desk, "/send parent Done.", child)) == [f"Sent to {AGENT}."]
     assert [letter.text for letter in (await desk.dispatcher.open(AGENT)).state.inbox] == ["Done."]
+
+
+async def test_another_model_is_taken_if_it_can_be(desk: Desk) -> None:
+    await desk.start()
+    await sends(desk, "/config model large\n/mark A")
+    settings = (await desk.dispatcher.open(AGENT)).state.settings
+    assert (settings.model, settings.window) == ("large", 1_000)
+    [refused] = await sends(desk, "/model tiny\n/mark B")
+    assert isinstance(refused.done, ModelTooSmall)
+    state = (await desk.dispatcher.open(AGENT)).state
+    assert (state.settings.model, len(state.marks)) == ("large", 1)
