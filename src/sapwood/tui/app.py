@@ -28,6 +28,7 @@ class SapwoodApp(App[object]):
 
     TITLE = "sapwood"
     CSS_PATH = None
+    FRONT: ClassVar[type[Conversation]] = Conversation
     COMMAND_PALETTE_BINDING: ClassVar = "ctrl+backslash"  # ours is among the keys of the screen
 
     def __init__(
@@ -41,7 +42,7 @@ class SapwoodApp(App[object]):
         super().__init__()
         self.desk = Desk(connection, config, keys, folder)
         self.desk.agent = agent
-        self.conversation = Conversation(self.desk)
+        self.conversation = self.FRONT(self.desk)
         self.desk.front = self.conversation
         self.failure: Exception | None = None
         self._mouse = config.screen.mouse

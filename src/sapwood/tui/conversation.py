@@ -86,7 +86,11 @@ class Conversation(Following):
         found = [] if is_back else choices(composer.line_to_cursor, self._known)
         if found or popup.display:
             popup.offer(found)
-            popup.styles.margin = (0, 0, composer.outer_size.height + 2, 1)
+            self._seat(popup)
+
+    def _seat(self, popup: Popup) -> None:
+        """The list stands right above the composer, however high that has grown."""
+        popup.styles.margin = (0, 0, self.composer.outer_size.height + 2, 1)
 
     @work(group="warm", exclusive=True)
     async def _warm_up(self) -> None:
@@ -166,18 +170,26 @@ class Conversation(Following):
 
     async def action_escape(self) -> None:
         """Closes what is open, else interrupts; twice it picks a mark to go back to."""
-        find = self.query_one(FindBar)
-        if self.query_one(Popup).display:
-            self._close_popup()
-        elif find.display:
-            find.action_close()
-        elif self._doing:
+        if self._closed_something():
+            return
+        if self._doing:
             self.workers.cancel_group(self, "submit")  # pyright: ignore[reportUnknownMemberType]
             self.said("Stopped. Nothing was changed.")
         elif await self.desk.interrupt():
             self._note("")
         elif self._again("escape"):
             await self.pages.open("rewind")
+
+    def _closed_something(self) -> bool:
+        """Closes the list of completions or the line to find with, whichever is open."""
+        if self.query_one(Popup).display:
+            self._close_popup()
+            return True
+        for find in self.query(FindBar):
+            if find.display:
+                find.action_close()
+                return True
+        return False
 
     def action_leave_twice(self) -> None:
         """Copies a selection, else empties the line; the second time in a row it leaves."""

@@ -32,6 +32,7 @@ from sapwood.tui.head import head_line
 from sapwood.tui.host import host
 from sapwood.tui.kin import kin_of
 from sapwood.tui.loading import LONG, read_end, read_whole, sent_before, texts_of
+from sapwood.tui.paper import Paper
 from sapwood.tui.rows.timeline import Timeline
 from sapwood.tui.side.sidebar import Beside, Sidebar
 from sapwood.tui.side.status import Status, StatusLine
@@ -93,6 +94,11 @@ class Following(Screen[None]):
         return self.query_one(Transcript)
 
     @property
+    def paper(self) -> Paper:
+        """What it is written on."""
+        return self.transcript
+
+    @property
     def composer(self) -> Composer:
         """Where it is written."""
         return self.query_one(Composer)
@@ -131,7 +137,7 @@ class Following(Screen[None]):
                 self._whole.set()
             self._follow(agent, self._timeline.version)
         self._drift = None
-        await self.transcript.show(self._timeline, self._texts)
+        await self.paper.show(self._timeline, self._texts)
         await self._tell()
         if agent is not None and state is not None:
             self.call_after_refresh(self._read_behind, agent, resumes=state.open is not None)
@@ -160,7 +166,7 @@ class Following(Screen[None]):
             await self.open(agent)
         await self._whole.wait()
         row = self._timeline.row_at(agent, version)
-        if row is None or not await self.transcript.go_to(row.key):
+        if row is None or not await self.paper.go_to(row.key):
             self.refused(f"{agent}:{version} is nothing that is shown. sapwood show tells it.")
 
     @work(group="whole", exclusive=True)
@@ -172,7 +178,7 @@ class Following(Screen[None]):
             whole.add(recorded)
         if self.desk.agent == agent:
             self._timeline = whole
-            await self.transcript.complete(whole)
+            await self.paper.complete(whole)
             self._whole.set()
 
     @work(group="resume", exclusive=True)
@@ -227,10 +233,10 @@ class Following(Screen[None]):
 
     async def _draw(self) -> None:
         self._drawing = False
-        if not self.query(Transcript):  # somebody left meanwhile
+        if not self.query(Composer):  # somebody left meanwhile
             return
-        await self.transcript.grow()
-        await self.transcript.stream(self._streaming.row())
+        await self.paper.grow()
+        await self.paper.stream(self._streaming.row())
         if self._timeline.version != self._told_at:
             await self._tell()
 
@@ -246,7 +252,7 @@ class Following(Screen[None]):
         """Head, sidebar and status line as of now."""
         self._told_at = self._timeline.version
         around = self._around = await look_around(self.desk)
-        if self.query("#head"):  # or somebody left meanwhile
+        if self.query(StatusLine):  # or somebody left meanwhile
             self._show_around(around)
 
     @work(group="tell", exclusive=True)
@@ -255,21 +261,25 @@ class Following(Screen[None]):
         await self._tell()
 
     def _show_around(self, around: Around) -> None:
-        state = around.state
         busy = around.is_working or bool(self._doing)
         self._since = (self._since or time.monotonic()) if busy else None
+        cost = around.state.spent.cost if around.state else 0
+        self.query_one(StatusLine).status = Status(around.budget, cost, self._progress())
+        self._show_queue()
+        self._show_beside(around)
+        self.attention.title(self.desk.folder, working=busy)
+
+    def _show_beside(self, around: Around) -> None:
+        """Head and sidebar, and an invitation where nothing was said yet."""
+        state = around.state
         self.query_one("#head", Static).update(head_line(self.desk.folder, state))
         self.query_one(Sidebar).show(
             Beside(around.agents, self.desk.agent, state, around.budget, self._drift)
         )
-        cost = state.spent.cost if state else 0
-        self.query_one(StatusLine).status = Status(around.budget, cost, self._progress())
-        self._show_queue()
         empty = not self._timeline.rows
         self.query_one("#welcome", Static).update(welcome(self.desk.config, self.desk.folder))
         self.query_one("#welcome").display = empty
         self.transcript.display = not empty
-        self.attention.title(self.desk.folder, working=busy)
 
     def _progress(self) -> str:
         """What goes on, and for how long."""
