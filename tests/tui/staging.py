@@ -43,10 +43,9 @@ class Stage:
         return self.conversation.transcript
 
     def lines(self) -> list[str]:
-        """What stands in the transcript, line by line."""
-        return [
-            self.transcript.render_line(y).text.rstrip() for y in range(self.transcript.size.height)
-        ]
+        """What stands in the transcript, line by line, without the bar beside it."""
+        height = self.transcript.size.height
+        return [self.transcript.render_line(y).text[:-1].rstrip() for y in range(height)]
 
     def text(self) -> str:
         """What stands in the transcript."""

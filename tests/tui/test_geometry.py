@@ -30,7 +30,7 @@ async def test_each_step_through_400_unmeasured_lines_moves_exactly_one_line() -
         for _ in range(400):
             await stage.transcript.action_scroll(-1)
             after = stage.lines()
-            assert [line[:-1] for line in after[1:]] == [line[:-1] for line in before[:-1]]
+            assert after[1:] == before[:-1]
             before = after
 
 
@@ -60,10 +60,10 @@ async def test_opening_a_block_keeps_the_clicked_row() -> None:
         line = stage.lines()[y]
         await stage.pilot.click("#transcript", offset=(8, y))
         await stage.sees("line 9 of file")
-        assert stage.lines()[y][1:-1] == line[1:-1]
+        assert stage.lines()[y][1:] == line[1:]
         await stage.pilot.click("#transcript", offset=(8, y))
         await until(lambda: "line 9 of file" not in stage.text())
-        assert stage.lines()[y][1:-1] == line[1:-1]
+        assert stage.lines()[y][1:] == line[1:]
 
 
 async def test_opening_a_fold_keeps_its_line() -> None:
@@ -101,11 +101,11 @@ async def test_a_stream_never_moves_a_reader_who_scrolled_up() -> None:
         await stage.sees("word word")
         await stage.pilot.press("pageup")
         await stage.pilot.press("pageup")
-        place = [line[:-1] for line in stage.lines()]
+        place = stage.lines()
         await until(lambda: not stage.conversation.desk.queue)
         for _ in range(30):
             await stage.pilot.pause(0.02)
-            assert [line[:-1] for line in stage.lines()] == place
+            assert stage.lines() == place
         assert not stage.transcript.view.follows
 
 
@@ -124,12 +124,12 @@ async def test_the_end_is_followed_again_after_coming_back_to_it() -> None:
 async def test_the_window_moves_its_divider_and_not_the_reader() -> None:
     async with reading(lambda wood: long_talk(wood, 60, cap=0)) as (stage, agent):
         await stage.transcript.action_scroll(-60)
-        place = [line[1:-1] for line in stage.lines()]
+        place = [line[1:] for line in stage.lines()]
         await agent.configure(cap=200)
         await agent.record("One more?", "Yes.")
         await until(lambda: any(not isinstance(row, Row) for row in stage.transcript.page.shown))
         await stage.pilot.pause(0.1)
-        assert [line[1:-1] for line in stage.lines()] == place
+        assert [line[1:] for line in stage.lines()] == place
 
 
 async def test_dimming_changes_no_height() -> None:
@@ -148,8 +148,8 @@ async def test_dimming_changes_no_height() -> None:
 
 async def test_a_long_conversation_is_shown_before_it_is_read_and_nothing_jumps() -> None:
     async with reading(lambda wood: long_talk(wood, 3_500)) as (stage, _):
-        end = [line[:-1] for line in stage.lines()]
+        end = stage.lines()
         await until(lambda: len(stage.transcript.page.shown) == 7_000)
-        assert [line[:-1] for line in stage.lines()] == end
+        assert stage.lines() == end
         await stage.pilot.press("ctrl+home")
         await stage.sees("Question 0?")

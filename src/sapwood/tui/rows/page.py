@@ -58,6 +58,13 @@ class Page:
         """Whether the model cannot see what stands there."""
         return is_dim(self.timeline, self.shown[place])
 
+    def is_close(self, place: int) -> bool:
+        """Whether no blank line follows: what merely happened is a list of lines."""
+        following = self.shown[place : place + 2]
+        return len(following) == 2 and all(
+            isinstance(row, Row) and row.kind == "event" for row in following
+        )
+
     def next(self, place: int, step: int, wanted: Callable[[Shown], bool]) -> int | None:
         """The nearest row of a kind after a place, or before it."""
         place += step

@@ -5,7 +5,7 @@ import re
 __all__ = ["blocks_of"]
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_GOES_ON = re.compile(r"\s|[-*+] |\d{1,9}[.)] |>|\|")
+_GOES_ON = re.compile(r"\s|[-*+] |\d{1,9}[.)] |>")
 """A line that may belong to what stands above it: indented, or an item of the same list."""
 
 
@@ -14,6 +14,8 @@ def blocks_of(text: str) -> list[str]:
 
     >>> blocks_of("One.\\n\\n- a\\n\\n- b\\n\\nTwo.")
     ['One.', '- a\\n\\n- b', 'Two.']
+    >>> blocks_of("| a |\\n|---|\\n\\n1. one")
+    ['| a |\\n|---|', '1. one']
     >>> blocks_of("```\\na\\n\\nb\\n```\\nafter")
     ['```\\na\\n\\nb\\n```', 'after']
     """

@@ -152,7 +152,7 @@ class Canvas(Widget, can_focus=True):
         if drawn is None:
             drawn = painter.draw(row, dim=dim, opened=opened, now=at, working=working)
             self._drawn[key] = drawn
-        return drawn
+        return drawn[:-1] if self.page.is_close(place) else drawn
 
     def _new_painter(self) -> Painter:
         self._ground, self._behind = self.rich_style, self.background_colors[1]
@@ -197,11 +197,11 @@ class Canvas(Widget, can_focus=True):
 
     def _beside_bar(self, line: Strip, lit: range | None, y: int) -> Strip:
         """The line with its cell of the scrollbar. Kept, because what is kept is drawn once."""
-        sign = " " if lit is None else "┃" if y in lit else "│"
+        sign = "┃" if lit is not None and y in lit else " "
         kept = self._joined.get((id(line), sign))
         if kept is None or kept[0] is not line:
-            colour = host(self).theme_variables["faint" if sign == "┃" else "panel"]
-            cell = self._finish(Strip([Segment(sign, Style(color=colour))], 1))
+            faint = Style(color=host(self).theme_variables["faint"])
+            cell = self._finish(Strip([Segment(sign, faint)], 1))
             kept = (line, Strip([*line, *cell], line.cell_length + 1))
             self._joined[id(line), sign] = kept
         return kept[1]
