@@ -18,6 +18,16 @@ from sapwood.testing.scripted.reply import Step
 __all__ = ["main"]
 
 _KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "NO_COLOR")
+_DEFECT = """
+from sapwood.cli import main
+from sapwood.tui.conversation import Conversation
+
+def fail(self):
+    raise ZeroDivisionError("provoked")
+
+Conversation.action_sidebar = fail
+main()
+"""
 
 
 class Day:
@@ -30,10 +40,12 @@ class Day:
 
     def open(self, *args: str) -> None:
         """Starts the program."""
+        self._start("-m", "sapwood.cli", *args)
+
+    def _start(self, *args: str) -> None:
         project = self._folder / "project"
         project.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "sapwood.cli", *args]
-        self._terminal.start(command, str(project), self._env(), _KEYS)
+        self._terminal.start([sys.executable, *args], str(project), self._env(), _KEYS)
 
     def _env(self) -> dict[str, str]:
         return {
@@ -202,6 +214,16 @@ class Day:
         if self._terminal.in_full_screen():
             raise Failed("the terminal was not given back")
 
+    def crash(self) -> None:
+        """A defect in the midst of it gives the terminal back, and says where the details are."""
+        self._terminal.close()
+        self._start("-c", _DEFECT)
+        self._terminal.sees("and on and on", "MARKS")
+        self._terminal.keys("C-b")
+        self._terminal.sees("ZeroDivisionError: provoked", "sapwood.log", "left=1")
+        if self._terminal.in_full_screen():
+            raise Failed("the terminal was not given back")
+
 
 STEPS: tuple[Callable[[Day], None], ...] = (
     Day.first_run,
@@ -221,6 +243,7 @@ STEPS: tuple[Callable[[Day], None], ...] = (
     Day.restart,
     Day.live,
     Day.terminated,
+    Day.crash,
 )
 
 
