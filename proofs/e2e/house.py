@@ -19,7 +19,9 @@ from sapwood.app.running import Running
 from sapwood.core.calling import Delta
 from sapwood.core.commands import Configure, StartAgent
 from sapwood.core.content import Text
+from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Workspace
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import given, new_agent_id
@@ -126,6 +128,8 @@ class House(Struct):
         change = await switch_model(
             self.wood.connection, self.config, KEYS, model, AgentId(agent.id)
         )
+        if isinstance(change, Refusal):
+            raise RefusedError(change)
         await self._done(Configure(agent.id, change))
 
     async def last_words(self, agent: Agent) -> str:

@@ -2,8 +2,8 @@
 
 from proofs.e2e.house import House
 from proofs.e2e.wires import SMALL
-from sapwood.core.calling import Failure
 from sapwood.core.content import ToolCall
+from sapwood.core.errors import RefusedError
 from sapwood.core.events import ReplyAdded, ResultsMasked, ToolFinished, ToolStarted
 from sapwood.core.shortening import MOST_SHOWN
 from sapwood.core.view import ToolResult
@@ -120,9 +120,9 @@ async def _a_model_is_too_small(house: House) -> None:
         await agent.record(f"Number {number}: " + "many a word " * 30_000, "I have read it.")
     try:
         await house.switch(agent, SMALLEST)
-    except Failure as failure:
-        checks.within("what does not fit is said", "tokens are in view (history", str(failure))
-        checks.within("and what to do", "/compact for a summary, or /clear ", str(failure))
+    except RefusedError as refused:
+        checks.within("what does not fit is said", "tokens in view (history", str(refused))
+        checks.within("and what to do", "/compact for a summary, or /clear ", str(refused))
     else:
         checks.that("a model that takes less is refused", False)
     state = await agent.state()
