@@ -163,6 +163,7 @@ def test_the_context_is_told_by_block(
         agent = await wood.start("demo", model="claude-sonnet-5-5", system="Be brief.", cap=5_000)
         usage = Usage(input=2_000, output=100, cache_read=1_500, cost=420_000)
         async with agent.turn("Hello!") as turn:
+            await turn.call(tools=[{"name": "read", "description": "Reads a file. " * 100}])
             await turn.reply("Hello to you.", usage=usage)
         await agent.mark("START")
         await agent.configure(window=200_000)
@@ -170,6 +171,8 @@ def test_the_context_is_told_by_block(
     database(spend)
     told = sapwood("context", "demo").out
     assert "system" in told
+    [tools] = [line for line in told.splitlines() if line.startswith("tools")]
+    assert tools.split()[1].startswith("~")
     assert "~" in told
     assert "of 200k" in told
     assert "5,000 tokens of history" in told
@@ -190,6 +193,10 @@ def test_the_context_as_json_tells_exact_from_estimated(sapwood: Sapwooder, demo
     assert told["pins"] == ["style"]
     assert told["blocks"]["history"]["tokens"] > 0
     assert told["blocks"]["history"]["exact"] in (True, False)
+    blocks = dict(told["blocks"])
+    total = blocks.pop("total")
+    assert total["tokens"] == sum(block["tokens"] for block in blocks.values())
+    assert set(blocks) == {"system", "tools", "pins", "summary", "history"}
 
 
 def test_everything_ever_said_is_found(sapwood: Sapwooder, demo: str) -> None:

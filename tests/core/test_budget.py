@@ -3,12 +3,23 @@
 import pytest
 
 from sapwood.core.budget import budget_of, estimate_of
-from sapwood.core.commands import AddPin, Compact, Configure, StartTurn
+from sapwood.core.commands import (
+    AddPin,
+    AddReply,
+    CallModel,
+    Compact,
+    CompleteTurn,
+    Configure,
+    Fork,
+    StartTurn,
+)
 from sapwood.core.content import Text
 from sapwood.core.counting import Count
+from sapwood.core.ids import AgentId
 from sapwood.core.measure import count_texts
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.view import view
+from sapwood.core.view.request import digest
 from sapwood.testing import World
 from tests.core.speaking import conversation, does
 
@@ -28,6 +39,38 @@ def test_every_block_is_counted_apart() -> None:
     assert budget.summary == exactly(len(front))
     assert budget.total == exactly(43 + len(front))
     assert budget.share == (43 + len(front)) / 1_000
+
+
+def test_tools_are_a_block_of_their_own_from_the_first_call_on() -> None:
+    world, agent = conversation(1, Settings("scripted", window=1_000))
+    before = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert before.tools == exactly(0)
+    calls(world, agent, offered=600)
+    budget = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert budget.tools == Count(600, exact=False)
+    assert budget.total == before.total + Count(600, exact=False) + exactly(len("And then?"))
+    assert budget.level == 1
+
+
+def test_tools_are_as_the_last_call_had_them_and_a_child_has_those_of_its_parent() -> None:
+    world, agent = conversation()
+    calls(world, agent, offered=600)
+    does(world, Fork(agent, AgentId("child")))
+    does(world, AddReply(agent, (Text("Now."),)))
+    does(world, CompleteTurn(agent))
+    calls(world, agent, offered=0)
+    sizes = [
+        budget_of(world.states[who], world.lives[who], world.counter).tools.tokens
+        for who in (agent, AgentId("child"))
+    ]
+    assert sizes == [0, 600]
+
+
+def calls(world: World, agent: AgentId, offered: int) -> None:
+    """A model is called in a new turn, with tools of this size."""
+    does(world, StartTurn(agent, (Text("And then?"),)))
+    request = view(world.states[agent], world.lives[agent])
+    does(world, CallModel(agent, request.model, digest(request), offered=offered))
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,14 @@ def test_topics_are_those_of_the_turns_in_view() -> None:
 
 def test_an_own_agent_brings_its_total_and_what_stands_beside() -> None:
     told = estimate(
-        WORK, COUNTER, total=Count(77, exact=False), beside=[("system", "Be brief." * 40)]
+        WORK, COUNTER, total=Count(77, exact=False), beside={"system": Count(90, exact=False)}
     )
     assert (told.used, told.exact) == (77, False)
+
+
+def test_what_stands_beside_is_told_by_kind_and_as_sure_as_it_is() -> None:
+    beside = {"system": Count(30, exact=True), "tools": Count(900, exact=False)}
+    found = break_down(WORK, COUNTER, drift_of(WORK, COUNTER), beside=beside)
+    kinds = {kind.name: kind for kind in found.kinds}
+    assert (kinds["tools"].tokens, kinds["tools"].exact) == (900, False)
+    assert kinds["system"].exact

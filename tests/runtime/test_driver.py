@@ -15,7 +15,7 @@ from sapwood.app.running import Running
 from sapwood.core.calling import Answer, Effect, Failure, ToolOutcome, ToolUse
 from sapwood.core.content import Got, Said, Text, Thinking, ToolCall
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import ToolStarted
+from sapwood.core.events import ModelCalled, ToolStarted
 from sapwood.core.refusals import Refusal
 from sapwood.core.view import Request, ToolResult
 from sapwood.engine.local import LocalEngine
@@ -73,6 +73,19 @@ async def test_a_prompt_is_answered_and_the_turn_completes() -> None:
         assert await said(agent) == ["hello", "heard hello"]
         kinds = [recorded.kind for recorded in await agent.events()]
         assert kinds[-4:] == ["turn.started", "model.called", "reply.added", "turn.completed"]
+
+
+async def test_the_budget_agrees_with_what_is_sent() -> None:
+    async with house(lambda request, heard: "too late", thinks_for=60) as at:
+        agent = await at.wood.start(model="planned", system="Be brief.")
+        await agent.submit("hello")
+        await at.model.asked.wait()
+        called = (await agent.events())[-1].event
+        assert isinstance(called, ModelCalled)
+        budget = await agent.budget()
+        assert budget.tools.tokens == called.offered > 0
+        assert budget.total.tokens == called.estimate
+        await agent.interrupt()
 
 
 async def test_a_model_delegates_and_hears_back_by_mail() -> None:

@@ -12,12 +12,16 @@ from sapwood.tui.screens.context import grid
 async def test_categories_sum_up_to_the_meter() -> None:
     async with open(":memory:") as wood:
         agent = await wood.start("demo", model="gpt-5", system="Be brief.", pins={"a": "Pinned."})
+        async with agent.turn("Hello!") as turn:
+            await turn.call(tools=[{"name": "read", "description": "Reads a file."}])
+            await turn.reply("Hello to you.")
         await agent.record("Look.", Said((ToolCall("1", "read"),)), Got("1", "line\n" * 50), "Ok.")
         opened = await wood.connection.dispatcher.open(agent.id)
         counter = wood.connection.counter_for("gpt-5")
         found = dict(categories(opened.state, opened.live, counter))
         budget = budget_of(opened.state, opened.live, counter)
         assert sum(count.tokens for count in found.values()) == budget.total.tokens
+        assert not found["tools"].exact
         assert found["tool results"].tokens > found["messages"].tokens
 
 

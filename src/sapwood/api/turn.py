@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 
@@ -114,17 +114,20 @@ class TurnRecorder:
         """The request to send now. Its manifest is stored first, so that it can be replayed.
 
         `params` and `tools` are what is sent beside it: parameters are stored as they are, tool
-        schemas as their hash.
+        schemas as their hash and size.
         """
+        schemas = canonical(tools) if tools else ""
         for _ in range(_TRIES):
             request = await self._built(model)
+            offered = self._counted(request.model, [schemas])
             manifest = CallModel(
                 self._agent.id,
                 request.model,
                 digest(request),
-                estimate=self._estimated(request),
+                estimate=self._counted(request.model, request.texts()) + offered,
                 params=canonical(params or {}),
-                tools=hashlib.sha256(canonical(tools).encode()).hexdigest() if tools else "",
+                tools=hashlib.sha256(schemas.encode()).hexdigest() if tools else "",
+                offered=offered,
             )
             try:
                 stored = await self._agent.do(manifest, SYSTEM)
@@ -170,8 +173,8 @@ class TurnRecorder:
             raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
         return request
 
-    def _estimated(self, request: Request) -> int:
-        return count_texts(request.texts(), self._agent.connection.counter_for(request.model))
+    def _counted(self, model: str, texts: Iterable[str]) -> int:
+        return count_texts(texts, self._agent.connection.counter_for(model))
 
     async def _give_up(self, error: BaseException) -> None:
         """Ends the turn because of an error, which stays the one that the caller sees."""

@@ -86,8 +86,9 @@ def model_change(
         ("summary", budget.summary),
         ("pins", budget.pins),
         ("system prompt", budget.system),
+        ("tools", budget.tools),
     )
-    fixed = (budget.system + budget.pins).tokens
+    fixed = (budget.system + budget.tools + budget.pins).tokens
     return ModelTooSmall(model, window, blocks, _keeps(model, fixed, turns))
 
 

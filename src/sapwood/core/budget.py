@@ -1,8 +1,8 @@
 """Budgets: what fills the model's window, block by block, and how near its edge that is."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from sapwood.core.counting import Count, Counter
+from sapwood.core.counting import ZERO, Count, Counter
 from sapwood.core.live import Live
 from sapwood.core.measure import calibrated, count_texts, history, raw_history
 from sapwood.core.state import State
@@ -14,17 +14,21 @@ __all__ = ["Budget", "budget_of", "estimate_of"]
 class Budget(Struct, frozen=True):
     """Tokens by block. `summary` holds the summary and the carried request.
 
+    `tools` are the schemas that go out with every request, as the last call had them: 0 before the
+    first. Always an estimate, because each provider writes them into the window in its own way.
+
     `level` is how many of the warning levels are passed: 0 (none) to 3. Without a known window
     nothing can be said of it, and it is 0.
 
     >>> few, none = Count(200, exact=True), Count(0, exact=True)
     >>> history = Count(59_800, exact=False)
-    >>> budget = Budget(few, none, none, history, window=100_000, level=1)
+    >>> budget = Budget(few, none, none, none, history, window=100_000, level=1)
     >>> budget.total, budget.share
     (Count(tokens=60000, exact=False), 0.6)
     """
 
     system: Count
+    tools: Count
     pins: Count
     summary: Count
     history: Count
@@ -33,8 +37,8 @@ class Budget(Struct, frozen=True):
 
     @property
     def total(self) -> Count:
-        """Everything that is sent, tools aside."""
-        return self.system + self.pins + self.summary + self.history
+        """Everything that is sent."""
+        return self.system + self.tools + self.pins + self.summary + self.history
 
     @property
     def share(self) -> float | None:
@@ -51,6 +55,7 @@ def budget_of(state: State, live: Live, counter: Counter, model: str = "") -> Bu
 
     budget = Budget(
         system=count(state.settings.system),
+        tools=_estimate(calibrated(state.offered, counter, ratio)),
         pins=count(*(pin.text for pin in state.pins)),
         summary=count(*(part.text for part in front_texts(live))),
         history=history(live, counter, ratio),
@@ -59,11 +64,18 @@ def budget_of(state: State, live: Live, counter: Counter, model: str = "") -> Bu
     )
     share = budget.share or 0.0
     passed = sum(share >= level for level in state.settings.levels)
-    return Budget(budget.system, budget.pins, budget.summary, budget.history, budget.window, passed)
+    return structs.replace(budget, level=passed)
+
+
+def _estimate(count: Count) -> Count:
+    return Count(count.tokens, exact=False) if count.tokens else ZERO
 
 
 def estimate_of(state: State, live: Live, counter: Counter) -> int:
-    """Raw tokens of the request that the view builds now; ended turns are not counted again."""
+    """Raw tokens of the request that the view builds now, without tools.
+
+    Ended turns are not counted again.
+    """
     front = [state.settings.system, *(pin.text for pin in state.pins)]
     front += [part.text for part in front_texts(live)]
     return count_texts(front, counter) + raw_history(live, counter)

@@ -170,6 +170,7 @@ class CallModel(_Command, frozen=True):
     params: str = "{}"
     tools: str = ""
     instruction: str = ""
+    offered: int = 0
 
 
 class AddReply(_InTurn, frozen=True):

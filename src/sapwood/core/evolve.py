@@ -83,11 +83,8 @@ def evolve(state: State, recorded: Recorded) -> State:
         case TurnStarted():
             opened = OpenTurn(recorded.version, event.parent)
             return structs.replace(state, open=opened, notes=())
-        case ModelCalled() if event.instruction:
-            return state
         case ModelCalled():
-            version = recorded.version
-            return _open(state, asked=version, estimate=event.estimate, called=event.model)
+            return _called(state, recorded, event)
         case ReplyAdded():
             return _replied(state, event)
         case ToolStarted():
@@ -139,6 +136,7 @@ def _started(state: State, recorded: Recorded, event: AgentStarted) -> State:
         pins=event.pins,
         context=event.context,
         calibration=event.calibration,
+        offered=event.offered,
         origin=event.origin,
     )
 
@@ -179,6 +177,13 @@ def _unfocused(state: State, event: Unfocused) -> State:
         focus=tuple(focus for focus in state.focus if focus.topic != event.topic),
         background=(*others, event.topic)[-BACKGROUND_KEPT:],
     )
+
+
+def _called(state: State, recorded: Recorded, event: ModelCalled) -> State:
+    state = structs.replace(state, offered=event.offered)
+    if event.instruction:
+        return state
+    return _open(state, asked=recorded.version, estimate=event.estimate, called=event.model)
 
 
 def _replied(state: State, event: ReplyAdded) -> State:

@@ -417,7 +417,8 @@ class ModelTooSmall(Refusal, frozen=True):
         """What can be done first, the mildest way first."""
         if self.keeps is None:
             return (
-                "System prompt and pins alone do not fit: shorten /system, or /unpin what can go."
+                "System prompt, tools and pins alone do not fit: shorten /system, or /unpin what "
+                "can go."
             )
         fewer = f"/clear {self.keeps} to keep the last {self.keeps} turns"
         kept = fewer if self.keeps else "/clear to start afresh"

@@ -91,7 +91,8 @@ class Focus(Struct, frozen=True):
 class State(Struct, frozen=True, omit_defaults=True):
     """One agent, as of one version of its log. `slid` is where the window moved `head` last.
 
-    `upto` is where in its transcript the newest turn of an imported agent stands.
+    `upto` is where in its transcript the newest turn of an imported agent stands, `offered` the raw
+    count of the tools' schemas that were sent with the last model call.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -122,6 +123,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     focus: tuple[Focus, ...] = ()
     background: tuple[str, ...] = ()
     calibration: dict[str, Calibration] = {}
+    offered: int = 0
     spent: Usage = Usage(0)
     origin: Origin | None = None
     upto: Passage | None = None

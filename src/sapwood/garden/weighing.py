@@ -4,12 +4,12 @@ The total is what the program reported, where it did; parts are counted here, an
 they come to more than that. What a program does not tell is unknown, never made up.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from sapwood.core.content import Text, Thinking, ToolCall
-from sapwood.core.counting import Count, Counter
+from sapwood.core.counting import ZERO, Count, Counter
 from sapwood.core.session import Session
 from sapwood.core.turn import Reply, Turn
 from sapwood.garden.drift import Drift
@@ -65,13 +65,13 @@ def estimate(
     counter: Counter,
     *,
     total: Count | None = None,
-    beside: Sequence[tuple[str, str]] = (),
+    beside: Mapping[str, Count] | None = None,
     levels: Sequence[float] = LEVELS,
 ) -> Estimate:
     """How full the window of a session is.
 
     `total` is how much is known to be in view, if the program did not report it itself; `beside`
-    are texts that the model sees beside the conversation, with their kinds.
+    is what the model sees beside the conversation, by kind.
     """
     used = _known(session, total) or _sum(_counted(session, counter, beside))
     share = used.tokens / session.window if used and session.window else None
@@ -97,34 +97,40 @@ def break_down(
     drift: Drift,
     *,
     total: Count | None = None,
-    beside: Sequence[tuple[str, str]] = (),
+    beside: Mapping[str, Count] | None = None,
     levels: Sequence[float] = LEVELS,
 ) -> Breakdown:
     """What fills the window of a session."""
     counted = _counted(session, counter, beside)
     used = _known(session, total) or _sum(counted)
     whole = used.tokens if used else 0
-    ratio = min(1.0, whole / max(1, sum(counted.values())))
-    exact = counter.exact and ratio == 1.0
-    kinds = {name: round(tokens * ratio) for name, tokens in counted.items()}
-    if used and (rest := whole - sum(kinds.values())) > 0:
-        kinds["system, tools and the rest"] = rest
+    ratio = min(1.0, whole / max(1, sum(count.tokens for count in counted.values())))
 
-    def amounts(found: dict[str, int]) -> tuple[Amount, ...]:
-        largest = sorted(found.items(), key=lambda each: -each[1])
-        return tuple(
-            Amount(name, tokens, exact, tokens / whole if whole else 0.0)
-            for name, tokens in largest
-            if tokens
-        )
+    def fitted(found: Mapping[str, Count]) -> dict[str, Count]:
+        return {
+            name: Count(round(count.tokens * ratio), count.exact and ratio == 1.0)
+            for name, count in found.items()
+        }
 
-    files = {path: round(tokens * ratio) for path, tokens in _files(session, counter).items()}
-    topics = {name: round(n * ratio) for name, n in _topics(session, counter, drift).items()}
+    kinds = fitted(counted)
+    if used and (rest := whole - sum(count.tokens for count in kinds.values())) > 0:
+        known = used.exact and counter.exact and ratio == 1.0
+        kinds["system, tools and the rest"] = Count(rest, exact=known)
     return Breakdown(
         estimate=estimate(session, counter, total=total, beside=beside, levels=levels),
-        kinds=amounts(kinds),
-        files=amounts(files)[:_FILES],
-        topics=amounts(topics),
+        kinds=_amounts(kinds, whole),
+        files=_amounts(fitted(_files(session, counter)), whole)[:_FILES],
+        topics=_amounts(fitted(_topics(session, counter, drift)), whole),
+    )
+
+
+def _amounts(found: Mapping[str, Count], whole: int) -> tuple[Amount, ...]:
+    """What there is of each, the largest first."""
+    largest = sorted(found.items(), key=lambda each: -each[1].tokens)
+    return tuple(
+        Amount(name, count.tokens, count.exact, count.tokens / whole if whole else 0.0)
+        for name, count in largest
+        if count.tokens
     )
 
 
@@ -133,22 +139,22 @@ def _known(session: Session, total: Count | None) -> Count | None:
     return total if session.used is None else Count(session.used, exact=True)
 
 
-def _sum(counted: dict[str, int]) -> Count | None:
+def _sum(counted: Mapping[str, Count]) -> Count | None:
     """An estimate even of exact counts, because what the program adds by itself is not in it."""
-    tokens = sum(counted.values())
+    tokens = sum(count.tokens for count in counted.values())
     return Count(tokens, exact=False) if tokens else None
 
 
 def _counted(
-    session: Session, counter: Counter, beside: Iterable[tuple[str, str]]
-) -> dict[str, int]:
+    session: Session, counter: Counter, beside: Mapping[str, Count] | None
+) -> dict[str, Count]:
     """Tokens by kind of what is in view."""
-    found: dict[str, int] = {}
-    texts = [*beside, *_before(session)]
+    found = dict(beside or {})
+    texts = _before(session)
     for turn in session.in_view:
         texts += _texts(turn)
     for kind, text in texts:
-        found[kind] = found.get(kind, 0) + counter.count(text).tokens
+        found[kind] = found.get(kind, ZERO) + counter.count(text)
     return found
 
 
@@ -177,22 +183,23 @@ def _texts(turn: Turn) -> list[tuple[str, str]]:
     return found
 
 
-def _files(session: Session, counter: Counter) -> dict[str, int]:
+def _files(session: Session, counter: Counter) -> dict[str, Count]:
     """Tokens by file of what was read and written, in view."""
-    found: dict[str, int] = {}
+    found: dict[str, Count] = {}
     for seen in results_in_view(session, counter):
         if seen.about in ("read", "written", "edited"):
-            found[seen.subject] = found.get(seen.subject, 0) + seen.tokens + seen.asked
+            size = Count(seen.tokens + seen.asked, counter.exact)
+            found[seen.subject] = found.get(seen.subject, ZERO) + size
     return found
 
 
-def _topics(session: Session, counter: Counter, drift: Drift) -> dict[str, int]:
+def _topics(session: Session, counter: Counter, drift: Drift) -> dict[str, Count]:
     """Tokens by topic of the turns in view."""
     topic = {place.turn: place.topic for place in drift.turns}
     numbers = session.numbers
-    found: dict[str, int] = {}
+    found: dict[str, Count] = {}
     for place in session.places_in_view:
         name = topic.get(numbers[place], "")
-        tokens = sum(counter.count(text).tokens for text in session.turns[place].texts())
-        found[name] = found.get(name, 0) + tokens
+        sizes = (counter.count(text) for text in session.turns[place].texts())
+        found[name] = sum(sizes, found.get(name, ZERO))
     return found

@@ -25,7 +25,8 @@ def manifest_of(
 ) -> CallModel:
     """The command that stores it; the estimate counts instruction and tools too."""
     offered = msgspec.json.encode(tools)
-    beside = counter.count(instruction).tokens + counter.count(offered.decode()).tokens
+    size = counter.count(offered.decode()).tokens if tools else 0
+    beside = counter.count(instruction).tokens + size
     return CallModel(
         opened.state.agent,
         request.model,
@@ -33,4 +34,5 @@ def manifest_of(
         estimate=estimate_of(opened.state, opened.live, counter) + beside,
         tools=hashlib.sha256(offered).hexdigest(),
         instruction=instruction,
+        offered=size,
     )

@@ -70,6 +70,7 @@ EXAMPLES: tuple[Event, ...] = (
         context=CONTEXT,
     ),
     AgentStarted(by="fork", calibration={"gpt-5": Calibration((1.25, 0.8))}),
+    AgentStarted(by="fork", offered=900),
     AgentStarted(by="import", origin=Origin("codex", "01a1", "sessions/rollout-01a1.jsonl")),
     AgentForked(CHILD),
     AgentForked(CHILD, "TASK", PROMPT, delegated=True),
@@ -87,6 +88,7 @@ EXAMPLES: tuple[Event, ...] = (
     TurnStarted(TurnRef(LEAD, 10, 15), PROMPT),
     ModelCalled("gpt-5", Context(), "0" * 64),
     ModelCalled("gpt-5", CONTEXT, "0" * 64, 1200, '{"n":0}', "f" * 64, 1, "Summarise."),
+    ModelCalled("gpt-5", Context(), "0" * 64, 1200, tools="f" * 64, offered=900),
     ReplyAdded(()),
     ReplyAdded(
         (Thinking("Hm.", "anthropic", "c2ln"), Text("Let me look."), CALL),

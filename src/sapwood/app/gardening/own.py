@@ -7,6 +7,7 @@ from sapwood.app.gardening.subject import Subject
 from sapwood.app.reading import turns_of
 from sapwood.core.budget import budget_of
 from sapwood.core.context import Context
+from sapwood.core.counting import ZERO, Count
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.live import Live
@@ -26,12 +27,17 @@ async def subject_of(connection: Connection, agent: AgentId) -> Subject:
     log, space = connection.log, connection.space
     path = await read_live(log, space, state, context=Context(state.context.tip))
     session = _session(state, live, path, await log.read(space, agent))
-    budget = budget_of(state, live, connection.counter_for(state.settings.model))
+    counter = connection.counter_for(state.settings.model)
+    budget = budget_of(state, live, counter)
     focus = sorted(state.focus, key=lambda each: each.priority)
     return Subject(
         session,
         total=budget.total,
-        beside=(("system", state.settings.system), *(("pins", pin.text) for pin in state.pins)),
+        beside={
+            "system": counter.count(state.settings.system),
+            "tools": Count(state.offered, exact=False),
+            "pins": sum((counter.count(pin.text) for pin in state.pins), ZERO),
+        },
         focus=tuple(each.topic for each in focus),
         background=state.background,
     )

@@ -30,6 +30,7 @@ def context_lines(window: Window, width: int) -> list[str]:
     calls = _last_calls(live)
     blocks = [
         ("system", budget.system, ""),
+        ("tools", budget.tools, "sent with every request" if budget.tools.tokens else ""),
         ("pins", budget.pins, ", ".join(pin.name for pin in state.pins)),
         ("summary", budget.summary, "with the last request" if live.request else ""),
         ("history", budget.history, _turns(len(live.all_turns))),
@@ -54,6 +55,7 @@ def context_value(window: Window) -> dict[str, object]:
     state, live, budget = window.state, window.live, window.budget
     blocks = {
         "system": budget.system,
+        "tools": budget.tools,
         "pins": budget.pins,
         "summary": budget.summary,
         "history": budget.history,

@@ -181,6 +181,7 @@ def succeed(scene: Scene, command: Succeed, given: Given) -> Accepted:
         pins=state.pins,
         parent=state.parent,
         calibration=state.calibration,
+        offered=state.offered,
     )
     return Accepted(
         (draft.change(), Change(command.successor, (fresh,))),

@@ -54,6 +54,7 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
             mark=command.mark or "",
             context=context,
             calibration=state.calibration,
+            offered=state.offered,
         )
     ]
     if prompt or goal:

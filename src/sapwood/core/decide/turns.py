@@ -92,6 +92,7 @@ def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
             params=command.params,
             tools=command.tools,
             instruction=command.instruction,
+            offered=command.offered,
         )
     )
     return draft.accepted()

@@ -37,7 +37,8 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     """The first event of every log. A fork starts with its parent's context, others at the root.
 
     An imported agent has an `origin`: its turns ran elsewhere, and more may come from there. What
-    was learnt about counting for a model is passed on in `calibration`.
+    was learnt about counting for a model is passed on in `calibration`, and in `offered` how large
+    the schemas of the tools were.
     """
 
     kind: ClassVar = "agent.started"
@@ -52,6 +53,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     context: Context = ROOT
     origin: Origin | None = None
     calibration: dict[str, Calibration] = {}
+    offered: int = 0
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):

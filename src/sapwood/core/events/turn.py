@@ -45,8 +45,8 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
 
     `context` and this event's own place are all that is needed to build the request again; `hash`
     proves that it is the same one. `estimate` is the raw count that the reply's reported usage
-    calibrates. An `instruction` is sent after the history and belongs to no turn: a summary is
-    asked for in this way.
+    calibrates; `offered` is the part of it that the schemas of the tools take. An `instruction` is
+    sent after the history and belongs to no turn: a summary is asked for in this way.
     """
 
     kind: ClassVar = "model.called"
@@ -59,6 +59,7 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
     tools: str = ""
     view: int = 1
     instruction: str = ""
+    offered: int = 0
 
 
 class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):

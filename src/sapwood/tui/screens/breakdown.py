@@ -32,16 +32,17 @@ class Held(Struct, frozen=True):
 
 
 def categories(state: State, live: Live, counter: Counter) -> list[Category]:
-    """System, pins, summary and history; tool results are told apart from what was said."""
+    """System, tools, pins, summary and history; tool results are told apart from what was said."""
     budget = budget_of(state, live, counter)
-    tools = calibrated(sum(_results(live, counter)), counter, state.ratio())
-    words = Count(max(0, budget.history.tokens - tools.tokens), budget.history.exact)
+    results = calibrated(sum(_results(live, counter)), counter, state.ratio())
+    words = Count(max(0, budget.history.tokens - results.tokens), budget.history.exact)
     found = [
         ("system", budget.system),
+        ("tools", budget.tools),
         ("pins", budget.pins),
         ("summary", budget.summary),
         ("messages", words),
-        ("tool results", tools),
+        ("tool results", results),
     ]
     return [(name, count) for name, count in found if count.tokens]
 

@@ -16,6 +16,7 @@ __all__ = ["ContextPage", "grid"]
 
 _COLOURS = {
     "system": "$secondary",
+    "tools": "$secondary-darken-2",
     "pins": "$accent",
     "summary": "$mark",
     "messages": "$primary",

@@ -13,6 +13,7 @@ __all__ = ["Status", "StatusLine"]
 
 _BLOCKS = (
     ("system", "$secondary"),
+    ("tools", "$secondary-darken-2"),
     ("pins", "$accent"),
     ("summary", "$success-darken-2"),
     ("history", "$primary"),
