@@ -45,13 +45,18 @@ async def open_screen(
 
     folder = os.getcwd()
     agent = await find(connection, typed) if typed else await last_conversation(connection, folder)
-    app = SapwoodApp(connection, config, load_keys(), folder, agent)
+    kind = SapwoodApp
+    if inline:
+        from sapwood.tui.inline.app import InlineApp
+
+        kind = InlineApp
+    app = kind(connection, config, load_keys(), folder, agent)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit)
     try:
         with noticed(app.notice), titled():
-            await app.run_async(inline=inline, inline_no_clear=inline, mouse=config.screen.mouse)
+            await app.run_async(inline=inline, mouse=config.screen.mouse)
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)

@@ -1,0 +1,149 @@
+"""What is printed of a conversation, and when. Pure.
+
+A row is printed once, when nothing about it will change. What leaves the context later stays where
+it was printed, so the moment at which it leaves is printed, too.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.core.counting import Count, show
+from sapwood.tui.rows.page import Page
+from sapwood.tui.rows.row import Banner, Fold, Row, Shown
+from sapwood.tui.rows.timeline import IN_VIEW, Departure, Timeline
+
+__all__ = ["Item", "Rule", "Tape", "messages_in"]
+
+_MESSAGES = ("prompt", "letter", "reply", "tool")
+
+
+class Rule(Struct, frozen=True):
+    """A line across the screen in words of Sapwood's own."""
+
+    words: str
+    kind: Literal["heading", "note", "window"] = "note"
+
+
+class Item(Struct, frozen=True):
+    """Something to print. `dim` is what the model could not see at that moment."""
+
+    what: Shown | Rule
+    dim: bool = False
+
+
+class Tape:
+    """Follows one timeline from where it is."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._next = self._finished(0)
+        self._gone_at = timeline.version
+        self._in_view = _in_view(timeline)
+        self._turns = len(timeline.turns)
+
+    def opening(self) -> list[Item]:
+        """Everything that stands on the page now, oldest first."""
+        page = Page(self._timeline)
+        unfinished = len(self._timeline.rows) - self._next
+        shown = page.shown[: len(page.shown) - unfinished]
+        return [Item(row, page.is_dim(place)) for place, row in enumerate(shown)]
+
+    def complete(self, timeline: Timeline) -> None:
+        """The same conversation, known further back: nothing of it is printed again."""
+        first = next((row.key for row in self.unfinished), None)
+        rows, place = timeline.rows, len(timeline.rows)
+        while place and (rows[place - 1].version > self._timeline.version or first is not None):
+            place -= 1
+            if rows[place].key == first:
+                break
+        self._timeline, self._next = timeline, place
+        self._in_view, self._turns = _in_view(timeline), len(timeline.turns)
+
+    @property
+    def unfinished(self) -> Sequence[Row]:
+        """Rows that wait for what is still under way."""
+        return self._timeline.rows[self._next :]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a turn is under way."""
+        return self._timeline.is_open
+
+    def take(self) -> list[Item]:
+        """What can be printed since this was last asked, in the order in which it happened."""
+        rows, departures = self._timeline.rows, self._timeline.departures
+        end = self._finished(self._next)
+        found = [(row.version, 0, [Item(row)]) for row in rows[self._next : end]]
+        self._next = end
+        fresh = [n for n, each in enumerate(departures) if each.version > self._gone_at]
+        for number in fresh:
+            items = [*self._left(number)]
+            if number == fresh[-1]:
+                items += self._back(departures[number])
+            found.append((departures[number].version, 1, items))
+            self._gone_at = departures[number].version
+        if fresh:
+            self._in_view, self._turns = _in_view(self._timeline), len(self._timeline.turns)
+        found.sort(key=lambda each: each[:2])
+        return [item for _, _, items in found for item in items]
+
+    def _finished(self, start: int) -> int:
+        """Where the first row stands, from a place on, that is still under way."""
+        rows, turn = self._timeline.rows, len(self._timeline.turns) - 1
+        if not self._timeline.is_open:
+            return len(rows)
+        places = range(start, len(rows))
+        return next((n for n in places if _waits(rows[n]) and rows[n].turn == turn), len(rows))
+
+    def _left(self, number: int) -> Iterator[Item]:
+        """What is said of a departure."""
+        timeline, departure = self._timeline, self._timeline.departures[number]
+        turns = [turn for turn, each in enumerate(timeline.turns) if each.left == number]
+        messages = sum(timeline.turns[turn].messages for turn in turns)
+        if not messages:
+            return
+        if departure.by_window:
+            yield Item(Rule(self._clipped(len(turns), departure), "window"))
+            return
+        yield Item(Fold(departure.version, 0, departure.cause, departure.at, messages))
+        if departure.summary is not None:
+            yield Item(Banner(departure.summary, messages, departure.at))
+
+    def _clipped(self, turns: int, departure: Departure) -> str:
+        timeline = self._timeline
+        seen = next((r for r in timeline.rows if r.turn >= 0 and self._sees(r)), None)
+        where = f" #{seen.version:,}" if seen else ""
+        tokens = show(Count(departure.tokens, exact=False))
+        many = f"{turns:,} turn{'' if turns == 1 else 's'}"
+        return f"▲ model can't see above{where} · {many} clipped · {tokens} tokens"
+
+    def _sees(self, row: Row) -> bool:
+        return self._timeline.turns[row.turn].left == IN_VIEW
+
+    def _back(self, departure: Departure) -> list[Item]:
+        """What came back into view by the same move."""
+        turns = self._timeline.turns
+        back = [n for n in _in_view(self._timeline) - self._in_view if n < self._turns]
+        messages = sum(turns[number].messages for number in back)
+        if not messages:
+            return []
+        words = f"{messages:,} message{'' if messages == 1 else 's'} back in view"
+        return [Item(Rule(f"{words} · {departure.cause}"))]
+
+
+def messages_in(items: Sequence[Item]) -> int:
+    """How many messages these are, those behind a fold among them."""
+    folded = sum(each.what.messages for each in items if isinstance(each.what, Fold))
+    return folded + sum(
+        isinstance(each.what, Row) and each.what.kind in _MESSAGES for each in items
+    )
+
+
+def _waits(row: Row) -> bool:
+    return row.kind == "tool" and not row.result
+
+
+def _in_view(timeline: Timeline) -> frozenset[int]:
+    return frozenset(n for n, turn in enumerate(timeline.turns) if turn.left == IN_VIEW)

@@ -1,0 +1,130 @@
+"""The conversation below a prompt, on a stage: a terminal that keeps what was written to it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from textual import events
+from textual.driver import Driver
+from textual.drivers.headless_driver import HeadlessDriver
+from textual.geometry import Size
+from textual.pilot import Pilot
+
+from sapwood.app.config import Config, ScreenConfig
+from sapwood.app.connection import Connection, connect
+from sapwood.core.ids import AgentId
+from sapwood.testing.scripted import ScriptedModel
+from sapwood.tui.inline.app import InlineApp
+from tests.tui.inline.terminal import PlainTerminal
+from tests.tui.staging import MODEL, until
+
+__all__ = ["Below", "below_prompt"]
+# pyright: reportPrivateUsage=false
+
+SHELL = ("$ ls", "README.md", "$ sapwood --inline")
+
+
+class _Written(HeadlessDriver):
+    """Draws inline, on a terminal of ours."""
+
+    terminal: PlainTerminal
+
+    @property
+    def is_inline(self) -> bool:
+        return True
+
+    @property
+    def is_headless(self) -> bool:
+        return False
+
+    def write(self, data: str) -> None:
+        self.terminal.write(data)
+        if "\x1b[6n" in data:
+            assert isinstance(self._app, InlineApp)
+            self._loop.call_soon(self._app.told_where, self.terminal.y)
+
+    def stop_application_mode(self) -> None:
+        assert isinstance(self._app, InlineApp)
+        self.write(self._app.scrollback.removed())
+
+
+class _App(InlineApp):
+    terminal: PlainTerminal
+
+    def _build_driver(
+        self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None
+    ) -> Driver:
+        driver = _Written(self, mouse=False, size=size)
+        driver.terminal = self.terminal
+        self._driver = driver
+        return driver
+
+
+class Below:
+    """What a test holds in its hands."""
+
+    def __init__(
+        self, app: _App, pilot: Pilot[object], terminal: PlainTerminal, server: ScriptedModel
+    ) -> None:
+        self.app, self.pilot, self.terminal, self.server = app, pilot, terminal, server
+
+    @property
+    def screen(self) -> str:
+        """What is on the screen."""
+        return "\n".join(self.terminal.lines)
+
+    @property
+    def text(self) -> str:
+        """Scrollback and screen."""
+        return "\n".join(self.terminal.everything)
+
+    async def type(self, text: str) -> None:
+        """Types a line and sends it."""
+        self.app.conversation.composer.put(text)
+        await self.pilot.press("enter")
+
+    async def sees(self, words: str, seconds: float = 30.0) -> None:
+        """Waits until these words stand somewhere."""
+        await until(lambda: words in self.text, seconds, lambda: self.text)
+
+    async def misses(self, words: str) -> None:
+        """Waits until these words stand nowhere on the screen."""
+        await until(lambda: words not in self.screen, 30.0, lambda: self.text)
+
+    async def resize(self, width: int, height: int) -> None:
+        """Gives the terminal another size."""
+        self.terminal.resize(width, height)
+        size = Size(width, height)
+        self.app.post_message(events.Resize(size, size))
+        await self.pilot.pause(0.3)
+
+
+@asynccontextmanager
+async def below_prompt(
+    agent: AgentId | None = None,
+    *,
+    connection: Connection | None = None,
+    size: tuple[int, int] = (80, 24),
+    delay: float = 0.0,
+) -> AsyncGenerator[Below]:
+    """The conversation, running against a scripted model."""
+    held = connection or await connect(":memory:")
+    terminal = PlainTerminal(*size)
+    terminal.write("".join(f"{line}\r\n" for line in SHELL))
+    with ScriptedModel(delay=delay) as server:
+        config = Config(
+            database=":memory:",
+            model=MODEL,
+            base_urls={"anthropic": server.anthropic_url},
+            screen=ScreenConfig(),
+        )
+        app = _App(held, config, {"anthropic": "sk-test"}, "/tmp/project", agent)
+        app.terminal = terminal
+        try:
+            async with app.run_test(size=size) as pilot:
+                await pilot.pause()
+                yield Below(app, pilot, terminal, server)
+        finally:
+            await app.desk.close()
+            if connection is None:
+                await held.close()
+        assert server.rejections == []
