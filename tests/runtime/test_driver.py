@@ -15,7 +15,7 @@ from sapwood.app.running import Running
 from sapwood.core.calling import Answer, Effect, Failure, ToolOutcome, ToolUse
 from sapwood.core.content import Got, Said, Text, Thinking, ToolCall
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import ModelCalled, ToolStarted
+from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted
 from sapwood.core.refusals import Refusal
 from sapwood.core.view import Request, ToolResult
 from sapwood.engine.local import LocalEngine
@@ -217,6 +217,59 @@ async def test_a_summary_that_saves_nothing_changes_nothing() -> None:
         assert not isinstance(done, Refusal)
         assert "no shorter" in done.says
         assert await said(agent) == ["a", "b"]
+
+
+def dropped(events: list[Recorded]) -> list[SummaryDropped]:
+    return [each.event for each in events if isinstance(each.event, SummaryDropped)]
+
+
+async def spent_in_vain(at: House, agent: Agent) -> SummaryDropped:
+    """What a compaction that came to nothing left in the log; all its calls are paid for."""
+    before, asked = (await agent.state()).spent, len(at.model.requests)
+    with suppress(Failure):
+        await at.running.compact(agent.id)
+    [event] = dropped(await agent.events())
+    assert (await agent.state()).spent == before + event.usage
+    reported = 10 * (len(at.model.requests) - asked)
+    assert event.usage.output == reported
+    return event
+
+
+async def test_a_summary_that_saves_nothing_is_paid_for() -> None:
+    async with house(lambda request, heard: "word " * 500) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.record("a", "b")
+        assert "no shorter" in (await spent_in_vain(at, agent)).reason
+
+
+async def test_a_summary_that_came_too_late_is_paid_for() -> None:
+    async with house(lambda request, heard: "short", thinks_for=0.2) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.record("a long question " * 50, "a long answer " * 50)
+
+        async def meanwhile() -> None:
+            await at.model.asked.wait()
+            await agent.record("and", "more")
+
+        going_on = asyncio.ensure_future(meanwhile())
+        assert "went on" in (await spent_in_vain(at, agent)).reason
+        await going_on
+
+
+async def test_a_repair_that_fails_leaves_the_first_draft_to_pay() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        if "lacks the following" in heard:
+            raise Failure("overloaded", "Busy.")
+        return "They asked something."
+
+    async with house(plan) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.record("Make the zebrafish_reader fast", "A long answer. " * 50)
+        with pytest.raises(Failure, match="Busy"):
+            await at.running.compact(agent.id)
+        [event] = dropped(await agent.events())
+        assert (event.reason, event.usage.output) == ("Busy.", 10)
+        assert (await agent.state()).spent == event.usage
 
 
 async def test_an_interrupt_stops_the_model_and_keeps_what_was_there() -> None:

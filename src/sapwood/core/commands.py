@@ -25,6 +25,7 @@ __all__ = [
     "CompleteTurn",
     "Configure",
     "DeferCompact",
+    "DropSummary",
     "FailTurn",
     "FinishTool",
     "Focus",
@@ -273,6 +274,14 @@ class Compact(_Command, frozen=True):
     of: TurnRef | None = None
 
 
+class DropSummary(_Command, frozen=True):
+    """Record what was used for a summary that is not used, whatever became of the agent since."""
+
+    model: str
+    usage: Usage
+    reason: str = ""
+
+
 class DeferCompact(_Command, frozen=True):
     """Compact when the open turn completes, but for the last `keep` turns: a model's own wish."""
 
@@ -341,6 +350,7 @@ Command = (
     | Undo
     | Redo
     | Compact
+    | DropSummary
     | DeferCompact
     | MaskResults
     | Send

@@ -32,6 +32,7 @@ from sapwood.core.events import (
     ReplyAdded,
     ResultsMasked,
     SettingsChanged,
+    SummaryDropped,
     ToolFinished,
     ToolStarted,
     TurnCompleted,
@@ -101,7 +102,7 @@ def evolve(state: State, recorded: Recorded) -> State:
             return _marked(state, recorded, event)
         case ContextTrimmed():
             return _trimmed(state, recorded, event)
-        case ContextSummarized():
+        case ContextSummarized() | SummaryDropped():
             return _spent(state, event.usage)
         case ContextRewound():
             return _rewound(state, recorded, event)

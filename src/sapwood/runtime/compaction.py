@@ -2,17 +2,19 @@
 
 The request is the present one with an instruction after it, so that the provider's cache serves
 all of the prefix. A summary that lacks what mattered gets one repair round; one that saves nothing
-is not used. Whatever fails, nothing is trimmed.
+is not used. Whatever fails, nothing is trimmed, and what was used for it is in the account.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from sapwood.core.calling import Answer, Failure, ToolSpec
-from sapwood.core.commands import Compact
+from sapwood.core.commands import Compact, DropSummary
 from sapwood.core.content import Text, Usage
 from sapwood.core.counting import Counter
+from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
 from sapwood.core.ledger import ledger_of, render_ledger
@@ -44,7 +46,12 @@ ENOUGH = 0.8
 class _Draft(Struct, frozen=True):
     text: str
     checked: Checked
-    usage: Usage
+
+
+class _Account(Struct):
+    """What the calls of one compaction used, whatever comes of it."""
+
+    usage: Usage = Usage(0)
 
 
 class Compactor:
@@ -84,17 +91,36 @@ class Compactor:
         if not leaving:
             return Done(f"Nothing to compact: {len(turns)} turns in view.")
         with self._tracing.compaction(state) as ended:
-            return await self._written(opened, leaving, keep, ended)
+            account = _Account()
+            try:
+                answer = await self._written(opened, leaving, keep, account, ended)
+            except BaseException as error:  # an interrupt too leaves something to pay
+                await self._drop(state, account, str(error) or "interrupted")
+                raise
+            if isinstance(answer, Refusal):
+                await self._drop(state, account, answer.sentence)
+            elif not answer.events:
+                await self._drop(state, account, answer.says)
+            return answer
+
+    async def _drop(self, state: State, account: _Account, reason: str) -> None:
+        """Stores what was used for nothing. Where the log is away, its error is told already."""
+        if account.usage == Usage(0):
+            return
+        command = DropSummary(state.agent, state.settings.model, account.usage, reason)
+        with suppress(LogError):
+            await self._dispatcher.dispatch(command, given(SYSTEM))
 
     async def _written(
         self,
         opened: Opened,
         leaving: Sequence[Turn],
         keep: int,
+        account: _Account,
         ended: Callable[[Compact], None],
     ) -> Done | Refusal:
         state, ledger = opened.state, ledger_of(leaving)
-        draft = await self._summarise(opened, probes_of(leaving, ledger))
+        draft = await self._summarise(opened, probes_of(leaving, ledger), account)
         listed = render_ledger(ledger)
         if not self._saves(opened, draft.text + listed):
             return Done("The summary is no shorter than what it replaces. Nothing was changed.")
@@ -105,33 +131,34 @@ class Compactor:
             listed,
             round(draft.checked.score, 3),
             state.settings.model,
-            draft.usage,
+            account.usage,
             state.context.tip,
         )
         ended(command)
         return await self._dispatcher.dispatch(command, given(SYSTEM))
 
-    async def _summarise(self, opened: Opened, probes: Sequence[str]) -> _Draft:
-        draft = await self._ask(opened, INSTRUCTION, probes)
+    async def _summarise(self, opened: Opened, probes: Sequence[str], account: _Account) -> _Draft:
+        draft = await self._ask(opened, INSTRUCTION, probes, account)
         if draft.checked.score >= ENOUGH:
             return draft
         missing = ", ".join(draft.checked.missing)
         again = f"{INSTRUCTION}\n\n{draft.text}\n\n{REPAIR.format(missing=missing)}"
-        repaired = await self._ask(opened, again, probes)
-        usage = draft.usage + repaired.usage
-        better = repaired if repaired.checked.score >= draft.checked.score else draft
-        return structs.replace(better, usage=usage)
+        repaired = await self._ask(opened, again, probes, account)
+        return repaired if repaired.checked.score >= draft.checked.score else draft
 
-    async def _ask(self, opened: Opened, instruction: str, probes: Sequence[str]) -> _Draft:
+    async def _ask(
+        self, opened: Opened, instruction: str, probes: Sequence[str], account: _Account
+    ) -> _Draft:
         request = view(opened.state, opened.live, instruction=instruction)
         await self._record(opened, request, instruction)
         answer = await self._answer(opened.state, request)
+        account.usage += answer.usage or Usage(0)
         if answer.ended != "done":
             raise Failure("cut", "The model did not finish its summary. Nothing was trimmed.")
         text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
         if not text:
             raise Failure("other", "The model wrote no summary. Nothing was trimmed.")
-        return _Draft(text, check_summary(text, probes), answer.usage or Usage(0))
+        return _Draft(text, check_summary(text, probes))
 
     async def _record(self, opened: Opened, request: Request, instruction: str) -> None:
         counter = self._counter_for(request.model)

@@ -28,6 +28,7 @@ from sapwood.core.events import (
     ReplyAdded,
     ResultsMasked,
     SettingsChanged,
+    SummaryDropped,
     ToolFinished,
     ToolStarted,
     TurnCompleted,
@@ -115,6 +116,8 @@ def gist(event: Event) -> str:
             return f"{cause}: {turns} turns, {tokens} tokens left behind"
         case ContextSummarized(text, _, score):
             return f"{'' if score is None else f'{score:.0%} '}{text}"
+        case SummaryDropped(model, _, reason):
+            return f"{model}: {reason}"
         case ContextRewound(mark, _, _, note):
             return f"to {mark or '(unnamed)'}{f': {note}' if note else ''}"
         case ContextUndone() | ContextRedone():

@@ -5,6 +5,7 @@ from sapwood.core.events import (
     ContextSummarized,
     Recorded,
     ReplyAdded,
+    SummaryDropped,
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
@@ -25,7 +26,8 @@ class Spending:
         match recorded.event:
             case TurnStarted():
                 self._turn = Usage(0)
-            case ReplyAdded(usage=usage) | ContextSummarized(usage=usage):
+            case ReplyAdded() | ContextSummarized() | SummaryDropped() as event:
+                usage = event.usage
                 if usage is not None and self._turn is not None:
                     self._turn += usage
                 return usage

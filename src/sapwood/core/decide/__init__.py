@@ -13,6 +13,7 @@ from sapwood.core.commands import (
     CompleteTurn,
     Configure,
     DeferCompact,
+    DropSummary,
     FailTurn,
     FinishTool,
     Focus,
@@ -63,6 +64,7 @@ _TYPED: dict[type[Command], str] = {
     ReturnTo: "Returning to a turn",
     MaskResults: "Masking results",
     Compact: "Writing a summary",
+    DropSummary: "Dropping a summary",
     Configure: "/config",
     AddPin: "/pin",
     RemovePin: "/unpin",
@@ -155,6 +157,8 @@ def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
             return contexts.redo(scene, command, given)
         case Compact():
             return contexts.compact(scene, command, given)
+        case DropSummary():
+            return contexts.drop_summary(scene, command, given)
         case DeferCompact():
             return contexts.defer_compact(scene, command, given)
         case MaskResults():

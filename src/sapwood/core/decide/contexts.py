@@ -6,6 +6,7 @@ from sapwood.core.commands import (
     Clear,
     Compact,
     DeferCompact,
+    DropSummary,
     Given,
     KeepLast,
     MaskResults,
@@ -18,6 +19,7 @@ from sapwood.core.commands import (
 from sapwood.core.context import Context, Mark, Mask, Step, find_mark, take_back
 from sapwood.core.counting import Counter
 from sapwood.core.decide.guards import (
+    require_exists,
     require_mark,
     require_mark_name,
     require_no_turn,
@@ -36,6 +38,7 @@ from sapwood.core.events import (
     ContextUndone,
     MarkSet,
     ResultsMasked,
+    SummaryDropped,
     TurnCompleted,
     TurnStarted,
 )
@@ -56,6 +59,7 @@ __all__ = [
     "clear",
     "compact",
     "defer_compact",
+    "drop_summary",
     "keep_last",
     "mask_results",
     "redo",
@@ -181,6 +185,13 @@ def compact(scene: Scene, command: Compact, given: Given) -> Accepted:
         draft.add(TurnCompleted(size_of(scene.live.open, scene.counter)))
     at_least = overflow(draft, scene.counter) if due else 0
     return draft.accepted(_compacted(draft, command, scene.counter, at_least))
+
+
+def drop_summary(scene: Scene, command: DropSummary, given: Given) -> Accepted:
+    require_exists(scene.state)
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(SummaryDropped(command.model, command.usage, command.reason))
+    return draft.accepted()
 
 
 def _compacted(draft: Draft, command: Compact, counter: Counter, at_least: int) -> str:

@@ -27,6 +27,7 @@ from sapwood.core.events.context import (
     ContextUndone,
     MarkSet,
     ResultsMasked,
+    SummaryDropped,
 )
 from sapwood.core.events.envelope import HUMAN, SYSTEM, Actor, Event, Recorded, Role
 from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent
@@ -78,6 +79,7 @@ __all__ = [
     "Role",
     "SettingsChanged",
     "Size",
+    "SummaryDropped",
     "ToolFinished",
     "ToolStarted",
     "TurnCompleted",

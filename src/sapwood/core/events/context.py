@@ -19,6 +19,7 @@ __all__ = [
     "ContextUndone",
     "MarkSet",
     "ResultsMasked",
+    "SummaryDropped",
 ]
 
 Cause = Literal["clear", "keep", "compact", "window"]
@@ -63,6 +64,16 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
     score: float | None = None
     model: str = ""
     usage: Usage | None = None
+
+
+class SummaryDropped(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A summary was asked for and not used: nothing was trimmed, and this is what it cost."""
+
+    kind: ClassVar = "summary.dropped"
+
+    model: str
+    usage: Usage
+    reason: str = ""
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -120,6 +131,7 @@ ContextEvent = (
     MarkSet
     | ContextTrimmed
     | ContextSummarized
+    | SummaryDropped
     | ContextRewound
     | ContextUndone
     | ContextRedone
