@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -293,6 +294,7 @@ def test_a_summary_takes_the_place_of_the_history(
     database(talk)
     ran = sapwood("compact", "demo")
     assert ran.code == 0
+    assert re.search(r"It holds \d+ % of what was checked\.$", ran.out.strip())
     assert "[Summary of the conversation before this point]" in sapwood("show", "demo").out
     assert sapwood("do", "demo", "/undo").out == "Undone.\n"
 

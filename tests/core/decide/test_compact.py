@@ -61,7 +61,8 @@ def test_the_next_prompt_follows_the_summary_in_one_message() -> None:
 
 def test_summary_and_trim_are_one_command() -> None:
     world, agent = conversation(2)
-    does(world, Compact(agent, "Numbers.", score=0.9))
+    says = does(world, Compact(agent, "Numbers.", score=0.9))
+    assert says == "Compacted 2 turns into a summary. It holds 90 % of what was checked."
     first, second = world.logs[agent][-2:]
     assert first.command == second.command
     assert first.event == ContextSummarized("Numbers.", score=0.9)

@@ -208,7 +208,8 @@ def _compacted(draft: Draft, command: Compact, counter: Counter, at_least: int) 
         )
     )
     trim(draft, "compact", leaving, counter, summary=summary, mask=live.context.mask)
-    return f"Compacted {leaving} {_turns(leaving)} into a summary."
+    found = "" if command.score is None else f" It holds {command.score:.0%} of what was checked."
+    return f"Compacted {leaving} {_turns(leaving)} into a summary.{found.replace('%', ' %')}"
 
 
 def defer_compact(scene: Scene, command: DeferCompact, given: Given) -> Accepted:
