@@ -135,7 +135,7 @@ class Imported(Refusal, frozen=True):
     def sentence(self) -> str:
         return (
             f"Agent '{self.agent}' was imported from {self.source}, which alone goes on with it. "
-            f"Type sapwood fork {self.agent} and go on with the fork."
+            f"Go on with a fork of it: /fork, or sapwood fork {self.agent}."
         )
 
 

@@ -6,12 +6,14 @@ from typing import ClassVar
 from msgspec import structs
 from textual.app import App, SystemCommand
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from sapwood.app.choosing import require_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.keys import load_keys
 from sapwood.core.calling import Failure
+from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
 from sapwood.core.slash import COMMANDS
 from sapwood.tui.conversation import Conversation
@@ -115,11 +117,20 @@ class SapwoodApp(App[object]):
 
     def notice(self, text: str) -> None:
         """Something to be told at once, whatever is on the screen."""
-        if self.is_running:
+        if self.screen is self.conversation:
+            self.conversation.refused(text)
+        else:
             self.notify(text, severity="warning", markup=False)
 
     def _handle_exception(self, error: Exception) -> None:
-        """A defect: the terminal is given back, and whoever opened the screen tells of it."""
+        """A defect: the terminal is given back, and whoever opened the screen tells of it.
+
+        A database that is away or full is none: the screen outlives it.
+        """
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(cause, LogError):
+            self.notice(str(cause))
+            return
         self.failure = self.failure or error
         super()._handle_exception(error)
 

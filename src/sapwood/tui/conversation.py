@@ -7,6 +7,7 @@ from textual import on, work
 from textual.binding import BindingType
 from textual.widgets import TextArea
 
+from sapwood.core.errors import SapwoodError
 from sapwood.core.slash import Run
 from sapwood.tui.clipboard import copy
 from sapwood.tui.composer.choices import Known, choices
@@ -170,6 +171,12 @@ class Conversation(Following):
 
     async def action_escape(self) -> None:
         """Closes what is open, else interrupts; twice it picks a mark to go back to."""
+        try:
+            await self._escape()
+        except SapwoodError as error:
+            self.refused(str(error))
+
+    async def _escape(self) -> None:
         if self._closed_something():
             return
         if self._doing:

@@ -13,22 +13,23 @@ from sapwood.app.choosing import first_settings, require_model, switch_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.finding import find
+from sapwood.app.gardening.taking_over import take_over
 from sapwood.app.idling import until_idle
 from sapwood.app.late_engine import LateEngine
 from sapwood.app.running import Running, Shown
 from sapwood.core.calling import Failure
-from sapwood.core.commands import Command, StartAgent, StartTurn
+from sapwood.core.commands import Command, Fork, StartAgent, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal, TurnIsOpen
+from sapwood.core.refusals import Imported, Refusal, TurnIsOpen
 from sapwood.core.settings import Workspace
-from sapwood.core.slash import Run, Say, Script, kept_turns, parse
+from sapwood.core.slash import Fresh, Run, Say, Script, interpret, kept_turns, parse
 from sapwood.core.slash.chunks import chunks, has_prompt
 from sapwood.core.state import State
 from sapwood.core.titles import title_of
 from sapwood.runtime.dispatch import Done
-from sapwood.runtime.fresh import given, new_agent_id
+from sapwood.runtime.fresh import given, new_agent_id, new_mail_id
 from sapwood.runtime.opening import Opened
 from sapwood.runtime.submission import carry_out
 
@@ -160,6 +161,14 @@ class Desk:
 
     async def submit(self, text: str) -> bool:
         """Carries out what was sent, or queues it; false if it was refused and should be kept."""
+        try:
+            return await self._submit(text)
+        except (SapwoodError, Failure) as error:
+            self._rest.clear()
+            self.front.refused(str(error))
+            return False
+
+    async def _submit(self, text: str) -> bool:
         script = parse(text)
         if isinstance(script, Refusal):
             self.front.refused(script.sentence)
@@ -169,7 +178,8 @@ class Desk:
         if has_prompt(script) and (self._rest or await self.is_working()):
             self.queue.append(text)
             return True
-        return await self._play(list(chunks(script)))
+        await self._play(list(chunks(script)))
+        return True
 
     async def send_next(self) -> bool:
         """The turn has ended: what waited goes on."""
@@ -178,8 +188,8 @@ class Desk:
         self.held = False
         if self._rest:
             rest, self._rest = list(self._rest), deque()
-            return await self._play(rest)
-        if self.queue:
+            await self._play(rest)
+        elif self.queue:
             return await self.submit(self.queue.popleft())
         return True
 
@@ -188,18 +198,12 @@ class Desk:
         if not self.held:
             await self.send_next()
 
-    async def _play(self, script: list[Script]) -> bool:
-        try:
-            for number, chunk in enumerate(script):
-                await self._step(chunk)
-                if len(chunk) == 1 and isinstance(chunk[0], Say):
-                    self._rest.extend(script[number + 1 :])
-                    break
-        except (SapwoodError, Failure) as error:
-            self._rest.clear()
-            self.front.refused(str(error))
-            return False
-        return True
+    async def _play(self, script: list[Script]) -> None:
+        for number, chunk in enumerate(script):
+            await self._step(chunk)
+            if len(chunk) == 1 and isinstance(chunk[0], Say):
+                self._rest.extend(script[number + 1 :])
+                break
 
     async def _step(self, chunk: Script) -> None:
         last = chunk[-1]
@@ -209,14 +213,35 @@ class Desk:
             self.agent = await self.start_agent(chunk)
             await self.front.switched(self.agent)
         if isinstance(last, Say):
-            state = await self.state()
-            require_model(state.settings.model if state else "", self.config, self.keys)
-            await self.start_running()
-            await self._do(StartTurn(self.agent, (Text(last.text),)))
+            await self._ask(self.agent, last.text)
+        elif last.command.name == "fork":
+            await self.start_running()  # the child may have work to do
+            await self._fork(self.agent, chunk, last)
+        else:
+            await self._carry_out(self.agent, chunk)
+
+    async def _ask(self, agent: AgentId, text: str) -> None:
+        state = await self.state()
+        if state is not None and state.origin is not None:
+            raise RefusedError(Imported(agent, state.origin.source))
+        require_model(state.settings.model if state else "", self.config, self.keys)
+        await self.start_running()
+        await self._do(StartTurn(agent, (Text(text),)))
+
+    async def _fork(self, agent: AgentId, chunk: Script, run: Run) -> None:
+        """A child. One of an imported conversation is where that goes on, so it is shown."""
+        state = await self.state()
+        if state is None or state.origin is None:
+            await self._carry_out(agent, chunk)
             return
-        if last.command.name == "fork":  # whose child may have work to do
-            await self.start_running()
-        await self._carry_out(self.agent, chunk)
+        goal = chunk[0].text if isinstance(chunk[0], Say) else ""
+        fork = interpret(run, agent, Fresh(new_agent_id(), new_mail_id()), goal=goal)
+        if isinstance(fork, Refusal):
+            raise RefusedError(fork)
+        assert isinstance(fork, Fork)
+        child = await take_over(self.connection, self.config, self.keys, fork)
+        await self.front.switched(child)
+        self.front.said(f"Forked. This is {child}; what was imported stays as it is.")
 
     async def _carry_out(self, agent: AgentId, chunk: Script) -> None:
         held = self.connection

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from textual import work
 from textual.app import ComposeResult
@@ -12,6 +12,7 @@ from textual.widgets import Footer, Static
 
 from sapwood.app.running import Trouble
 from sapwood.core.calling import Delta
+from sapwood.core.errors import LogAway
 from sapwood.core.events import (
     MailReceived,
     ModelCalled,
@@ -189,6 +190,16 @@ class Following(Screen[None]):
 
     @work(group="follow", exclusive=True)
     async def _follow(self, agent: AgentId, after: int) -> None:
+        while True:
+            try:
+                await self._watch(agent, after)
+            except LogAway:  # somebody tells; what is missed meanwhile comes afterwards
+                await asyncio.sleep(GLANCE)
+                after = self._timeline.version
+            else:
+                return
+
+    async def _watch(self, agent: AgentId, after: int) -> None:
         async with aclosing(self.desk.watch(agent, after)) as shown:
             async for each in shown:
                 match each.what:
@@ -243,10 +254,11 @@ class Following(Screen[None]):
     async def _glance(self) -> None:
         """The clock has moved, and other agents may have."""
         self.query_one(StatusLine).doing(self._progress())
-        if self.desk.agent is not None:
-            agents = await kin_of(self.desk.connection, self.desk.agent)
-            if self._around is not None and agents != self._around.agents:
-                await self._tell()
+        with suppress(LogAway):  # or they are where they were
+            if self.desk.agent is not None:
+                agents = await kin_of(self.desk.connection, self.desk.agent)
+                if self._around is not None and agents != self._around.agents:
+                    await self._tell()
 
     async def _tell(self) -> None:
         """Head, sidebar and status line as of now."""

@@ -47,6 +47,7 @@ class Adopter:
         self,
         session: AgentId,
         *,
+        mark: str | None = None,
         goal: str = "",
         name: str = "",
         change: SettingsChange | None = None,
@@ -56,7 +57,7 @@ class Adopter:
         Another model, or whatever else changes, is set before the goal is.
         """
         child = new_agent_id()
-        await self._do(Fork(session, child, None, "" if change else goal, name=name))
+        await self._do(Fork(session, child, mark, "" if change else goal, name=name))
         if change is not None:
             await self._do(Configure(child, change))
             if goal.strip():

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from sapwood.app.config import Config, ConfigError
 from sapwood.app.configuring import set_setting
@@ -104,29 +104,29 @@ class FirstRunPage(Picker):
         line.password, line.placeholder, line.value = secret, words, ""
         self.query_one("#frame").border_subtitle = " enter goes on · esc goes back to the models "
         self.query_one("#columns").display = False
-        self._say(about)
+        self.say(about)
 
     def _store_key(self, key: str) -> None:
         if not key:
-            self._say("A key is needed, or esc to go back.")
+            self.say("A key is needed, or esc to go back.")
             return
         try:
             save_key(self._account(self._model), key)
         except ConfigError as error:
-            self._say(str(error))
+            self.say(str(error))
         else:
             self._done()
 
     def _store_address(self, typed: str) -> None:
         address, _, model = typed.partition(" ")
         if not address.startswith("http") or not model.strip():
-            self._say("Both are needed: an address, a space, and the name of a model.")
+            self.say("Both are needed: an address, a space, and the name of a model.")
             return
         self._model = f"compatible:{model.strip()}"
         try:
             set_setting("base_urls.compatible", address)
         except ConfigError as error:
-            self._say(str(error))
+            self.say(str(error))
         else:
             self._done()
 
@@ -134,14 +134,9 @@ class FirstRunPage(Picker):
         try:
             set_setting("model", self._model)
         except ConfigError as error:
-            self._say(str(error))
+            self.say(str(error))
         else:
             self.dismiss(self._model)
-
-    def _say(self, words: str) -> None:
-        none = self.query_one("#none", Static)
-        none.update(words)
-        none.display = True
 
     def action_close(self) -> None:
         """Back to the list, else out."""

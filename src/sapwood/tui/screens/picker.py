@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from sapwood.core.errors import SapwoodError
 from sapwood.tui.screens.sheet import Sheet
 
 __all__ = ["Item", "Picker"]
@@ -67,7 +68,17 @@ class Picker(Sheet[str]):
 
     @work(exclusive=True, group="fill")
     async def _fill(self, typed: str) -> None:
-        await self.fill(typed)
+        try:
+            await self.fill(typed)
+        except SapwoodError as error:
+            self.query_one("#columns").display = False
+            self.say(str(error))
+
+    def say(self, words: str) -> None:
+        """Something stands where the list would."""
+        none = self.query_one("#none", Static)
+        none.update(words)
+        none.display = True
 
     async def fill(self, typed: str) -> None:
         """Lists what fits what was typed."""
@@ -78,6 +89,7 @@ class Picker(Sheet[str]):
         options.clear_options()
         options.add_options([Option(item.line, item.id) for item in found])
         options.highlighted = 0 if found else None
+        self.say(self.NOTHING)
         self.query_one("#none").display = not found
         self.query_one("#columns").display = bool(found)
 

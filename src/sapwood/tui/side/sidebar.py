@@ -22,6 +22,9 @@ from sapwood.garden.drift import Drift
 __all__ = ["Beside", "Sidebar", "agent_lines", "drift_bars", "warnings"]
 
 WIDTH = 34
+_WORTH = 1_000
+"""Tokens from which on a tangent is worth a warning."""
+
 _ROOM = WIDTH - 5
 
 
@@ -126,9 +129,9 @@ def _agent_line(facts: Facts, before: str, room: int, *, here: bool) -> Content:
     sign, colour = _sign(facts)
     tokens = show(Count(facts.tokens, facts.exact)) if facts.tokens else ""
     mail = f" ✉{facts.unread}" if facts.unread else ""
-    space = room - len(before) - 2 - len(tokens) - len(mail) - 1
-    name = cut(one_line(facts.name) or facts.agent, max(6, space))
     source = f" {facts.source}" if facts.source else ""
+    space = room - len(before) - 2 - len(tokens) - len(source) - len(mail) - 1
+    name = cut(one_line(facts.name) or facts.agent, max(6, space))
     style = "bold $foreground" if here else "$faint" if facts.status != "running" else ""
     return Content.assemble(
         (before, "$faint"),
@@ -199,7 +202,7 @@ def warnings(state: State, beside: Beside) -> list[Content]:
                 "  ", ("/compact", "bold $accent"), " or ", ("/clear 5", "bold $accent")
             )
         )
-    if drift and drift.archive:
+    if drift and drift.archive and drift.frees >= _WORTH:
         count = len(drift.archive)
         held = show(Count(drift.frees, exact=False))
         topics = "1 tangent holds" if count == 1 else f"{count} tangents hold"

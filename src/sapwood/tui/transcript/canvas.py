@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.runtime.fresh import now
@@ -73,6 +74,7 @@ class Canvas(Widget, can_focus=True):
         self._cursor: Key | None = None
         self._needle = ""
         self._followed = True
+        self._waiting: Callable[[], None] | None = None
         self.clock = clock
 
     @property
@@ -240,13 +242,15 @@ class Canvas(Widget, can_focus=True):
 
     async def on_resize(self, event: events.Resize) -> None:
         self._painter = None
-        await self._act(self._view.settle)
+        act, self._waiting = self._waiting or self._view.settle, None
+        await self._act(act)
 
     # Moving
 
     async def _act(self, act: Callable[[], None]) -> None:
-        """Does something to the place, with whatever text that takes."""
+        """Does something to the place, with whatever text that takes; not before it has a size."""
         if not self.size.width or not self.size.height:
+            self._waiting = act
             return
         view = self._view
         view.size = self.size.height
@@ -259,11 +263,21 @@ class Canvas(Widget, can_focus=True):
                 break
             except NotLoaded as missing:
                 view.top, view.skip, view.follows = before
-                await self._texts.load(missing.agent, missing.version)
+                if not await self._load(missing):
+                    return
         if self._followed != view.follows:
             self._followed = view.follows
             self.post_message(self.FollowChanged(view.follows))
         self.refresh()
+
+    async def _load(self, missing: NotLoaded) -> bool:
+        """Reads a text; false if the log cannot give it now."""
+        try:
+            await self._texts.load(missing.agent, missing.version)
+        except LogError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return False
+        return True
 
     async def action_scroll(self, lines: int) -> None:
         """Moves by so many lines."""

@@ -100,7 +100,8 @@ class Transcript(Canvas):
                 self.post_message(self.Copied(painter.text_of(row)))
                 return
             except NotLoaded as missing:
-                await self._texts.load(missing.agent, missing.version)
+                if not await self._load(missing):
+                    return
 
     def _to_copy(self) -> Shown | None:
         if self._cursor is not None:

@@ -1,0 +1,84 @@
+"""The sidebar: agents as a tree, drift from the task, warnings with what to type."""
+
+from sapwood.api import Agent, Sapwood
+from sapwood.app.connection import connect
+from tests.tui.staging import on_stage, until
+
+_TALK = (
+    (
+        "Add OAuth login with PKCE to the mobile app.",
+        "The OAuth client creates a PKCE verifier and sends the challenge to the authorize URL.",
+    ),
+    (
+        "Store the refresh token of the OAuth login in the keychain.",
+        "The refresh token of the OAuth login is kept in the keychain of the mobile app.",
+    ),
+    (
+        "btw, our webpack build takes four minutes on Jenkins. Any idea why?",
+        "Source maps are made for every webpack chunk, and Jenkins agents have no webpack cache. "
+        * 60,
+    ),
+    ("can that webpack cache be shared?", "Yes, webpack writes its cache to a Jenkins volume."),
+    (
+        "Back to the login: revoke the OAuth token on logout.",
+        "Logout revokes the refresh token at the OAuth server of the mobile app.",
+    ),
+)
+
+
+async def drifting(wood: Sapwood) -> Agent:
+    """A conversation with a long tangent in its middle."""
+    agent = await wood.start("login", id="loginagent")
+    for question, answer in _TALK:
+        await agent.record(question, answer)
+    return agent
+
+
+async def test_drift_is_shown_against_the_task_with_what_it_holds() -> None:
+    connection = await connect(":memory:")
+    agent = await drifting(Sapwood(connection))
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.sees("DRIFT from “Add OAuth")
+        await stage.sees("█░")
+        await stage.sees("1 tangent holds")
+        assert "webpack" in stage.screen().split("DRIFT")[1].split("MARKS")[0].casefold()
+    await connection.close()
+
+
+async def test_a_talk_that_stays_on_track_shows_no_drift() -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("login")
+    for question, answer in _TALK[:2]:
+        await agent.record(question, answer)
+    async with on_stage(agent.id, connection=connection) as stage:
+        conversation = stage.conversation
+        await until(lambda: conversation._drift is not None)  # pyright: ignore[reportPrivateUsage]
+        await stage.pilot.pause()
+        assert "DRIFT" not in stage.screen()
+        assert "tangent" not in stage.screen()
+    await connection.close()
+
+
+async def test_agents_stand_under_their_parents() -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("root")
+    child = await agent.fork(name="first child")
+    await child.fork(name="grandchild")
+    await agent.fork(name="second child")
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.sees("└ ● grandchild")
+        shown = stage.screen()
+        assert "├ ● first child" in shown
+        assert "│ └ ● grandchild" in shown
+        assert "└ ● second child" in shown
+    await connection.close()
+
+
+async def test_a_child_is_named_after_its_goal() -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("root")
+    await agent.record("Hello?", "Hello.")
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.type("/fork -- Count the nests.")
+        await stage.sees("Count the nests.")
+    await connection.close()
