@@ -28,6 +28,7 @@ from sapwood.core.events import (
     AgentEvent,
     ContextEvent,
     Event,
+    FilesEvent,
     MailEvent,
     Recorded,
     TurnEvent,
@@ -135,6 +136,7 @@ def events_page() -> str:
         ("Agents", AgentEvent),
         ("Turns", TurnEvent),
         ("Contexts", ContextEvent),
+        ("Files", FilesEvent),
         ("Mail", MailEvent),
     ]
     for title, family in families:

@@ -58,10 +58,12 @@ def test_what_needs_a_model_says_where_to_get_it(sapwood: Sapwooder, demo: str) 
     assert "sapwood compact abc123" in ran.err
 
 
-def test_what_cannot_be_done_here_is_said(sapwood: Sapwooder, demo: str) -> None:
+def test_where_nothing_was_saved_there_is_nothing_to_revert_to(
+    sapwood: Sapwooder, demo: str
+) -> None:
     ran = sapwood("do", demo, "/revert")
     assert ran.code == 1
-    assert "/revert cannot be used on the command line." in ran.err
+    assert "There is no checkpoint to revert to." in ran.err
 
 
 def test_a_model_that_takes_less_than_is_in_view_is_refused(

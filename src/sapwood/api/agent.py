@@ -8,6 +8,8 @@ from msgspec import UNSET, structs
 from sapwood.api.handle import Handle
 from sapwood.api.text import clean
 from sapwood.api.turn import TurnRecorder, item_of, prompt_of
+from sapwood.app.checkpointing import checkpoint, revert
+from sapwood.app.config import Config
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.commands import (
     AddPin,
@@ -43,6 +45,7 @@ from sapwood.core.settings import SettingsChange
 from sapwood.core.slash import parse
 from sapwood.core.state import Letter, State
 from sapwood.core.view import Request, view
+from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import new_agent_id, new_mail_id
 from sapwood.runtime.opening import Opened, read_live
 from sapwood.runtime.replay import Replayed, last_call, replay
@@ -226,6 +229,28 @@ class Agent(Handle):
         from sapwood.app.choosing import fit_model
 
         return await fit_model(self.connection, model, agent)
+
+    # Files
+
+    async def checkpoint(self) -> str:
+        """Saves the files of the workspace: as those before the open turn, or after the last.
+
+        Turns that Sapwood runs do it by themselves; a loop of your own has to ask for it.
+        """
+        return self._says(await checkpoint(self.connection, Config(), self.id))
+
+    async def revert(self, turn: int | None = None) -> str:
+        """Takes files and context back to the end of a turn, given by the version it starts at.
+
+        Without one, to before the last turn that changed files; after a revert, it takes that back.
+        """
+        typed = "" if turn is None else str(turn)
+        return self._says(await revert(self.connection, Config(), self.id, typed))
+
+    def _says(self, answer: Done | Refusal) -> str:
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        return answer.says
 
     # Other agents
 

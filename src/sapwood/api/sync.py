@@ -189,6 +189,8 @@ class SyncAgent(_Plain[Agent]):
     focus = _plainly(Agent.focus)
     unfocus = _plainly(Agent.unfocus)
     configure = _plainly(Agent.configure)
+    checkpoint = _plainly(Agent.checkpoint)
+    revert = _plainly(Agent.revert)
     fork = _plainly_agent(Agent.fork)
     mail = _plainly(Agent.mail)
     read_mail = _plainly(Agent.read_mail)

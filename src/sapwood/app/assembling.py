@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from sapwood.app.checkpointing import checkpoints_for
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.opening import is_postgres
@@ -55,6 +56,7 @@ def assemble(
         keys,
         closing=[models.aclose],
         tracing=tracing_for(config),
+        checkpoints=checkpoints_for(connection, config),
     )
 
 

@@ -22,6 +22,7 @@ from sapwood.app.folders import config_folder, data_folder
 from sapwood.core.errors import SapwoodError
 
 __all__ = [
+    "CheckpointConfig",
     "Config",
     "ConfigError",
     "ContextConfig",
@@ -73,6 +74,13 @@ class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):
     keys: dict[str, str] = {}
 
 
+class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Checkpoints of files: whether they are made, and the largest file they cover, in bytes."""
+
+    enabled: bool = True
+    largest: Natural = 10_000_000
+
+
 class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     """An MCP server whose tools agents may use: a command to start, or a URL."""
 
@@ -99,6 +107,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     context: ContextConfig = ContextConfig()
     tending: TendingConfig = TendingConfig()
     screen: ScreenConfig = ScreenConfig()
+    checkpoints: CheckpointConfig = CheckpointConfig()
     permissions: tuple[str, ...] = ()
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
     workers: Annotated[int, Meta(ge=1)] = 100

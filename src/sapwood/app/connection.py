@@ -14,14 +14,24 @@ __all__ = ["Connection", "connect"]
 
 
 class Connection:
-    """What every face holds on to. Only the owner of a log closes it."""
+    """What every face holds on to. Only the owner of a log closes it.
+
+    `address` is where the log is kept, if it was opened here.
+    """
 
     def __init__(
-        self, log: Log, space: Space, *, owner: bool = True, outages: Outages | None = None
+        self,
+        log: Log,
+        space: Space,
+        *,
+        owner: bool = True,
+        outages: Outages | None = None,
+        address: str = "",
     ) -> None:
         self.log = log
         self.space = space
         self.outages = outages
+        self.address = address
         self._owner = owner
         self.dispatcher = Dispatcher(log, space, self.counter_for)
         self._counters: dict[str, Counter] = {}
@@ -37,7 +47,9 @@ class Connection:
 
     def beside(self, space: str) -> "Connection":
         """Another space, over the same log."""
-        return Connection(self.log, _space(space), owner=False, outages=self.outages)
+        return Connection(
+            self.log, _space(space), owner=False, outages=self.outages, address=self.address
+        )
 
     async def close(self) -> None:
         """Finishes what is under way and lets go of the database."""
@@ -63,7 +75,7 @@ async def connect(
         named = _space(space)
         outages = Outages()
         log = await open_log(address, patience=patience, opening=opening, tell=outages.hear)
-        return Connection(log, named, outages=outages)
+        return Connection(log, named, outages=outages, address=str(address))
     return Connection(address, _space(space), owner=False)
 
 

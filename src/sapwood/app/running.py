@@ -22,6 +22,7 @@ from sapwood.core.log import Append
 from sapwood.core.refusals import Refusal
 from sapwood.core.secrets import mask_secrets
 from sapwood.core.view import Request
+from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.driver import Driver
@@ -70,6 +71,7 @@ class Running:
         secrets: Mapping[str, str] | None = None,
         closing: Sequence[Callable[[], Awaitable[None]]] = (),
         tracing: Tracing | None = None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         self.connection = connection
         self._engine = engine
@@ -77,6 +79,7 @@ class Running:
         self._toolbox = toolbox
         self._closing = closing
         self._tracing = tracing or Untraced()
+        self._checkpoints = checkpoints
         self._listeners: set[Callable[[AgentId, Delta | Trouble], None]] = set()
         self._known = tuple((secrets or {}).values())
         self._scheduler = Scheduler(connection.space, engine)
@@ -97,6 +100,7 @@ class Running:
             clean=self._clean,
             show=self._tell,
             tracing=self._tracing,
+            checkpoints=self._checkpoints,
         )
         driver.in_trouble = self._tell
         await self._scheduler.start(driver)

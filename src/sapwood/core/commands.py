@@ -8,8 +8,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.core.checkpoint import Destination, Restored, Saved
 from sapwood.core.content import Ended, Got, PromptPart, ReplyPart, Said, Usage
-from sapwood.core.events import HUMAN, Actor, Pin
+from sapwood.core.context import Context
+from sapwood.core.events import HUMAN, Actor, Moment, Pin
 from sapwood.core.ids import AgentId, CommandId, TurnRef
 from sapwood.core.origin import Origin, Passage
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -27,6 +29,7 @@ __all__ = [
     "DeferCompact",
     "DropSummary",
     "FailTurn",
+    "FinishRevert",
     "FinishTool",
     "Focus",
     "Fork",
@@ -34,6 +37,7 @@ __all__ = [
     "InterruptTurn",
     "KeepLast",
     "Kill",
+    "MakeCheckpoint",
     "MaskResults",
     "ReadMail",
     "RecordTurn",
@@ -44,6 +48,7 @@ __all__ = [
     "Send",
     "SetMark",
     "StartAgent",
+    "StartRevert",
     "StartTool",
     "StartTurn",
     "Succeed",
@@ -294,6 +299,33 @@ class MaskResults(_Command, frozen=True):
     over: int
 
 
+class MakeCheckpoint(_Command, frozen=True):
+    """Record that the files were saved, before or after the turn that started at `turn`."""
+
+    files: Saved
+    turn: int = 0
+    moment: Moment = "after"
+
+
+class StartRevert(_Command, frozen=True):
+    """Record that the present files were saved and others are about to take their place."""
+
+    files: Saved
+    to: Destination
+
+
+class FinishRevert(_Command, frozen=True):
+    """Have the context follow the files, which are restored.
+
+    `started` is the version at which that was begun, `context` what it was at the destination.
+    """
+
+    started: int
+    context: Context
+    files: Saved
+    restored: Restored
+
+
 class Send(_Command, frozen=True):
     """Send mail to another agent; `agent` receives it, `sender` is empty for a person."""
 
@@ -353,6 +385,9 @@ Command = (
     | DropSummary
     | DeferCompact
     | MaskResults
+    | MakeCheckpoint
+    | StartRevert
+    | FinishRevert
     | Send
     | ReadMail
     | RecordTurn

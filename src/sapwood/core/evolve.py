@@ -14,8 +14,10 @@ from sapwood.core.events import (
     AgentForked,
     AgentKilled,
     AgentStarted,
+    CheckpointMade,
     ClearDeferred,
     ContextRedone,
+    ContextReverted,
     ContextRewound,
     ContextSummarized,
     ContextTrimmed,
@@ -31,6 +33,7 @@ from sapwood.core.events import (
     Recorded,
     ReplyAdded,
     ResultsMasked,
+    RevertStarted,
     SettingsChanged,
     SummaryDropped,
     ToolFinished,
@@ -47,9 +50,11 @@ from sapwood.core.state import (
     BACKGROUND_KEPT,
     MARKS_KEPT,
     UNDO_DEPTH,
+    Files,
     Focus,
     Letter,
     OpenTurn,
+    Reverting,
     State,
 )
 
@@ -106,6 +111,8 @@ def evolve(state: State, recorded: Recorded) -> State:
             return _spent(state, event.usage)
         case ContextRewound():
             return _rewound(state, recorded, event)
+        case ContextReverted():
+            return _reverted(state, recorded, event)
         case ContextUndone():
             return _undone(state, recorded, event)
         case ContextRedone():
@@ -114,6 +121,13 @@ def evolve(state: State, recorded: Recorded) -> State:
             return structs.replace(state, context=structs.replace(state.context, mask=event.mask))
         case ClearDeferred():
             return _open(state, deferred=event)
+        case CheckpointMade():
+            return structs.replace(state, files=Files(recorded.version, event.files.tree))
+        case RevertStarted():
+            files = Files(recorded.version, event.files.tree)
+            return structs.replace(
+                state, files=files, reverting=Reverting(recorded.version, event.to)
+            )
         case MailSent():
             return state
         case MailReceived():
@@ -234,6 +248,13 @@ def _rewound(state: State, recorded: Recorded, event: ContextRewound) -> State:
     notes = (*state.notes, Note("self", event.note)) if event.note else state.notes
     state = _stepped(state, "tip", recorded.version, notes)
     return structs.replace(state, context=event.context, marks=marks, notes=notes)
+
+
+def _reverted(state: State, recorded: Recorded, event: ContextReverted) -> State:
+    marks = tuple(mark for mark in state.marks if mark.version <= event.to.context)
+    state = _stepped(state, "tip", recorded.version, state.notes)
+    files = Files(recorded.version, event.files.tree)
+    return structs.replace(state, context=event.context, marks=marks, files=files, reverting=None)
 
 
 def _undone(state: State, recorded: Recorded, event: ContextUndone) -> State:

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sapwood.core.calibration import Calibration
+from sapwood.core.checkpoint import Destination
 from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
 from sapwood.core.events import ClearDeferred, Pin
@@ -23,9 +24,11 @@ __all__ = [
     "PINS_LIMIT",
     "UNDO_DEPTH",
     "WAITING_LIMIT",
+    "Files",
     "Focus",
     "Letter",
     "OpenTurn",
+    "Reverting",
     "State",
     "Status",
 ]
@@ -88,6 +91,20 @@ class Focus(Struct, frozen=True):
     since: int
 
 
+class Files(Struct, frozen=True):
+    """The files as the log last heard of them: where it did, and their tree."""
+
+    version: int
+    tree: str
+
+
+class Reverting(Struct, frozen=True):
+    """A revert that was started at a version and is not finished."""
+
+    started: int
+    to: Destination
+
+
 class State(Struct, frozen=True, omit_defaults=True):
     """One agent, as of one version of its log. `slid` is where the window moved `head` last.
 
@@ -127,6 +144,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     spent: Usage = Usage(0)
     origin: Origin | None = None
     upto: Passage | None = None
+    files: Files | None = None
+    reverting: Reverting | None = None
 
     def ratio(self, model: str = "") -> Calibration:
         """What the provider's reports taught about counting for a model."""

@@ -30,6 +30,8 @@ from sapwood.core.refusals import AskedAgain, CallStarted, Refusal, TurnEnded
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
+from sapwood.runtime.checkpointing import TurnFiles
+from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.fresh import given
@@ -85,6 +87,7 @@ class Driver:
         show: Callable[[AgentId, Delta], None] | None = None,
         limits: Limits | None = None,
         tracing: Tracing | None = None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         self._log = log
         self._space = space
@@ -96,6 +99,7 @@ class Driver:
         self._show = show
         self._limits = limits or Limits()
         self._tracing = tracing or Untraced()
+        self._files = TurnFiles(checkpoints, self._may_change_files)
         self._slash = SlashTool(log, space, dispatcher)
         self._masked: set[tuple[AgentId, int]] = set()
 
@@ -126,7 +130,7 @@ class Driver:
                 work.cancel()
                 with suppress(asyncio.CancelledError):
                     await work
-                await self._dispatcher.open(agent)
+                await self._keep_files_of_stopped(await self._dispatcher.open(agent))
                 return None
             return work.result()
         finally:
@@ -174,7 +178,7 @@ class Driver:
     async def _ask(self, opened: Opened, turn: Turn) -> None:
         agent = opened.state.agent
         if too_far := self._too_far(turn):
-            await self._do(FailTurn(agent, too_far, turn=turn.first))
+            await self._finish(opened, turn, FailTurn(agent, too_far, turn=turn.first))
             return
         request = view(opened.state, opened.live)
         faults = check(request, opened.state, opened.live)
@@ -189,7 +193,7 @@ class Driver:
         try:
             answer = await self._answer(opened.state, request, tools)
         except Failure as failure:
-            await self._failed(turn, failure, asked)
+            await self._failed(opened, turn, failure, asked)
             return
         parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
         reply = AddReply(agent, parts, model, answer.usage, asked, answer.ended, turn=turn.first)
@@ -219,8 +223,10 @@ class Driver:
             with suppress(Failure):  # without a summary nothing is trimmed, and the turn ends
                 done = await compactor.complete(turn.agent, wish.keep or 0)
                 if isinstance(done, Done) and done.events:
+                    if files := await self._files.after(opened.state, turn):
+                        await self._do(files)
                     return
-        await self._do(CompleteTurn(turn.agent, turn=turn.first))
+        await self._finish(opened, turn, CompleteTurn(turn.agent, turn=turn.first))
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
         return (slash_spec(), *await self._toolbox.specs())
@@ -235,7 +241,7 @@ class Driver:
                     self._show(state.agent, piece)
             raise Failure("cut", "The model's answer ended before it was whole.", again=True)
 
-    async def _failed(self, turn: Turn, failure: Failure, asked: int) -> None:
+    async def _failed(self, opened: Opened, turn: Turn, failure: Failure, asked: int) -> None:
         """A request that is too long is tried once more with large results masked."""
         agent, place = turn.agent, (turn.agent, turn.first)
         if failure.kind == "too_long" and place not in self._masked:
@@ -244,22 +250,23 @@ class Driver:
             done = await self._dispatcher.dispatch(mask, given(SYSTEM))
             if not isinstance(done, Refusal) and done.events:
                 return
-        await self._do(FailTurn(agent, str(failure), asked, turn=turn.first))
+        failed = FailTurn(agent, str(failure), asked, turn=turn.first)
+        await self._finish(opened, turn, failed)
 
     # Tools
 
     async def _run_tools(self, opened: Opened, turn: Turn) -> float | None:
         """Runs what has no result: together if nothing has effects, else one after the other."""
         calls = turn.open_calls
-        if all(self._is_harmless(opened, call) for call in calls):
+        if all(self._is_harmless(opened.state, call) for call in calls):
             parked = await asyncio.gather(*(self._run_tool(opened, turn, c) for c in calls))
         else:
             parked = [await self._run_tool(opened, turn, call) for call in calls]
         delays = [each for each in parked if each is not None]
         return min(delays) if delays else None
 
-    def _is_harmless(self, opened: Opened, call: ToolCall) -> bool:
-        return call.name != SLASH and self._toolbox.effect(_use(opened, call)) == "none"
+    def _is_harmless(self, state: State, call: ToolCall) -> bool:
+        return call.name != SLASH and self._toolbox.effect(_use(state, call)) == "none"
 
     async def _run_tool(self, opened: Opened, turn: Turn, call: ToolCall) -> float | None:
         agent = opened.state.agent
@@ -273,17 +280,23 @@ class Driver:
             outcome = await self._run_slash(state, call)
             if isinstance(outcome, Parked):
                 return outcome.delay
-        elif self._is_harmless(opened, call):
+        elif self._is_harmless(opened.state, call):
             outcome = await self._run_own(opened, call)
         elif started:
             outcome = ToolOutcome(_UNKNOWN_OUTCOME, error=True)
-        elif await self._do(StartTool(agent, call.id, turn=turn.first)):
+        elif await self._start_tool(opened, turn, call):
             outcome = await self._run_own(opened, call)
         else:
             return None
         finish = FinishTool(agent, call.id, outcome.content, outcome.error, turn=turn.first)
         await self._do(finish)
         return None
+
+    async def _start_tool(self, opened: Opened, turn: Turn, call: ToolCall) -> bool:
+        """Records that a tool is about to have effects; the first of a turn finds files saved."""
+        if files := await self._files.before(opened.state, turn):
+            await self._do(files)
+        return await self._do(StartTool(opened.state.agent, call.id, turn=turn.first))
 
     async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | Parked:
         with self._tracing.tool(state, call) as ended:
@@ -296,12 +309,34 @@ class Driver:
 
     async def _run_own(self, opened: Opened, call: ToolCall) -> ToolOutcome:
         with self._tracing.tool(opened.state, call) as ended:
-            cleaned = self._cleaned(await self._toolbox.run(_use(opened, call)))
+            cleaned = self._cleaned(await self._toolbox.run(_use(opened.state, call)))
             ended(cleaned)
             return cleaned
 
     def _cleaned(self, outcome: ToolOutcome) -> ToolOutcome:
         return structs.replace(outcome, content=self._clean(outcome.content))
+
+    # Files
+
+    async def _finish(self, opened: Opened, turn: Turn, end: CompleteTurn | FailTurn) -> None:
+        """Ends the turn, in one commit with the checkpoint of what it left behind."""
+        files = await self._files.after(opened.state, turn)
+        if files is not None:
+            both = [(end, given(SYSTEM)), (files, given(SYSTEM))]
+            if await self._dispatcher.dispatch_all(turn.agent, both) is not None:
+                return
+        await self._do(end)
+        if files is not None:
+            await self._do(files)
+
+    async def _keep_files_of_stopped(self, opened: Opened) -> None:
+        """Makes the checkpoint of a turn that somebody else has ended."""
+        for turn in opened.live.turns[-1:]:
+            if files := await self._files.after(opened.state, turn):
+                await self._do(files)
+
+    def _may_change_files(self, state: State, call: ToolCall) -> bool:
+        return call.name != SLASH and not self._is_harmless(state, call)
 
     async def _do(self, command: Command, actor: Actor = SYSTEM) -> bool:
         """Gives a command and says whether it was carried out."""
@@ -332,5 +367,5 @@ def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, 
     return tuple(renewed)
 
 
-def _use(opened: Opened, call: ToolCall) -> ToolUse:
-    return ToolUse(opened.state.agent, opened.state.workspace, call)
+def _use(state: State, call: ToolCall) -> ToolUse:
+    return ToolUse(state.agent, state.workspace, call)

@@ -28,7 +28,7 @@ __all__ = [
     "snapshot_of",
 ]
 
-SCHEMA = "5"
+SCHEMA = "6"
 """Layout and meaning of snapshots; raised whenever `State` or `evolve` change."""
 
 SNAPSHOT_EVERY = 512

@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from sapwood.core.calibration import Calibration
+from sapwood.core.checkpoint import Destination, LeftOut, Restored, Saved
 from sapwood.core.content import Ended, Got, Note, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.context import Context, Mask
 from sapwood.core.events import (
@@ -10,8 +11,10 @@ from sapwood.core.events import (
     AgentForked,
     AgentKilled,
     AgentStarted,
+    CheckpointMade,
     ClearDeferred,
     ContextRedone,
+    ContextReverted,
     ContextRewound,
     ContextSummarized,
     ContextTrimmed,
@@ -28,6 +31,7 @@ from sapwood.core.events import (
     PinRemoved,
     ReplyAdded,
     ResultsMasked,
+    RevertStarted,
     SettingsChanged,
     Size,
     SummaryDropped,
@@ -56,6 +60,7 @@ CONTEXT = Context(
 )
 PROMPT = (Note("mail", "The build is red.", "scout"), Text("Why? 数据 🌳"))
 CALL = ToolCall("call-1", "read", '{"path": "a.py"}')
+FILES = Saved("c" * 40, "d" * 40, (LeftOut("big.bin", "large"), LeftOut("lib/", "repository")), 3)
 LONG = "A line of a long text.\n" * 100
 
 EXAMPLES: tuple[Event, ...] = (
@@ -144,6 +149,18 @@ EXAMPLES: tuple[Event, ...] = (
     ClearDeferred(),
     ClearDeferred("TASK", 12, 3, "Retries do not help."),
     ClearDeferred(keep=2, compact=True),
+    CheckpointMade(Saved("c" * 40, "d" * 40)),
+    CheckpointMade(FILES, 20, "before", 12),
+    RevertStarted(Saved("c" * 40, "d" * 40), Destination(12, 11, "before turn 12")),
+    RevertStarted(FILES, Destination(12, 11, "before turn 12"), 26),
+    ContextReverted(Destination(12, 11, ""), Context(), Saved("c", "d"), Restored(), 27),
+    ContextReverted(
+        Destination(12, 11, "before turn 12"),
+        CONTEXT,
+        FILES,
+        Restored(3, 1, (LeftOut("big.bin", "unsaved"),), 2),
+        27,
+    ),
     MailSent("m1", CHILD, "Look."),
     MailReceived("m1", "Look."),
     MailReceived("m1", "Look.", "lead"),
@@ -188,6 +205,15 @@ items = st.lists(
     st.builds(Said, parts, texts, st.none() | usages) | st.builds(Got, texts, texts, st.booleans()),
     max_size=3,
 ).map(tuple)
+saved = st.builds(
+    Saved,
+    texts,
+    texts,
+    st.lists(st.builds(LeftOut, texts, st.just("large")), max_size=2).map(tuple),
+    numbers,
+)
+destinations = st.builds(Destination, numbers, numbers, texts)
+restored = st.builds(Restored, numbers, numbers)
 shares = st.floats(0, 1)
 sizes = st.builds(Size, numbers, texts)
 pins = st.builds(Pin, texts, texts)
@@ -240,6 +266,9 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(
             ClearDeferred, st.none() | texts, numbers, st.none() | numbers, texts, st.booleans()
         ),
+        st.builds(CheckpointMade, saved, numbers, st.sampled_from(["before", "after"]), numbers),
+        st.builds(RevertStarted, saved, destinations, numbers),
+        st.builds(ContextReverted, destinations, contexts, saved, restored, numbers),
         st.builds(MailSent, texts, agents, texts),
         st.builds(MailReceived, texts, texts, texts),
         st.builds(MailRead, st.lists(texts, max_size=3).map(tuple), st.booleans()),

@@ -21,6 +21,7 @@ __all__ = ["command"]
         'sapwood do demo "/clear 3" "/pin style Be brief."',
         'sapwood do demo "/rewind START"',
         "sapwood do demo /undo",
+        "sapwood do demo /revert",
         "sapwood do demo /help",
     ]
 )
@@ -47,7 +48,7 @@ async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
     script = _parsed(submission)
     async with giving(invocation) as held:
         agent = await find(held, typed)
-        face = Face(held, columns())
+        face = Face(held, invocation.config, columns())
         ended = await Steps(held, agent, face, TextShow(notes=False)).play(script)
     return ended.exit
 

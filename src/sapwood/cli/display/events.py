@@ -2,6 +2,7 @@
 
 import click
 
+from sapwood.core.checkpoint import told_of
 from sapwood.core.content import Got, Note, Part, PromptPart, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.counting import Count, show
 from sapwood.core.events import (
@@ -9,8 +10,10 @@ from sapwood.core.events import (
     AgentForked,
     AgentKilled,
     AgentStarted,
+    CheckpointMade,
     ClearDeferred,
     ContextRedone,
+    ContextReverted,
     ContextRewound,
     ContextSummarized,
     ContextTrimmed,
@@ -27,6 +30,7 @@ from sapwood.core.events import (
     Recorded,
     ReplyAdded,
     ResultsMasked,
+    RevertStarted,
     SettingsChanged,
     SummaryDropped,
     ToolFinished,
@@ -120,6 +124,13 @@ def gist(event: Event) -> str:
             return f"{model}: {reason}"
         case ContextRewound(mark, _, _, note):
             return f"to {mark or '(unnamed)'}{f': {note}' if note else ''}"
+        case ContextReverted(to, restored=restored):
+            return f"as {to.words}: {restored.written} written, {restored.removed} removed"
+        case CheckpointMade(files, turn, moment):
+            left = told_of(files.left_out, files.more)
+            return f"{moment} turn {turn}{f', without {left}' if left else ''}"
+        case RevertStarted(_, to):
+            return f"to what was {to.words}"
         case ContextUndone() | ContextRedone():
             return ""
         case ResultsMasked(mask):

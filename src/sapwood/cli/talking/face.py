@@ -5,8 +5,10 @@ from functools import partial
 
 from msgspec import Struct
 
+from sapwood.app.checkpointing import revert
 from sapwood.app.choosing import fit_model
 from sapwood.app.comparing import compare
+from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.finding import find
 from sapwood.app.idling import until_idle
@@ -50,12 +52,14 @@ class Face:
     def __init__(
         self,
         connection: Connection,
+        config: Config,
         width: int,
         *,
         running: Running | None = None,
         switch_model: SwitchModel | None = None,
     ) -> None:
         self._connection = connection
+        self._config = config
         self._width = width
         self._running = running
         self.switch_model: SwitchModel = switch_model or partial(fit_model, connection)
@@ -71,6 +75,7 @@ class Face:
             "model": self._model,
             "recall": self._recall,
             "replay": self._replay,
+            "revert": self._revert,
             "switch": self._switch,
             "system": self._system,
             "wait": self._wait,
@@ -159,6 +164,9 @@ class Face:
         if self._running is None:
             raise SapwoodError(f"A model has to write the summary. Type: sapwood compact {agent}")
         return Answered(_says(await self._running.compact(agent, keep)))
+
+    async def _revert(self, agent: AgentId, run: Run) -> Answered:
+        return Answered(_says(await revert(self._connection, self._config, agent, run.args)))
 
     async def _help(self, agent: AgentId, run: Run) -> Answered:
         word = run.args.removeprefix("/")

@@ -15,6 +15,7 @@ from sapwood.core.commands import (
     DeferCompact,
     DropSummary,
     FailTurn,
+    FinishRevert,
     FinishTool,
     Focus,
     Fork,
@@ -22,6 +23,7 @@ from sapwood.core.commands import (
     InterruptTurn,
     KeepLast,
     Kill,
+    MakeCheckpoint,
     MaskResults,
     ReadMail,
     RecordTurn,
@@ -32,13 +34,14 @@ from sapwood.core.commands import (
     Send,
     SetMark,
     StartAgent,
+    StartRevert,
     StartTool,
     StartTurn,
     Succeed,
     Undo,
     Unfocus,
 )
-from sapwood.core.decide import agents, contexts, turns
+from sapwood.core.decide import agents, contexts, files, turns
 from sapwood.core.decide.forks import fork
 from sapwood.core.decide.naming import bad_id
 from sapwood.core.decide.scene import Accepted, Change, Decision, Refused, Scene
@@ -72,6 +75,9 @@ _TYPED: dict[type[Command], str] = {
     Succeed: "/new",
     Undo: "/undo",
     Redo: "/redo",
+    MakeCheckpoint: "Making a checkpoint",
+    StartRevert: "/revert",
+    FinishRevert: "/revert",
 }
 
 
@@ -80,6 +86,7 @@ _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
         *(StartTurn, RecordTurn, Configure, Send),
         *(Clear, KeepLast, Rewind, Undo, Redo, Compact, MaskResults),
+        *(MakeCheckpoint, StartRevert, FinishRevert),
     }
 )
 
@@ -165,5 +172,11 @@ def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
             return contexts.mask_results(scene, command, given)
         case ReturnTo():
             return contexts.return_to(scene, command, given)
+        case MakeCheckpoint():
+            return files.make_checkpoint(scene, command, given)
+        case StartRevert():
+            return files.start_revert(scene, command, given)
+        case FinishRevert():
+            return files.finish_revert(scene, command, given)
         case _:
             assert_never(command)

@@ -19,6 +19,7 @@ from sapwood.core.refusals import (
     UnknownMark,
     nearest,
 )
+from sapwood.core.refusals_of_files import RevertCutOff
 from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "require_running",
     "require_text",
     "require_turn",
+    "require_whole_files",
 ]
 
 MARK_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -67,6 +69,12 @@ def require_turn(state: State, turn: int = 0, asked: int = 0) -> OpenTurn:
     if asked and state.open.asked != asked:
         raise Refused(AskedAgain())
     return state.open
+
+
+def require_whole_files(state: State) -> None:
+    """No revert has stopped in the middle of the files."""
+    if state.reverting is not None:
+        raise Refused(RevertCutOff(state.reverting.to.words, state.reverting.started))
 
 
 def require_mark_name(name: str) -> None:

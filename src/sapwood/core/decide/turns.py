@@ -19,7 +19,7 @@ from sapwood.core.commands import (
 from sapwood.core.content import Got, PromptPart, ReplyPart, Text, ToolCall
 from sapwood.core.counting import Counter
 from sapwood.core.decide.contexts import apply_deferred
-from sapwood.core.decide.guards import require_no_turn, require_turn
+from sapwood.core.decide.guards import require_no_turn, require_turn, require_whole_files
 from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
 from sapwood.core.decide.trimming import slide
 from sapwood.core.events import (
@@ -65,6 +65,7 @@ __all__ = [
 def start_turn(scene: Scene, command: StartTurn, given: Given) -> Accepted:
     state = scene.state
     require_no_turn(state, "A new prompt")
+    require_whole_files(state)
     prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
     if not prompt:
         raise Refused(EmptyText("prompt"))

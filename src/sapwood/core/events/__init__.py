@@ -21,6 +21,7 @@ from sapwood.core.events.context import (
     ClearDeferred,
     ContextEvent,
     ContextRedone,
+    ContextReverted,
     ContextRewound,
     ContextSummarized,
     ContextTrimmed,
@@ -30,6 +31,7 @@ from sapwood.core.events.context import (
     SummaryDropped,
 )
 from sapwood.core.events.envelope import HUMAN, SYSTEM, Actor, Event, Recorded, Role
+from sapwood.core.events.files import CheckpointMade, FilesEvent, Moment, RevertStarted
 from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent
 from sapwood.core.events.turn import (
     ModelCalled,
@@ -55,14 +57,17 @@ __all__ = [
     "AgentKilled",
     "AgentStarted",
     "Cause",
+    "CheckpointMade",
     "ClearDeferred",
     "ContextEvent",
     "ContextRedone",
+    "ContextReverted",
     "ContextRewound",
     "ContextSummarized",
     "ContextTrimmed",
     "ContextUndone",
     "Event",
+    "FilesEvent",
     "Focused",
     "MailEvent",
     "MailRead",
@@ -70,12 +75,14 @@ __all__ = [
     "MailSent",
     "MarkSet",
     "ModelCalled",
+    "Moment",
     "Pin",
     "PinAdded",
     "PinRemoved",
     "Recorded",
     "ReplyAdded",
     "ResultsMasked",
+    "RevertStarted",
     "Role",
     "SettingsChanged",
     "Size",

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
+from sapwood.core.checkpoint import Destination, Restored, Saved
 from sapwood.core.content import Usage
 from sapwood.core.context import Context, Mask
 from sapwood.core.ids import EventRef, TurnRef
@@ -13,6 +14,7 @@ __all__ = [
     "ClearDeferred",
     "ContextEvent",
     "ContextRedone",
+    "ContextReverted",
     "ContextRewound",
     "ContextSummarized",
     "ContextTrimmed",
@@ -87,6 +89,21 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
     note: str = ""
 
 
+class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Files and context are again what they were at an earlier place.
+
+    `files` are those that took the place of what `revert.started`, at `previous`, has saved.
+    """
+
+    kind: ClassVar = "context.reverted"
+
+    to: Destination
+    context: Context
+    files: Saved
+    restored: Restored
+    previous: int
+
+
 class ContextUndone(Struct, frozen=True, gc=False):
     """The last context command was taken back; this is the context since."""
 
@@ -133,6 +150,7 @@ ContextEvent = (
     | ContextSummarized
     | SummaryDropped
     | ContextRewound
+    | ContextReverted
     | ContextUndone
     | ContextRedone
     | ResultsMasked

@@ -7,13 +7,14 @@ from msgspec import Struct
 
 from sapwood.core.events.agent import AgentEvent
 from sapwood.core.events.context import ContextEvent
+from sapwood.core.events.files import FilesEvent
 from sapwood.core.events.mail import MailEvent
 from sapwood.core.events.turn import TurnEvent
 from sapwood.core.ids import AgentId, CommandId, EventRef
 
 __all__ = ["HUMAN", "SYSTEM", "Actor", "Event", "Recorded", "Role"]
 
-Event = AgentEvent | TurnEvent | ContextEvent | MailEvent
+Event = AgentEvent | TurnEvent | ContextEvent | FilesEvent | MailEvent
 
 Role = Literal["human", "model", "system"]
 

@@ -16,6 +16,7 @@ from sapwood.core.events import (
     AgentKilled,
     AgentStarted,
     ContextRedone,
+    ContextReverted,
     ContextRewound,
     ContextSummarized,
     ContextTrimmed,
@@ -157,6 +158,8 @@ class Timeline:
                 self._trimmed(recorded, event)
             case ContextRewound(mark, _, context):
                 self._jumped(recorded, context, f"/rewind {mark}".rstrip())
+            case ContextReverted(_, context):
+                self._jumped(recorded, context, "/revert")
             case ContextUndone(context):
                 self._jumped(recorded, context, "/undo")
             case ContextRedone(context):

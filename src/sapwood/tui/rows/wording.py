@@ -8,6 +8,7 @@ from sapwood.core.events import (
     AgentForked,
     AgentKilled,
     ContextRedone,
+    ContextReverted,
     ContextRewound,
     ContextUndone,
     Event,
@@ -51,6 +52,8 @@ def told(event: Event) -> tuple[str, str]:
         case ContextRewound(mark, _, _, note):
             why = f": {one_line(note)}" if note else ""
             return "↶", f"Rewound to {mark or 'the newest mark'}{why}"
+        case ContextReverted(to, restored=done):
+            return "↶", f"Files and context as {to.words} · {done.written + done.removed:,} changed"
         case ContextUndone():
             return "↶", "Undone"
         case ContextRedone():

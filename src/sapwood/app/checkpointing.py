@@ -1,0 +1,66 @@
+"""Checkpoints wired: which files are Sapwood's own, who saves the others, and who goes back."""
+
+import os
+
+from sapwood.app.config import CheckpointConfig, Config
+from sapwood.app.connection import Connection
+from sapwood.app.folders import data_folder
+from sapwood.app.opening import is_postgres
+from sapwood.core.checkpoint import Unsaved
+from sapwood.core.commands import MakeCheckpoint
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
+from sapwood.core.refusals_of_files import NotSaved
+from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.runtime.dispatch import Done
+from sapwood.runtime.fresh import given
+from sapwood.runtime.reverting import Reverter
+
+__all__ = ["checkpoint", "checkpoints_for", "revert"]
+
+_BESIDE = ("", "-wal", "-shm", "-journal")
+
+
+def checkpoints_for(connection: Connection, config: Config) -> Checkpoints | None:
+    """Where files are saved, unless that is switched off."""
+    return _keeper(connection, config.checkpoints) if config.checkpoints.enabled else None
+
+
+async def revert(
+    connection: Connection, config: Config, agent: AgentId, typed: str = ""
+) -> Done | Refusal:
+    """Takes files and context back, though checkpoints may be switched off by now."""
+    held, keeper = connection, _keeper(connection, config.checkpoints)
+    return await Reverter(held.log, held.space, held.dispatcher, keeper).revert(agent, typed)
+
+
+async def checkpoint(connection: Connection, config: Config, agent: AgentId) -> Done | Refusal:
+    """Saves the files now: as those before the open turn, or after the last one."""
+    state = (await connection.dispatcher.open(agent)).state
+    saved = await _keeper(connection, config.checkpoints).save(state.workspace, agent)
+    if isinstance(saved, Unsaved):
+        return NotSaved(saved.reason)
+    tip = state.context.tip
+    if state.open is not None:
+        command = MakeCheckpoint(agent, saved, state.open.first, "before")
+    else:
+        turn = tip.first if tip is not None and tip.agent == agent else 0
+        command = MakeCheckpoint(agent, saved, turn)
+    return await connection.dispatcher.dispatch(command, given())
+
+
+def _keeper(connection: Connection, config: CheckpointConfig) -> Checkpoints:
+    from sapwood.workspace.checkpoints.keeper import GitCheckpoints
+    from sapwood.workspace.checkpoints.saving import Bounds
+
+    return GitCheckpoints(Bounds(config.largest, own=_own(connection.address)))
+
+
+def _own(address: str) -> tuple[str, ...]:
+    """What must not go back in time: the log, the engine's file beside it, and the data folder."""
+    own = [os.path.realpath(data_folder()) + os.sep]
+    if address and address != ":memory:" and not is_postgres(address):
+        log = os.path.realpath(os.path.expanduser(address))
+        stem, suffix = os.path.splitext(log)
+        own += [f"{file}{end}" for file in (log, f"{stem}.engine{suffix}") for end in _BESIDE]
+    return tuple(own)

@@ -1,0 +1,61 @@
+"""Decisions about the files of a workspace: checkpoints, and going back to one."""
+
+from sapwood.core.checkpoint import Restored, told_of
+from sapwood.core.commands import FinishRevert, Given, MakeCheckpoint, StartRevert
+from sapwood.core.decide.guards import require_no_turn, require_running
+from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
+from sapwood.core.events import CheckpointMade, ContextReverted, RevertStarted
+from sapwood.core.refusals_of_files import RevertOvertaken
+from sapwood.core.state import State
+
+__all__ = ["finish_revert", "make_checkpoint", "start_revert"]
+
+
+def make_checkpoint(scene: Scene, command: MakeCheckpoint, given: Given) -> Accepted:
+    state = scene.state
+    require_running(state)
+    if state.files is not None and state.files.tree == command.files.tree:
+        return Accepted((), "No file has changed since the last checkpoint.")
+    draft = Draft(state, scene.live, given)
+    event = CheckpointMade(command.files, command.turn, command.moment, _newest(state))
+    draft.add(event)
+    left = told_of(command.files.left_out, command.files.more)
+    return draft.accepted(f"Checkpoint made.{f' Not covered: {left}.' if left else ''}")
+
+
+def start_revert(scene: Scene, command: StartRevert, given: Given) -> Accepted:
+    require_no_turn(scene.state, "/revert")
+    draft = Draft(scene.state, scene.live, given)
+    draft.add(RevertStarted(command.files, command.to, _newest(scene.state)))
+    return draft.accepted()
+
+
+def finish_revert(scene: Scene, command: FinishRevert, given: Given) -> Accepted:
+    state = scene.state
+    require_no_turn(state, "/revert")
+    if state.reverting is None or state.reverting.started != command.started:
+        raise Refused(RevertOvertaken())
+    to = state.reverting.to
+    draft = Draft(state, scene.live, given)
+    draft.add(
+        ContextReverted(to, command.context, command.files, command.restored, command.started)
+    )
+    return draft.accepted(
+        f"Files and context are as they were {to.words}: {_counted(command.restored)} "
+        f"/revert takes this back; /undo moves the context alone."
+    )
+
+
+def _counted(restored: Restored) -> str:
+    count = restored.written + restored.removed
+    if not count:
+        told = "no file differed."
+    else:
+        files = "1 file" if restored.written == 1 else f"{restored.written:,} files"
+        told = f"{files} restored, {restored.removed:,} removed."
+    left = told_of(restored.left, restored.more)
+    return f"{told} Left as it is: {left}." if left else told
+
+
+def _newest(state: State) -> int:
+    return state.files.version if state.files else 0

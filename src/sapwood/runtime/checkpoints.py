@@ -1,0 +1,68 @@
+"""The checkpoints that the runtime needs, and the chain of them that a log tells of."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from sapwood.core.checkpoint import Restored, Saved, Unsaved
+from sapwood.core.events import CheckpointMade, ContextReverted, RevertStarted
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.settings import Workspace
+from sapwood.core.state import State
+from sapwood.runtime.log import Log
+
+__all__ = ["Checkpoints", "Link", "chain_of"]
+
+
+class Checkpoints(Protocol):
+    """Saves the files of a workspace and restores them. Never raises for what files are like."""
+
+    async def save(self, workspace: Workspace, agent: AgentId) -> Saved | Unsaved:
+        """The files as they are now, kept for this agent."""
+        ...
+
+    async def holds(self, workspace: Workspace, files: Saved) -> bool | Unsaved:
+        """Whether these files can still be restored."""
+        ...
+
+    async def restore(
+        self, workspace: Workspace, present: Saved, files: Saved
+    ) -> Restored | Unsaved:
+        """Puts these files in the place of the present ones, which were saved."""
+        ...
+
+    async def root(self, workspace: Workspace) -> str | Unsaved:
+        """The folder whose files these are."""
+        ...
+
+
+class Link(Struct, frozen=True):
+    """A place in the log at which the state of the files is known."""
+
+    version: int
+    at: int
+    event: CheckpointMade | RevertStarted | ContextReverted
+
+    @property
+    def files(self) -> Saved:
+        """The files of that moment."""
+        return self.event.files
+
+    @property
+    def changed_in(self) -> int:
+        """The turn after which they were saved, 0 if it was another moment."""
+        made = self.event
+        return made.turn if isinstance(made, CheckpointMade) and made.moment == "after" else 0
+
+
+async def chain_of(log: Log, space: Space, state: State, limit: int = 10_000) -> list[Link]:
+    """The newest places at which an agent's files are known, newest first."""
+    version = state.files.version if state.files else 0
+    links: list[Link] = []
+    while version and len(links) < limit:
+        [recorded] = await log.read(space, state.agent, version, version)
+        event = recorded.event
+        assert isinstance(event, CheckpointMade | RevertStarted | ContextReverted)
+        links.append(Link(version, recorded.at, event))
+        version = event.previous
+    return links

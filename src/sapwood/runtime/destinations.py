@@ -1,0 +1,101 @@
+"""Where a revert goes: from what was typed to a place in the log."""
+
+from collections.abc import Sequence
+
+from sapwood.core.checkpoint import Destination
+from sapwood.core.events import (
+    CheckpointMade,
+    ContextReverted,
+    RevertStarted,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnRecorded,
+    TurnStarted,
+)
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.refusals import Refusal
+from sapwood.core.refusals_of_files import NoCheckpoint, UnknownCheckpoint
+from sapwood.core.state import State
+from sapwood.runtime.checkpoints import Link
+from sapwood.runtime.log import Log
+
+__all__ = ["find_destination"]
+
+_NAMED = 5
+_PAGE = 500
+
+
+async def find_destination(
+    log: Log, space: Space, state: State, chain: Sequence[Link], typed: str
+) -> Destination | Refusal:
+    """The place that was meant; with nothing typed, the one before the last change of files."""
+    if not typed:
+        return _last_change(state, chain)
+    agent, _, number = typed.rpartition(":")
+    if not number.isascii() or not number.isdigit() or agent not in ("", state.agent):
+        return _unknown(typed, chain)
+    version = int(number[:18])
+    for link in chain:
+        if link.version == version:
+            return Destination(version, version, _words(link))
+    end = await _end_of_turn(log, space, state.agent, version)
+    if end is None:
+        return _unknown(typed, chain)
+    for link in chain:
+        if link.changed_in == version:
+            return Destination(link.version, link.version, f"after turn {version}")
+        if link.version <= end:
+            return Destination(link.version, end, f"after turn {version}")
+    return _unknown(typed, chain)
+
+
+def _last_change(state: State, chain: Sequence[Link]) -> Destination | Refusal:
+    if state.reverting is not None:
+        return state.reverting.to
+    if chain and isinstance(chain[0].event, ContextReverted):
+        started = chain[0].event.previous
+        return Destination(started, started, f"before the revert at {started}")
+    for index, link in enumerate(chain):
+        if link.changed_in and index + 1 < len(chain):
+            turn = link.changed_in
+            return Destination(chain[index + 1].version, turn - 1, f"before turn {turn}")
+    return NoCheckpoint()
+
+
+def _words(link: Link) -> str:
+    match link.event:
+        case CheckpointMade(turn=turn, moment=moment):
+            return f"{moment} turn {turn}" if turn else f"at {link.version}"
+        case RevertStarted():
+            return f"before the revert at {link.version}"
+        case ContextReverted():
+            return f"after the revert at {link.version}"
+
+
+def _unknown(typed: str, chain: Sequence[Link]) -> Refusal:
+    if not chain:
+        return NoCheckpoint()
+    turns = [str(link.changed_in) for link in chain if link.changed_in]
+    return UnknownCheckpoint(typed, tuple(turns[:_NAMED]))
+
+
+async def _end_of_turn(log: Log, space: Space, agent: AgentId, first: int) -> int | None:
+    """Where the turn that started here ended, with what the end itself moved; None if none did."""
+    if first < 1:
+        return None
+    events = await log.read(space, agent, first, limit=_PAGE)
+    if not events or not isinstance(events[0].event, TurnStarted | TurnRecorded):
+        return None
+    end, command = 0, ""
+    while events:
+        for recorded in events:
+            if end and recorded.command != command:
+                return end
+            ended = isinstance(
+                recorded.event, TurnCompleted | TurnInterrupted | TurnFailed | TurnRecorded
+            )
+            if end or ended:
+                end, command = recorded.version, recorded.command
+        events = await log.read(space, agent, events[-1].version + 1, limit=_PAGE)
+    return end or None

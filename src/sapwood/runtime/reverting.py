@@ -1,0 +1,103 @@
+"""Reverting: the present files are saved, earlier ones take their place, and the context follows.
+
+What is done is told before it is done. So whoever finds a revert that was cut off knows what it was
+to become, and what there was before it.
+"""
+
+import os
+
+from sapwood.core.checkpoint import Destination, Saved, Unsaved
+from sapwood.core.commands import FinishRevert, StartRevert
+from sapwood.core.context import Context, as_of_turn
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log import Facts
+from sapwood.core.refusals import Refusal, TurnIsOpen
+from sapwood.core.refusals_of_files import (
+    CheckpointGone,
+    FilesInUse,
+    NoCheckpoint,
+    NotRestored,
+    NotSaved,
+)
+from sapwood.core.state import State
+from sapwood.runtime.checkpoints import Checkpoints, chain_of
+from sapwood.runtime.destinations import find_destination
+from sapwood.runtime.dispatch import Dispatcher, Done
+from sapwood.runtime.fresh import given
+from sapwood.runtime.log import Log
+from sapwood.runtime.opening import open_state
+
+__all__ = ["Reverter"]
+
+_PAGE = 100
+
+
+class Reverter:
+    """Takes agents of one space back to a checkpoint."""
+
+    def __init__(
+        self, log: Log, space: Space, dispatcher: Dispatcher, checkpoints: Checkpoints
+    ) -> None:
+        self._log = log
+        self._space = space
+        self._dispatcher = dispatcher
+        self._checkpoints = checkpoints
+
+    async def revert(self, agent: AgentId, typed: str = "") -> Done | Refusal:
+        """Goes back to the end of a turn, to a checkpoint, or to before the last change."""
+        state = (await self._dispatcher.open(agent)).state
+        if state.open is not None:
+            return TurnIsOpen("/revert")
+        root = await self._checkpoints.root(state.workspace)
+        if isinstance(root, Unsaved):
+            return NoCheckpoint(root.reason)
+        other = await self._at_work_in(root)
+        if other is not None:
+            return FilesInUse(other.agent)
+        chain = await chain_of(self._log, self._space, state)
+        to = await find_destination(self._log, self._space, state, chain, typed.strip())
+        if isinstance(to, Refusal):
+            return to
+        files = next(link.files for link in chain if link.version == to.files)
+        return await self._go(state, to, files)
+
+    async def _go(self, state: State, to: Destination, files: Saved) -> Done | Refusal:
+        agent, workspace = state.agent, state.workspace
+        if not await self._checkpoints.holds(workspace, files):
+            return CheckpointGone(to.words)
+        present = await self._checkpoints.save(workspace, agent)
+        if isinstance(present, Unsaved):
+            return NotSaved(present.reason)
+        started = await self._dispatcher.dispatch(StartRevert(agent, present, to), given())
+        if isinstance(started, Refusal):
+            return started
+        place = started.events[-1].version
+        restored = await self._checkpoints.restore(workspace, present, files)
+        if isinstance(restored, Unsaved):
+            return NotRestored(restored.reason, place)
+        context = await self._context_at(agent, to.context)
+        return await self._dispatcher.dispatch(
+            FinishRevert(agent, place, context, files, restored), given()
+        )
+
+    async def _context_at(self, agent: AgentId, version: int) -> Context:
+        """The context of an earlier moment, without the turn that was open then."""
+        state = await open_state(self._log, self._space, agent, version)
+        if state.open is None:
+            return state.context
+        return as_of_turn(state.context, agent, state.open.first)
+
+    async def _at_work_in(self, root: str) -> Facts | None:
+        """An agent that may be changing the same files."""
+        after: AgentId | None = None
+        while page := await self._log.working(self._space, after=after, limit=_PAGE):
+            for facts in page:
+                if facts.folder and _is_inside(facts.folder, root):
+                    return facts
+            after = page[-1].agent
+        return None
+
+
+def _is_inside(folder: str, root: str) -> bool:
+    real = os.path.realpath(os.path.expanduser(folder))
+    return os.path.commonpath([real, root]) == root

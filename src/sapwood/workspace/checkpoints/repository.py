@@ -1,0 +1,170 @@
+"""The repository that a workspace lies in, and the private folder in it that checkpoints use.
+
+The private folder is a git folder of its own, which shares nothing with the user's but the store of
+objects. So neither the user's configuration nor attributes have a say in how bytes become objects
+and back, and no filter runs.
+"""
+
+import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+
+from msgspec import Struct
+
+from sapwood.core.checkpoint import Unsaved
+from sapwood.core.ids import AgentId
+from sapwood.workspace.checkpoints.git import Git, GitError
+
+__all__ = ["REFS", "Repository", "find_repository", "locked", "ref_of"]
+
+REFS = "refs/sapwood/checkpoints"
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+_ATTRIBUTES = b"* -text !eol !ident !filter !working-tree-encoding\n"
+_NO_REPOSITORY = "{folder} is in no git repository. To have checkpoints, type git init there."
+_IGNORED = (
+    "{folder} is ignored by the git repository around it. To have checkpoints, type git init there."
+)
+
+
+class Repository(Struct, frozen=True):
+    """Where things are: the worktree's `top`, its git folder, and that of all worktrees."""
+
+    top: str
+    folder: str
+    common: str
+    format: str
+    excludes: str
+
+    @property
+    def private(self) -> str:
+        """The folder of ours."""
+        return os.path.join(self.folder, "sapwood")
+
+    @property
+    def index(self) -> str:
+        """The user's index, which is read and never written."""
+        return os.path.join(self.folder, "index")
+
+    def files(self, index: str = "") -> Git:
+        """Git on the files, with an index of ours unless another is named."""
+        return Git(
+            self.top,
+            {
+                "GIT_DIR": self.private,
+                "GIT_WORK_TREE": self.top,
+                "GIT_OBJECT_DIRECTORY": os.path.join(self.common, "objects"),
+                "GIT_INDEX_FILE": index or os.path.join(self.private, "index"),
+                **_NO_CONFIGURATION,
+                **self._exclusion(),
+            },
+        )
+
+    def _exclusion(self) -> dict[str, str]:
+        if not self.excludes:
+            return {}
+        return {
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "core.excludesFile",
+            "GIT_CONFIG_VALUE_0": self.excludes,
+        }
+
+    def refs(self) -> Git:
+        """Git on the user's refs."""
+        return Git(self.top, {"GIT_DIR": self.common, **_NO_CONFIGURATION})
+
+
+_NO_CONFIGURATION = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+}
+
+
+def ref_of(agent: AgentId) -> str:
+    """The ref of an agent's checkpoints; what a ref cannot hold is written as bytes.
+
+    >>> ref_of(AgentId("k3h7wq2mzp")), ref_of(AgentId("a.b"))
+    ('refs/sapwood/checkpoints/k3h7wq2mzp', 'refs/sapwood/checkpoints/a=2Eb')
+    """
+    letters = (
+        chr(byte) if chr(byte) in _PLAIN else f"={byte:02X}" for byte in agent.encode("utf-8")
+    )
+    return f"{REFS}/{''.join(letters)}"
+
+
+def find_repository(folder: str) -> Repository | Unsaved:
+    """The repository that a folder lies in, or what to do to have one."""
+    if not folder:
+        return Unsaved("This agent has no workspace, so there are no files to save.")
+    folder = os.path.realpath(os.path.expanduser(folder))
+    if not os.path.isdir(folder):
+        return Unsaved(
+            f"The workspace {folder} is not on this machine. Revert where its files are."
+        )
+    git = Git(folder, {})
+    try:
+        found = git.run(
+            *("rev-parse", "--path-format=absolute", "--is-inside-work-tree"),
+            *("--show-object-format", "--show-toplevel", "--git-dir", "--git-common-dir"),
+        )
+        inside, form, top, own, common = os.fsdecode(found).removesuffix("\n").split("\n")
+        if inside != "true":
+            return Unsaved(_NO_REPOSITORY.format(folder=folder))
+        if folder != top and git.run("check-ignore", "--", folder, codes=(0, 1)):
+            return Unsaved(_IGNORED.format(folder=folder))
+        excludes = git.run("config", "--type=path", "--get", "core.excludesFile", codes=(0, 1))
+    except (GitError, ValueError) as error:
+        return Unsaved(_told(folder, str(error)))
+    return Repository(top, own, common, form, os.fsdecode(excludes).removesuffix("\n"))
+
+
+def _told(folder: str, problem: str) -> str:
+    if "not a git repository" in problem or "must be run in a work tree" in problem:
+        return _NO_REPOSITORY.format(folder=folder)
+    if "not installed" in problem:
+        return "Checkpoints need git, which is not installed. Install it and try again."
+    return f"Git cannot use {folder}: {problem}."
+
+
+@contextmanager
+def locked(repository: Repository) -> Generator[None]:
+    """Has the private folder to itself, made and up to date."""
+    os.makedirs(repository.private, exist_ok=True)
+    lock = os.open(os.path.join(repository.private, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _prepare(repository)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _prepare(repository: Repository) -> None:
+    private = repository.private
+    if not os.path.exists(os.path.join(private, "config")):
+        form = () if repository.format == "sha1" else (f"--object-format={repository.format}",)
+        variables = {"GIT_DIR": private, **_NO_CONFIGURATION}
+        Git(repository.top, variables).run("init", "--quiet", "--template=", *form)
+    os.makedirs(os.path.join(private, "info"), exist_ok=True)
+    _keep(os.path.join(private, "info", "attributes"), _ATTRIBUTES)
+    _keep(os.path.join(private, "info", "exclude"), _excluded(repository))
+    with suppress(FileNotFoundError):  # left by a process that was killed; nobody else is here
+        os.unlink(os.path.join(private, "index.lock"))
+
+
+def _excluded(repository: Repository) -> bytes:
+    try:
+        with open(os.path.join(repository.common, "info", "exclude"), "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _keep(path: str, content: bytes) -> None:
+    with suppress(FileNotFoundError), open(path, "rb") as file:
+        if file.read() == content:
+            return
+    with open(path, "wb") as file:
+        file.write(content)

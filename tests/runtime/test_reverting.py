@@ -1,0 +1,223 @@
+"""Agents that change files, and people who take that back: files and context together."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from sapwood.api.agent import Agent
+from sapwood.api.database import Sapwood
+from sapwood.app.connection import connect
+from sapwood.app.running import Running
+from sapwood.core.commands import StartAgent
+from sapwood.core.content import Text, ToolCall
+from sapwood.core.errors import RefusedError
+from sapwood.core.ids import AgentId
+from sapwood.core.settings import Workspace
+from sapwood.core.view import Request
+from sapwood.engine.local import LocalEngine
+from sapwood.runtime.fresh import given
+from sapwood.testing import PlannedModel
+from sapwood.testing.model import Planned
+from sapwood.workspace.checkpoints.keeper import GitCheckpoints
+from sapwood.workspace.permissions.rules import parse_rules
+from sapwood.workspace.toolbox import WorkspaceToolbox
+from tests.workspace.checkpoints.repositories import files_of, git, repository, untouched
+
+_numbers = count(1)
+
+
+def use(tool: str, **args: object) -> ToolCall:
+    """A call of a tool."""
+    return ToolCall(f"use{next(_numbers)}", tool, json.dumps(args))
+
+
+def plan(request: Request, heard: str) -> Planned:
+    """Does what the prompt says: `write a.txt one`, `run rm a.txt`, `read a.txt`, or talks."""
+    match heard.split(" ", 2):
+        case ["write", path, text]:
+            return use("write_file", path=path, content=text)
+        case ["run", *words]:
+            return use("shell", command=" ".join(words))
+        case ["read", path]:
+            return use("read_file", path=path)
+        case _:
+            return "done"
+
+
+class Desk(Struct):
+    """An agent at work in a repository."""
+
+    agent: Agent
+    folder: Path
+    running: Running
+
+    async def says(self, prompt: str) -> int:
+        """Gives a prompt, waits for the end of the turn, and returns where the turn starts."""
+        version = (await self.agent.state()).version
+        [outcome] = await self.agent.submit(prompt)
+        assert not isinstance(outcome.done, type(None))
+        async for _ in self.running.watch(self.agent.id, version):
+            if (await self.agent.state()).open is None:
+                break
+        return version + 1
+
+    async def said(self) -> list[str]:
+        """The prompts in view."""
+        request = await self.agent.request()
+        return [
+            part.text
+            for message in request.messages
+            if message.role == "user"
+            for part in message.parts
+            if isinstance(part, Text)
+        ]
+
+    async def kinds(self) -> list[str]:
+        """The kinds of all events about files."""
+        about = ("checkpoint.made", "revert.started", "context.reverted")
+        return [each.kind for each in await self.agent.events() if each.kind in about]
+
+
+@asynccontextmanager
+async def desk(folder: Path) -> AsyncGenerator[Desk]:
+    connection = await connect(":memory:")
+    tools = WorkspaceToolbox(parse_rules(["allow shell(*)", "allow write_file(**)"]))
+    checkpoints = GitCheckpoints()
+    running = Running(connection, LocalEngine(), PlannedModel(plan), tools, checkpoints=checkpoints)
+    await running.start()
+    wood = Sapwood(connection)
+    start = StartAgent(AgentId("lead"), workspace=Workspace(str(folder)))
+    await connection.dispatcher.dispatch(start, given())
+    agent = await wood.agent("lead")
+    await agent.configure(model="planned")
+    try:
+        async with asyncio.timeout(60):
+            yield Desk(agent, folder, running)
+    finally:
+        await running.close()
+        await connection.close()
+
+
+async def test_a_revert_takes_back_what_the_last_turn_did_to_files_and_context(
+    tmp_path: Path,
+) -> None:
+    async with desk(repository(tmp_path)) as at:
+        (tmp_path / "a.txt").write_text("mine")
+        await at.says("hello")
+        turn = await at.says("write a.txt theirs")
+        assert (tmp_path / "a.txt").read_text() == "theirs"
+        said = await at.agent.revert()
+        assert said.startswith(f"Files and context are as they were before turn {turn}: 1 file")
+        assert (tmp_path / "a.txt").read_text() == "mine"
+        assert await at.said() == ["hello"]
+
+
+async def test_a_revert_can_be_reverted(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write a.txt one")
+        await at.says("write b.txt two")
+        (tmp_path / "c.txt").write_text("the user's own")
+        before, said = files_of(tmp_path), await at.said()
+        await at.agent.revert()
+        assert files_of(tmp_path).keys() == {"a.txt"}
+        await at.agent.revert()
+        assert files_of(tmp_path) == before
+        assert await at.said() == said
+        await at.agent.revert()
+        assert files_of(tmp_path).keys() == {"a.txt"}
+
+
+async def test_a_turn_is_gone_back_to_by_its_number(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        first = await at.says("write a.txt one")
+        talk = await at.says("just talk")
+        await at.says("write a.txt two")
+        last = await at.says("run rm a.txt")
+        await at.agent.revert(first)
+        assert (tmp_path / "a.txt").read_text() == "one"
+        assert await at.said() == ["write a.txt one"]
+        await at.agent.revert(talk)
+        assert (tmp_path / "a.txt").read_text() == "one"
+        assert await at.said() == ["write a.txt one", "just talk"]
+        await at.agent.revert(last)
+        assert files_of(tmp_path) == {}
+        assert len(await at.said()) == 4
+
+
+async def test_undo_moves_the_context_alone(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write a.txt one")
+        said = await at.said()
+        await at.agent.revert()
+        await at.agent.undo()
+        assert await at.said() == said
+        assert files_of(tmp_path) == {}
+
+
+async def test_only_turns_that_may_have_changed_files_make_checkpoints(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("just talk")
+        await at.says("read a.txt")
+        assert await at.kinds() == []
+        await at.says("run true")
+        assert await at.kinds() == ["checkpoint.made"]
+        await at.says("run true")
+        assert await at.kinds() == ["checkpoint.made"]
+
+
+async def test_a_checkpoint_of_a_turn_out_of_context_can_be_reverted_to(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        turn = await at.says("write a.txt one")
+        await at.says("write a.txt two")
+        await at.agent.clear()
+        await at.agent.revert(turn)
+        assert (tmp_path / "a.txt").read_text() == "one"
+        assert await at.said() == ["write a.txt one"]
+
+
+async def test_nothing_of_the_users_repository_is_touched(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "a.txt").write_text("committed")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message=First")
+    (tmp_path / "a.txt").write_text("staged")
+    git(tmp_path, "add", ".")
+    (tmp_path / "a.txt").write_text("edited")
+    before = untouched(tmp_path)
+    async with desk(tmp_path) as at:
+        await at.says("write a.txt theirs")
+        await at.agent.revert()
+        assert untouched(tmp_path) == before
+        assert (tmp_path / "a.txt").read_text() == "edited"
+
+
+async def test_without_a_repository_turns_go_on_and_a_revert_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    async with desk(tmp_path) as at:
+        await at.says("write a.txt one")
+        assert (tmp_path / "a.txt").read_text() == "one"
+        with pytest.raises(RefusedError, match="type git init there"):
+            await at.agent.revert()
+
+
+async def test_an_unknown_turn_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        turn = await at.says("write a.txt one")
+        with pytest.raises(RefusedError, match=f"changed files last: {turn}"):
+            await at.agent.revert(1)
+
+
+async def test_a_revert_waits_for_the_end_of_the_turn() -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("alone")
+    async with agent.turn("mine"):
+        with pytest.raises(RefusedError, match="press esc to interrupt"):
+            await agent.revert()
+    await connection.close()
