@@ -88,7 +88,7 @@ CHECKS: dict[str, Check] = {
     "unpin": typed("/unpin tone", "Unpinned tone"),
     "replay": typed("/replay", "What the model saw", "the hash matches"),
     "diff": typed("/diff START", "Difference", "+ everytalk"),
-    "revert": typed("/revert", "/revert cannot be used here."),
+    "revert": typed("/revert", "no checkpoint to revert to"),
     "model": typed("/model", MODEL),
     "system": typed("/system Be kind.", "system = Be kind."),
     "config": typed("/config cap 5000", "cap = 5000"),

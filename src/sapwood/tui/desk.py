@@ -9,6 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from sapwood.app.assembling import assemble
+from sapwood.app.checkpointing import revert
 from sapwood.app.choosing import first_settings, require_model, switch_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
@@ -268,6 +269,8 @@ class Desk:
                 await self._tell_setting(run.command.name)
             case "compact" if self.agent:
                 await self._compact(self.agent, run)
+            case "revert" if self.agent:
+                await self._revert(self.agent, run)
             case "wait" if self.agent:
                 self.front.said(await until_idle(self.connection, self.agent, run.args))
             case "check-mail" if run.args == "--peek":
@@ -293,6 +296,12 @@ class Desk:
         if await self.is_working():
             raise RefusedError(TurnIsOpen("/compact"))
         done = await self.running.compact(agent, keep)
+        if isinstance(done, Refusal):
+            raise RefusedError(done)
+        self.front.said(done.says)
+
+    async def _revert(self, agent: AgentId, run: Run) -> None:
+        done = await revert(self.connection, self.config, agent, run.args)
         if isinstance(done, Refusal):
             raise RefusedError(done)
         self.front.said(done.says)
