@@ -37,6 +37,17 @@ async def test_a_whole_id_is_never_ambiguous(desk: Desk, log: MemoryLog) -> None
     assert await find_agent(log, SPACE, A) == A
 
 
+async def test_a_whole_name_is_not_confused_with_the_start_of_an_id(
+    desk: Desk, log: MemoryLog
+) -> None:
+    await desk.do(StartAgent(C, "abc"))
+    for number in range(6):
+        await desk.do(StartAgent(AgentId(f"abc12{number}")))
+    assert await find_agent(log, SPACE, "abc") == C
+    await desk.do(Succeed(C, B))
+    assert await find_agent(log, SPACE, "abc") == B
+
+
 async def test_a_successor_is_found_by_the_name_it_inherited(desk: Desk, log: MemoryLog) -> None:
     await desk.do(StartAgent(A, "lead"))
     await desk.do(Succeed(A, B))

@@ -188,13 +188,15 @@ async def test_an_agent_is_found_by_the_start_of_its_id_or_by_its_name(
     await start(log, space, AgentId("abc456"), name="tester")
     await start(log, space, AgentId("b777"), name="abc")
     await start(log, space, AgentId("c888"), name="builder")
-    assert set(await names(log, space, "abc")) == {"abc123", "abc456", "b777"}
+    assert await names(log, space, "abc") == ["b777"]
+    assert set(await names(log, space, "ab")) == {"abc123", "abc456"}
     assert await names(log, space, "abc4") == ["abc456"]
     assert set(await names(log, space, "builder")) == {"abc123", "c888"}
     assert await names(log, space, "build") == []
     assert await names(log, space, "nobody") == []
     assert await names(log, space, "") == []
-    assert len(await names(log, space, "abc", 2)) == 2
+    assert len(await names(log, space, "ab", 1)) == 1
+    assert len(await names(log, space, "builder", 1)) == 1
 
 
 async def test_an_exact_id_comes_alone(log: Log, space: Space) -> None:

@@ -16,8 +16,8 @@ async def find_agent(
 ) -> AgentId | Refusal:
     """The one agent that is meant, or why that cannot be said.
 
-    A name stands for the one running agent that has it: those it succeeded have the same. `parent`
-    is that of whoever asks.
+    A whole id or a whole name wins over the start of an id. A name stands for the one running agent
+    that has it: those it succeeded have the same. `parent` is that of whoever asks.
     """
     if typed == PARENT and parent is not None:
         return parent

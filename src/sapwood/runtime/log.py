@@ -75,7 +75,7 @@ class Log(Protocol):
         ...
 
     async def find(self, space: Space, name: str, limit: int = 10) -> list[Facts]:
-        """Agents whose id starts with this, or whose name it is; an exact id comes alone."""
+        """The agent with this id; else those with this name; else those whose id starts so."""
         ...
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:

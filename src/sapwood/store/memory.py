@@ -124,16 +124,15 @@ class MemoryLog:
         return found[:limit]
 
     async def find(self, space: Space, name: str, limit: int = 10) -> list[Facts]:
-        """Agents whose id starts with this, or whose name it is; an exact id comes alone."""
+        """The agent with this id; else those with this name; else those whose id starts so."""
         shelf = self._shelf(space)
         if exact := shelf.facts.get(AgentId(name)):
             return [exact]
-        found = [
-            facts
-            for facts in shelf.newest_first()
-            if name and (facts.agent.startswith(name) or facts.name == name)
-        ]
-        return found[:limit]
+        if not name:
+            return []
+        known = shelf.newest_first()
+        named = [facts for facts in known if facts.name == name]
+        return (named or [facts for facts in known if facts.agent.startswith(name)])[:limit]
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
         """The agent's parent, its parent, and so on up to the root."""

@@ -21,9 +21,12 @@ _WORKING = """
     SELECT facts FROM sapwood.agents WHERE space = $1 AND agent > $2 AND working
     ORDER BY agent LIMIT $3
 """
-_FIND = """
-    SELECT facts FROM sapwood.agents
-    WHERE space = $1 AND (agent >= $2 AND agent < $3 OR name = $2)
+_NAMED = """
+    SELECT facts FROM sapwood.agents WHERE space = $1 AND name = $2
+    ORDER BY created DESC, agent DESC LIMIT $3
+"""
+_STARTING_SO = """
+    SELECT facts FROM sapwood.agents WHERE space = $1 AND agent >= $2 AND agent < $3
     ORDER BY created DESC, agent DESC LIMIT $4
 """
 _ANCESTORS = """
@@ -78,13 +81,15 @@ async def working(readers: Readers, space: Space, after: AgentId | None, limit: 
 
 
 async def find(readers: Readers, space: Space, name: str, limit: int) -> list[Facts]:
-    """The agent with this id, or those whose id starts with it or whose name it is."""
+    """The agent with this id; else those with this name; else those whose id starts so."""
     asked = plain_name(name)
     if exact := await facts_of(readers, space, AgentId(asked)):
         return [exact]
     if not name:
         return []
-    rows = await readers.fetch(_FIND, space, asked, asked + _LAST_CHARACTER, limit)
+    rows = await readers.fetch(_NAMED, space, asked, limit)
+    if not rows:
+        rows = await readers.fetch(_STARTING_SO, space, asked, asked + _LAST_CHARACTER, limit)
     return [_facts.decode(row["facts"]) for row in rows]
 
 

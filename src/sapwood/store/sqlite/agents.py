@@ -144,15 +144,18 @@ def list_working(
 
 
 def find_agents(connection: sqlite3.Connection, space: Space, name: str, limit: int) -> list[Facts]:
-    """Agents by the start of their id or by their name; an exact id comes alone."""
+    """The agent with this id; else those with this name; else those whose id starts so."""
     if exact := find_facts(connection, space, AgentId(name)):
         return [exact]
     if not name:
         return []
+    newest = "ORDER BY created DESC, agent DESC LIMIT ?"
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM agents WHERE space = ?1 AND agent >= ?2 AND agent < ?3"
-        f" UNION SELECT {_COLUMNS} FROM agents WHERE space = ?1 AND name = ?2 AND name <> ''"
-        " ORDER BY created DESC, agent DESC LIMIT ?4",
+        f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND name = ? AND name <> '' {newest}",
+        (space, name, limit),
+    ).fetchall()
+    rows = rows or connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND agent >= ? AND agent < ? {newest}",
         (space, name, name + _LAST_CHARACTER, limit),
     )
     return [_facts(row) for row in rows]
