@@ -225,6 +225,13 @@ async def test_signed_thinking_is_kept_as_it_came(agent: Agent) -> None:
     assert (await agent.request()).messages[-1].parts == (thought, Text("Yes."))
 
 
+async def test_a_reply_that_was_cut_off_says_so(agent: Agent) -> None:
+    async with agent.turn("Tell me everything.") as turn:
+        await turn.reply("First,", ended="length")
+    _, reply = await said(agent)
+    assert reply == "First,\n\n[cut off: the reply ran into the limit of its length]"
+
+
 async def test_a_call_stores_parameters_as_they_are_and_tools_as_a_hash(agent: Agent) -> None:
     async with agent.turn("Is it cold?") as turn:
         await turn.call("gpt-5", params={"top_p": 1, "temperature": 0}, tools=[{"name": "weather"}])

@@ -19,6 +19,7 @@ from sapwood.core.commands import (
     StartTurn,
 )
 from sapwood.core.content import (
+    Ended,
     Got,
     PromptPart,
     ReplyPart,
@@ -146,13 +147,20 @@ class TurnRecorder:
         thinking: str | Thinking = "",
         model: str = "",
         usage: Usage | None = None,
+        ended: Ended = "done",
     ) -> None:
-        """The model's message. Reported `usage` teaches the token counter about this model."""
+        """The model's message. Reported `usage` teaches the token counter about this model.
+
+        Say how it `ended` where that was at the limit of its length ("length") or by the provider's
+        filter ("refused"): its last part is then incomplete, and the model is told so.
+        """
         thought = Thinking(thinking) if isinstance(thinking, str) else thinking
         parts: list[ReplyPart] = [thought] if thought.text or thought.signature else []
         parts += [Text(text)] if text else []
         said = tuple(cleaned(part) for part in (*parts, *calls))
-        command = AddReply(self._agent.id, said, clean(model), usage, self._asked, turn=self._turn)
+        command = AddReply(
+            self._agent.id, said, clean(model), usage, self._asked, ended, turn=self._turn
+        )
         await self._agent.do(command, Actor("model", clean(model)))
         self._asked = 0
 
