@@ -1,5 +1,7 @@
 """A ledger is told by the turns themselves."""
 
+import json
+
 import msgspec
 
 from sapwood.core.content import Note
@@ -26,6 +28,30 @@ def test_it_tells_files_commands_and_the_last_request() -> None:
     assert [left.command for left in ledger.failing] == ["pytest"]
     assert ledger.last_request == "Again."
     assert "Files created: oauth.py" in render_ledger(ledger)
+
+
+def read_after(name: str, *lines: tuple[str, str]) -> list[str]:
+    calls = [Ran(name, json.dumps({"command": line}), output) for line, output in lines]
+    ledger = ledger_of(session(*(asked("Go on.", call) for call in calls)))
+    return [file.path for file in ledger.files.read]
+
+
+def test_a_shell_that_keeps_its_folder_reads_files_there() -> None:
+    went, reads = ("cd app && ls", "x.py"), ("cat x.py", "x = 1")
+    assert read_after("Bash", went, reads) == ["app/x.py"]
+    assert read_after("shell", went, reads) == ["x.py"]
+
+
+def test_a_shell_that_was_sent_back_says_so() -> None:
+    outside = ("cd /etc && ls", "hosts\nShell cwd was reset to /srv/shop")
+    assert read_after("Bash", outside, ("cat x.py", "x = 1")) == ["x.py"]
+
+
+def test_a_subshell_and_the_background_have_folders_of_their_own() -> None:
+    reads = ("cat x.py", "x = 1")
+    assert read_after("Bash", ("(cd app && ls)", "x.py"), reads) == ["x.py"]
+    started = ("cd app && npm run dev", "Command running in background with ID: b1")
+    assert read_after("Bash", started, reads) == ["x.py"]
 
 
 def test_its_json_has_plain_names_and_leaves_nothing_out() -> None:

@@ -6,6 +6,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.ledger.acts.act import Polled, Ran
 from sapwood.core.ledger.acts.effects import effects_of
 from sapwood.core.ledger.acts.files import FileBook
+from sapwood.core.ledger.acts.folders import folder_after
 from sapwood.core.ledger.acts.outcomes import Ended, ended
 from sapwood.core.ledger.acts.paths import joined
 from sapwood.core.ledger.acts.shell import simple_commands
@@ -49,6 +50,7 @@ class LedgerFold:
 
     def __init__(self, folder: str = "") -> None:
         self._folder = folder
+        self._shell = folder
         self._turns = 0
         self._files = FileBook(folder)
         self._runs: list[RunRead] = []
@@ -107,7 +109,10 @@ class LedgerFold:
         if how.refused:
             return
         commands = simple_commands(act.command)
-        folder = joined(self._folder, act.folder) if act.folder else self._folder
+        start = self._shell if act.keeps else self._folder
+        folder = joined(start, act.folder) if act.folder else start
+        if act.keeps:
+            self._shell = folder_after(commands, folder, how)
         for effect in effects_of(commands, folder, how):
             self._files.enter(effect)
         if any(command.texts[:1] not in [(name,) for name in _PATCHES] for command in commands):

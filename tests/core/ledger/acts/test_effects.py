@@ -67,6 +67,54 @@ def test_what_a_line_does(line: str, expected: list[Act]) -> None:
     assert effects(line) == expected
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("(cd app && rm x.py); rm y.py", ["app/x.py", "y.py"]),
+        ("cd app && (cd lib; rm x.py) && rm y.py", ["app/lib/x.py", "app/y.py"]),
+        ("bash -c 'cd app && rm x.py'; rm y.py", ["app/x.py", "y.py"]),
+        ("cd app | true; rm x.py", ["x.py"]),
+        ("cd app && cd - && rm x.py", ["x.py"]),
+        ("cd && rm x.py", ["~/x.py"]),
+        ("cd app || exit 1; rm x.py", ["app/x.py"]),
+    ],
+)
+def test_a_folder_holds_to_the_end_of_its_shell(line: str, expected: list[str]) -> None:
+    assert effects(line) == [Deleted(path) for path in expected]
+
+
+def test_a_folder_that_is_not_there_is_not_entered() -> None:
+    output = "bash: line 1: cd: app: No such file or directory"
+    assert effects("cd app; rm x.py", Ended("ok", 0, output)) == [Deleted("x.py")]
+
+
+@pytest.mark.parametrize(
+    ("line", "output", "is_read"),
+    [
+        ("cat a.md 2>/dev/null", "hello", True),
+        ("cat a.md &>/dev/null && ls", "a.md", True),
+        ("cat a.md 2>/dev/null; ls", "b.md", False),
+        ("cat a.md > /dev/null 2>&1; ls", "b.md", False),
+        ("cat a.md 2>/dev/null | head -5", "hello", True),
+        ("cat a.md 2>/dev/null | head -5", "", False),
+        ("cat a.md 2>/dev/null | head -5", "(Bash completed with no output)", False),
+        ("cd app && cat ../a.md 2>/dev/null | head -5", "hello", True),
+        ("cat a.md b.md 2>/dev/null | head -5", "hello", False),
+        ("cat a.md 2>/dev/null || echo none", "hello", True),
+        ("cat a.md 2>/dev/null || echo none", "none", False),
+        ("cat a.md 2>/dev/null || ls", "b.md", False),
+        ("cat a.md 2>/dev/null || true", "", False),
+        ("bash -c 'cat a.md; ls' 2>/dev/null", "b.md", False),
+        ("cat a.md 2>&1; ls", "hello", True),
+        ("cat a.md 2>log.txt; ls", "hello", True),
+    ],
+)
+def test_a_file_whose_lack_would_not_be_told_is_read_where_that_is_proved(
+    line: str, output: str, is_read: bool
+) -> None:
+    assert (Read("a.md") in effects(line, Ended("ok", 0, output))) is is_read
+
+
 def test_a_script_on_the_line_writes_what_it_names() -> None:
     line = "python - <<'EOF'\nfrom pathlib import Path\np = Path('a.py')\n"
     line += "p.write_text(p.read_text().replace('x', 'y'))\nopen('b.py', 'w').write('z')\nEOF"

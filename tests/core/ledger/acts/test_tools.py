@@ -79,7 +79,7 @@ def test_editing(name: str, args: object) -> None:
     ],
 )
 def test_running(name: str, args: object, command: str, folder: str) -> None:
-    assert acts(name, args) == (Ran(command, folder),)
+    assert acts(name, args) == (Ran(command, folder, keeps=name == "Bash"),)
 
 
 PATCH = """*** Begin Patch

@@ -71,10 +71,11 @@ class Committed(Struct, frozen=True, tag="committed"):
 
 
 class Ran(Struct, frozen=True, tag="ran"):
-    """A command line ran in a folder."""
+    """A command line ran in a folder. Some shells `keep` the folder that a line went to."""
 
     command: str
     folder: str = ""
+    keeps: bool = False
 
 
 class Polled(Struct, frozen=True, tag="polled"):

@@ -17,6 +17,8 @@ from sapwood.core.ledger.acts.act import (
     Restored,
     Wrote,
 )
+from sapwood.core.ledger.acts.folders import enters, folders_of
+from sapwood.core.ledger.acts.hiding import surely_read
 from sapwood.core.ledger.acts.outcomes import Ended
 from sapwood.core.ledger.acts.patches import patched
 from sapwood.core.ledger.acts.paths import joined
@@ -55,23 +57,19 @@ _READERS = frozenset({"cat", "head", "tail", "nl", "less", "more", "bat", "batca
 def effects_of(commands: Sequence[Simple], folder: str, how: Ended) -> Iterator[Act]:
     """What these commands of one line, run in a folder, did to files."""
     complaints = [line for line in how.output.splitlines() if any(c in line for c in _COMPLAINTS)]
+    folders = folders_of(commands, folder, how)
     for place, command in enumerate(commands):
-        words = unwrapped(command.words)
-        if words and words[0].text in ("cd", "pushd"):
-            folder = _entered(words, folder)
+        if enters(command) or command.before == "||":
             continue
-        if command.before == "||":
-            continue
+        words, here = unwrapped(command.words), folders[place]
         came_to_its_end = how.outcome != "failed" or place < len(commands) - 1
-        acts = list(_redirected(command, folder))
+        acts = list(_redirected(command, here))
         if came_to_its_end and words:
-            acts += _acts_of(words, command, folder)
+            acts += _acts_of(words, command, here)
+        read = sum(isinstance(act, Read) for act in acts)
+        if read and not surely_read(commands, place, how, read):
+            acts = [act for act in acts if not isinstance(act, Read)]
         yield from (act for act in acts if not _complained(act, complaints))
-
-
-def _entered(words: Sequence[Word], folder: str) -> str:
-    given = [word for word in words[1:] if not word.text.startswith("-")]
-    return joined(folder, given[0].text) if given and given[0].plain else folder
 
 
 def _complained(act: Act, complaints: Iterable[str]) -> bool:

@@ -8,7 +8,7 @@ part that cannot be understood is passed over. A word that the shell would have 
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 __all__ = ["Redirect", "Simple", "Word", "simple_commands"]
 
@@ -38,12 +38,18 @@ class Redirect(Struct, frozen=True):
 
 
 class Simple(Struct, frozen=True):
-    """One simple command. `before` and `after` are the operators beside it."""
+    """One simple command. `before` and `after` are the operators beside it.
+
+    `depth` is in how many shells within the shell it ran, `silent` whether its complaints went
+    nowhere.
+    """
 
     words: tuple[Word, ...]
     redirects: tuple[Redirect, ...] = ()
     before: str = ""
     after: str = ""
+    depth: int = 0
+    silent: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -62,8 +68,17 @@ def simple_commands(line: str, depth: int = 0) -> tuple[Simple, ...]:
     found: list[Simple] = []
     for command in _Reader(line).read():
         inner = _script_of(command) if depth < _NESTED_MOST else None
-        found += simple_commands(inner, depth + 1) if inner is not None else (command,)
+        if inner is None:
+            found.append(command)
+        else:
+            found += [_within(command, each) for each in simple_commands(inner, depth + 1)]
     return tuple(found)
+
+
+def _within(outer: Simple, inner: Simple) -> Simple:
+    """A command of a script as a command of the line that ran the script."""
+    depth = outer.depth + 1 + inner.depth
+    return structs.replace(inner, depth=depth, silent=outer.silent or inner.silent)
 
 
 def _script_of(command: Simple) -> str | None:
@@ -88,6 +103,8 @@ class _Reader:
         self._redirects: list[Redirect] = []
         self._waiting: list[tuple[int, str, bool]] = []
         self._before = ""
+        self._depth = 0
+        self._nowhere: set[str] = set()
 
     def read(self) -> Iterator[Simple]:
         line = self._line
@@ -104,6 +121,8 @@ class _Reader:
                 if operator[0] == "\n":
                     self._here_documents()
                 yield from self._ended(operator[0])
+                self._depth += operator[0] == "("
+                self._depth -= operator[0] == ")" and self._depth > 0
             else:
                 self._words.append(self._word())
         yield from self._ended("")
@@ -114,8 +133,15 @@ class _Reader:
         if self._words and self._words[0].text in _NO_COMMAND:
             self._words, self._redirects = [], []
         if self._words or self._redirects:
-            yield Simple(tuple(self._words), tuple(self._redirects), self._before, operator)
-            self._words, self._redirects = [], []
+            yield Simple(
+                tuple(self._words),
+                tuple(self._redirects),
+                self._before,
+                operator,
+                self._depth,
+                silent="2" in self._nowhere,
+            )
+            self._words, self._redirects, self._nowhere = [], [], set()
             self._before = operator
         elif operator in ("&&", "||", "|"):
             self._before = operator
@@ -126,8 +152,12 @@ class _Reader:
             self._place = blank.end()
         target = self._word()
         operator = found[2]
-        if found[3]:
-            return  # joined with another descriptor
+        if found[3]:  # joined with another descriptor
+            if found[1] == "2" and target.text in self._nowhere:
+                self._nowhere.add("2")
+            return
+        if operator.startswith(">") and target.text == "/dev/null":
+            self._nowhere |= {"1", "2"} if found[1] == "&" else {found[1] or "1"}
         if operator.startswith("<<") and operator != "<<<":
             self._waiting.append((len(self._redirects), target.text, operator == "<<-"))
         if found[1] in ("", "1", "&") or operator.startswith("<"):

@@ -35,7 +35,7 @@ def acts_of(call: ToolCall, how: Ended) -> tuple[Act, ...]:
     name = re.sub(r"[_\-. ]", "", _PREFIX.sub("", call.name)).lower()
     args = _decoded(call.args)
     if name in _SHELLS:
-        return tuple(_ran(args))
+        return tuple(_ran(args, keeps=call.name == _KEEPS_ITS_FOLDER))
     act = _TOOLS.get(name)
     if act is None or how.refused or (how.outcome == "failed" and act is not _polls):
         return ()
@@ -75,7 +75,7 @@ def _objects(value: object) -> list[Args]:
     return [cast("Args", each) for each in cast("list[object]", value) if isinstance(each, dict)]
 
 
-def _ran(args: Args) -> Iterator[Act]:
+def _ran(args: Args, *, keeps: bool) -> Iterator[Act]:
     action = args.get("action")
     if isinstance(action, dict):
         args = {**args, **cast("Args", action)}
@@ -84,7 +84,7 @@ def _ran(args: Args) -> Iterator[Act]:
     if words[:1] in (["apply_patch"], ["applypatch"]) and len(words) > 1:
         yield from patched(words[1], folder)
     elif command := _command(words) or _text(args, "command", "cmd", "script"):
-        yield Ran(command, folder)
+        yield Ran(command, folder, keeps)
 
 
 def _command(words: list[str]) -> str:
@@ -188,6 +188,8 @@ def _patch(args: Args, text: str) -> tuple[Act, ...]:
     return patched(given, _text(args, *_FOLDERS))
 
 
+# Claude Code's. The shells of Codex, Gemini CLI and Sapwood start each line where they are told.
+_KEEPS_ITS_FOLDER = "Bash"
 _SHELLS = frozenset(
     "bash shell shellcommand execcommand exec localshell localshellcall runshellcommand runcommand "
     "runterminalcmd executecommand terminal runinterminal unifiedexec".split()
