@@ -25,6 +25,19 @@ async def test_categories_sum_up_to_the_meter() -> None:
         assert found["tool results"].tokens > found["messages"].tokens
 
 
+async def test_a_result_that_is_cut_for_the_model_counts_as_it_is_sent() -> None:
+    async with open(":memory:") as wood:
+        agent = await wood.start("demo", model="gpt-5")
+        call = Said((ToolCall("1", "read"),))
+        await agent.record("Look.", call, Got("1", "a line of a log\n" * 20_000), "Ok.")
+        opened = await wood.connection.dispatcher.open(agent.id)
+        counter = wood.connection.counter_for("gpt-5")
+        found = dict(categories(opened.state, opened.live, counter))
+        budget = budget_of(opened.state, opened.live, counter)
+        assert sum(count.tokens for count in found.values()) == budget.total.tokens
+        assert found["tool results"].tokens < counter.count("a line of a log\n" * 20_000).tokens
+
+
 async def test_the_command_beside_an_item_frees_what_it_says() -> None:
     async with open(":memory:") as wood:
         agent = await wood.start("demo", model="gpt-5")

@@ -68,7 +68,6 @@ async def staged(
         )
         app = SapwoodApp(connection, config, {"anthropic": "none"}, "oauth-mobile", agent.id)
         async with app.run_test(size=size) as pilot:
-            app.conversation.transcript.clock = lambda: now() + _TWO_HOURS
             await pilot.pause(0.3)
             yield Stage(app, pilot, server)
         await app.desk.close()
@@ -81,6 +80,7 @@ async def conversation(stage: Stage) -> None:
 
 async def top(stage: Stage) -> None:
     """What was pruned and summarised."""
+    stage.app.conversation.transcript.clock = lambda: now() + _TWO_HOURS
     await stage.app.conversation.transcript.action_start()
 
 

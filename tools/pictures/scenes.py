@@ -15,6 +15,20 @@ _FILE = """class TokenStore:
     async def clear(self) -> None:
         await self.keychain.delete("token")
 """
+_LINES = (
+    "async def exchange(self, grant: Grant, verifier: str) -> Token:",
+    '    response = await self.http.post("/token", data=grant.as_form(verifier))',
+    "    if response.status_code != 200:",
+    "        raise ExchangeFailed(response.status_code, response.text)",
+    "    token = Token.model_validate(response.json())",
+    "    await self.store.save(token)",
+    "    return token",
+)
+_LOG = (
+    "[webpack] chunk vendors: 412 modules, source map written in 21.4 s",
+    "[webpack] chunk checkout: 88 modules, source map written in 9.8 s",
+    "[jenkins] cache of node_modules: miss",
+)
 ANSWER = """### Why the session drops
 
 A **401** on refresh clears the storage before the retry can use it. The refresh must go first:
@@ -46,18 +60,28 @@ _OLD = (
 
 _NEW = (
     (
-        "Split the client into store and transport.",
-        "Done: `TokenStore` keeps, `Transport` asks; nothing else knows the keychain. "
-        "The old class is gone, and its eleven tests moved with it.",
+        "Split the OAuth client into a token store and a transport.",
+        "src/auth/oauth.py",
+        900,
+        "Done: `TokenStore` keeps the OAuth tokens, `Transport` asks; nothing else knows the "
+        "keychain. The old client is gone, and its eleven tests moved with it.",
     ),
     (
-        "Is anything left that blocks the event loop?",
-        "One call: reading the keychain on start. It now runs in a thread and is awaited once.",
+        "btw, why is the webpack build so slow on Jenkins?",
+        "ci/webpack.log",
+        500,
+        "Source maps: webpack writes them for every chunk, and Jenkins keeps no webpack cache.",
+    ),
+    (
+        "Does any OAuth call block the event loop?",
+        "src/auth/keychain.py",
+        400,
+        "One: reading the OAuth tokens from the keychain on start. It now runs in a thread.",
     ),
 )
 
 
-async def oauth(wood: Sapwood, *, window: int = 900) -> Agent:
+async def oauth(wood: Sapwood, *, window: int = 120_000) -> Agent:
     """A day's work on a login: compacted once, marked, with tools, a child and its mail."""
     agent = await wood.start("OAuth for mobile", id="k3h7wq2mzp", model=MODEL, cap=0)
     await agent.configure(window=window, system=_SYSTEM)
@@ -73,20 +97,31 @@ async def oauth(wood: Sapwood, *, window: int = 900) -> Agent:
         score=0.94,
     )
     await agent.mark("BEFORE_REFACTOR")
-    for question, answer in _NEW:
-        await agent.record(question, Said((Text(answer),), MODEL, Usage(1_100, 70, 800, 0, 3_000)))
+    for number, (question, path, lines, answer) in enumerate(_NEW):
+        await _look(agent, f"n{number}", question, path, lines, answer)
     await agent.mark("RESUME_BUG")
     await _investigate(agent)
     await _children(wood, agent)
     return agent
 
 
+async def _look(agent: Agent, call: str, question: str, path: str, lines: int, answer: str) -> None:
+    source = _LOG if path.endswith(".log") else _LINES
+    content = "\n".join(f"{line}: {source[line % len(source)]}" for line in range(1, lines))
+    await agent.record(
+        question,
+        Said((ToolCall(call, "read_file", f'{{"path": "{path}"}}'),), MODEL),
+        Got(call, content),
+        Said((Text(answer),), MODEL, Usage(21_100, 70, 18_800, 0, 30_000)),
+    )
+
+
 async def _investigate(agent: Agent) -> None:
     read = ToolCall("c1", "read_file", '{"path": "src/auth/tokens.py"}')
     test = ToolCall("c2", "shell", '{"command": "just test tests/auth"}')
     await agent.record(
-        "The session drops after a resume. Why?",
-        Said((Text("I read the store first, then run its tests."), read), MODEL),
+        "The OAuth session drops after a resume. Why?",
+        Said((Text("I read the token store first, then run its tests."), read), MODEL),
         Got("c1", _FILE),
         Said((test,), MODEL),
         Got(
@@ -94,7 +129,7 @@ async def _investigate(agent: Agent) -> None:
             "FAILED tests/auth/test_tokens.py::test_refresh_after_resume\n1 failed, 11 passed",
             error=True,
         ),
-        Said((Text(ANSWER),), MODEL, Usage(2_400, 148, 1_900, 0, 9_000)),
+        Said((Text(ANSWER),), MODEL, Usage(32_400, 148, 31_900, 0, 49_000)),
     )
 
 

@@ -90,7 +90,7 @@ def _results(live: Live, counter: Counter) -> list[int]:
     for turn, edge in zip(live.all_turns, mask_edges(live), strict=True):
         shown = stubs(turn, edge, over)
         sizes += [
-            counter.count(shown.get(item.call, item.content)).tokens
+            counter.count(shown.get(item.call) or turn.shown(item)).tokens
             for item in turn.items
             if isinstance(item, Result)
         ]

@@ -47,6 +47,7 @@ class Sidebar(VerticalScroll, can_focus=False):
     DEFAULT_CSS = """
     Sidebar {
         width: 34; padding: 0 1; border-left: vkey $panel; scrollbar-size-vertical: 1;
+        scrollbar-background: $background; scrollbar-color: $panel-lighten-2;
         .title { color: $accent; text-style: bold; margin-top: 1; }
         .part { color: $faint; }
         OptionList { height: auto; max-height: 16; background: transparent; }

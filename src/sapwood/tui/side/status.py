@@ -47,23 +47,31 @@ class StatusLine(Widget):
         if budget is None:
             return doing
         wide = self.size.width >= _WIDE
-        line = Content.assemble(
-            doing, _bar(budget, 12 if status.doing or not wide else 28), " ", _sum(budget)
-        )
-        if wide:
-            line = Content.assemble(line, *(_block(budget, *each) for each in _BLOCKS))
-        if status.cost:
-            line = Content.assemble(line, (f"  {money(status.cost)}", "$faint"))
-        return line
+        bar = _bar(budget, 12 if status.doing or not wide else 28)
+        line = Content.assemble(doing, bar, " ", _sum(budget))
+        cost = Content.styled(f"  {money(status.cost)}" if status.cost else "", "$faint")
+        room = self.size.width - line.cell_length - cost.cell_length - 2
+        return Content.assemble(line, *_blocks(budget, room), cost)
+
+
+def _blocks(budget: Budget, room: int) -> list[Content]:
+    """Each block with its size; the smallest give way where there is no room for all."""
+    filled = [(name, colour) for name, colour in _BLOCKS if _count(budget, name).tokens]
+    shown = {name: _block(budget, name, colour) for name, colour in filled}
+    for name in sorted(shown, key=lambda each: _count(budget, each).tokens):
+        if sum(block.cell_length for block in shown.values()) <= room:
+            break
+        del shown[name]
+    return list(shown.values())
 
 
 def _bar(budget: Budget, width: int) -> Content:
     whole = max(budget.window, budget.total.tokens, 1)
     cells = Content("")
     for name, colour in _BLOCKS:
-        count: Count = getattr(budget, name)
-        share = round(width * count.tokens / whole)
-        cells += Content.styled("█" * (share or (1 if count.tokens else 0)), colour)
+        tokens = _count(budget, name).tokens
+        share = round(width * tokens / whole)
+        cells += Content.styled("█" * (share or (1 if tokens else 0)), colour)
     free = width - cells.cell_length
     return cells + Content.styled("░" * free, "$panel-lighten-1")
 
@@ -78,7 +86,8 @@ def _sum(budget: Budget) -> Content:
 
 
 def _block(budget: Budget, name: str, colour: str) -> Content:
-    count: Count = getattr(budget, name)
-    if not count.tokens:
-        return Content("")
-    return Content.assemble(("  ■ ", colour), (f"{name} {show(count)}", "$faint"))
+    return Content.assemble(("  ■ ", colour), (f"{name} {show(_count(budget, name))}", "$faint"))
+
+
+def _count(budget: Budget, name: str) -> Count:
+    return getattr(budget, name)

@@ -234,8 +234,9 @@ class Painter(Ink):
             return
         for line in lines[:_RESULT_LINES]:
             yield Words(f"  {line}", style=style, no_wrap=True, overflow="ellipsis")
-        if len(lines) > _RESULT_LINES:
-            yield Words(f"  ▸ {len(lines) - _RESULT_LINES:,} more lines", style=look.faint)
+        more = result.content.rstrip("\n").count("\n") + 1 - _RESULT_LINES
+        if more > 0:
+            yield Words(f"  ▸ {more:,} more line{'' if more == 1 else 's'}", style=look.faint)
 
     def _ending(self, event: Event) -> Lines:
         how, why = ending(event)
