@@ -14,6 +14,7 @@ NAMES: tuple[str, ...] = (
     "prefix",
     "runtime",
     "hooks",
+    "checkpoint",
     "import",
     "tui",
 )

@@ -14,14 +14,10 @@ from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.app.connection import connect
 from sapwood.app.running import Running
-from sapwood.core.commands import StartAgent
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
-from sapwood.core.ids import AgentId
-from sapwood.core.settings import Workspace
 from sapwood.core.view import Request
 from sapwood.engine.local import LocalEngine
-from sapwood.runtime.fresh import given
 from sapwood.testing import PlannedModel
 from sapwood.testing.model import Planned
 from sapwood.workspace.checkpoints.keeper import GitCheckpoints
@@ -92,10 +88,7 @@ async def desk(folder: Path) -> AsyncGenerator[Desk]:
     running = Running(connection, LocalEngine(), PlannedModel(plan), tools, checkpoints=checkpoints)
     await running.start()
     wood = Sapwood(connection)
-    start = StartAgent(AgentId("lead"), workspace=Workspace(str(folder)))
-    await connection.dispatcher.dispatch(start, given())
-    agent = await wood.agent("lead")
-    await agent.configure(model="planned")
+    agent = await wood.start(id="lead", model="planned", folder=str(folder))
     try:
         async with asyncio.timeout(60):
             yield Desk(agent, folder, running)

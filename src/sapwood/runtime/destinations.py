@@ -53,14 +53,25 @@ async def find_destination(
 def _last_change(state: State, chain: Sequence[Link]) -> Destination | Refusal:
     if state.reverting is not None:
         return state.reverting.to
-    if chain and isinstance(chain[0].event, ContextReverted):
-        started = chain[0].event.previous
-        return Destination(started, started, f"before the revert at {started}")
+    if chain and isinstance(done := chain[0].event, ContextReverted):
+        return _before_revert(done, chain[1:])
     for index, link in enumerate(chain):
         if link.changed_in and index + 1 < len(chain):
             turn = link.changed_in
             return Destination(chain[index + 1].version, turn - 1, f"before turn {turn}")
     return NoCheckpoint()
+
+
+def _before_revert(done: ContextReverted, earlier: Sequence[Link]) -> Destination:
+    """What a revert took the place of. Nobody wants files back that one cut off left half done."""
+    first, to = done.previous, done.to
+    for link in earlier:
+        if not isinstance(link.event, RevertStarted):
+            break
+        first, to = link.version, link.event.to
+    if done.to.files == first:  # it took back what was cut off
+        return to
+    return Destination(first, first, f"before the revert at {first}")
 
 
 def _words(link: Link) -> str:
