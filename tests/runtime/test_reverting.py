@@ -12,10 +12,13 @@ from msgspec import Struct
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
+from sapwood.app.checkpointing import turns_to_revert_to
 from sapwood.app.connection import connect
 from sapwood.app.running import Running
+from sapwood.core.calling import Failure
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
+from sapwood.core.events import Recorded
 from sapwood.core.view import Request
 from sapwood.engine.local import LocalEngine
 from sapwood.testing import PlannedModel
@@ -42,6 +45,10 @@ def plan(request: Request, heard: str) -> Planned:
             return use("shell", command=" ".join(words))
         case ["read", path]:
             return use("read_file", path=path)
+        case _ if heard.startswith("stall"):
+            return use("shell", command="sleep 60")
+        case _ if heard.startswith("fail"):
+            raise Failure("other", "The model fell over.")
         case _:
             return "done"
 
@@ -62,6 +69,15 @@ class Desk(Struct):
             if (await self.agent.state()).open is None:
                 break
         return version + 1
+
+    async def sees(self, *kinds: str) -> None:
+        """Waits until events of these kinds have happened, one after the other."""
+        wanted = list(kinds)
+        async for shown in self.running.watch(self.agent.id, 0):
+            if isinstance(shown.what, Recorded) and shown.what.kind == wanted[0]:
+                wanted.pop(0)
+            if not wanted:
+                break
 
     async def said(self) -> list[str]:
         """The prompts in view."""
@@ -141,6 +157,70 @@ async def test_a_turn_is_gone_back_to_by_its_number(tmp_path: Path) -> None:
         await at.agent.revert(last)
         assert files_of(tmp_path) == {}
         assert len(await at.said()) == 4
+
+
+async def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
+    repository(tmp_path)
+    repository(tmp_path / "vendor")
+    async with desk(tmp_path) as at:
+        await at.says("write a.txt one")
+        said = await at.agent.revert()
+        assert "0 files restored, 1 removed." in said
+        assert "Left as they are: ignored files, vendor/ (a repository of its own)." in said
+        assert "/revert takes this back; /undo moves the context alone." in said
+
+
+async def test_what_the_user_edited_between_turns_is_not_lost(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write a.txt one")
+        (tmp_path / "a.txt").write_text("my edit")
+        await at.says("write a.txt two")
+        await at.agent.revert()
+        assert (tmp_path / "a.txt").read_text() == "my edit"
+
+
+async def test_an_interrupted_turn_has_a_checkpoint(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        (tmp_path / "a.txt").write_text("mine")
+        await at.agent.submit("run echo theirs > a.txt; echo stall")
+        await at.sees("tool.started", "tool.finished", "tool.started")
+        await at.running.interrupt(at.agent.id)
+        await at.sees("turn.interrupted", "checkpoint.made")
+        assert (tmp_path / "a.txt").read_text() == "theirs\n"
+        await at.agent.revert()
+        assert (tmp_path / "a.txt").read_text() == "mine"
+        assert await at.said() == []
+
+
+async def test_a_failed_turn_has_a_checkpoint(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        turn = await at.says("run touch a.txt; echo fail")
+        assert (await at.agent.events())[-1].kind == "checkpoint.made"
+        assert "failed" in [each.kind for each in await at.agent.events()][-2]
+        await at.agent.revert()
+        await at.agent.revert(turn)
+        assert files_of(tmp_path).keys() == {"a.txt"}
+
+
+async def test_a_revert_does_not_pull_files_from_under_another_agent(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write a.txt one")
+        child = await at.agent.fork(name="child")
+        await child.submit("run sleep 60")
+        with pytest.raises(RefusedError, match=f"sapwood interrupt {child.id}"):
+            await at.agent.revert()
+        await at.running.interrupt(child.id)
+        await at.agent.revert()
+        assert files_of(tmp_path) == {}
+
+
+async def test_a_turn_is_told_for_completion_by_its_prompt(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        first = await at.says("write a.txt one")
+        await at.says("just talk")
+        second = await at.says("write a.txt two")
+        told = await turns_to_revert_to(at.agent.connection, await at.agent.state())
+        assert told == ((str(second), "write a.txt two"), (str(first), "write a.txt one"))
 
 
 async def test_undo_moves_the_context_alone(tmp_path: Path) -> None:

@@ -8,15 +8,19 @@ from sapwood.app.folders import data_folder
 from sapwood.app.opening import is_postgres
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.commands import MakeCheckpoint
+from sapwood.core.events import RevertStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.refusals_of_files import NotSaved
-from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.core.searching import text_of
+from sapwood.core.state import State
+from sapwood.display.text import one_line
+from sapwood.runtime.checkpoints import Checkpoints, chain_of
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import given
 from sapwood.runtime.reverting import Reverter
 
-__all__ = ["checkpoint", "checkpoints_for", "revert"]
+__all__ = ["checkpoint", "checkpoints_for", "revert", "turns_to_revert_to"]
 
 _BESIDE = ("", "-wal", "-shm", "-journal")
 
@@ -47,6 +51,23 @@ async def checkpoint(connection: Connection, config: Config, agent: AgentId) -> 
         turn = tip.first if tip is not None and tip.agent == agent else 0
         command = MakeCheckpoint(agent, saved, turn)
     return await connection.dispatcher.dispatch(command, given())
+
+
+async def turns_to_revert_to(
+    connection: Connection, state: State, limit: int = 8
+) -> tuple[tuple[str, str], ...]:
+    """What can be typed after /revert, newest first, and a few words on each."""
+    held = connection
+    found: list[tuple[str, str]] = []
+    for link in await chain_of(held.log, held.space, state, limit):
+        if link.changed_in:
+            [started] = await held.log.read(
+                held.space, state.agent, link.changed_in, link.changed_in
+            )
+            found.append((str(link.changed_in), one_line(text_of(started.event))))
+        elif isinstance(link.event, RevertStarted):
+            found.append((str(link.version), f"before going back to {link.event.to.words}"))
+    return tuple(found)
 
 
 def _keeper(connection: Connection, config: CheckpointConfig) -> Checkpoints:

@@ -1,5 +1,6 @@
-"""Names that can be completed: marks and pins of an agent, other agents, models."""
+"""Names that can be completed: marks, pins and turns of an agent, other agents, models."""
 
+from sapwood.app.checkpointing import turns_to_revert_to
 from sapwood.app.connection import Connection
 from sapwood.core.log import Facts
 from sapwood.core.state import State
@@ -20,6 +21,7 @@ async def known_names(connection: Connection, state: State | None) -> Known:
         marks=_marks(state) if state else (),
         agents=tuple(_agent(facts) for facts in agents if facts.status == "running"),
         models=model_names(),
+        turns=await turns_to_revert_to(connection, state) if state else (),
         pins=tuple((pin.name, one_line(pin.text)[:60]) for pin in state.pins) if state else (),
     )
 

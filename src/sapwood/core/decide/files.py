@@ -1,6 +1,6 @@
 """Decisions about the files of a workspace: checkpoints, and going back to one."""
 
-from sapwood.core.checkpoint import Restored, told_of
+from sapwood.core.checkpoint import Restored, Saved, told_of
 from sapwood.core.commands import FinishRevert, Given, MakeCheckpoint, StartRevert
 from sapwood.core.decide.guards import require_no_turn, require_running
 from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
@@ -41,20 +41,24 @@ def finish_revert(scene: Scene, command: FinishRevert, given: Given) -> Accepted
         ContextReverted(to, command.context, command.files, command.restored, command.started)
     )
     return draft.accepted(
-        f"Files and context are as they were {to.words}: {_counted(command.restored)} "
-        f"/revert takes this back; /undo moves the context alone."
+        f"Files and context are as they were {to.words}: {_counted(command.restored)}. "
+        f"Left as they are: {_left(command.files, command.restored)}. "
+        "/revert takes this back; /undo moves the context alone."
     )
 
 
 def _counted(restored: Restored) -> str:
-    count = restored.written + restored.removed
-    if not count:
-        told = "no file differed."
-    else:
-        files = "1 file" if restored.written == 1 else f"{restored.written:,} files"
-        told = f"{files} restored, {restored.removed:,} removed."
-    left = told_of(restored.left, restored.more)
-    return f"{told} Left as it is: {left}." if left else told
+    if not restored.written + restored.removed:
+        return "no file differed"
+    files = "1 file" if restored.written == 1 else f"{restored.written:,} files"
+    return f"{files} restored, {restored.removed:,} removed"
+
+
+def _left(files: Saved, restored: Restored) -> str:
+    """What was not covered when the files were saved, or could not be put back."""
+    left = {each.path: each for each in (*files.left_out, *restored.left)}
+    told = told_of(tuple(left.values()), max(files.more, restored.more))
+    return f"ignored files, {told}" if told else "ignored files"
 
 
 def _newest(state: State) -> int:

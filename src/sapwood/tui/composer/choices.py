@@ -28,6 +28,7 @@ class Known(Struct, frozen=True):
     agents: tuple[tuple[str, str], ...] = ()
     models: tuple[tuple[str, str], ...] = ()
     pins: tuple[tuple[str, str], ...] = ()
+    turns: tuple[tuple[str, str], ...] = ()
 
 
 def choices(line: str, known: Known) -> list[Choice]:
@@ -83,6 +84,8 @@ def _pairs(command: SlashCommand, known: Known) -> Sequence[tuple[str, str]]:
             return ()
         case _, [*names] if "MARK" in names or names == ["A", "B"]:
             return known.marks
+        case _, ["TURN"]:
+            return known.turns
         case _, ["ID", *_]:
             return known.agents
         case _, ["COMMAND", *_]:
