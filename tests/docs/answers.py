@@ -19,6 +19,10 @@ ANSWERS: dict[str, Sequence[Step]] = {
     "What is 6 x 7?": ["42"],
     "Where do herons nest?": ["In tall trees."],
     "And storks?": ["On roofs."],
+    "Write that down.": [
+        call("write_file", path="birds.txt", content="Storks nest on roofs.\n"),
+        "It is in birds.txt.",
+    ],
     "Review this change.": ["It takes a return away."],
     "Run the tests.": [call("shell", command="pytest --version"), "All green."],
     "Count to a million.": [Reply.of("One, two, three,", stall=60)],

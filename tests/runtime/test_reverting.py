@@ -159,6 +159,18 @@ async def test_a_turn_is_gone_back_to_by_its_number(tmp_path: Path) -> None:
         assert len(await at.said()) == 4
 
 
+async def test_a_turn_before_the_first_change_is_gone_back_to(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        (tmp_path / "a.txt").write_text("mine")
+        first = await at.says("hello")
+        await at.says("just talk")
+        await at.says("write a.txt one")
+        await at.says("write a.txt two")
+        await at.agent.revert(first)
+        assert (tmp_path / "a.txt").read_text() == "mine"
+        assert await at.said() == ["hello"]
+
+
 async def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
     repository(tmp_path)
     repository(tmp_path / "vendor")

@@ -45,7 +45,7 @@ async def find_destination(
     for link in chain:
         if link.changed_in == version:
             return Destination(link.version, link.version, f"after turn {version}")
-        if link.version <= end:
+        if link.version <= end or _is_first(link):
             return Destination(link.version, end, f"after turn {version}")
     return _unknown(typed, chain)
 
@@ -72,6 +72,12 @@ def _before_revert(done: ContextReverted, earlier: Sequence[Link]) -> Destinatio
     if done.to.files == first:  # it took back what was cut off
         return to
     return Destination(first, first, f"before the revert at {first}")
+
+
+def _is_first(link: Link) -> bool:
+    """Whether no turn before had changed files: they were so at the end of each."""
+    made = link.event
+    return isinstance(made, CheckpointMade) and made.moment == "before" and not made.previous
 
 
 def _words(link: Link) -> str:
