@@ -38,6 +38,8 @@ def test_the_environment_comes_before_the_file(environ: dict[str, str]) -> None:
         ("model", "5", "5"),
         ("model", "true", "true"),
         ("context.cap", "50000", 50_000),
+        ("checkpoints.enabled", "false", False),
+        ("checkpoints.largest", "50000000", 50_000_000),
         ("context.low_water", "1", 1.0),
         ("context.levels", "0.1 0.2 0.3", (0.1, 0.2, 0.3)),
         ("context.levels", "[0.1, 0.2, 0.3]", (0.1, 0.2, 0.3)),
