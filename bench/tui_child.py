@@ -78,11 +78,10 @@ async def frames(painted: Painted, step: Callable[[], Awaitable[None]]) -> list[
 class Ours(SapwoodApp):
     """The screen, measured from within."""
 
-    def __init__(self, connection: Connection, out: Path, started: float) -> None:
+    def __init__(self, connection: Connection, out: Path) -> None:
         super().__init__(connection, Config(), {}, str(Path.cwd()), AGENT)
         self._painted = Painted()
         self._out = out
-        self._from = started
 
     def post_display_hook(self) -> None:
         self._painted.tell()
@@ -94,12 +93,13 @@ class Ours(SapwoodApp):
         while not self.conversation.is_mounted:
             await self._painted.wait()
         transcript = self.conversation.transcript
-        while not transcript.view.size:
+        while not (transcript.view.lines() and transcript.page.shown):
             await self._painted.wait()
-        first = time.process_time() - self._from
+        await self._painted.wait()
+        first = time.process_time()
         while self.conversation.is_reading:  # noqa: ASYNC110 (it tells nobody)
             await asyncio.sleep(0.02)
-        whole = time.process_time() - self._from
+        whole = time.process_time()
         opened = memory()
         found = await frames(self._painted, lambda: transcript.action_scroll(-3))
         await transcript.action_start()
@@ -150,12 +150,11 @@ class Ours(SapwoodApp):
 class Widgets(App[None]):
     """What most do: one widget for each message in a container that scrolls."""
 
-    def __init__(self, messages: list[tuple[str, str]], out: Path, started: float) -> None:
+    def __init__(self, messages: list[tuple[str, str]], out: Path) -> None:
         super().__init__()
         self._messages = messages
         self._painted = Painted()
         self._out = out
-        self._from = started
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():
@@ -175,7 +174,7 @@ class Widgets(App[None]):
             await asyncio.sleep(0.02)
         scroll.scroll_end(animate=False, force=True)
         await self._painted.wait()
-        first = time.process_time() - self._from
+        first = time.process_time()
 
         async def step() -> None:
             scroll.scroll_relative(y=-3, animate=False, force=True)
@@ -208,16 +207,15 @@ async def messages_of(connection: Connection) -> list[tuple[str, str]]:
 async def main(argv: list[str]) -> None:
     """Runs one of the two until it has measured itself."""
     kind, address, out = argv
-    started = time.process_time()
     connection = await connect(address)
     if kind == "ours":
-        app = Ours(connection, Path(out), started)
+        app = Ours(connection, Path(out))
         await app.run_async()
         await app.desk.close()
         if app.failure is not None:
             raise app.failure
     else:
-        await Widgets(await messages_of(connection), Path(out), started).run_async()
+        await Widgets(await messages_of(connection), Path(out)).run_async()
     await connection.close()
 
 
