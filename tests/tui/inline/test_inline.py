@@ -1,11 +1,13 @@
 """The conversation below a prompt: what stands in the scrollback, and how often."""
 
+from pathlib import Path
+
 import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from tests.tui.conversations import every_kind, long_talk
-from tests.tui.inline.staging import SHELL, below_prompt
+from tests.tui.conversations import every_kind, long_talk, with_tools
+from tests.tui.inline.staging import SHELL, Below, below_prompt
 from tests.tui.staging import until
 
 
@@ -15,13 +17,13 @@ async def test_an_answer_is_printed_once_and_the_live_area_shrinks() -> None:
         await below.type("Where do herons nest?")
         await below.sees("word word")
         assert sum("word" in line for line in below.terminal.everything) <= 24 // 3
-        await below.sees("THE-END")
+        await below.sees("tokens\n")  # which stands above what is printed
         await below.misses("working")
         assert below.text.count("THE-END") == 1
         assert below.text.count("┃ Where do herons nest?") == 1
         lines = below.terminal.everything
         assert lines[: len(SHELL)] == [*SHELL]
-        assert lines[-5].strip() == "", "a blank line, three of the composer, one of the status"
+        assert not lines[-5].strip(), "\n" + below.text
 
 
 async def test_opening_prints_the_last_screenful_and_says_what_lies_before() -> None:
@@ -30,7 +32,7 @@ async def test_opening_prints_the_last_screenful_and_says_what_lies_before() -> 
     async with below_prompt(agent.id, connection=connection) as below:
         await below.sees("Paragraph 4 of answer 39.")
         printed = below.text
-        assert "long talk · no model · longtalk" in printed
+        assert "long talk · longtalk · no model" in printed
         assert "messages before: sapwood show longtalk" in printed
         asked = [line for line in below.terminal.everything if "Question" in line]
         count = next(line for line in below.terminal.everything if "messages before" in line)
@@ -84,6 +86,113 @@ async def test_another_size_after_a_page_doubles_nothing(size: tuple[int, int]) 
         await below.resize(*size)
         await below.sees("Message, or / for commands")
         assert [line for line in below.terminal.everything if "Paragraph" in line] == before
+    await connection.close()
+
+
+async def test_without_colour_nothing_is_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    connection = await connect(":memory:")
+    agent = await every_kind(Sapwood(connection))
+    async with below_prompt(agent.id, connection=connection, delay=0.02) as below:
+        below.server.replies(["word " * 40 + "THE-END"])
+        await below.sees("Message, or / for commands")
+        await below.type("/model claude-sonnet-5-5")
+        await below.type("Go.")
+        await below.sees("THE-END")
+    await connection.close()
+
+
+async def test_what_another_process_writes_is_printed(tmp_path: Path) -> None:
+    own, other = await connect(tmp_path / "a.db"), await connect(tmp_path / "a.db")
+    agent = await long_talk(Sapwood(own), 2)
+    async with below_prompt(agent.id, connection=own) as below:
+        await below.sees("Question 1?")
+        elsewhere = await Sapwood(other).agent(agent.id)
+        await elsewhere.mark("FROM_ELSEWHERE")
+        await below.sees("◆ FROM_ELSEWHERE")
+        child = await elsewhere.fork(name="helper")
+        await child.send(agent.id, "Done over here.")
+        await below.sees("✉ From")
+        await below.sees("/check-mail reads it")
+    await other.close()
+    await own.close()
+
+
+async def test_switching_prints_a_title_and_the_last_rows() -> None:
+    connection = await connect(":memory:")
+    wood = Sapwood(connection)
+    agent, other = await long_talk(wood, 2), await with_tools(wood, 1)
+    async with below_prompt(agent.id, connection=connection) as below:
+        await below.sees("Question 1?")
+        await below.type(f"/switch {other.id}")
+        await below.sees("── tools · tools · ")
+        await below.sees("Read 0.")
+        lines = below.terminal.everything
+        title = next(n for n, line in enumerate(lines) if "── tools ·" in line)
+        assert title > next(n for n, line in enumerate(lines) if "Question 1?" in line)
+    await connection.close()
+
+
+async def test_keys_of_the_transcript_say_what_to_do_instead() -> None:
+    connection = await connect(":memory:")
+    agent = await long_talk(Sapwood(connection), 2)
+    async with below_prompt(agent.id, connection=connection) as below:
+        await below.sees("Question 1?")
+        for key in ("pageup", "pagedown", "ctrl+home", "end"):
+            await below.pilot.press(key)
+        assert "Your terminal" not in below.screen
+        await below.pilot.press("ctrl+o")
+        await below.sees("Your terminal scrolls and searches here")
+        await below.pilot.press("f2")
+        await below.sees("The mouse is your terminal's here")
+        await below.pilot.press("ctrl+f")
+        await below.sees("the full screen finds")
+        await below.pilot.press("ctrl+b")
+        await below.sees("/agents lists them here")
+    await connection.close()
+
+
+async def test_what_is_found_is_printed() -> None:
+    connection = await connect(":memory:")
+    agent = await long_talk(Sapwood(connection), 30)
+    async with below_prompt(agent.id, connection=connection) as below:
+        await below.sees("Question 29?")
+        assert "Question 3?" not in below.text
+        version = next(
+            each.version for each in await agent.events() if "Question 3?" in repr(each.event)
+        )
+        below.app.conversation.go_to(agent.id, version)
+        await below.sees("┃ Question 3?")
+        assert f"── #{version} " in below.text
+    await connection.close()
+
+
+async def test_completion_grows_below_the_composer() -> None:
+    async with below_prompt() as below:
+        await below.sees("Message, or / for commands")
+        await below.pilot.press("/", "m", "a", "r")
+        await below.sees("Name this place")
+        lines = below.terminal.everything
+        composer = next(n for n, line in enumerate(lines) if "│ /mar" in line)
+        assert next(n for n, line in enumerate(lines) if "Name this place" in line) > composer
+        await below.pilot.press("tab")
+        await below.sees("│ /mark")
+
+
+async def test_a_defect_leaves_what_was_printed_and_no_live_area() -> None:
+    connection = await connect(":memory:")
+    agent = await long_talk(Sapwood(connection), 3)
+    below: Below | None = None
+    try:
+        async with below_prompt(agent.id, connection=connection) as below:
+            await below.sees("Paragraph 2 of answer 2.")
+            below.app.set_timer(0.01, lambda: 1 // 0)
+            await until(lambda: not below.app.is_running)
+    except ZeroDivisionError:
+        pass
+    assert below is not None
+    assert isinstance(below.app.failure, ZeroDivisionError)
+    assert below.terminal.everything[-1].endswith("Paragraph 2 of answer 2.")
     await connection.close()
 
 

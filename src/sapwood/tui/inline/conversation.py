@@ -5,12 +5,13 @@ from typing import Protocol, cast
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.notifications import SeverityLevel
 from textual.strip import Strip
 from textual.widgets import Static
 
 from sapwood.core.ids import AgentId
 from sapwood.core.state import State
-from sapwood.display.text import one_line
+from sapwood.display.text import cut
 from sapwood.tui.around import Around
 from sapwood.tui.clipboard import copy
 from sapwood.tui.composer.popup import Popup
@@ -25,6 +26,7 @@ from sapwood.tui.side.status import StatusLine
 
 __all__ = ["InlineConversation"]
 
+_NAME = 40
 _HINT = "/ commands · f1 keys"
 _SCROLLING = ("page", "scroll", "start", "end")
 """What a terminal does with its own scrollback."""
@@ -74,7 +76,20 @@ class InlineConversation(Conversation):
         await super().open(agent)
 
     def _show_beside(self, around: Around) -> None:
-        """There is nothing beside it."""
+        """Nothing but a hint, while there is room for one."""
+        self.query_one("#hint").display = self._since is None
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """There is one place for what is told."""
+        self.said(message)
 
     def _seat(self, popup: Popup) -> None:
         """The list stands below the composer, which then need not move."""
@@ -115,5 +130,6 @@ def _title(state: State | None) -> Title:
         return Title("Sapwood · everything is kept; you decide what the model sees")
     source = f" · from {state.origin.source}: to read and fork" if state.origin else ""
     model = state.settings.model or "no model"
-    words = f"{one_line(state.name) or 'a conversation'} · {model} · {state.agent}{source}"
+    name = cut(state.name, _NAME) or "a conversation"
+    words = f"{name} · {state.agent} · {model}{source}"
     return Title(words, state.agent, state.version <= LONG)

@@ -47,6 +47,7 @@ class Scrollback(Generic[T]):
     def frame(self, live: Sequence[Line], cursor: tuple[int, int], size: tuple[int, int]) -> str:
         """What brings the terminal from the last frame to this one."""
         self._size = size
+        cursor = (cursor[0], max(0, min(cursor[1], len(live) - 1)))  # one of a live area before
         taken, self._taken = self._taken, ""
         pending, self._pending = self._pending, []
         self._printed.extend(pending)

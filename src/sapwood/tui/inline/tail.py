@@ -149,15 +149,15 @@ class Tail(Widget):
         return lines[-max(3, host(self).size.height // _SHARE) :]
 
     async def _first_on_screen(self, items: Sequence[Item]) -> int:
-        """From which item on everything fits on the screen; at least the last does."""
+        """From which item on there is about a screenful: a long one is not cut."""
         room = max(1, host(self).size.height - _BELOW)
-        first = len(items)
-        while first and room > 0:
+        first, used = len(items), 0
+        while first and used < room:
             item = items[first - 1]
             height = len(await self._loaded(lambda pen, item=item: pen.item(item, now())))
-            if height > room and first < len(items):
+            if used + height > room and used > room // 2:
                 break
-            first, room = first - 1, room - height
+            first, used = first - 1, used + height
         return first
 
     async def _loaded(self, draw: Callable[[Pen], R]) -> R:
@@ -183,9 +183,10 @@ class Tail(Widget):
         return len(self._lines)
 
     def render_line(self, y: int) -> Strip:
-        """One of them."""
+        """One of them; the last ones, as long as there is not yet room for all."""
+        y += max(0, len(self._lines) - self.size.height)
         line = self._lines[y] if y < len(self._lines) else Strip.blank(self.size.width)
-        return line.adjust_cell_length(self.size.width)
+        return line.adjust_cell_length(self.size.width).apply_style(self.rich_style)
 
     def notify_style_update(self) -> None:
         """Another theme: what is drawn from here on has its colours."""
