@@ -8,61 +8,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
+from proofs.tui_tmux.inline import INLINE_STEPS, InlineDay
+from proofs.tui_tmux.program import DEFECT, Program, play
 from proofs.tui_tmux.terminal import Failed, Terminal
 from sapwood.testing.scripted import Asked, ScriptedModel
 from sapwood.testing.scripted.reply import Step
 
 __all__ = ["main"]
 
-_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "NO_COLOR")
-_DEFECT = """
-from sapwood.cli import main
-from sapwood.tui.conversation import Conversation
 
-def fail(self):
-    raise ZeroDivisionError("provoked")
-
-Conversation.action_sidebar = fail
-main()
-"""
-
-
-class Day:
+class Day(Program):
     """A working day with the screen. Each method is one thing that must work."""
-
-    def __init__(self, terminal: Terminal, folder: Path, server: ScriptedModel) -> None:
-        self._terminal = terminal
-        self._folder = folder
-        self._server = server
-
-    def open(self, *args: str) -> None:
-        """Starts the program."""
-        self._start("-m", "sapwood.cli", *args)
-
-    def _start(self, *args: str) -> None:
-        project = self._folder / "project"
-        project.mkdir(exist_ok=True)
-        self._terminal.start([sys.executable, *args], str(project), self._env(), _KEYS)
-
-    def _env(self) -> dict[str, str]:
-        return {
-            "HOME": str(self._folder),
-            "XDG_CONFIG_HOME": str(self._folder / "config"),
-            "XDG_DATA_HOME": str(self._folder / "data"),
-            "XDG_STATE_HOME": str(self._folder / "state"),
-        }
 
     def first_run(self) -> None:
         """A new user chooses a model, pastes a key and gets an answer."""
         began = time.monotonic()
         terminal = self._terminal
-        config = self._folder / "config" / "sapwood"
-        config.mkdir(parents=True)
-        url = self._server.anthropic_url
-        (config / "config.toml").write_text(f'[base_urls]\nanthropic = "{url}"\n', encoding="utf-8")
+        self._configure()
         self.open()
         terminal.sees("Welcome to Sapwood", "claude-sonnet-5-5")
         terminal.keys("Enter")
@@ -184,8 +150,7 @@ class Day:
         terminal.sees("once more to leave")
         terminal.keys("C-c")
         terminal.sees("To come back, type: sapwood open", "left=0")
-        if terminal.in_full_screen():
-            raise Failed("the terminal was not given back")
+        self._is_given_back()
 
     def restart(self) -> None:
         """The next day everything is as it was."""
@@ -211,18 +176,16 @@ class Day:
         """A program that is told to end gives the terminal back, too."""
         self._terminal.terminate()
         self._terminal.sees("To come back, type", "left=0")
-        if self._terminal.in_full_screen():
-            raise Failed("the terminal was not given back")
+        self._is_given_back()
 
     def crash(self) -> None:
         """A defect in the midst of it gives the terminal back, and says where the details are."""
         self._terminal.close()
-        self._start("-c", _DEFECT)
+        self._start(sys.executable, "-c", DEFECT)
         self._terminal.sees("and on and on", "MARKS")
         self._terminal.keys("C-b")
         self._terminal.sees("ZeroDivisionError: provoked", "sapwood.log", "left=1")
-        if self._terminal.in_full_screen():
-            raise Failed("the terminal was not given back")
+        self._is_given_back()
 
 
 STEPS: tuple[Callable[[Day], None], ...] = (
@@ -263,33 +226,38 @@ def answer(asked: Asked) -> Step | None:
     return None
 
 
+D = TypeVar("D", bound=Program)
+
+
 def main(argv: list[str]) -> int:
-    """Plays the day; says which step failed, with the screen at that moment."""
+    """Plays the days; says which step failed, with the screen at that moment."""
     parser = argparse.ArgumentParser(prog="python -m proofs.tui_tmux", description=__doc__)
     parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for a sight")
+    parser.add_argument("--inline", action="store_true", help="only the day with --inline")
     options = parser.parse_args(argv)
-    folder = Path(tempfile.mkdtemp(prefix="sapwood-"))
-    terminal = Terminal(120, 40, patience=options.patience)
     try:
-        with ScriptedModel(delay=0.01) as server:
-            server.script(answer)
-            day = Day(terminal, folder, server)
-            for step in STEPS:
-                step(day)
-                print(
-                    f"  {step.__name__.replace('_', ' ')}: {(step.__doc__ or '').strip()}",
-                    flush=True,
-                )
-            if server.rejections:
-                raise Failed(f"the model refused: {server.rejections[0].message}")
+        if not options.inline:
+            _day(Day, STEPS, Terminal(120, 40, patience=options.patience))
+        _day(InlineDay, INLINE_STEPS, Terminal(80, 24, patience=options.patience))
     except Failed as failure:
         print(f"tui-tmux: {failure}")
         return 1
+    steps = len(INLINE_STEPS) + (0 if options.inline else len(STEPS))
+    print(f"tui-tmux: {steps} steps of a working day, all as promised")
+    return 0
+
+
+def _day(kind: type[D], steps: Sequence[Callable[[D], None]], terminal: Terminal) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="sapwood-"))
+    try:
+        with ScriptedModel(delay=0.01) as server:
+            server.script(answer)
+            play(kind(terminal, folder, server), steps)
+            if server.rejections:
+                raise Failed(f"the model refused: {server.rejections[0].message}")
     finally:
         terminal.close()
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"tui-tmux: {len(STEPS)} steps of a working day, all as promised")
-    return 0
 
 
 if __name__ == "__main__":

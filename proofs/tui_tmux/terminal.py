@@ -26,7 +26,7 @@ class Terminal:
         if shutil.which("tmux") is None:
             raise Failed("tmux is not installed. On Debian: apt-get install tmux")
         self._name = ""
-        self._size = (columns, lines)
+        self.size = (columns, lines)
         self._patience = patience
 
     def start(
@@ -34,7 +34,7 @@ class Terminal:
     ) -> None:
         """Runs a command in the window; the window stays when it has ended."""
         self._name = f"sapwood-{os.getpid()}-{secrets.token_hex(3)}"  # none that is just ending
-        columns, lines = self._size
+        columns, lines = self.size
         changes = [*(f"--unset={name}" for name in without), *(f"{n}={v}" for n, v in env.items())]
         run = shlex.join(["env", *changes, *command])
         line = f"cd {shlex.quote(folder)} && {run}; echo left=$?; cat"
@@ -66,6 +66,10 @@ class Terminal:
     def screen(self) -> str:
         """What is on the screen."""
         return self._tmux("capture-pane", "-p")
+
+    def everything(self, *args: str) -> str:
+        """What is on the screen, with all that has left it at the top."""
+        return self._tmux("capture-pane", "-p", "-S", "-", *args)
 
     def sees(self, *words: str) -> str:
         """Waits until all of these are on the screen."""

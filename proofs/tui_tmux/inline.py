@@ -1,0 +1,256 @@
+"""A working day with `sapwood --inline`: all ends up in the scrollback, once and in order."""
+
+import re
+import sys
+import time
+from collections.abc import Callable
+
+from proofs.tui_tmux.program import DEFECT, Program
+from proofs.tui_tmux.terminal import Failed
+
+__all__ = ["INLINE_STEPS", "InlineDay"]
+
+_ABOVE = "this was in the terminal before"
+_COMPOSER = "╭──"
+
+
+class InlineDay(Program):
+    """At 80 columns, in a terminal that already has something in it."""
+
+    def open(self, *args: str) -> None:
+        """Starts the program below a line of somebody else's."""
+        self._below(sys.executable, "-m", "sapwood.cli", *args)
+
+    def _below(self, *command: str, **env: str) -> None:
+        script = f'echo "{_ABOVE}"; exec "$0" "$@"'
+        self._start("sh", "-c", script, *command, **env)
+
+    def first_lines(self) -> None:
+        """The first run is a page below the prompt; the first answer is printed there."""
+        terminal = self._terminal
+        self._configure()
+        self.open("--inline")
+        terminal.sees(_ABOVE, "Welcome to Sapwood", "claude-sonnet-5-5")
+        terminal.keys("Enter")
+        terminal.sees("Paste your key of Anthropic")
+        terminal.type("sk-a-key-for-tests")
+        terminal.sees("Message, or / for commands")
+        terminal.type("Where do herons nest?")
+        terminal.sees("In tall trees.", "tokens")
+        self._is_given_back()
+
+    def streamed_answer(self) -> None:
+        """An answer is seen while it comes, in a third of the screen, and then printed once."""
+        self._terminal.type("Tell me a long story.")
+        shown = self._terminal.sees("once upon", "working")
+        if sum("once upon" in line for line in shown.splitlines()) > 24 // 3:
+            raise Failed(f"an answer on its way takes too much of the screen:\n{shown}")
+        self._terminal.sees("THE-END")
+        self._terminal.misses("working")
+        self._in_order("┃ Where do herons nest?", "In tall trees.", "┃ Tell me a", "THE-END")
+
+    def completion(self) -> None:
+        """A slash lists commands below the line; tab completes."""
+        self._terminal.type("/ma", enter=False)
+        self._terminal.sees("Name this place")
+        self._terminal.keys("Tab")
+        self._terminal.sees("│ /mark")
+
+    def mark(self) -> None:
+        """A mark is a line in the scrollback."""
+        self._terminal.type("BEFORE_STORKS")
+        self._terminal.sees("◆ BEFORE_STORKS ─")
+
+    def page(self) -> None:
+        """A page opens and closes, and leaves everything as it was."""
+        before = self._lines()
+        self._terminal.keys("C-t")
+        self._terminal.sees("in all", "esc closes")
+        self._terminal.keys("Escape")
+        self._terminal.misses("esc closes")
+        self._terminal.sees("Message, or / for commands")
+        if (after := self._lines()) != before:
+            raise Failed(f"a page has left something behind:\n{chr(10).join(after)}")
+
+    def rewind(self) -> None:
+        """The picker shows what would leave; what has left is told, and stays where it stood."""
+        terminal = self._terminal
+        terminal.type("And storks?")
+        terminal.sees("On roofs.", "tokens")
+        terminal.misses("working")
+        terminal.keys("Escape")
+        time.sleep(0.3)
+        terminal.keys("Escape")
+        terminal.sees("leaves view: 1 turn", "- And storks?")
+        terminal.keys("Enter")
+        terminal.sees("Rewound to BEFORE_STORKS", "2 messages pruned · /rewind BEFORE_STORKS")
+        self._in_order("THE-END", "◆ BEFORE_STORKS", "On roofs.", "2 messages pruned")
+
+    def undo(self) -> None:
+        """What was rewound is told to be back."""
+        self._terminal.type("/undo")
+        self._terminal.sees("Undone", "2 messages back in view · /undo")
+
+    def other_keys(self) -> None:
+        """Keys of the full screen say what to do instead."""
+        self._terminal.keys("C-o")
+        self._terminal.sees("Your terminal scrolls and searches here")
+
+    def fork(self) -> None:
+        """A child answers in the background and mails."""
+        found = re.search(r"── .* · (\w{10}) · claude", self._terminal.everything())
+        if found is None:
+            raise Failed("the title does not name the agent")
+        mail = f'{{"command": "send", "args": "{found[1]} Eleven nests."}}'
+        self._terminal.type(f"/fork -- Count the nests. [[tool: slash {mail}]] [[say: Done.]]")
+        self._terminal.sees("Forked. Child:")
+        self._terminal.sees("✉ From", "Eleven nests.", "/check-mail reads it")
+
+    def window(self) -> None:
+        """Turns that no longer fit are told with where the model begins to see."""
+        terminal = self._terminal
+        terminal.type("/config cap 60")
+        terminal.type("One more thing?")
+        terminal.sees("Certainly.", "▲ model can't see above #")
+        terminal.misses("working")
+
+    def compact(self) -> None:
+        """A summary is printed with its score."""
+        terminal = self._terminal
+        terminal.type("/config cap 100000")
+        terminal.type("Another long story.")
+        terminal.sees("FAR-END")
+        terminal.misses("working")
+        terminal.type("/compact")
+        terminal.sees("Summary of", "check", "pruned · /compact")
+
+    def resize(self) -> None:
+        """Narrow, wide, low and high: nothing is lost, nothing is doubled, one line to type."""
+        for size in ((60, 24), (120, 40), (120, 12), (80, 24)):
+            self._terminal.resize(*size)
+            self._terminal.sees("Message, or / for commands", "Summary of")
+            time.sleep(0.5)
+            self._in_order(
+                _ABOVE, "In tall trees.", "THE-END", "On roofs.", "Certainly.", "FAR-END", "Summary"
+            )
+            if self._terminal.everything().count("Message, or / for commands") != 1:
+                raise Failed(f"one composer, not several:\n{self._terminal.everything()}")
+
+    def interrupt(self) -> None:
+        """Escape stops the turn and prints what was there; what was queued waits."""
+        terminal = self._terminal
+        terminal.type("An endless story.")
+        terminal.sees("and on and on", "working")
+        terminal.type("Queued meanwhile.")
+        terminal.sees("» queued: Queued meanwhile.")
+        terminal.keys("Escape")
+        terminal.sees("■ interrupted", "and on and on", "enter sends")
+        terminal.keys("Up")
+        terminal.misses("» queued")
+        terminal.keys("C-c")
+
+    def new(self) -> None:
+        """A new conversation begins below a line with its name."""
+        self._terminal.type("/new")
+        self._terminal.sees("New agent:", "Message, or / for commands")
+        self._terminal.type("And storks?")
+        self._terminal.sees("On roofs.", "tokens")
+        titles = re.findall(r"── .* · \w{10} · claude", self._terminal.everything())
+        if len(titles) != 2:
+            raise Failed(f"two conversations, but these titles: {titles}")
+
+    def exit(self) -> None:
+        """Leaving takes the live area away and says how to come back."""
+        terminal = self._terminal
+        terminal.misses("working")
+        terminal.keys("C-c")
+        terminal.sees("once more to leave")
+        terminal.keys("C-c")
+        terminal.sees("To come back, type: sapwood open", "left=0")
+        self._is_left()
+
+    def restart(self) -> None:
+        """The next day the last screenful is printed, and how much lies before it."""
+        self._terminal.close()
+        self.open("--inline")
+        self._terminal.sees("On roofs.", "Message, or / for commands")
+        self._terminal.type("Another long story.")
+        self._terminal.sees("FAR-END")
+        self._terminal.misses("working")
+        self._terminal.close()
+        self.open("--inline")
+        self._terminal.sees("FAR-END", "Message, or / for commands")
+        if not re.search(r"╌╌╌ [23] messages before: sapwood show", self._terminal.everything()):
+            raise Failed(f"it does not say what lies before:\n{self._terminal.everything()}")
+
+    def few_lines(self) -> None:
+        """A terminal of ten lines is enough, without colours, too."""
+        self._terminal.close()
+        self._terminal.size = (80, 10)
+        self._below(sys.executable, "-m", "sapwood.cli", "--inline", NO_COLOR="1")
+        self._terminal.sees("Message, or / for commands")
+        self._terminal.type("One more thing?")
+        self._terminal.sees("Certainly.", "tokens")
+        self._terminal.misses("working")
+        self.page()
+        printed = self._terminal.everything("-e").rpartition("╭")[0].rpartition("\n")[0]
+        if re.search(r"\x1b\[[\d;]*(3[0-8]|4[0-8]|9\d)[;m]", printed):
+            raise Failed(f"something that is printed is coloured:\n{printed}")
+
+    def terminated(self) -> None:
+        """A program that is told to end leaves what it printed, and nothing else."""
+        self._terminal.terminate()
+        self._terminal.sees("To come back, type", "left=0")
+        self._is_left()
+
+    def crash(self) -> None:
+        """A defect gives the terminal back, too, and says where the details are."""
+        self._terminal.close()
+        self._terminal.size = (80, 24)
+        self._below(sys.executable, "-c", DEFECT, "--inline")
+        self._terminal.sees("Certainly.", "Message, or / for commands")
+        self._terminal.keys("C-b")
+        self._terminal.sees("ZeroDivisionError: provoked", "sapwood.log", "left=1")
+        self._is_left()
+
+    def _lines(self) -> list[str]:
+        """Everything down to the line to type in."""
+        lines = self._terminal.everything().rstrip().splitlines()
+        return lines[: next(n for n, line in enumerate(lines) if "Message, or /" in line)]
+
+    def _in_order(self, *words: str) -> None:
+        """Each of these stands in scrollback and screen exactly once, one below the other."""
+        text = self._terminal.everything()
+        places = [[found.start() for found in re.finditer(re.escape(each), text)] for each in words]
+        if [len(each) for each in places] != [1] * len(words) or places != sorted(places):
+            raise Failed(f"each of {words} once and in order; this is there:\n{text}")
+
+    def _is_left(self) -> None:
+        """Nothing of the live area is left, and the terminal is as it was."""
+        self._is_given_back()
+        text = self._terminal.everything()
+        if _COMPOSER in text.splitlines()[-5:] or "/ commands" in text:
+            raise Failed(f"something of the live area is left:\n{text}")
+
+
+INLINE_STEPS: tuple[Callable[[InlineDay], None], ...] = (
+    InlineDay.first_lines,
+    InlineDay.streamed_answer,
+    InlineDay.completion,
+    InlineDay.mark,
+    InlineDay.page,
+    InlineDay.rewind,
+    InlineDay.undo,
+    InlineDay.other_keys,
+    InlineDay.fork,
+    InlineDay.window,
+    InlineDay.compact,
+    InlineDay.resize,
+    InlineDay.interrupt,
+    InlineDay.new,
+    InlineDay.exit,
+    InlineDay.restart,
+    InlineDay.few_lines,
+    InlineDay.terminated,
+    InlineDay.crash,
+)
