@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from textual._compositor import InlineUpdate
+from textual._compositor import Compositor, InlineUpdate
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_inline_driver import LinuxInlineDriver
@@ -26,6 +26,8 @@ def _nothing(driver: LinuxInlineDriver) -> None:
 def test_a_frame_is_given_to_the_application_as_lines() -> None:
     assert [*inspect.signature(App._display).parameters] == ["self", "screen", "renderable"]
     assert InlineUpdate([]).strips == []
+    assert Compositor().size.height == 0
+    assert "self.size = size" in inspect.getsource(Compositor.reflow)
     assert "app._display(" in inspect.getsource(Screen._compositor_refresh)
     assert "_get_inline_height" in inspect.getsource(Screen._compositor_refresh)
     assert "_get_inline_height" in inspect.getsource(Screen._refresh_layout)

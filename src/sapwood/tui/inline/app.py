@@ -133,6 +133,8 @@ class InlineApp(SapwoodApp):
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         if not isinstance(renderable, InlineUpdate):
             super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType]
+        elif len(renderable.strips) != screen._compositor.size.height:
+            screen.refresh(layout=True)  # its widgets still stand where there was another height
         elif self._running and not self._closed and not self._batch_count:
             self._draw(renderable.strips)
             self.post_display_hook()
