@@ -13,7 +13,7 @@ from sapwood.core.ledger.acts.outcomes import Ended, ended
 from sapwood.core.ledger.acts.paths import shown
 from sapwood.core.ledger.acts.shell import simple_commands
 from sapwood.core.ledger.acts.tools import acts_of
-from sapwood.core.ledger.runs.reading import read_run
+from sapwood.core.ledger.runs.reading import runs_tests
 from sapwood.core.session import Session
 from sapwood.core.turn import Result
 
@@ -77,7 +77,7 @@ def _about(call: ToolCall, how: Ended, folder: str) -> tuple[About, str]:
 def _ran(line: str, how: Ended, folder: str) -> tuple[About, str]:
     """A line that only shows one file is as good as reading it."""
     commands = simple_commands(line)
-    if read_run(line, commands, how, 0).suite is not None:
+    if runs_tests(commands):
         return "test", line
     effects = list(effects_of(commands, folder, how))
     if len(commands) == 1 and len(effects) == 1 and isinstance(effects[0], Read):

@@ -1,15 +1,15 @@
 """From turns to a ledger: one turn after the other, so that a growing session costs its growth."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.ledger.acts.act import Polled, Ran
+from sapwood.core.ledger.acts.act import Act, Polled, Ran
 from sapwood.core.ledger.acts.effects import effects_of
 from sapwood.core.ledger.acts.files import FileBook
 from sapwood.core.ledger.acts.folders import folder_after
 from sapwood.core.ledger.acts.outcomes import Ended, ended
 from sapwood.core.ledger.acts.paths import joined
-from sapwood.core.ledger.acts.shell import simple_commands
+from sapwood.core.ledger.acts.shell import Simple, simple_commands
 from sapwood.core.ledger.acts.tools import acts_of
 from sapwood.core.ledger.entries import Files, Ledger
 from sapwood.core.ledger.runs.leftovers import Leftovers
@@ -40,19 +40,50 @@ def ledger_of(of: Session | Iterable[Turn], folder: str = "") -> Ledger:
 
 def files_of(turn: Turn, folder: str = "") -> Files:
     """The files that one turn touched."""
-    fold = LedgerFold(folder)
-    fold.watch(turn)
-    return fold.files()
+    seen = _Seen(folder)
+    for call, how in _ended_calls(turn):
+        for act in acts_of(call, how):
+            seen.enter(act, how)
+    return seen.files.files()
+
+
+def _ended_calls(turn: Turn) -> Iterator[tuple[ToolCall, Ended]]:
+    results = {item.call: item for item in turn.items if isinstance(item, Result)}
+    for call in turn.calls.values():
+        yield call, ended(results.get(call.id))
+
+
+class _Seen:
+    """The files that acts touched, and the folder that a shell is in which keeps it."""
+
+    def __init__(self, folder: str) -> None:
+        self.files = FileBook(folder)
+        self._folder = folder
+        self._shell = folder
+
+    def enter(self, act: Act, how: Ended) -> tuple[Simple, ...]:
+        """One more act; the commands of one that ran a line."""
+        if not isinstance(act, Ran):
+            self.files.enter(act)
+            return ()
+        if how.refused:
+            return ()
+        commands = simple_commands(act.command)
+        start = self._shell if act.keeps else self._folder
+        folder = joined(start, act.folder) if act.folder else start
+        if act.keeps:
+            self._shell = folder_after(commands, folder, how)
+        for effect in effects_of(commands, folder, how):
+            self.files.enter(effect)
+        return commands
 
 
 class LedgerFold:
     """A ledger that grows with its session."""
 
     def __init__(self, folder: str = "") -> None:
-        self._folder = folder
-        self._shell = folder
         self._turns = 0
-        self._files = FileBook(folder)
+        self._seen = _Seen(folder)
         self._runs: list[RunRead] = []
         self._background: dict[str, int] = {}
         self._last_request = ""
@@ -65,20 +96,11 @@ class LedgerFold:
             self._turns += 1
         if turn.is_request:
             self._last_request = "\n".join(p.text for p in turn.prompt if isinstance(p, Text))
-        self.watch(turn)
+        for call, how in _ended_calls(turn):
+            self._call(call, how)
         said = spoken(turn, self._turns)
         self._decisions.add(said)
         self._questions.add(said)
-
-    def watch(self, turn: Turn) -> None:
-        """What a turn did, without what was said in it."""
-        results = {item.call: item for item in turn.items if isinstance(item, Result)}
-        for call in turn.calls.values():
-            self._call(call, ended(results.get(call.id)))
-
-    def files(self) -> Files:
-        """The files that were touched so far."""
-        return self._files.files()
 
     def ledger(self) -> Ledger:
         """The ledger of all turns so far."""
@@ -86,7 +108,7 @@ class LedgerFold:
         for each in self._runs:
             left.enter(each.attempt)
         return Ledger(
-            files=self.files(),
+            files=self._seen.files.files(),
             commands=tuple(each.run for each in self._runs),
             tests=tuple(each.suite for each in self._runs if each.suite is not None),
             failing=left.failing(),
@@ -97,28 +119,20 @@ class LedgerFold:
 
     def _call(self, call: ToolCall, how: Ended) -> None:
         for act in acts_of(call, how):
+            commands = self._seen.enter(act, how)
             match act:
                 case Ran():
-                    self._ran(act, how)
+                    self._ran(act.command, commands, how)
                 case Polled():
                     self._polled(act.handle, how)
                 case _:
-                    self._files.enter(act)
+                    pass
 
-    def _ran(self, act: Ran, how: Ended) -> None:
-        if how.refused:
-            return
-        commands = simple_commands(act.command)
-        start = self._shell if act.keeps else self._folder
-        folder = joined(start, act.folder) if act.folder else start
-        if act.keeps:
-            self._shell = folder_after(commands, folder, how)
-        for effect in effects_of(commands, folder, how):
-            self._files.enter(effect)
+    def _ran(self, line: str, commands: tuple[Simple, ...], how: Ended) -> None:
         if any(command.texts[:1] not in [(name,) for name in _PATCHES] for command in commands):
             if how.handle:
                 self._background[how.handle] = len(self._runs)
-            self._runs.append(read_run(act.command, commands, how, self._turns))
+            self._runs.append(read_run(line, commands, how, self._turns))
 
     def _polled(self, handle: str, how: Ended) -> None:
         """How a command ended that was left running."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.ledger import files_of
 from sapwood.core.ledger.speech.sentences import sentences
-from sapwood.core.ledger.speech.words import content_words, stem
+from sapwood.core.ledger.speech.words import content_words, stem, word_set
 from sapwood.core.turn import Reply, Turn
 from sapwood.garden.topics.cues import EVERYDAY, chats, is_aside, is_return
 
@@ -82,7 +82,8 @@ def features_of(turn: Turn, folder: str, tokens: int) -> TurnFeatures:
     replied = list(sentences("\n".join(replies)))
     answered = _words(replied)[:_REPLY_WORDS]
     called = _words(_SEPARATORS.sub(" ", call) for call in calls)
-    seen = {*asked, *answered, *called, *_words(results)}
+    heard = _about_something(word_set(" ".join(results)))
+    seen = {*asked, *answered, *called, *heard}
     files, made = _files(turn, folder)
     return TurnFeatures(
         terms=_weighed(((asked, _PROMPT), (answered, _REPLY), (called, _CALL))),
@@ -131,8 +132,13 @@ def _weighed(groups: Iterable[tuple[Iterable[str], float]]) -> dict[str, float]:
 
 
 def _words(texts: Iterable[str]) -> list[str]:
-    """The words that carry meaning; a bare number is about nothing."""
-    return [word for word in content_words(" ".join(texts)) if not _NUMBER.match(word)]
+    """The words that carry meaning."""
+    return _about_something(content_words(" ".join(texts)))
+
+
+def _about_something(words: Iterable[str]) -> list[str]:
+    """A bare number is about nothing."""
+    return [word for word in words if not (word[0].isdigit() and _NUMBER.match(word))]
 
 
 def _files(turn: Turn, folder: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -7,6 +7,7 @@ from a list of words that are none.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from sapwood.core.ledger.speech.words import content_words, stem
@@ -43,13 +44,15 @@ def name_of(turns: Sequence[TurnFeatures], others: Sequence[TurnFeatures], taken
     """A name for the topic of these turns that none of the taken ones is."""
     here, elsewhere = _said(turns), _said(others)
     weights = {
-        word: times * times / (times + elsewhere.get(word, 0.0)) for word, times in here.items()
+        word: times * times / (times + elsewhere.get(word, 0.0)) * _meaning(word)
+        for word, times in here.items()
     }
     scores: dict[str, float] = {}
-    for sentence, worth in _sentences(turns):
+    for sentence, worth in _sentences(turns).items():
         for phrase, words, shape in _phrases(sentence):
             score = worth * shape * _worth(words, weights)
-            scores[phrase] = max(scores.get(phrase, 0.0), score)
+            if score > scores.get(phrase, -1.0):
+                scores[phrase] = score
     for phrase in sorted(scores, key=lambda each: (-scores[each], -len(each))):
         if phrase.casefold() not in taken:
             return phrase
@@ -64,16 +67,25 @@ def _said(turns: Sequence[TurnFeatures]) -> dict[str, float]:
     return found
 
 
-def _sentences(turns: Sequence[TurnFeatures]) -> Iterator[tuple[str, float]]:
+def _meaning(word: str) -> float:
+    return _GENERIC if word in GENERIC else 1.0
+
+
+def _sentences(turns: Sequence[TurnFeatures]) -> dict[str, float]:
+    """Every sentence, with what it is worth where it is worth most."""
+    found: dict[str, float] = {}
     for place, turn in enumerate(turns):
-        yield from ((sentence, _ASKED if place else _FIRST) for sentence in turn.asked)
-        yield from ((sentence, _ANSWERED) for sentence in turn.answered)
+        for sentence in turn.asked:
+            found[sentence] = max(found.get(sentence, 0.0), _ASKED if place else _FIRST)
+        for sentence in turn.answered:
+            found.setdefault(sentence, _ANSWERED)
+    return found
 
 
 def _worth(words: Sequence[str], weights: dict[str, float]) -> float:
-    said = [weights.get(word, 0.0) * (_GENERIC if word in GENERIC else 1.0) for word in words]
-    first, *rest = sorted(said, reverse=True)
-    return first + _BESIDE * sum(rest)
+    said = [weights.get(word, 0.0) for word in words]
+    first = max(said)
+    return first + _BESIDE * (sum(said) - first)
 
 
 class _Noun(NamedTuple):
@@ -101,11 +113,19 @@ def _clauses(sentence: str) -> Iterator[list[_Noun]]:
     """The words of each part of a sentence that could be nouns."""
     nouns: list[_Noun] = []
     for place, raw in enumerate(sentence.split()):
-        word = _EDGE.sub("", raw)
-        stems = content_words(word)
-        if len(stems) == 1 and stems[0] not in _NO_NOUNS and not _NO_NAME.search(word):
-            nouns.append(_Noun(word, stems[0], place))
-        if _BREAK.search(raw):
+        word, stemmed, ends = _looked_at(raw)
+        if stemmed:
+            nouns.append(_Noun(word, stemmed, place))
+        if ends:
             yield nouns
             nouns = []
     yield nouns
+
+
+@lru_cache(maxsize=32_768)
+def _looked_at(raw: str) -> tuple[str, str, bool]:
+    """A word as it stands in a sentence: bare; its stem if it may be a noun; if a clause ends."""
+    word, ends = _EDGE.sub("", raw), bool(_BREAK.search(raw))
+    stems = content_words(word)
+    is_noun = len(stems) == 1 and stems[0] not in _NO_NOUNS and not _NO_NAME.search(word)
+    return word, stems[0] if is_noun else "", ends

@@ -4,6 +4,7 @@ import pytest
 
 from sapwood.core.ledger.acts.shell import simple_commands
 from sapwood.core.ledger.runs.naming import named
+from sapwood.core.ledger.runs.reading import runs_tests
 from sapwood.core.ledger.runs.suites import runner_of, told
 
 
@@ -75,3 +76,8 @@ def test_what_the_output_tells(
 ) -> None:
     suite = told(output)
     assert (suite.passed, suite.failed, suite.names) == (passed, failed, names)
+
+
+def test_a_line_runs_tests_whatever_it_printed() -> None:
+    assert runs_tests(simple_commands("cd app && npm run test:unit"))
+    assert not runs_tests(simple_commands("cat test.log"))

@@ -56,7 +56,7 @@ _READERS = frozenset({"cat", "head", "tail", "nl", "less", "more", "bat", "batca
 
 def effects_of(commands: Sequence[Simple], folder: str, how: Ended) -> Iterator[Act]:
     """What these commands of one line, run in a folder, did to files."""
-    complaints = [line for line in how.output.splitlines() if any(c in line for c in _COMPLAINTS)]
+    complaints = _complaints(how.output)
     folders = folders_of(commands, folder, how)
     for place, command in enumerate(commands):
         if enters(command) or command.before == "||":
@@ -70,6 +70,12 @@ def effects_of(commands: Sequence[Simple], folder: str, how: Ended) -> Iterator[
         if read and not surely_read(commands, place, how, read):
             acts = [act for act in acts if not isinstance(act, Read)]
         yield from (act for act in acts if not _complained(act, complaints))
+
+
+def _complaints(output: str) -> list[str]:
+    """The lines of an output in which a program says what it could not do."""
+    met = [each for each in _COMPLAINTS if each in output]
+    return [line for line in output.splitlines() if any(c in line for c in met)] if met else []
 
 
 def _complained(act: Act, complaints: Iterable[str]) -> bool:

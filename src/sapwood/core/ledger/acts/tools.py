@@ -112,10 +112,9 @@ def _reads(args: Args, output: str) -> Iterator[Act]:
 
 def _unnumbered(output: str) -> str | None:
     """A file as it stands, from the numbered lines that a reader shows; None if it shows none."""
-    lines = output.splitlines()
-    if not lines or not all(_NUMBERED.match(line) for line in lines):
-        return None
-    return "".join(_NUMBERED.sub("", line) + "\n" for line in lines)
+    shown = output.removesuffix("\n")
+    bare, numbered = _NUMBERED.subn("", shown)
+    return f"{bare}\n" if shown and numbered == shown.count("\n") + 1 else None
 
 
 def _writes(args: Args, output: str) -> Iterator[Act]:

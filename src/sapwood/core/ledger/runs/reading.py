@@ -11,7 +11,7 @@ from sapwood.core.ledger.runs.leftovers import Attempt, targets_of
 from sapwood.core.ledger.runs.naming import Named, named
 from sapwood.core.ledger.runs.suites import Suite, runner_of, told
 
-__all__ = ["RunRead", "read_run"]
+__all__ = ["RunRead", "read_run", "runs_tests"]
 
 # What a program says when it fails, for lines whose own exit code is that of another program.
 _TROUBLE = re.compile(
@@ -54,6 +54,11 @@ def read_run(command: str, commands: tuple[Simple, ...], how: Ended, turn: int) 
         targets=targets_of(tests.arguments),
     )
     return RunRead(CommandRun(line, outcome, code, turn), ran, attempt)
+
+
+def runs_tests(commands: tuple[Simple, ...]) -> bool:
+    """Whether one of these commands is a run of tests."""
+    return bool(_tests_of(tuple(named(each) for each in commands))[0])
 
 
 def _tests_of(parts: tuple[Named, ...]) -> tuple[str, Named]:

@@ -28,9 +28,10 @@ def plain(text: str) -> str:
     """A text without code blocks, what programs put into tags, and marks of emphasis."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
-    text = _FENCE.sub("\n", text)
+    text = _FENCE.sub("\n", text) if "```" in text or "~~~" in text else text
     text = (_TAGGED.sub(" ", text) if "</" in text else text).replace("’", "'")
-    return _EMPHASIS.sub("", _LINK.sub(r"\1", text))
+    text = _LINK.sub(r"\1", text) if "](" in text else text
+    return _EMPHASIS.sub("", text) if "*" in text or "__" in text else text
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -43,7 +44,7 @@ def sentences(text: str) -> Iterator[str]:
         begun = ""
         for piece in _END.split(line):
             begun = f"{begun} {piece}".strip()
-            if not _SHORT.search(begun):
+            if not (begun.endswith(".") and _SHORT.search(begun)):
                 yield begun
                 begun = ""
         if begun:
@@ -56,7 +57,8 @@ def _lines(text: str) -> Iterator[str]:
     for raw in text.splitlines():
         if _QUOTED.match(raw) or _MACHINE.match(raw):
             continue
-        line = _CODE.sub(r"\1", _MARKED.sub("", raw)).strip()
+        line = _MARKED.sub("", raw).strip()
+        line = _CODE.sub(r"\1", line).strip() if "`" in line else line
         goes_on = bool(begun) and bool(line) and line[0].islower() and not _MARKED.match(raw)
         if goes_on and begun[-1] not in ".!?:":
             begun = f"{begun} {line}"

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-__all__ = ["content_words", "stem"]
+__all__ = ["content_words", "stem", "word_set"]
 
 _WORD = re.compile(r"[^\W_]+(?:[._'’-][^\W_]+)*")
 _STOP = frozenset(
@@ -67,12 +67,32 @@ def content_words(text: str) -> list[str]:
     return list(_content_words(text))
 
 
+def word_set(text: str) -> set[str]:
+    """The same without order and number, for texts that are long and say things many times."""
+    return {stemmed for word in set(_words(text)) if (stemmed := _STEMS[word])}
+
+
 @lru_cache(maxsize=1024)
 def _content_words(text: str) -> tuple[str, ...]:
-    found: list[str] = []
-    for word in _WORD.findall(text.lower().replace("’", "'")):
-        if word in _STOP or word.removesuffix("'s") in _STOP:
-            continue
-        if len(word) > 1 or word.isdigit():
-            found.append(stem(word.removesuffix("'s")))
-    return tuple(found)
+    return tuple([stemmed for word in _words(text) if (stemmed := _STEMS[word])])
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word that was met; empty for one that carries no meaning."""
+
+    MOST = 65_536
+
+    def __missing__(self, word: str) -> str:
+        bare = word.removesuffix("'s")
+        carries = word not in _STOP and bare not in _STOP and (len(word) > 1 or word.isdigit())
+        if len(self) >= self.MOST:
+            self.clear()
+        self[word] = stemmed = stem(bare) if carries else ""
+        return stemmed
+
+
+_STEMS = _Stems()
