@@ -19,7 +19,7 @@ class Popup(OptionList, can_focus=False):
         display: none; layer: over; dock: bottom; width: auto; min-width: 40; max-width: 100%;
         height: auto; max-height: 12; padding: 0 1; border: round $accent; background: $surface;
         scrollbar-size-vertical: 1; scrollbar-background: $surface;
-        scrollbar-color: $panel-lighten-2;
+        scrollbar-color: $panel-lighten-2; text-wrap: nowrap; text-overflow: ellipsis;
     }
     """
 

@@ -23,6 +23,8 @@ _COLOURS = {
     "tool results": "$warning-darken-2",
 }
 _COLUMNS, _ROWS = 20, 10
+_NARROW = 90
+"""Columns under which there is no room for the grid."""
 
 
 class ContextPage(Reader):
@@ -42,11 +44,9 @@ class ContextPage(Reader):
         found = categories(state, live, self._counter)
         window = budget.window or max(budget.total.tokens, 1)
         beside = _legend(found, budget.total, window, known=bool(budget.window))
-        cells = grid(found, window)
-        rows = [
-            Content.assemble(row, "   ", beside[number] if number < len(beside) else "")
-            for number, row in enumerate(cells)
-        ]
+        rows = _side_by_side(grid(found, window), beside)
+        if self.size.width < _NARROW:
+            rows = beside
         spent = state.spent
         costs = f"{money(spent.cost)} so far" if spent.cost else "no cost known"
         share = cache_share(spent)
@@ -61,6 +61,14 @@ class ContextPage(Reader):
                 *_table(items, self.size.width),
             ]
         )
+
+
+def _side_by_side(left: list[Content], right: list[Content]) -> list[Content]:
+    """Lines beside lines; those on the left are all of one width."""
+    return [
+        Content.assemble(row, "   ", right[number] if number < len(right) else "")
+        for number, row in enumerate(left)
+    ]
 
 
 def grid(found: list[Category], window: int) -> list[Content]:
@@ -80,7 +88,7 @@ def _legend(found: list[Category], total: Count, window: int, *, known: bool) ->
             ("■ ", _COLOURS[name]),
             f"{name:<13}",
             (f"{show(count):>7}", "bold"),
-            f"{_share(count, window):>7}",
+            f"{_share(count, window):>8}",
         )
         for name, count in found
     ]
@@ -92,10 +100,10 @@ def _legend(found: list[Category], total: Count, window: int, *, known: bool) ->
         Content.assemble(
             ("  in all       ", "bold"),
             (f"{show(total):>7}", "bold"),
-            f"{_share(total, window):>7}  {of}",
+            f"{_share(total, window):>8}  {of}",
         ),
         *(
-            [Content.assemble("  free         ", f"{show(free):>7}", f"{_share(free, window):>7}")]
+            [Content.assemble("  free         ", f"{show(free):>7}", f"{_share(free, window):>8}")]
             if known
             else []
         ),
@@ -107,18 +115,18 @@ def _share(count: Count, window: int) -> str:
 
 
 def _table(items: list[Held], width: int) -> list[Content]:
-    room = max(16, min(60, width - 66))
-    head = f"{'LARGEST':<12} {'':<{room}} {'TOKENS':>8}   {'TO TRIM IT':<16} FREES"
+    if not items:
+        return [Content("Nothing is in view.")]
+    room = max(8, min(60, int(width * 0.92) - 62))
+    head = f"{'LARGEST':<12} {'':<{room}} {'TOKENS':>7}  {'TO TRIM IT':<16} FREES"
     rows = [
         Content.assemble(
-            (f"{item.what:<12} ", "$accent"),
+            (f"{cut(item.what, 12):<12} ", "$accent"),
             f"{cut(item.name, room):<{room}} ",
-            (f"{show(item.size):>8}   ", "bold"),
+            (f"{show(item.size):>7}  ", "bold"),
             (f"{cut(item.command, 16):<16} ", "$primary"),
             (show(item.frees or item.size), "$faint"),
         )
         for item in items
     ]
-    return (
-        [Content.styled(head, "bold $faint"), *rows] if rows else [Content("Nothing is in view.")]
-    )
+    return [Content.styled(head, "bold $faint"), *rows]
