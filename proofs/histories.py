@@ -9,6 +9,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from sapwood.core.checkpoint import Destination, Restored, Saved
 from sapwood.core.commands import (
     AddPin,
     AddReply,
@@ -21,12 +22,14 @@ from sapwood.core.commands import (
     Configure,
     DeferCompact,
     FailTurn,
+    FinishRevert,
     FinishTool,
     Focus,
     Fork,
     InterruptTurn,
     KeepLast,
     Kill,
+    MakeCheckpoint,
     MaskResults,
     ReadMail,
     RecordTurn,
@@ -36,6 +39,7 @@ from sapwood.core.commands import (
     Send,
     SetMark,
     StartAgent,
+    StartRevert,
     StartTool,
     StartTurn,
     Succeed,
@@ -43,6 +47,7 @@ from sapwood.core.commands import (
     Unfocus,
 )
 from sapwood.core.content import Got, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.context import ROOT
 from sapwood.core.events import HUMAN, SYSTEM, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings, SettingsChange
@@ -177,6 +182,19 @@ def _tidied(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     ]
 
 
+def _gone_back(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+    """Files are saved, and they and the context go back to an earlier moment."""
+    state = world.states[agent]
+    moments = [*state.marks, *state.undo, *state.redo]
+    context = moments[a % len(moments)].context if moments else ROOT
+    prompts = [part for turn in world.read_live(agent, context).turns for part in turn.prompt]
+    heard = tuple(note for note in state.notes if note in prompts)
+    files = Saved(f"c{a}", f"t{b}")
+    to = Destination(state.version, b % (state.version + 1), "then")
+    finish = FinishRevert(agent, state.version + 1, context, files, Restored(a, b), heard)
+    return [Step(StartRevert(agent, files, to)), Step(finish)]
+
+
 def _change(a: int, b: int) -> SettingsChange:
     match a % 4:
         case 0:
@@ -216,6 +234,8 @@ OPERATIONS: tuple[_Maker, ...] = (
     _human(lambda w, g, a, b: Rewind(g, _mark(w, g, a))),
     _human(lambda w, g, a, b: Rewind(g, _mark(w, g, a), _words(b))),
     _model(lambda w, g, a, b: Rewind(g, _mark(w, g, a), _words(b))),
+    _gone_back,
+    _human(lambda w, g, a, b: MakeCheckpoint(g, Saved(f"c{a}", f"t{b}"), a % 9)),
     _human(lambda w, g, a, b: Undo(g)),
     _human(lambda w, g, a, b: Undo(g)),
     _human(lambda w, g, a, b: Redo(g)),
@@ -256,6 +276,8 @@ def _forbidden(world: World, agent: AgentId, a: int, b: int) -> Command:
         StartTurn(agent, (Text(_words(a)),)),
         RecordTurn(agent, (Text(_words(a)),)),
         MaskResults(agent, 1 + b),
+        MakeCheckpoint(agent, Saved("c", f"t{b}")),
+        StartRevert(agent, Saved("c", f"t{b}"), Destination(1, 1, "then")),
     )
     return commands[a % len(commands)]
 

@@ -27,6 +27,7 @@ from sapwood.core.commands import (
     Configure,
     DeferCompact,
     FailTurn,
+    FinishRevert,
     FinishTool,
     Fork,
     InterruptTurn,
@@ -75,7 +76,7 @@ from sapwood.testing.world import CharacterCounter, World
 __all__ = ["Violation", "run_history"]
 
 Messages = tuple[Message, ...]
-CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact)
+CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact, FinishRevert)
 ENDS = (CompleteTurn, InterruptTurn, FailTurn, RecordTurn)
 TRIMS = (*ENDS, KeepLast, Compact, Configure, MaskResults, StartTurn)
 FOR_MODELS = {

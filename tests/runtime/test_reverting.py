@@ -24,6 +24,7 @@ from sapwood.engine.local import LocalEngine
 from sapwood.testing import PlannedModel
 from sapwood.testing.model import Planned
 from sapwood.workspace.checkpoints.keeper import GitCheckpoints
+from sapwood.workspace.checkpoints.saving import Bounds
 from sapwood.workspace.permissions.rules import parse_rules
 from sapwood.workspace.toolbox import WorkspaceToolbox
 from tests.workspace.checkpoints.repositories import files_of, git, repository, untouched
@@ -92,15 +93,15 @@ class Desk(Struct):
 
     async def kinds(self) -> list[str]:
         """The kinds of all events about files."""
-        about = ("checkpoint.made", "revert.started", "context.reverted")
+        about = ("checkpoint.made", "checkpoint.missed", "revert.started", "context.reverted")
         return [each.kind for each in await self.agent.events() if each.kind in about]
 
 
 @asynccontextmanager
-async def desk(folder: Path) -> AsyncGenerator[Desk]:
+async def desk(folder: Path, bounds: Bounds | None = None) -> AsyncGenerator[Desk]:
     connection = await connect(":memory:")
     tools = WorkspaceToolbox(parse_rules(["allow shell(*)", "allow write_file(**)"]))
-    checkpoints = GitCheckpoints()
+    checkpoints = GitCheckpoints(bounds)
     running = Running(connection, LocalEngine(), PlannedModel(plan), tools, checkpoints=checkpoints)
     await running.start()
     wood = Sapwood(connection)
@@ -212,6 +213,35 @@ async def test_a_failed_turn_has_a_checkpoint(tmp_path: Path) -> None:
         await at.agent.revert()
         await at.agent.revert(turn)
         assert files_of(tmp_path).keys() == {"a.txt"}
+
+
+async def test_a_checkpoint_that_could_not_be_made_is_told_and_not_gone_back_to(
+    tmp_path: Path,
+) -> None:
+    async with desk(repository(tmp_path), Bounds(together=100)) as at:
+        await at.says("write a.txt one")
+        missed = await at.says("run head -c 200 /dev/zero > b.bin")
+        await at.says("run true")
+        assert await at.kinds() == ["checkpoint.made", "checkpoint.made", "checkpoint.missed"]
+        with pytest.raises(RefusedError, match="Name what need not be kept"):
+            await at.agent.revert(missed)
+        (tmp_path / "b.bin").unlink()
+        await at.says("write a.txt two")
+        assert (await at.kinds())[-2:] == ["checkpoint.made", "checkpoint.made"]
+        await at.agent.revert()
+        assert (tmp_path / "a.txt").read_text() == "one"
+
+
+async def test_what_was_not_saved_after_a_turn_is_saved_before_a_revert_or_stays(
+    tmp_path: Path,
+) -> None:
+    async with desk(repository(tmp_path), Bounds(together=100)) as at:
+        (tmp_path / "a.txt").write_text("mine")
+        turn = await at.says("run echo theirs > a.txt; head -c 200 /dev/zero > b.bin")
+        assert (await at.kinds())[-1] == "checkpoint.missed"
+        said = await at.agent.revert()  # whose own bounds are wider
+        assert f"before turn {turn}: 1 file restored, 1 removed" in said
+        assert files_of(tmp_path) == {"a.txt": ("file", b"mine")}
 
 
 async def test_a_revert_does_not_pull_files_from_under_another_agent(tmp_path: Path) -> None:

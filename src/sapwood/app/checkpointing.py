@@ -60,7 +60,7 @@ async def turns_to_revert_to(
     held = connection
     found: list[tuple[str, str]] = []
     for link in await chain_of(held.log, held.space, state, limit):
-        if link.changed_in:
+        if link.changed_in and link.files:
             [started] = await held.log.read(
                 held.space, state.agent, link.changed_in, link.changed_in
             )

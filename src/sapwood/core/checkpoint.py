@@ -45,9 +45,13 @@ class Saved(Struct, frozen=True, omit_defaults=True):
 
 
 class Unsaved(Struct, frozen=True):
-    """Why files cannot be saved or restored, and what to do, in one sentence or two."""
+    """Why files cannot be saved or restored, and what to do, in one sentence or two.
+
+    `failed` tells what went wrong from what was never to be, such as without a repository.
+    """
 
     reason: str
+    failed: bool = True
 
 
 class Restored(Struct, frozen=True, omit_defaults=True):

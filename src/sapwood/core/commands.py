@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sapwood.core.checkpoint import Destination, Restored, Saved
-from sapwood.core.content import Ended, Got, PromptPart, ReplyPart, Said, Usage
+from sapwood.core.content import Ended, Got, Note, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.context import Context
 from sapwood.core.events import HUMAN, Actor, Moment, Pin
 from sapwood.core.ids import AgentId, CommandId, TurnRef
@@ -39,6 +39,7 @@ __all__ = [
     "Kill",
     "MakeCheckpoint",
     "MaskResults",
+    "MissCheckpoint",
     "ReadMail",
     "RecordTurn",
     "Redo",
@@ -307,6 +308,13 @@ class MakeCheckpoint(_Command, frozen=True):
     moment: Moment = "after"
 
 
+class MissCheckpoint(_Command, frozen=True):
+    """Record that the files could not be saved after a turn, and why."""
+
+    reason: str
+    turn: int = 0
+
+
 class StartRevert(_Command, frozen=True):
     """Record that the present files were saved and others are about to take their place."""
 
@@ -317,13 +325,15 @@ class StartRevert(_Command, frozen=True):
 class FinishRevert(_Command, frozen=True):
     """Have the context follow the files, which are restored.
 
-    `started` is the version at which that was begun, `context` what it was at the destination.
+    `started` is the version at which that was begun, `context` what it was at the destination, and
+    `heard` are notes that wait now and stand in a prompt of that context.
     """
 
     started: int
     context: Context
     files: Saved
     restored: Restored
+    heard: tuple[Note, ...] = ()
 
 
 class Send(_Command, frozen=True):
@@ -386,6 +396,7 @@ Command = (
     | DeferCompact
     | MaskResults
     | MakeCheckpoint
+    | MissCheckpoint
     | StartRevert
     | FinishRevert
     | Send

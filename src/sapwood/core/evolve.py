@@ -15,6 +15,7 @@ from sapwood.core.events import (
     AgentKilled,
     AgentStarted,
     CheckpointMade,
+    CheckpointMissed,
     ClearDeferred,
     ContextRedone,
     ContextReverted,
@@ -123,6 +124,8 @@ def evolve(state: State, recorded: Recorded) -> State:
             return _open(state, deferred=event)
         case CheckpointMade():
             return structs.replace(state, files=Files(recorded.version, event.files.tree))
+        case CheckpointMissed():
+            return structs.replace(state, files=Files(recorded.version, ""))
         case RevertStarted():
             files = Files(recorded.version, event.files.tree)
             return structs.replace(
@@ -252,9 +255,12 @@ def _rewound(state: State, recorded: Recorded, event: ContextRewound) -> State:
 
 def _reverted(state: State, recorded: Recorded, event: ContextReverted) -> State:
     marks = tuple(mark for mark in state.marks if mark.version <= event.to.context)
-    state = _stepped(state, "tip", recorded.version, state.notes)
+    notes = tuple(note for note in state.notes if note not in event.heard)
+    state = _stepped(state, "tip", recorded.version, notes)
     files = Files(recorded.version, event.files.tree)
-    return structs.replace(state, context=event.context, marks=marks, files=files, reverting=None)
+    return structs.replace(
+        state, context=event.context, marks=marks, notes=notes, files=files, reverting=None
+    )
 
 
 def _undone(state: State, recorded: Recorded, event: ContextUndone) -> State:

@@ -92,7 +92,7 @@ class Focus(Struct, frozen=True):
 
 
 class Files(Struct, frozen=True):
-    """The files as the log last heard of them: where it did, and their tree."""
+    """The files as the log last heard of them: where it did, and their tree if that is known."""
 
     version: int
     tree: str

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from sapwood.core.checkpoint import Unsaved
-from sapwood.core.commands import MakeCheckpoint
+from sapwood.core.commands import MakeCheckpoint, MissCheckpoint
 from sapwood.core.content import ToolCall
 from sapwood.core.events import Moment
 from sapwood.core.state import State
@@ -29,20 +29,23 @@ class TurnFiles:
         """What to record before a call that may change files, if none of the turn did so yet."""
         if self._may_have_changed(state, turn):
             return None
-        return await self._saved(state, turn, "before")
+        saved = await self._saved(state, turn, "before")
+        return saved if isinstance(saved, MakeCheckpoint) else None
 
-    async def after(self, state: State, turn: Turn) -> MakeCheckpoint | None:
+    async def after(self, state: State, turn: Turn) -> MakeCheckpoint | MissCheckpoint | None:
         """What to record at the end of a turn, if it may have changed files."""
         if not self._may_have_changed(state, turn):
             return None
         return await self._saved(state, turn, "after")
 
-    async def _saved(self, state: State, turn: Turn, moment: Moment) -> MakeCheckpoint | None:
+    async def _saved(
+        self, state: State, turn: Turn, moment: Moment
+    ) -> MakeCheckpoint | MissCheckpoint | None:
         if self._checkpoints is None:
             return None
         saved = await self._checkpoints.save(state.workspace, state.agent)
         if isinstance(saved, Unsaved):
-            return None
+            return MissCheckpoint(state.agent, saved.reason, turn.first) if saved.failed else None
         return MakeCheckpoint(state.agent, saved, turn.first, moment)
 
     def _may_have_changed(self, state: State, turn: Turn) -> bool:

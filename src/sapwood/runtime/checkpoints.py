@@ -5,7 +5,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sapwood.core.checkpoint import Restored, Saved, Unsaved
-from sapwood.core.events import CheckpointMade, ContextReverted, RevertStarted
+from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.settings import Workspace
 from sapwood.core.state import State
@@ -36,33 +36,40 @@ class Checkpoints(Protocol):
         ...
 
 
+FilesAt = CheckpointMade | RevertStarted | ContextReverted
+"""What tells how the files were at its place in the log."""
+
+
 class Link(Struct, frozen=True):
-    """A place in the log at which the state of the files is known."""
+    """A place in the log at which the files were saved, or should have been."""
 
     version: int
     at: int
-    event: CheckpointMade | RevertStarted | ContextReverted
+    event: FilesAt | CheckpointMissed
 
     @property
-    def files(self) -> Saved:
-        """The files of that moment."""
-        return self.event.files
+    def files(self) -> Saved | None:
+        """The files of that moment, if they were saved."""
+        return None if isinstance(self.event, CheckpointMissed) else self.event.files
 
     @property
     def changed_in(self) -> int:
-        """The turn after which they were saved, 0 if it was another moment."""
-        made = self.event
-        return made.turn if isinstance(made, CheckpointMade) and made.moment == "after" else 0
+        """The turn after which that was, 0 if it was another moment."""
+        match self.event:
+            case CheckpointMade(turn=turn, moment="after") | CheckpointMissed(turn=turn):
+                return turn
+            case _:
+                return 0
 
 
 async def chain_of(log: Log, space: Space, state: State, limit: int = 10_000) -> list[Link]:
-    """The newest places at which an agent's files are known, newest first."""
+    """The newest places at which an agent's files were saved or should have been, newest first."""
     version = state.files.version if state.files else 0
     links: list[Link] = []
     while version and len(links) < limit:
         [recorded] = await log.read(space, state.agent, version, version)
         event = recorded.event
-        assert isinstance(event, CheckpointMade | RevertStarted | ContextReverted)
+        assert isinstance(event, FilesAt | CheckpointMissed)
         links.append(Link(version, recorded.at, event))
         version = event.previous
     return links

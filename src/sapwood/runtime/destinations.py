@@ -1,10 +1,12 @@
 """Where a revert goes: from what was typed to a place in the log."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from sapwood.core.checkpoint import Destination
 from sapwood.core.events import (
     CheckpointMade,
+    CheckpointMissed,
     ContextReverted,
     RevertStarted,
     TurnCompleted,
@@ -17,7 +19,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.refusals import Refusal
 from sapwood.core.refusals_of_files import NoCheckpoint, UnknownCheckpoint
 from sapwood.core.state import State
-from sapwood.runtime.checkpoints import Link
+from sapwood.runtime.checkpoints import FilesAt, Link
 from sapwood.runtime.log import Log
 
 __all__ = ["find_destination"]
@@ -37,16 +39,17 @@ async def find_destination(
         return _unknown(typed, chain)
     version = int(number[:18])
     for link in chain:
-        if link.version == version:
-            return Destination(version, version, _words(link))
+        if link.version == version and not isinstance(link.event, CheckpointMissed):
+            return Destination(version, version, _words(link.event, version))
     end = await _end_of_turn(log, space, state.agent, version)
     if end is None:
         return _unknown(typed, chain)
     for link in chain:
-        if link.changed_in == version:
-            return Destination(link.version, link.version, f"after turn {version}")
-        if link.version <= end or _is_first(link):
-            return Destination(link.version, end, f"after turn {version}")
+        if link.changed_in == version or link.version <= end or _is_first(link):
+            if isinstance(link.event, CheckpointMissed):
+                return NoCheckpoint(link.event.reason)
+            at = link.version if link.changed_in == version else end
+            return Destination(link.version, at, f"after turn {version}")
     return _unknown(typed, chain)
 
 
@@ -55,11 +58,12 @@ def _last_change(state: State, chain: Sequence[Link]) -> Destination | Refusal:
         return state.reverting.to
     if chain and isinstance(done := chain[0].event, ContextReverted):
         return _before_revert(done, chain[1:])
-    for index, link in enumerate(chain):
-        if link.changed_in and index + 1 < len(chain):
+    for link, before in pairwise(chain):
+        if link.changed_in and before.files is not None:
             turn = link.changed_in
-            return Destination(chain[index + 1].version, turn - 1, f"before turn {turn}")
-    return NoCheckpoint()
+            return Destination(before.version, turn - 1, f"before turn {turn}")
+    missed = [link.event.reason for link in chain if isinstance(link.event, CheckpointMissed)]
+    return NoCheckpoint(*missed[:1])
 
 
 def _before_revert(done: ContextReverted, earlier: Sequence[Link]) -> Destination:
@@ -80,20 +84,20 @@ def _is_first(link: Link) -> bool:
     return isinstance(made, CheckpointMade) and made.moment == "before" and not made.previous
 
 
-def _words(link: Link) -> str:
-    match link.event:
+def _words(event: FilesAt, version: int) -> str:
+    match event:
         case CheckpointMade(turn=turn, moment=moment):
-            return f"{moment} turn {turn}" if turn else f"at {link.version}"
+            return f"{moment} turn {turn}" if turn else f"at {version}"
         case RevertStarted():
-            return f"before the revert at {link.version}"
+            return f"before the revert at {version}"
         case ContextReverted():
-            return f"after the revert at {link.version}"
+            return f"after the revert at {version}"
 
 
 def _unknown(typed: str, chain: Sequence[Link]) -> Refusal:
     if not chain:
         return NoCheckpoint()
-    turns = [str(link.changed_in) for link in chain if link.changed_in]
+    turns = [str(link.changed_in) for link in chain if link.changed_in and link.files]
     return UnknownCheckpoint(typed, tuple(turns[:_NAMED]))
 
 

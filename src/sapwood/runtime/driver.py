@@ -19,6 +19,7 @@ from sapwood.core.commands import (
     FailTurn,
     FinishTool,
     MaskResults,
+    MissCheckpoint,
     StartTool,
 )
 from sapwood.core.content import ReplyPart, ToolCall
@@ -322,7 +323,9 @@ class Driver:
         """Ends the turn, in one commit with the checkpoint of what it left behind."""
         files = await self._files.after(opened.state, turn)
         if files is not None:
-            both = [(end, given(SYSTEM)), (files, given(SYSTEM))]
+            # Whoever waits for the end is to hear first of what was missed.
+            steps = (files, end) if isinstance(files, MissCheckpoint) else (end, files)
+            both = [(step, given(SYSTEM)) for step in steps]
             if await self._dispatcher.dispatch_all(turn.agent, both) is not None:
                 return
         await self._do(end)

@@ -8,6 +8,7 @@ import os
 
 from sapwood.core.checkpoint import Destination, Saved, Unsaved
 from sapwood.core.commands import FinishRevert, StartRevert
+from sapwood.core.content import Note
 from sapwood.core.context import Context, as_of_turn
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log import Facts
@@ -25,7 +26,7 @@ from sapwood.runtime.destinations import find_destination
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.fresh import given
 from sapwood.runtime.log import Log
-from sapwood.runtime.opening import open_state
+from sapwood.runtime.opening import open_state, read_live
 
 __all__ = ["Reverter"]
 
@@ -58,7 +59,7 @@ class Reverter:
         to = await find_destination(self._log, self._space, state, chain, typed.strip())
         if isinstance(to, Refusal):
             return to
-        files = next(link.files for link in chain if link.version == to.files)
+        [files] = [link.files for link in chain if link.version == to.files and link.files]
         return await self._go(state, to, files)
 
     async def _go(self, state: State, to: Destination, files: Saved) -> Done | Refusal:
@@ -76,8 +77,9 @@ class Reverter:
         if isinstance(restored, Unsaved):
             return NotRestored(restored.reason, place)
         context = await self._context_at(agent, to.context)
+        heard = await self._heard(state, context)
         return await self._dispatcher.dispatch(
-            FinishRevert(agent, place, context, files, restored), given()
+            FinishRevert(agent, place, context, files, restored, heard), given()
         )
 
     async def _context_at(self, agent: AgentId, version: int) -> Context:
@@ -86,6 +88,14 @@ class Reverter:
         if state.open is None:
             return state.context
         return as_of_turn(state.context, agent, state.open.first)
+
+    async def _heard(self, state: State, context: Context) -> tuple[Note, ...]:
+        """Notes that wait, though a turn that comes into view again was prompted with them."""
+        if not state.notes:
+            return ()
+        live = await read_live(self._log, self._space, state, context=context)
+        prompts = [part for turn in live.turns for part in turn.prompt]
+        return tuple(note for note in state.notes if note in prompts)
 
     async def _at_work_in(self, root: str) -> Facts | None:
         """An agent that may be changing the same files."""

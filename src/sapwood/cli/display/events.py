@@ -11,6 +11,7 @@ from sapwood.core.events import (
     AgentKilled,
     AgentStarted,
     CheckpointMade,
+    CheckpointMissed,
     ClearDeferred,
     ContextRedone,
     ContextReverted,
@@ -129,6 +130,8 @@ def gist(event: Event) -> str:
         case CheckpointMade(files, turn, moment):
             left = told_of(files.left_out, files.more)
             return f"{moment} turn {turn}{f', without {left}' if left else ''}"
+        case CheckpointMissed(reason, turn):
+            return f"after turn {turn}: {reason}"
         case RevertStarted(_, to):
             return f"to what was {to.words}"
         case ContextUndone() | ContextRedone():

@@ -11,7 +11,14 @@ from sapwood.cli.exits import Exit
 from sapwood.cli.helping import columns
 from sapwood.core.calling import Delta
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
-from sapwood.core.events import ContextTrimmed, MailReceived, Recorded, ReplyAdded, ToolFinished
+from sapwood.core.events import (
+    CheckpointMissed,
+    ContextTrimmed,
+    MailReceived,
+    Recorded,
+    ReplyAdded,
+    ToolFinished,
+)
 from sapwood.core.ids import AgentId
 from sapwood.core.view.framing import how_it_was_cut
 from sapwood.display.money import usage_line
@@ -79,6 +86,8 @@ class TextShow:
                     self._tell(line)
             case ContextTrimmed(cause, _, turns):
                 self._tell(f"({cause}: {turns} turns left view)")
+            case CheckpointMissed(reason):
+                self._tell(f"(no checkpoint: {reason})")
             case MailReceived(_, _, sender):
                 self._tell(f"(mail from {sender or 'outside'})")
             case _:

@@ -25,6 +25,7 @@ from sapwood.core.commands import (
     Kill,
     MakeCheckpoint,
     MaskResults,
+    MissCheckpoint,
     ReadMail,
     RecordTurn,
     Redo,
@@ -76,6 +77,7 @@ _TYPED: dict[type[Command], str] = {
     Undo: "/undo",
     Redo: "/redo",
     MakeCheckpoint: "Making a checkpoint",
+    MissCheckpoint: "Missing a checkpoint",
     StartRevert: "/revert",
     FinishRevert: "/revert",
 }
@@ -86,7 +88,7 @@ _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
         *(StartTurn, RecordTurn, Configure, Send),
         *(Clear, KeepLast, Rewind, Undo, Redo, Compact, MaskResults),
-        *(MakeCheckpoint, StartRevert, FinishRevert),
+        *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
     }
 )
 
@@ -174,6 +176,8 @@ def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
             return contexts.return_to(scene, command, given)
         case MakeCheckpoint():
             return files.make_checkpoint(scene, command, given)
+        case MissCheckpoint():
+            return files.miss_checkpoint(scene, command, given)
         case StartRevert():
             return files.start_revert(scene, command, given)
         case FinishRevert():

@@ -1,14 +1,14 @@
 """Decisions about the files of a workspace: checkpoints, and going back to one."""
 
 from sapwood.core.checkpoint import Restored, Saved, told_of
-from sapwood.core.commands import FinishRevert, Given, MakeCheckpoint, StartRevert
+from sapwood.core.commands import FinishRevert, Given, MakeCheckpoint, MissCheckpoint, StartRevert
 from sapwood.core.decide.guards import require_no_turn, require_running
 from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
-from sapwood.core.events import CheckpointMade, ContextReverted, RevertStarted
+from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
 from sapwood.core.refusals_of_files import RevertOvertaken
 from sapwood.core.state import State
 
-__all__ = ["finish_revert", "make_checkpoint", "start_revert"]
+__all__ = ["finish_revert", "make_checkpoint", "miss_checkpoint", "start_revert"]
 
 
 def make_checkpoint(scene: Scene, command: MakeCheckpoint, given: Given) -> Accepted:
@@ -21,6 +21,16 @@ def make_checkpoint(scene: Scene, command: MakeCheckpoint, given: Given) -> Acce
     draft.add(event)
     left = told_of(command.files.left_out, command.files.more)
     return draft.accepted(f"Checkpoint made.{f' Not covered: {left}.' if left else ''}")
+
+
+def miss_checkpoint(scene: Scene, command: MissCheckpoint, given: Given) -> Accepted:
+    state = scene.state
+    require_running(state)
+    if state.files is not None and not state.files.tree:
+        return Accepted((), "The checkpoint before this one was missed too.")
+    draft = Draft(state, scene.live, given)
+    draft.add(CheckpointMissed(command.reason, command.turn, _newest(state)))
+    return draft.accepted()
 
 
 def start_revert(scene: Scene, command: StartRevert, given: Given) -> Accepted:
@@ -38,7 +48,9 @@ def finish_revert(scene: Scene, command: FinishRevert, given: Given) -> Accepted
     to = state.reverting.to
     draft = Draft(state, scene.live, given)
     draft.add(
-        ContextReverted(to, command.context, command.files, command.restored, command.started)
+        ContextReverted(
+            to, command.context, command.files, command.restored, command.started, command.heard
+        )
     )
     return draft.accepted(
         f"Files and context are as they were {to.words}: {_counted(command.restored)}. "

@@ -31,7 +31,13 @@ from sapwood.core.events.context import (
     SummaryDropped,
 )
 from sapwood.core.events.envelope import HUMAN, SYSTEM, Actor, Event, Recorded, Role
-from sapwood.core.events.files import CheckpointMade, FilesEvent, Moment, RevertStarted
+from sapwood.core.events.files import (
+    CheckpointMade,
+    CheckpointMissed,
+    FilesEvent,
+    Moment,
+    RevertStarted,
+)
 from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent
 from sapwood.core.events.turn import (
     ModelCalled,
@@ -58,6 +64,7 @@ __all__ = [
     "AgentStarted",
     "Cause",
     "CheckpointMade",
+    "CheckpointMissed",
     "ClearDeferred",
     "ContextEvent",
     "ContextRedone",

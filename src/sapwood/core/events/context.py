@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from sapwood.core.checkpoint import Destination, Restored, Saved
-from sapwood.core.content import Usage
+from sapwood.core.content import Note, Usage
 from sapwood.core.context import Context, Mask
 from sapwood.core.ids import EventRef, TurnRef
 
@@ -93,6 +93,7 @@ class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
     """Files and context are again what they were at an earlier place.
 
     `files` are those that took the place of what `revert.started`, at `previous`, has saved.
+    `heard` are notes that waited and are in view again.
     """
 
     kind: ClassVar = "context.reverted"
@@ -102,6 +103,7 @@ class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
     files: Saved
     restored: Restored
     previous: int
+    heard: tuple[Note, ...] = ()
 
 
 class ContextUndone(Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sapwood.core.checkpoint import Destination, Saved
 
-__all__ = ["CheckpointMade", "FilesEvent", "Moment", "RevertStarted"]
+__all__ = ["CheckpointMade", "CheckpointMissed", "FilesEvent", "Moment", "RevertStarted"]
 
 Moment = Literal["before", "after"]
 
@@ -19,6 +19,16 @@ class CheckpointMade(Struct, frozen=True, omit_defaults=True, gc=False):
     files: Saved
     turn: int = 0
     moment: Moment = "after"
+    previous: int = 0
+
+
+class CheckpointMissed(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The files should have been saved after a turn, and could not be; nor after those since."""
+
+    kind: ClassVar = "checkpoint.missed"
+
+    reason: str
+    turn: int = 0
     previous: int = 0
 
 
@@ -35,4 +45,4 @@ class RevertStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     previous: int = 0
 
 
-FilesEvent = CheckpointMade | RevertStarted
+FilesEvent = CheckpointMade | CheckpointMissed | RevertStarted

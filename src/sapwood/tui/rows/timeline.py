@@ -15,6 +15,7 @@ from sapwood.core.events import (
     AgentForked,
     AgentKilled,
     AgentStarted,
+    CheckpointMissed,
     ContextRedone,
     ContextReverted,
     ContextRewound,
@@ -55,6 +56,7 @@ _TOLD = (
     MailSent,
     MailReceived,
     ResultsMasked,
+    CheckpointMissed,
 )
 
 

@@ -7,6 +7,7 @@ from sapwood.core.events import (
     AgentArchived,
     AgentForked,
     AgentKilled,
+    CheckpointMissed,
     ContextRedone,
     ContextReverted,
     ContextRewound,
@@ -47,6 +48,8 @@ def told(event: Event) -> tuple[str, str]:
             return "✉", f"To {to}: {one_line(text)}"
         case MailReceived(_, text, sender):
             return "✉", f"From {sender or 'outside'}: {one_line(text)}"
+        case CheckpointMissed(reason):
+            return "·", f"No checkpoint: {one_line(reason)}"
         case ResultsMasked(mask):
             return "·", f"Tool results of more than {mask.over:,} characters are masked"
         case ContextRewound(mark, _, _, note):

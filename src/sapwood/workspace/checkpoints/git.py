@@ -25,7 +25,7 @@ _SECONDS = 120.0
 
 
 class GitError(Exception):
-    """Git did not do what was asked; the message is the last line that it wrote."""
+    """Git did not do what was asked; the message is the line in which it said why."""
 
 
 def environment_for_git(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -62,8 +62,7 @@ class Git:
         except OSError as error:
             raise GitError(f"git cannot be run: {error.strerror}") from error
         if ended.returncode not in codes:
-            lines = ended.stderr.decode(errors="replace").strip().splitlines()
-            raise GitError(lines[-1] if lines else f"git {arguments[0]} failed")
+            raise GitError(_problem(ended.stderr) or f"git {arguments[0]} failed")
         return ended.stdout
 
     def command(self, *arguments: str) -> list[str]:
@@ -72,3 +71,10 @@ class Git:
         if program is None:
             raise GitError("git is not installed")
         return [program, *_QUIET, *arguments]
+
+
+def _problem(errors: bytes) -> str:
+    """What git died of, or else the last thing it complained of."""
+    lines = errors.decode(errors="replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith("fatal: ")]
+    return (fatal or lines or [""])[-1].removeprefix("fatal: ").removeprefix("error: ")

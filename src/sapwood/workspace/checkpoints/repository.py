@@ -26,6 +26,10 @@ _NO_REPOSITORY = "{folder} is in no git repository. To have checkpoints, type gi
 _IGNORED = (
     "{folder} is ignored by the git repository around it. To have checkpoints, type git init there."
 )
+_NOT_YOURS = (
+    "Git does not trust {folder}, which is another user's. To have checkpoints, type "
+    "git config --global --add safe.directory {folder}."
+)
 
 
 class Repository(Struct, frozen=True):
@@ -97,10 +101,10 @@ def ref_of(agent: AgentId) -> str:
 def find_repository(folder: str) -> Repository | Unsaved:
     """The repository that a folder lies in, or what to do to have one."""
     if not folder:
-        return Unsaved("This agent has no workspace, so there are no files to save.")
+        return _nowhere("This agent has no workspace, so there are no files to save.")
     folder = os.path.realpath(os.path.expanduser(folder))
     if not os.path.isdir(folder):
-        return Unsaved(
+        return _nowhere(
             f"The workspace {folder} is not on this machine. Revert where its files are."
         )
     git = Git(folder, {})
@@ -111,21 +115,27 @@ def find_repository(folder: str) -> Repository | Unsaved:
         )
         inside, form, top, own, common = os.fsdecode(found).removesuffix("\n").split("\n")
         if inside != "true":
-            return Unsaved(_NO_REPOSITORY.format(folder=folder))
+            return _nowhere(_NO_REPOSITORY.format(folder=folder))
         if folder != top and git.run("check-ignore", "--", folder, codes=(0, 1)):
-            return Unsaved(_IGNORED.format(folder=folder))
+            return _nowhere(_IGNORED.format(folder=folder))
         excludes = git.run("config", "--type=path", "--get", "core.excludesFile", codes=(0, 1))
     except (GitError, ValueError) as error:
-        return Unsaved(_told(folder, str(error)))
+        return _told(folder, str(error))
     return Repository(top, own, common, form, os.fsdecode(excludes).removesuffix("\n"))
 
 
-def _told(folder: str, problem: str) -> str:
+def _nowhere(reason: str) -> Unsaved:
+    return Unsaved(reason, failed=False)
+
+
+def _told(folder: str, problem: str) -> Unsaved:
     if "not a git repository" in problem or "must be run in a work tree" in problem:
-        return _NO_REPOSITORY.format(folder=folder)
+        return _nowhere(_NO_REPOSITORY.format(folder=folder))
     if "not installed" in problem:
-        return "Checkpoints need git, which is not installed. Install it and try again."
-    return f"Git cannot use {folder}: {problem}."
+        return _nowhere("Checkpoints need git, which is not installed. Install it and try again.")
+    if "dubious ownership" in problem:
+        return _nowhere(_NOT_YOURS.format(folder=folder))
+    return Unsaved(f"Git cannot use {folder}: {problem}.")
 
 
 @contextmanager
