@@ -4,6 +4,7 @@ A place in a log never changes, so a reference is enough to share what stands th
 refers to its parent's turns by `TurnRef` and copies nothing.
 """
 
+import re
 from typing import NewType
 
 from msgspec import Struct
@@ -19,6 +20,9 @@ AgentId = NewType("AgentId", str)
 CommandId = NewType("CommandId", str)
 """Chosen by whoever gives a command; giving the same one twice acts once."""
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character, as broken UTF-16 leaves it."""
+
 
 def can_be_stored(name: str) -> bool:
     """Whether every store can hold this as an id: no null character, and nothing but characters.
@@ -26,7 +30,7 @@ def can_be_stored(name: str) -> bool:
     >>> can_be_stored("数据"), can_be_stored("nul\\0"), can_be_stored("half\\ud83c")
     (True, False, False)
     """
-    return "\0" not in name and not any("\ud800" <= letter <= "\udfff" for letter in name)
+    return "\0" not in name and (name.isascii() or not _HALF.search(name))
 
 
 class EventRef(Struct, frozen=True, array_like=True, gc=False):
