@@ -31,6 +31,17 @@ async def test_escape_interrupts_and_keeps_what_was_there() -> None:
         assert "word word" in stage.text()
 
 
+async def test_a_reader_who_scrolled_up_is_told_that_there_is_more() -> None:
+    async with on_stage(size=(100, 20)) as stage:
+        stage.server.replies(["word " * 600, "Another."])
+        await stage.type("Go.")
+        await stage.sees("word word")
+        await stage.pilot.press("pageup")
+        await stage.sees("▼ more below · ctrl+end follows")
+        await stage.pilot.press("ctrl+end")
+        await until(lambda: "more below" not in stage.screen())
+
+
 async def test_ctrl_c_twice_leaves() -> None:
     async with on_stage() as stage:
         await stage.pilot.press("ctrl+c")

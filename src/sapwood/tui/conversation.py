@@ -149,7 +149,8 @@ class Conversation(Following):
 
     @on(Transcript.FollowChanged)
     def _follow_changed(self, event: Transcript.FollowChanged) -> None:
-        self.transcript.border_subtitle = "" if event.follows else "end follows again"
+        key = self.desk.config.screen.keys.get("end", "ctrl+end").partition(",")[0]
+        self.composer.border_subtitle = "" if event.follows else f" ▼ more below · {key} follows "
 
     @on(FindBar.Found)
     async def _found(self, event: FindBar.Found) -> None:

@@ -23,6 +23,7 @@ class Composer(TextArea):
     Composer {
         height: auto; max-height: 12; padding: 0 1; background: $background;
         border: round $primary 50%; scrollbar-size-vertical: 1;
+        border-subtitle-color: $accent;
     }
     Composer:focus { border: round $primary; }
     Composer .text-area--cursor-line { background: transparent; }
