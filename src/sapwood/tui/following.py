@@ -296,7 +296,7 @@ class Following(Screen[None]):
     def _progress(self) -> str:
         """What goes on, and for how long."""
         if self._since is None:
-            return ""
+            return "… reading what lies further back" if self.is_reading else ""
         seconds = int(time.monotonic() - self._since)
         what = self._doing or "working"
         return f"{_SPINNER[seconds % len(_SPINNER)]} {what} {seconds} s · esc interrupts"

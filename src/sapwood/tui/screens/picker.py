@@ -17,6 +17,9 @@ from sapwood.tui.screens.sheet import Sheet
 
 __all__ = ["Item", "Picker"]
 
+_SOON = 0.4
+"""Seconds after which it is said that something is being looked for."""
+
 
 class Item(Struct, frozen=True):
     """A line of the list. `id` is what picking it gives."""
@@ -51,7 +54,7 @@ class Picker(Sheet[str]):
         """Filter above, list and preview below."""
         with self.frame(self.HEADING, self.FOOT):
             yield Input(placeholder=self.HINT, id="filter")
-            yield Static(self.NOTHING, id="none")
+            yield Static(id="none")
             with Horizontal(id="columns"):
                 yield OptionList(id="list")
                 with VerticalScroll(id="preview", can_focus=False):
@@ -68,11 +71,14 @@ class Picker(Sheet[str]):
 
     @work(exclusive=True, group="fill")
     async def _fill(self, typed: str) -> None:
+        looking = self.set_timer(_SOON, lambda: self.say("Looking …"))
         try:
             await self.fill(typed)
         except SapwoodError as error:
             self.query_one("#columns").display = False
             self.say(str(error))
+        finally:
+            looking.stop()
 
     def say(self, words: str) -> None:
         """Something stands where the list would."""
