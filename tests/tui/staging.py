@@ -86,6 +86,7 @@ async def on_stage(
     size: tuple[int, int] = (120, 36),
     delay: float = 0.0,
     screen: ScreenConfig | None = None,
+    folder: str = "/tmp/project",
 ) -> AsyncGenerator[Stage]:
     """The screen, running against a scripted model."""
     held = connection or await connect(":memory:")
@@ -96,7 +97,7 @@ async def on_stage(
             base_urls={"anthropic": server.anthropic_url},
             screen=screen or ScreenConfig(),
         )
-        app = SapwoodApp(held, config, {"anthropic": "sk-test"}, "/tmp/project", agent)
+        app = SapwoodApp(held, config, {"anthropic": "sk-test"}, folder, agent)
         try:
             async with app.run_test(size=size) as pilot:
                 await pilot.pause()

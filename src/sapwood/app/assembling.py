@@ -21,7 +21,7 @@ from sapwood.runtime.engine import Engine
 from sapwood.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from sapwood.workspace.permissions.asking import Grants
+    from sapwood.workspace.permissions.asking import Approve, Grants
 
 __all__ = ["assemble", "engine_for", "require_durable_engine"]
 
@@ -38,16 +38,18 @@ def assemble(
     allow: Sequence[str] = (),
     root: AgentId | None = None,
     engine: Engine | None = None,
+    approve: "Approve | None" = None,
 ) -> Running:
     """Agents of this space, ready to start.
 
     `allow` are rules such as `shell(git *)`, which hold for the agent `root` and its descendants:
     a process may be handed the work of others too. They overrule no configured 'deny'. `engine`
-    takes the place of the configured one.
+    takes the place of the configured one. `approve` asks a person what the rules do not settle;
+    without it that is denied.
     """
     models = Models(keys, urls=config.base_urls)
     grants = _grants(connection, allow, root)
-    toolbox = _toolbox(config, grants, tuple(keys.values()))
+    toolbox = _toolbox(config, grants, approve, tuple(keys.values()))
     return Running(
         connection,
         engine or engine_for(config, connection.outages),
@@ -91,15 +93,17 @@ def _grants(connection: Connection, allow: Sequence[str], root: AgentId | None) 
     return granted_to_kin(connection.log, connection.space, root, rules)
 
 
-def _toolbox(config: Config, grants: "Grants | None", secrets: Sequence[str]) -> Toolbox:
+def _toolbox(
+    config: Config, grants: "Grants | None", approve: "Approve | None", secrets: Sequence[str]
+) -> Toolbox:
     from sapwood.workspace.permissions.rules import parse_rules
     from sapwood.workspace.toolbox import WorkspaceToolbox
 
     rules = parse_rules(config.permissions)
-    box = WorkspaceToolbox(rules, grants=grants, secrets=secrets)
+    box = WorkspaceToolbox(rules, approve, grants=grants, secrets=secrets)
     if not config.servers:
         return box
     from sapwood.app.servers import server_toolboxes
     from sapwood.workspace.toolboxes import Toolboxes
 
-    return Toolboxes(box, *server_toolboxes(config.servers, rules, grants))
+    return Toolboxes(box, *server_toolboxes(config.servers, rules, grants, approve))

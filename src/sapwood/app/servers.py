@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from sapwood.app.config import McpServer
 from sapwood.app.findings import Finding
-from sapwood.workspace.permissions.asking import Grants
+from sapwood.workspace.permissions.asking import Approve, Grants
 from sapwood.workspace.permissions.rules import Rules
 from sapwood.workspace.servers.server import Server
 from sapwood.workspace.servers.toolbox import ServerToolbox
@@ -19,6 +19,7 @@ def server_toolboxes(
     servers: Mapping[str, McpServer],
     rules: Rules = (),
     grants: Grants | None = None,
+    approve: Approve | None = None,
     *,
     start_timeout: float = Server().start_timeout,
 ) -> list[ServerToolbox]:
@@ -34,6 +35,7 @@ def server_toolboxes(
                 start_timeout=start_timeout,
             ),
             rules,
+            approve,
             grants=grants,
         )
         for name, each in servers.items()

@@ -8,6 +8,7 @@ from textual.binding import BindingType
 from textual.widgets import TextArea
 
 from sapwood.core.errors import SapwoodError
+from sapwood.core.ids import AgentId
 from sapwood.core.slash import Run
 from sapwood.tui.clipboard import copy
 from sapwood.tui.composer.choices import Known, choices
@@ -22,6 +23,7 @@ from sapwood.tui.keys import bindings
 from sapwood.tui.pages import Pages
 from sapwood.tui.side.sidebar import Sidebar
 from sapwood.tui.transcript.widget import Transcript
+from sapwood.workspace.permissions.asking import Answer, No, Question
 
 __all__ = ["Conversation"]
 
@@ -138,6 +140,19 @@ class Conversation(Following):
     def turn_to(self, run: Run) -> None:
         """A page that a command asks for."""
         self.run_worker(self.pages.open(run.command.name, run.args))
+
+    async def asked(self, question: Question) -> Answer:
+        """A tool asks whether it may: on a page of its own, with a bell for who looks elsewhere."""
+        self.attention.call()
+        answer = await self.pages.ask(question)
+        if answer is None:
+            self._stop(question.agent)
+        return answer or No()
+
+    @work(group="stop")
+    async def _stop(self, agent: AgentId) -> None:
+        """Somebody would rather stop it all than answer."""
+        await self.desk.stop(agent)
 
     def leave(self) -> None:
         """Good-bye."""

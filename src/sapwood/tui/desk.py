@@ -33,6 +33,7 @@ from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import given, new_agent_id, new_mail_id
 from sapwood.runtime.opening import Opened
 from sapwood.runtime.submission import carry_out
+from sapwood.workspace.permissions.asking import Answer, Question
 
 __all__ = ["PAGES", "Desk", "Front"]
 
@@ -53,6 +54,10 @@ class Front(Protocol):
 
     def turn_to(self, run: Run) -> None:
         """A command asks for a page."""
+        ...
+
+    async def asked(self, question: Question) -> Answer:
+        """A tool asks whether it may."""
         ...
 
     async def switched(self, agent: AgentId) -> None:
@@ -123,7 +128,13 @@ class Desk:
         """The agents of this space; they run from the first prompt on."""
         if self._running is None:
             self._engine = LateEngine(self.config)
-            self._running = assemble(self.connection, self.config, self.keys, engine=self._engine)
+            self._running = assemble(
+                self.connection,
+                self.config,
+                self.keys,
+                engine=self._engine,
+                approve=lambda question: self.front.asked(question),
+            )
         return self._running
 
     async def start_running(self) -> None:
@@ -152,6 +163,13 @@ class Desk:
         self._rest.clear()
         await self.running.interrupt(self.agent, "by the user")
         return True
+
+    async def stop(self, agent: AgentId) -> None:
+        """Stops the turn of any agent, this one or a child."""
+        if agent == self.agent:
+            await self.interrupt()
+        else:
+            await self.running.interrupt(agent, "by the user")
 
     async def close(self) -> None:
         """Lets go. Open turns stay open and go on when something runs them again."""

@@ -1,17 +1,20 @@
 """Which page answers what, and what follows when something was picked on it."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sapwood.app.comparing import compare
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
+from sapwood.display.text import one_line
 from sapwood.tui.host import host
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
     from sapwood.tui.conversation import Conversation
+    from sapwood.workspace.permissions.asking import Answer, Question
 
 __all__ = ["Pages"]
 
@@ -59,6 +62,30 @@ class Pages:
                 self._push(HistoryPage(self._conversation.composer.sent), self._put)
             case _:
                 await self._of_agent(name, args)
+
+    async def ask(self, question: "Question") -> "Answer | None":
+        """The answer to a question, whoever asks it; nothing if the page was closed instead."""
+        from sapwood.tui.screens.ask import AskPage
+
+        held, app = self._conversation.desk.connection, host(self._conversation)
+        facts = await held.log.facts(held.space, question.agent)
+        answered = asyncio.get_running_loop().create_future()
+
+        def answer(given: "Answer | None") -> None:
+            if not answered.done():
+                answered.set_result(given)
+
+        page = AskPage(question, one_line(facts.name) if facts and facts.name else question.agent)
+        app.call_later(app.push_screen, page, answer)
+        try:
+            return await answered
+        except asyncio.CancelledError:  # the turn was interrupted: nobody needs to know any more
+            app.call_later(self._take_away, page)
+            raise
+
+    async def _take_away(self, page: "Screen[Answer | None]") -> None:
+        if page.is_current:
+            page.dismiss(None)
 
     async def _of_agent(self, name: str, args: str) -> None:
         """Pages that need a conversation."""
