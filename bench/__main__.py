@@ -16,6 +16,7 @@ NAMES: tuple[str, ...] = (
     "hooks",
     "checkpoint",
     "import",
+    "looking",
     "tui",
 )
 # Where a benchmark has a name that no module can have.

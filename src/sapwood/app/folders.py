@@ -1,6 +1,7 @@
 """Where Sapwood keeps what is not in the database: archives, focus, journal, what it installed.
 
-Everything lies in the user's data folder, in files that people can read.
+Everything lies in the user's data folder, in files that people can read; only what was found out
+about turns (`known`) is for programs, and may be deleted at any time.
 """
 
 import os
@@ -14,6 +15,7 @@ __all__ = [
     "focus_file",
     "handoffs_folder",
     "journal_file",
+    "known_folder",
 ]
 
 
@@ -58,3 +60,8 @@ def focus_file() -> Path:
 def journal_file() -> Path:
     """Where acts on the user's behalf are told."""
     return data_folder() / "journal.jsonl"
+
+
+def known_folder() -> Path:
+    """Where that is kept which was found out about turns."""
+    return data_folder() / "known"

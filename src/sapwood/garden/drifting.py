@@ -5,7 +5,8 @@ session costs its growth; finding the topics anew costs a pass over those.
 """
 
 from collections import Counter as Counts
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -22,16 +23,26 @@ from sapwood.garden.topics.naming import name_of
 from sapwood.garden.topics.noise import is_noise
 from sapwood.garden.topics.tracking import coverage, on_task, rarity
 
-__all__ = ["NOISE", "DriftFold", "drift_of"]
+__all__ = ["NOISE", "DriftFold", "Known", "drift_of"]
 
 NOISE = "unrelated chat"
 _DECLARED = 0.5
 """The share of a declared topic's words that its turns have."""
 
 
-def drift_of(session: Session, counter: Counter, focus: Sequence[str] = ()) -> Drift:
+class Known(Protocol):
+    """Somebody who remembers the features of turns."""
+
+    def features(self, turn: Turn, find: Callable[[Turn], TurnFeatures]) -> TurnFeatures:
+        """Those that are known, else those that are found."""
+        ...
+
+
+def drift_of(
+    session: Session, counter: Counter, focus: Sequence[str] = (), known: Known | None = None
+) -> Drift:
     """The drift of a session; `focus` are declared topics, the most important first."""
-    fold = DriftFold(counter, session.folder)
+    fold = DriftFold(counter, session.folder, known)
     for turn in session.turns:
         fold.add(turn)
     return fold.drift(session.request, focus)
@@ -47,20 +58,25 @@ class _Topic(Struct, frozen=True):
 class DriftFold:
     """The drift of a session that grows."""
 
-    def __init__(self, counter: Counter, folder: str = "") -> None:
+    def __init__(self, counter: Counter, folder: str = "", known: Known | None = None) -> None:
         self._counter = counter
         self._folder = folder
+        self._known = known
         self._turns: list[TurnFeatures] = []
         self._beside: dict[int, int] = {}
 
     def add(self, turn: Turn) -> None:
         """One more turn. One that only goes on counts with the turn before it."""
-        tokens = size_of(turn, self._counter).tokens
         if turn.goes_on and self._turns:
-            place = len(self._turns) - 1
+            place, tokens = len(self._turns) - 1, size_of(turn, self._counter).tokens
             self._beside[place] = self._beside.get(place, 0) + tokens
+        elif self._known is None:
+            self._turns.append(self._features(turn))
         else:
-            self._turns.append(features_of(turn, self._folder, tokens))
+            self._turns.append(self._known.features(turn, self._features))
+
+    def _features(self, turn: Turn) -> TurnFeatures:
+        return features_of(turn, self._folder, size_of(turn, self._counter).tokens)
 
     def drift(self, task: str, focus: Sequence[str] = ()) -> Drift:
         """What the turns so far are about, against the task."""

@@ -175,7 +175,7 @@ def _texts(turn: Turn) -> list[tuple[str, str]]:
         for part in item.parts:
             match part:
                 case ToolCall():
-                    found.append(("tool calls", f"{part.name} {part.args}"))
+                    found += [("tool calls", part.name), ("tool calls", part.args)]
                 case Thinking():
                     found.append(("thinking", part.text))
                 case Text():

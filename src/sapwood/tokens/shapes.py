@@ -8,7 +8,6 @@ says what is to be counted in one; what each count costs is fitted elsewhere.
 """
 
 import re
-from itertools import pairwise
 
 __all__ = ["FEATURES", "features_of", "shapes_of", "worn"]
 
@@ -57,6 +56,7 @@ _PER_CHARACTER = {
     b"i": "brahmic",
     b"e": "emoji",
 }
+_SAME = re.compile(rb"(?s)(.)\1*")
 _MARKS = bytes(range(0x21, 0x30)) + b":;<=>?@[\\]^_`{|}~"
 
 
@@ -127,8 +127,7 @@ def features_of(shape: bytes) -> dict[str, int]:
     if name := _PER_CHARACTER.get(core[:1]):
         return {name: len(core)}
     if core[0] in _MARKS and core[-1] in _MARKS:
-        changes = sum(one != other for one, other in pairwise(core))
-        return {"punctuation": 1, "change": changes}
+        return {"punctuation": 1, "change": len(_SAME.findall(core)) - 1}
     if b"0" not in core:
         return _word(core)
     runs = len(_RUN.findall(core))

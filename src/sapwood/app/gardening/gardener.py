@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import assert_never
+from typing import Literal, assert_never
 
 from sapwood.app.config import Config
 from sapwood.app.gardening.answers import Answer
@@ -11,11 +11,14 @@ from sapwood.app.gardening.errors import NoSession
 from sapwood.app.gardening.focusing import focus_in, focus_on, unfocus
 from sapwood.app.gardening.handing import hand_off
 from sapwood.app.gardening.keeping import archive, resume
+from sapwood.app.gardening.knowing import KnownTurns
 from sapwood.app.gardening.looking import breakdown_of, drift_in, estimate_of, prune_in
 from sapwood.app.gardening.searching import search
 from sapwood.app.gardening.sessions import Sessions
 from sapwood.app.gardening.subject import Subject
+from sapwood.core.counting import Counter
 from sapwood.core.ledger import ledger_of
+from sapwood.garden.focus import Focus
 from sapwood.garden.remembering import RememberingCounter
 from sapwood.tokens import counter_for
 
@@ -52,14 +55,10 @@ class Gardener:
         match errand.action:
             case "estimate":
                 return estimate_of(subject, counter, self._levels)
-            case "breakdown":
-                return breakdown_of(subject, counter, focus, self._levels)
+            case "breakdown" | "drift" | "prune":
+                return self._looked(errand.action, subject, counter, focus)
             case "ledger":
                 return ledger_of(session)
-            case "drift":
-                return drift_in(subject, counter, focus)
-            case "prune":
-                return prune_in(subject, counter, focus)
             case "archive":
                 return archive(errand, subject, counter, focus)
             case "handoff":
@@ -68,6 +67,26 @@ class Gardener:
                 raise AssertionError("done elsewhere")
             case _:
                 assert_never(errand.action)
+
+    def _looked(
+        self,
+        action: Literal["breakdown", "drift", "prune"],
+        subject: Subject,
+        counter: Counter,
+        focus: Focus,
+    ) -> Answer:
+        """What is told by topics. Those of a transcript that is only shown leave no trace."""
+        known = KnownTurns(subject.session, counter.name) if subject.kept else None
+        match action:
+            case "breakdown":
+                answer = breakdown_of(subject, counter, focus, self._levels, known)
+            case "drift":
+                answer = drift_in(subject, counter, focus, known)
+            case "prune":
+                answer = prune_in(subject, counter, focus, known)
+        if known is not None:
+            known.save()
+        return answer
 
     async def _subject(self, errand: Errand) -> Subject:
         return await self._sessions.read(

@@ -47,8 +47,12 @@ def coverage(
     turn: TurnFeatures, weights: dict[str, float], is_known: Callable[[str], bool]
 ) -> float:
     """The share of a turn's words, by weight, that are known."""
-    whole = sum(times * weights[word] for word, times in turn.terms.items())
-    shared = sum(times * weights[word] for word, times in turn.terms.items() if is_known(word))
+    whole = shared = 0.0
+    for word, times in turn.terms.items():
+        weight = times * weights[word]
+        whole += weight
+        if is_known(word):
+            shared += weight
     return shared / whole if whole else 0.0
 
 
@@ -92,7 +96,11 @@ def _ties(
         beside = [turns[p] for p in near if task[p]]
 
         def is_known(word: str, beside: list[TurnFeatures] = beside) -> bool:
-            return words[word] > sum(word in each.terms for each in beside)
+            elsewhere = words[word]
+            for each in beside:
+                if word in each.terms:
+                    elsewhere -= 1
+            return elsewhere > 0
 
         at_hand = any(files[f] > sum(f in each.files for each in beside) for f in turn.files)
         beyond = bool(turn.files) and not at_hand and not turn.made
