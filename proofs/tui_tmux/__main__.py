@@ -130,6 +130,33 @@ class Day(Program):
         self._terminal.keys("C-c")
         self._terminal.misses("fourth line")
 
+    def permission(self) -> None:
+        """A tool asks before it writes, and shows what it would write."""
+        terminal = self._terminal
+        note = self._folder / "project" / "note.txt"
+        subprocess.run(["git", "init", "--quiet", str(note.parent)], check=True)
+        write = '{"path": "note.txt", "content": "eleven nests"}'
+        terminal.type(f"Write it down. [[tool: write_file {write}]] [[say: Written.]]")
+        terminal.sees("May it?", "+eleven nests")
+        if note.exists():
+            raise Failed("it was written before anybody was asked")
+        terminal.keys("y")
+        terminal.sees("│ Written.")
+        if note.read_text(encoding="utf-8") != "eleven nests":
+            raise Failed("it was not written")
+
+    def revert(self) -> None:
+        """Files and context go back together, and forward again."""
+        terminal, note = self._terminal, self._folder / "project" / "note.txt"
+        terminal.type("/revert")
+        terminal.sees("Files and context are as they were", "1 removed")
+        if note.exists():
+            raise Failed("the file is still there")
+        terminal.type("/revert")
+        terminal.sees("1 file restored")
+        if not note.exists():
+            raise Failed("the file did not come back")
+
     def interrupt(self) -> None:
         """Escape stops the turn and keeps what was there; what was queued waits."""
         terminal = self._terminal
@@ -201,6 +228,8 @@ STEPS: tuple[Callable[[Day], None], ...] = (
     Day.compact,
     Day.resize,
     Day.paste,
+    Day.permission,
+    Day.revert,
     Day.interrupt,
     Day.exit,
     Day.restart,
