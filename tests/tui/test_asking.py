@@ -71,6 +71,20 @@ async def test_a_question_goes_when_the_turn_is_interrupted_elsewhere(tmp_path: 
         await stage.sees("interrupted")
 
 
+async def test_who_is_typing_answers_nothing_by_accident(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path), delay=0.02) as stage:
+        await stage.type(WRITE)
+        for letter in "yyyyyyyyyyyyyyyyyyyy":
+            await stage.pilot.press(letter)
+            await stage.pilot.pause(0.1)
+            assert not isinstance(stage.app.screen, AskPage)
+        await stage.sees("May it?")
+        assert stage.conversation.composer.text == "y" * 20
+        assert not (tmp_path / "a.txt").exists()
+        await stage.pilot.press("n")
+        await stage.sees("Done.")
+
+
 async def test_a_child_in_the_background_asks_by_its_name(tmp_path: Path) -> None:
     async with on_stage(folder=str(tmp_path)) as stage:
         stage.server.replies(["Hello."])

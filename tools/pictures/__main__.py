@@ -16,11 +16,14 @@ from sapwood.app.connection import connect
 from sapwood.runtime.fresh import now
 from sapwood.testing.scripted import ScriptedModel
 from sapwood.tui.app import SapwoodApp
-from tools.pictures.scenes import ANSWER, MODEL, oauth
+from sapwood.workspace.permissions.asking import Answer, Question
+from sapwood.workspace.permissions.rules import parse_rules
+from tools.pictures.scenes import ANSWER, CHANGE, MODEL, oauth
 from tools.pictures.svg import Frame, moving, still
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 _TWO_HOURS = 7_200_000_000
+_WHY = "No rule speaks of it."
 
 
 class Stage:
@@ -30,6 +33,7 @@ class Stage:
         self.app = app
         self.pilot = pilot
         self.server = server
+        self.waiting: asyncio.Future[Answer] | None = None
 
     def strips(self) -> list[Strip]:
         """What is on the screen."""
@@ -113,6 +117,18 @@ async def replay(stage: Stage) -> None:
     await stage.sees("the hash matches")
 
 
+async def ask(stage: Stage) -> None:
+    """A tool that wants to change a file."""
+    agent = stage.app.desk.agent
+    assert agent is not None
+    rules = parse_rules(["allow edit_file(src/auth/**)"])
+    question = Question(
+        agent, "oauth-mobile", "edit_file", "src/auth/tokens.py", _WHY, CHANGE, rules
+    )
+    stage.waiting = asyncio.ensure_future(stage.app.conversation.asked(question))
+    await stage.sees("Yes, this time")
+
+
 async def clipped(stage: Stage) -> None:
     """The divider of the window."""
     stage.server.replies(["Done: the refresh goes first, and eleven tests hold it."])
@@ -138,6 +154,7 @@ SCENES: dict[str, tuple[Callable[[Stage], Awaitable[None]], str]] = {
     "window": (clipped, "sapwood-dark"),
     "completion": (completion, "sapwood-dark"),
     "queue": (queue, "sapwood-dark"),
+    "ask": (ask, "sapwood-dark"),
     "context": (context, "sapwood-dark"),
     "rewind": (rewind, "sapwood-dark"),
     "replay": (replay, "sapwood-dark"),
@@ -199,6 +216,8 @@ async def make(names: list[str]) -> None:
                 await scene(stage)
                 await stage.pilot.pause(0.2)
                 drawn = still(stage.strips(), "sapwood")
+                if stage.waiting is not None:
+                    stage.waiting.cancel()
         (FOLDER / f"{name}.svg").write_text(drawn, encoding="utf-8")
         print(f"{name}.svg: {len(drawn) // 1024} kB", flush=True)
 

@@ -5,7 +5,7 @@ from sapwood.core.commands import Fork
 from sapwood.core.content import Got, Said, Text, ToolCall, Usage
 from sapwood.core.ids import AgentId
 
-__all__ = ["ANSWER", "MODEL", "oauth"]
+__all__ = ["ANSWER", "CHANGE", "MODEL", "oauth"]
 
 MODEL = "claude-sonnet-5-5"
 _FILE = """class TokenStore:
@@ -43,6 +43,17 @@ async def refresh(self, grant: Grant) -> Token:
 
 - keep the verifier until the exchange *completes*
 - test it with the clock frozen
+"""
+CHANGE = """--- src/auth/tokens.py
++++ src/auth/tokens.py
+@@ -41,6 +41,8 @@
+     async def refresh(self, grant: Grant) -> Token:
+         response = await self.http.post("/token", data=grant.as_form())
+-        if response.status_code == 401:
+-            await self.storage.clear()
++        if response.status_code == 401 and grant.retries < 3:
++            return await self.refresh(grant.next())
+         return Token.model_validate(response.json())
 """
 _SYSTEM = (
     "You are a careful engineer in a small team. Read before you write, say what you are not "

@@ -1,5 +1,6 @@
 """The conversation: what is typed, the pages over it, and every key."""
 
+import asyncio
 import time
 from typing import ClassVar
 
@@ -30,6 +31,9 @@ __all__ = ["Conversation"]
 _TWICE = 1.5
 """Seconds within which a key counts as pressed twice."""
 
+_PAUSE = 1.5
+"""Seconds without a letter after which somebody does not type any more."""
+
 
 class Conversation(Following):
     """The screen that people live in."""
@@ -41,6 +45,7 @@ class Conversation(Following):
         self.pages = Pages(self)
         self._refused_text = ""
         self._pressed: dict[str, float] = {}
+        self._typed_at = -_PAUSE
 
     @property
     def _known(self) -> Known:
@@ -78,6 +83,7 @@ class Conversation(Following):
     @on(TextArea.Changed, "#composer")
     def _typed(self) -> None:
         if self.composer.text:
+            self._typed_at = time.monotonic()
             self._warm_up()
         self._offer()
 
@@ -144,6 +150,9 @@ class Conversation(Following):
     async def asked(self, question: Question) -> Answer:
         """A tool asks whether it may: on a page of its own, with a bell for who looks elsewhere."""
         self.attention.call()
+        # Who is typing would answer with the next letter.
+        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:
+            await asyncio.sleep(still)
         answer = await self.pages.ask(question)
         if answer is None:
             self._stop(question.agent)
