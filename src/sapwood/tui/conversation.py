@@ -151,7 +151,7 @@ class Conversation(Following):
         """A tool asks whether it may: on a page of its own, with a bell for who looks elsewhere."""
         self.attention.call()
         # Who is typing would answer with the next letter.
-        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:
+        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110
             await asyncio.sleep(still)
         answer = await self.pages.ask(question)
         if answer is None:
