@@ -30,6 +30,9 @@ from sapwood.runtime.opening import open_state, read_live
 
 __all__ = ["Reverter"]
 
+_FEW = 16
+"""Nearly always the place that is wanted is among so many, and the rest need not be read."""
+
 _PAGE = 100
 
 
@@ -55,8 +58,11 @@ class Reverter:
         other = await self._at_work_in(root)
         if other is not None:
             return FilesInUse(other.agent)
-        chain = await chain_of(self._log, self._space, state)
+        chain = await chain_of(self._log, self._space, state, _FEW)
         to = await find_destination(self._log, self._space, state, chain, typed.strip())
+        if isinstance(to, Refusal) and len(chain) == _FEW:
+            chain = await chain_of(self._log, self._space, state)
+            to = await find_destination(self._log, self._space, state, chain, typed.strip())
         if isinstance(to, Refusal):
             return to
         [files] = [link.files for link in chain if link.version == to.files and link.files]

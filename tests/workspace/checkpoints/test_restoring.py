@@ -138,6 +138,22 @@ async def test_nothing_is_written_through_a_symlink(tmp_path: Path) -> None:
     assert (top / "folder" / "file").read_text() == "ours"
 
 
+@pytest.mark.parametrize("then", ["was there", "was not"])
+async def test_what_somebody_wrote_since_it_was_saved_is_not_lost(
+    tmp_path: Path, then: str
+) -> None:
+    repository(tmp_path)
+    if then == "was there":
+        (tmp_path / "a").write_text("then")
+    files = await saved(tmp_path)
+    (tmp_path / "a").write_text("now")
+    present = await saved(tmp_path)
+    (tmp_path / "a").write_text("at the last moment")
+    found = await GitCheckpoints().restore(Workspace(str(tmp_path)), present, files)
+    assert found == Restored(left=(LeftOut("a", "unsaved"),))
+    assert (tmp_path / "a").read_text() == "at the last moment"
+
+
 async def test_permissions_stay_but_for_that_to_run(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / "private").write_text("1")

@@ -257,6 +257,19 @@ async def test_a_lock_that_a_killed_process_left_is_taken_away(tmp_path: Path) -
     assert held(tmp_path, await saved(tmp_path)) == ["a"]
 
 
+@pytest.mark.parametrize("file", ["index", "HEAD", "config"])
+async def test_a_private_folder_that_a_crash_has_damaged_is_made_anew(
+    tmp_path: Path, file: str
+) -> None:
+    repository(tmp_path)
+    (tmp_path / "a").write_text("1")
+    first = await saved(tmp_path)
+    (tmp_path / ".git" / "sapwood" / file).write_text("torn")
+    assert await saved(tmp_path) == first
+    (tmp_path / "a").write_text("2")
+    assert await saved(tmp_path) != first
+
+
 @pytest.mark.parametrize("name", ["a.lock", "..", "a b", "@{", "数据", "x/y", "-"])
 def test_any_agent_has_a_ref_that_git_accepts(name: str) -> None:
     ref = ref_of(AgentId(name))

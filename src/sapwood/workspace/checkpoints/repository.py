@@ -16,7 +16,15 @@ from sapwood.core.checkpoint import Unsaved
 from sapwood.core.ids import AgentId
 from sapwood.workspace.checkpoints.git import Git, GitError
 
-__all__ = ["REFS", "Repository", "find_repository", "locked", "ref_of"]
+__all__ = [
+    "REFS",
+    "Repository",
+    "find_repository",
+    "forget_index",
+    "locked",
+    "ref_of",
+    "renew",
+]
 
 REFS = "refs/sapwood/checkpoints"
 
@@ -149,6 +157,21 @@ def locked(repository: Repository) -> Generator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def renew(repository: Repository) -> None:
+    """Makes the private folder anew, whatever became of it. Whoever calls has it locked."""
+    forget_index(repository)
+    for name in ("config", "HEAD"):
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(repository.private, name))
+    _prepare(repository)
+
+
+def forget_index(repository: Repository) -> None:
+    """Has every file looked at anew."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(repository.private, "index"))
 
 
 def _prepare(repository: Repository) -> None:

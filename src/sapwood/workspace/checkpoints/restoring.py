@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from errno import EDQUOT, ENOSPC, EROFS
+from hashlib import sha1, sha256
 from typing import IO
 
 from msgspec import Struct
@@ -25,14 +26,16 @@ __all__ = ["Difference", "holds", "restore"]
 
 _LINK, _PROGRAM = 0o120000, 0o100755
 _COPIED = 1 << 20
+_SHORT = 40
 
 
 class Difference(Struct, frozen=True):
-    """A path, its modes in either tree, 0 for none, and the object in the one to come."""
+    """A path, its modes in either tree, 0 for none, and its objects there."""
 
     path: bytes
     before: int
     after: int
+    saved: bytes
     object: bytes
 
 
@@ -84,9 +87,13 @@ class _Work:
     def remove(self, each: Difference) -> None:
         try:
             with open_parent(self._place(each.path)) as (folder, name):
+                before = _state(folder, name)
+                if before is None:
+                    return
+                if not _is_saved(folder, name, before, each):
+                    self.left.append((each.path, "unsaved"))
+                    return
                 os.unlink(name, dir_fd=folder)
-        except FileNotFoundError:
-            return
         except (OSError, ToolError) as error:
             self._leave(each, error)
             return
@@ -97,7 +104,7 @@ class _Work:
         try:
             with open_parent(self._place(each.path), make=True) as (folder, name):
                 before = _state(folder, name)
-                if before and (not each.before or stat.S_ISDIR(before.st_mode)):
+                if before and not _is_saved(folder, name, before, each):
                     self.left.append((each.path, "unsaved"))
                     return
                 fresh = f".sapwood-{secrets.token_hex(8)}"
@@ -147,6 +154,21 @@ def _make(
             os.fchmod(file.fileno(), _bits(stat.S_IMODE(before.st_mode), each.after == _PROGRAM))
 
 
+def _is_saved(folder: int, name: str, state: os.stat_result, each: Difference) -> bool:
+    """Whether what is there is what was saved, and not what somebody wrote since."""
+    if stat.S_ISLNK(state.st_mode):
+        content = os.fsencode(os.readlink(name, dir_fd=folder))
+    elif stat.S_ISREG(state.st_mode) and each.before:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+            content = file.read()
+    else:
+        return False
+    made = sha1 if len(each.saved) == _SHORT else sha256
+    digest = made(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return digest.encode() == each.saved
+
+
 def _bits(before: int, program: bool) -> int:
     """The permissions a file had, with or without that to run it for all who may read it."""
     return before | (before & 0o444) >> 2 if program else before & ~0o111
@@ -163,8 +185,8 @@ def _differences(raw: bytes) -> list[Difference]:
     fields = raw.split(b"\0")
     found: list[Difference] = []
     for about, path in zip(fields[0:-1:2], fields[1::2], strict=True):
-        before, after, _, object_, _ = about.removeprefix(b":").split(b" ")
-        found.append(Difference(path, int(before, 8), int(after, 8), object_))
+        before, after, saved, object_, _ = about.removeprefix(b":").split(b" ")
+        found.append(Difference(path, int(before, 8), int(after, 8), saved, object_))
     return found
 
 

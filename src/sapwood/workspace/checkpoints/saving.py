@@ -14,8 +14,8 @@ from msgspec import Struct
 from sapwood.core.checkpoint import SHOWN, LeftOut, Saved, Unsaved, Why
 from sapwood.core.ids import AgentId
 from sapwood.workspace.bounds import size
-from sapwood.workspace.checkpoints.git import Git
-from sapwood.workspace.checkpoints.repository import REFS, Repository, ref_of
+from sapwood.workspace.checkpoints.git import Git, GitError
+from sapwood.workspace.checkpoints.repository import REFS, Repository, forget_index, ref_of, renew
 
 __all__ = ["Bounds", "left_out_of", "save", "shown"]
 
@@ -58,11 +58,22 @@ class _Tip(Struct, frozen=True):
 
 
 def save(repository: Repository, agent: AgentId, bounds: Bounds) -> Saved | Unsaved:
-    """The files as they are, in the repository. Whoever calls has the private folder locked."""
+    """The files as they are, in the repository. Whoever calls has the private folder locked.
+
+    An index that git cannot use, after a crash say, is made anew: it only saves time.
+    """
+    try:
+        return _save(repository, agent, bounds)
+    except GitError:
+        renew(repository)
+        return _save(repository, agent, bounds)
+
+
+def _save(repository: Repository, agent: AgentId, bounds: Bounds) -> Saved | Unsaved:
     tips = _tips(repository)
     anchor = os.path.join(repository.private, "anchor")
     if not _is_held(anchor, tips):
-        _forget_index(repository)
+        forget_index(repository)
     git = repository.files()
     found = _sort(repository, _changed(repository, git), bounds)
     if found.bytes > bounds.together:
@@ -120,12 +131,6 @@ def _is_held(anchor: str, tips: dict[str, _Tip]) -> bool:
             return file.read() in tips
     except FileNotFoundError:
         return False
-
-
-def _forget_index(repository: Repository) -> None:
-    path = os.path.join(repository.private, "index")
-    if os.path.exists(path):
-        os.unlink(path)
 
 
 def _changed(repository: Repository, git: Git) -> list[bytes]:
