@@ -12,15 +12,18 @@ from msgspec import Struct
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
-from sapwood.app.checkpointing import turns_to_revert_to
+from sapwood.app.checkpointing import revert, turns_to_revert_to
+from sapwood.app.config import Config
 from sapwood.app.connection import connect
 from sapwood.app.running import Running
 from sapwood.core.calling import Failure
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import Recorded
+from sapwood.core.refusals_of_files import UnknownCheckpoint
 from sapwood.core.view import Request
 from sapwood.engine.local import LocalEngine
+from sapwood.runtime.dispatch import Done
 from sapwood.testing import PlannedModel
 from sapwood.testing.model import Planned
 from sapwood.workspace.checkpoints.keeper import GitCheckpoints
@@ -320,6 +323,19 @@ async def test_without_a_repository_turns_go_on_and_a_revert_says_what_to_do(
         assert (tmp_path / "a.txt").read_text() == "one"
         with pytest.raises(RefusedError, match="type git init there"):
             await at.agent.revert()
+
+
+async def test_a_turn_is_typed_as_it_is_shown(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        turn = await at.says("write a.txt one")
+        await at.says("write a.txt two")
+        held = at.agent.connection
+        for typed in (str(turn), f"#{turn}", f" lead:{turn} "):
+            done = await revert(held, Config(), at.agent.id, typed)
+            assert isinstance(done, Done)
+            assert f"after turn {turn}" in done.says
+        for typed in (f"other:{turn}", "9" * 40, "-1", "٣", "one"):
+            assert isinstance(await revert(held, Config(), at.agent.id, typed), UnknownCheckpoint)
 
 
 async def test_an_unknown_turn_is_refused_with_those_there_are(tmp_path: Path) -> None:

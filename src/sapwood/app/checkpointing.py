@@ -66,7 +66,7 @@ async def turns_to_revert_to(
             )
             found.append((str(link.changed_in), one_line(text_of(started.event))))
         elif isinstance(link.event, RevertStarted):
-            found.append((str(link.version), f"before going back to {link.event.to.words}"))
+            found.append((str(link.version), "before a revert"))
     return tuple(found)
 
 

@@ -34,7 +34,7 @@ async def find_destination(
     """The place that was meant; with nothing typed, the one before the last change of files."""
     if not typed:
         return _last_change(state, chain)
-    agent, _, number = typed.rpartition(":")
+    agent, _, number = typed.removeprefix("#").rpartition(":")
     if not number.isascii() or not number.isdigit() or agent not in ("", state.agent):
         return _unknown(typed, chain)
     version = int(number[:18])
