@@ -123,6 +123,16 @@ async def test_a_folder_with_what_was_not_saved_is_not_replaced_by_a_file(tmp_pa
     assert (tmp_path / "place" / "x.log").read_text() == "ignored"
 
 
+async def test_an_empty_folder_is_in_nobodys_way(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "place").write_text("a file")
+    files = await saved(tmp_path)
+    (tmp_path / "place").unlink()
+    (tmp_path / "place" / "deep").mkdir(parents=True)
+    assert await restored(tmp_path, files) == Restored(written=1)
+    assert (tmp_path / "place").read_text() == "a file"
+
+
 async def test_nothing_is_written_through_a_symlink(tmp_path: Path) -> None:
     top, outside = repository(tmp_path / "top"), tmp_path / "outside"
     outside.mkdir()

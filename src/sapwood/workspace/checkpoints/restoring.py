@@ -104,6 +104,8 @@ class _Work:
         try:
             with open_parent(self._place(each.path), make=True) as (folder, name):
                 before = _state(folder, name)
+                if before and stat.S_ISDIR(before.st_mode) and _remove_empty(folder, name):
+                    before = None
                 if before and not _is_saved(folder, name, before, each):
                     self.left.append((each.path, "unsaved"))
                     return
@@ -172,6 +174,21 @@ def _is_saved(folder: int, name: str, state: os.stat_result, each: Difference) -
 def _bits(before: int, program: bool) -> int:
     """The permissions a file had, with or without that to run it for all who may read it."""
     return before | (before & 0o444) >> 2 if program else before & ~0o111
+
+
+def _remove_empty(folder: int, name: str) -> bool:
+    """Takes a folder away that holds nothing but folders without a file; whether it was one."""
+    try:
+        inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+    except NotADirectoryError:
+        return False
+    try:
+        if not all(_remove_empty(inside, each) for each in os.listdir(inside)):
+            return False
+    finally:
+        os.close(inside)
+    os.rmdir(name, dir_fd=folder)
+    return True
 
 
 def _state(folder: int, name: str) -> os.stat_result | None:
