@@ -8,6 +8,7 @@ import pytest
 
 from sapwood.store.sqlite.schema import NEWEST
 from tests.cli.calling import Ran, Sapwooder
+from tests.workspace.checkpoints.repositories import repository
 
 
 def states(ran: Ran) -> dict[str, str]:
@@ -62,6 +63,19 @@ def test_a_model_that_cannot_be_reached_is_said(
     sapwood("config", "set", "base_urls.den", "http://127.0.0.1:9/v1")
     assert states(sapwood("doctor", "--json"))["network"] == "broken"
     assert "network" not in states(sapwood("doctor", "--json", "--offline"))
+
+
+def test_it_says_whether_files_can_be_taken_back(sapwood: Sapwooder, home: Path) -> None:
+    def checkpoints() -> tuple[str, str]:
+        found = map(json.loads, sapwood("doctor", "--offline", "--json").out.splitlines())
+        return next((f["state"], f["says"]) for f in found if f["topic"] == "checkpoints")
+
+    state, says = checkpoints()
+    assert (state, "type git init there" in says) == ("open", True)
+    top = repository(home / "project")
+    assert checkpoints() == ("ok", f"of {top}")
+    sapwood("config", "set", "checkpoints.enabled", "false")
+    assert checkpoints() == ("open", "switched off")
 
 
 def test_it_says_where_spans_go(sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
+from sapwood.app.checkpointing import examine_checkpoints
 from sapwood.app.choosing import require_model
 from sapwood.app.config import Config, ConfigError, config_file, load_config
 from sapwood.app.findings import Finding
@@ -60,7 +61,7 @@ async def examine(
         from sapwood.app.servers import examine_servers
 
         findings += await examine_servers(config.servers)
-    findings += await examine_agents(environ)
+    findings += [await examine_checkpoints(config), *await examine_agents(environ)]
     return [*findings, *_extras(), _log_folder(config), *_telemetry(config, environ)]
 
 

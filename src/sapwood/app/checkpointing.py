@@ -4,6 +4,7 @@ import os
 
 from sapwood.app.config import CheckpointConfig, Config
 from sapwood.app.connection import Connection
+from sapwood.app.findings import Finding
 from sapwood.app.folders import data_folder
 from sapwood.app.opening import is_postgres
 from sapwood.core.checkpoint import Unsaved
@@ -13,6 +14,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.refusals_of_files import NotSaved
 from sapwood.core.searching import text_of
+from sapwood.core.settings import Workspace
 from sapwood.core.state import State
 from sapwood.display.text import one_line
 from sapwood.runtime.checkpoints import Checkpoints, chain_of
@@ -20,7 +22,13 @@ from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import given
 from sapwood.runtime.reverting import Reverter
 
-__all__ = ["checkpoint", "checkpoints_for", "revert", "turns_to_revert_to"]
+__all__ = [
+    "checkpoint",
+    "checkpoints_for",
+    "examine_checkpoints",
+    "revert",
+    "turns_to_revert_to",
+]
 
 _BESIDE = ("", "-wal", "-shm", "-journal")
 
@@ -51,6 +59,19 @@ async def checkpoint(connection: Connection, config: Config, agent: AgentId) -> 
         turn = tip.first if tip is not None and tip.agent == agent else 0
         command = MakeCheckpoint(agent, saved, turn)
     return await connection.dispatcher.dispatch(command, given())
+
+
+async def examine_checkpoints(config: Config) -> Finding:
+    """Whether what agents do to the files of this folder can be taken back."""
+    if not config.checkpoints.enabled:
+        then = "sapwood config unset checkpoints.enabled"
+        return Finding("checkpoints", "open", "switched off", then)
+    from sapwood.workspace.checkpoints.keeper import GitCheckpoints
+
+    root = await GitCheckpoints().root(Workspace(os.getcwd()))
+    if isinstance(root, Unsaved):
+        return Finding("checkpoints", "open", root.reason)
+    return Finding("checkpoints", "ok", f"of {root}")
 
 
 async def turns_to_revert_to(
