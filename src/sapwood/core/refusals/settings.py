@@ -1,0 +1,76 @@
+"""Refusals of values: settings, a model that takes too little, texts that are too long."""
+
+from sapwood.core.counting import Count, show
+from sapwood.core.refusals.refusal import Refusal
+
+__all__ = ["BadSetting", "EmptyText", "ModelTooSmall", "TooLong"]
+
+
+class BadSetting(Refusal, frozen=True):
+    """A setting has no such value."""
+
+    name: str
+    rule: str
+
+    @property
+    def sentence(self) -> str:
+        return f"Setting '{self.name}' must be {self.rule}. Nothing was changed."
+
+
+class ModelTooSmall(Refusal, frozen=True):
+    """More is in view than the model takes.
+
+    `blocks` say what of, the largest concern first. `keeps` is how many of the last turns would
+    fit beside what always stands; None if that alone does not.
+    """
+
+    model: str
+    window: int
+    blocks: tuple[tuple[str, Count], ...]
+    keeps: int | None = 0
+
+    @property
+    def sentence(self) -> str:
+        total = show(sum((size for _, size in self.blocks), Count(0, exact=True)))
+        parts = ", ".join(f"{name} {show(size)}" for name, size in self.blocks if size.tokens)
+        return (
+            f"There are {total} tokens in view ({parts}), more than {self.model} takes: "
+            f"{show(Count(self.window, exact=True))}, its answer included. Nothing was changed. "
+            f"{self._way_out}"
+        )
+
+    @property
+    def _way_out(self) -> str:
+        """What can be done first, the mildest way first."""
+        if self.keeps is None:
+            return (
+                "System prompt, tools and pins alone do not fit: shorten /system, or /unpin what "
+                "can go."
+            )
+        fewer = f"/clear {self.keeps} to keep the last {self.keeps} turns"
+        kept = fewer if self.keeps else "/clear to start afresh"
+        return f"Type /compact for a summary, or {kept}; then /model {self.model} again."
+
+
+class EmptyText(Refusal, frozen=True):
+    """Something was left blank that cannot be."""
+
+    what: str
+
+    @property
+    def sentence(self) -> str:
+        return f"The {self.what} is empty. Write something and send it again."
+
+
+class TooLong(Refusal, frozen=True):
+    """A text is longer than its place allows."""
+
+    what: str
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The {self.what} is longer than {self.limit:,} characters. "
+            "Put it into a file and name the file instead."
+        )
