@@ -7,45 +7,10 @@ from typing import assert_never
 
 from msgspec import structs
 
+from sapwood.core import events
 from sapwood.core.content import Note, Said, Text, ToolCall, Usage
 from sapwood.core.context import Context, Mark, Moved, Step, as_of_turn, keep_marks, take_back
-from sapwood.core.events import (
-    AgentArchived,
-    AgentForked,
-    AgentKilled,
-    AgentStarted,
-    CheckpointMade,
-    CheckpointMissed,
-    ClearDeferred,
-    ContextRedone,
-    ContextReverted,
-    ContextRewound,
-    ContextSummarized,
-    ContextTrimmed,
-    ContextUndone,
-    Focused,
-    MailRead,
-    MailReceived,
-    MailSent,
-    MarkSet,
-    ModelCalled,
-    PinAdded,
-    PinRemoved,
-    Recorded,
-    ReplyAdded,
-    ResultsMasked,
-    RevertStarted,
-    SettingsChanged,
-    SummaryDropped,
-    ToolFinished,
-    ToolStarted,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnRecorded,
-    TurnStarted,
-    Unfocused,
-)
+from sapwood.core.events import Recorded
 from sapwood.core.ids import TurnRef
 from sapwood.core.state import (
     BACKGROUND_KEPT,
@@ -67,82 +32,82 @@ def evolve(state: State, recorded: Recorded) -> State:
     state = structs.replace(state, version=recorded.version, updated=recorded.at)
     event = recorded.event
     match event:
-        case AgentStarted():
+        case events.AgentStarted():
             return _started(state, recorded, event)
-        case AgentForked():
+        case events.AgentForked():
             return _forked(state, event)
-        case AgentArchived():
+        case events.AgentArchived():
             return structs.replace(state, status="archived")
-        case AgentKilled():
+        case events.AgentKilled():
             return structs.replace(state, status="killed")
-        case SettingsChanged():
+        case events.SettingsChanged():
             return structs.replace(state, settings=event.change.applied_to(state.settings))
-        case PinAdded():
+        case events.PinAdded():
             others = tuple(pin for pin in state.pins if pin.name != event.pin.name)
             return structs.replace(state, pins=(*others, event.pin))
-        case PinRemoved():
+        case events.PinRemoved():
             left = tuple(pin for pin in state.pins if pin.name != event.name)
             return structs.replace(state, pins=left)
-        case Focused():
+        case events.Focused():
             return _focused(state, recorded, event)
-        case Unfocused():
+        case events.Unfocused():
             return _unfocused(state, event)
-        case TurnStarted():
+        case events.TurnStarted():
             opened = OpenTurn(recorded.version, event.parent)
             return structs.replace(state, open=opened, notes=())
-        case ModelCalled():
+        case events.ModelCalled():
             return _called(state, recorded, event)
-        case ReplyAdded():
+        case events.ReplyAdded():
             return _replied(state, event)
-        case ToolStarted():
+        case events.ToolStarted():
             return _open(state, started=(*_turn(state).started, event.call))
-        case ToolFinished():
+        case events.ToolFinished():
             return _finished(state, event)
-        case TurnCompleted() | TurnInterrupted() | TurnFailed():
+        case events.TurnCompleted() | events.TurnInterrupted() | events.TurnFailed():
             tip = TurnRef(state.agent, _turn(state).first, recorded.version)
             context = structs.replace(state.context, tip=tip)
             return structs.replace(state, context=context, open=None)
-        case TurnRecorded():
+        case events.TurnRecorded():
             return _recorded(state, recorded, event)
-        case MarkSet():
+        case events.MarkSet():
             return _marked(state, recorded, event)
-        case ContextTrimmed():
+        case events.ContextTrimmed():
             return _trimmed(state, recorded, event)
-        case ContextSummarized() | SummaryDropped():
+        case events.ContextSummarized() | events.SummaryDropped():
             return _spent(state, event.usage)
-        case ContextRewound():
+        case events.ContextRewound():
             return _rewound(state, recorded, event)
-        case ContextReverted():
+        case events.ContextReverted():
             return _reverted(state, recorded, event)
-        case ContextUndone():
+        case events.ContextUndone():
             return _undone(state, recorded, event)
-        case ContextRedone():
+        case events.ContextRedone():
             return _redone(state, recorded, event)
-        case ResultsMasked():
+        case events.ResultsMasked():
             return structs.replace(state, context=structs.replace(state.context, mask=event.mask))
-        case ClearDeferred():
+        case events.ClearDeferred():
             return _open(state, deferred=event)
-        case CheckpointMade():
+        case events.CheckpointMade():
             return structs.replace(state, files=Files(recorded.version, event.files.tree))
-        case CheckpointMissed():
+        case events.CheckpointMissed():
             return structs.replace(state, files=Files(recorded.version, ""))
-        case RevertStarted():
+        case events.RevertStarted():
             files = Files(recorded.version, event.files.tree)
             return structs.replace(
                 state, files=files, reverting=Reverting(recorded.version, event.to)
             )
-        case MailSent():
+        case events.MailSent():
             return state
-        case MailReceived():
+        case events.MailReceived():
             letter = Letter(event.mail, event.text, event.sender)
             return structs.replace(state, inbox=(*state.inbox, letter))
-        case MailRead():
+        case events.MailRead():
             return _mail_read(state, event)
         case _:
             assert_never(event)
 
 
-def _started(state: State, recorded: Recorded, event: AgentStarted) -> State:
+def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> State:
     return structs.replace(
         state,
         status="running",
@@ -159,7 +124,7 @@ def _started(state: State, recorded: Recorded, event: AgentStarted) -> State:
     )
 
 
-def _recorded(state: State, recorded: Recorded, event: TurnRecorded) -> State:
+def _recorded(state: State, recorded: Recorded, event: events.TurnRecorded) -> State:
     tip = TurnRef(state.agent, recorded.version, recorded.version)
     used = [item.usage for item in event.items if isinstance(item, Said) and item.usage]
     return structs.replace(
@@ -171,14 +136,14 @@ def _recorded(state: State, recorded: Recorded, event: TurnRecorded) -> State:
     )
 
 
-def _forked(state: State, event: AgentForked) -> State:
+def _forked(state: State, event: events.AgentForked) -> State:
     if not event.delegated:
         return state
     goal = "\n\n".join(part.text for part in event.goal if isinstance(part, Text))
     return _noted(state, Note("delegated", goal, source=event.child))
 
 
-def _focused(state: State, recorded: Recorded, event: Focused) -> State:
+def _focused(state: State, recorded: Recorded, event: events.Focused) -> State:
     others = tuple(focus for focus in state.focus if focus.topic != event.topic)
     focus = (*others, Focus(event.topic, event.priority, recorded.at))
     return structs.replace(
@@ -188,7 +153,7 @@ def _focused(state: State, recorded: Recorded, event: Focused) -> State:
     )
 
 
-def _unfocused(state: State, event: Unfocused) -> State:
+def _unfocused(state: State, event: events.Unfocused) -> State:
     others = tuple(topic for topic in state.background if topic != event.topic)
     return structs.replace(
         state,
@@ -197,14 +162,14 @@ def _unfocused(state: State, event: Unfocused) -> State:
     )
 
 
-def _called(state: State, recorded: Recorded, event: ModelCalled) -> State:
+def _called(state: State, recorded: Recorded, event: events.ModelCalled) -> State:
     state = structs.replace(state, offered=event.offered)
     if event.instruction:
         return state
     return _open(state, asked=recorded.version, estimate=event.estimate, called=event.model)
 
 
-def _replied(state: State, event: ReplyAdded) -> State:
+def _replied(state: State, event: events.ReplyAdded) -> State:
     turn = _turn(state)
     calls = (*turn.calls, *(part.id for part in event.parts if isinstance(part, ToolCall)))
     after = _spent(_open(state, calls=calls, asked=0, estimate=0, called=""), event.usage)
@@ -214,7 +179,7 @@ def _replied(state: State, event: ReplyAdded) -> State:
     return structs.replace(after, calibration={**state.calibration, turn.called: learnt})
 
 
-def _finished(state: State, event: ToolFinished) -> State:
+def _finished(state: State, event: events.ToolFinished) -> State:
     turn = _turn(state)
     return _open(
         state,
@@ -223,7 +188,7 @@ def _finished(state: State, event: ToolFinished) -> State:
     )
 
 
-def _marked(state: State, recorded: Recorded, event: MarkSet) -> State:
+def _marked(state: State, recorded: Recorded, event: events.MarkSet) -> State:
     context = state.context
     if state.open is not None:
         context = as_of_turn(context, state.agent, state.open.first)
@@ -232,7 +197,7 @@ def _marked(state: State, recorded: Recorded, event: MarkSet) -> State:
     return structs.replace(state, marks=(*others, mark)[-MARKS_KEPT:])
 
 
-def _trimmed(state: State, recorded: Recorded, event: ContextTrimmed) -> State:
+def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> State:
     tip = state.context.tip
     context = Context(tip, event.head, event.summary, event.request, event.mask)
     if event.cause == "window":
@@ -242,7 +207,7 @@ def _trimmed(state: State, recorded: Recorded, event: ContextTrimmed) -> State:
     return structs.replace(state, context=context, marks=marks)
 
 
-def _rewound(state: State, recorded: Recorded, event: ContextRewound) -> State:
+def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> State:
     index = next((i for i, mark in enumerate(state.marks) if mark.version == event.version), None)
     if index is not None:
         marks = keep_marks(state.marks, index)
@@ -253,7 +218,7 @@ def _rewound(state: State, recorded: Recorded, event: ContextRewound) -> State:
     return structs.replace(state, context=event.context, marks=marks, notes=notes)
 
 
-def _reverted(state: State, recorded: Recorded, event: ContextReverted) -> State:
+def _reverted(state: State, recorded: Recorded, event: events.ContextReverted) -> State:
     marks = tuple(mark for mark in state.marks if mark.version <= event.to.context)
     notes = tuple(note for note in state.notes if note not in event.heard)
     state = _stepped(state, "tip", recorded.version, notes)
@@ -263,14 +228,14 @@ def _reverted(state: State, recorded: Recorded, event: ContextReverted) -> State
     )
 
 
-def _undone(state: State, recorded: Recorded, event: ContextUndone) -> State:
+def _undone(state: State, recorded: Recorded, event: events.ContextUndone) -> State:
     before, step = state, state.undo[-1]
     state = _taken_back(state, step, event.context)
     again = _step(before, step.moved, recorded.version, state.notes)
     return structs.replace(state, undo=state.undo[:-1], redo=(*state.redo, again))
 
 
-def _redone(state: State, recorded: Recorded, event: ContextRedone) -> State:
+def _redone(state: State, recorded: Recorded, event: events.ContextRedone) -> State:
     before, step = state, state.redo[-1]
     state = _taken_back(state, step, event.context)
     again = _step(before, step.moved, recorded.version, state.notes)
@@ -295,7 +260,7 @@ def _notes_before(step: Step, now: tuple[Note, ...]) -> tuple[Note, ...]:
     return (*step.notes, *since)
 
 
-def _mail_read(state: State, event: MailRead) -> State:
+def _mail_read(state: State, event: events.MailRead) -> State:
     read = [letter for letter in state.inbox if letter.mail in event.mails]
     left = tuple(letter for letter in state.inbox if letter.mail not in event.mails)
     state = structs.replace(state, inbox=left)

@@ -2,47 +2,11 @@
 
 import click
 
+from sapwood.core import events
 from sapwood.core.checkpoint import told_of
 from sapwood.core.content import Got, Note, Part, PromptPart, Said, Text, Thinking, ToolCall, Usage
 from sapwood.core.counting import Count, show
-from sapwood.core.events import (
-    AgentArchived,
-    AgentForked,
-    AgentKilled,
-    AgentStarted,
-    CheckpointMade,
-    CheckpointMissed,
-    ClearDeferred,
-    ContextRedone,
-    ContextReverted,
-    ContextRewound,
-    ContextSummarized,
-    ContextTrimmed,
-    ContextUndone,
-    Event,
-    Focused,
-    MailRead,
-    MailReceived,
-    MailSent,
-    MarkSet,
-    ModelCalled,
-    PinAdded,
-    PinRemoved,
-    Recorded,
-    ReplyAdded,
-    ResultsMasked,
-    RevertStarted,
-    SettingsChanged,
-    SummaryDropped,
-    ToolFinished,
-    ToolStarted,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnRecorded,
-    TurnStarted,
-    Unfocused,
-)
+from sapwood.core.events import Event, Recorded
 from sapwood.core.view.framing import how_it_was_cut
 from sapwood.display.money import money, usage_line
 from sapwood.display.text import cut, one_line
@@ -80,72 +44,72 @@ def _spent(used: Usage | None, room: int) -> str:
 def gist(event: Event) -> str:
     """What the event is about, in a few words."""
     match event:
-        case AgentStarted(by, name, settings):
+        case events.AgentStarted(by, name, settings):
             origin = "" if by == "person" else f" by {by}"
             return f"{name}{origin} {settings.model}".strip()
-        case AgentForked(child, mark, goal):
+        case events.AgentForked(child, mark, goal):
             return f"{child}{f' from {mark}' if mark else ''}: {_parts(goal)}".rstrip(": ")
-        case AgentArchived(successor):
+        case events.AgentArchived(successor):
             return f"succeeded by {successor}" if successor else ""
-        case AgentKilled(target, by):
+        case events.AgentKilled(target, by):
             return f"{target}{f' by {by}' if by else ''}"
-        case SettingsChanged(change):
+        case events.SettingsChanged(change):
             return ", ".join(f"{name} = {value}" for name, value in change.given().items())
-        case PinAdded(pin):
+        case events.PinAdded(pin):
             return f"{pin.name}: {pin.text}"
-        case PinRemoved(name):
+        case events.PinRemoved(name):
             return name
-        case Focused(topic) | Unfocused(topic):
+        case events.Focused(topic) | events.Unfocused(topic):
             return topic
-        case TurnStarted(_, prompt):
+        case events.TurnStarted(_, prompt):
             return _parts(prompt)
-        case ModelCalled(model, _, hash_, estimate):
+        case events.ModelCalled(model, _, hash_, estimate):
             return f"{model} {show(Count(estimate, exact=False))} {hash_[:12]}"
-        case ReplyAdded(parts, ended=ended):
+        case events.ReplyAdded(parts, ended=ended):
             return f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip()
-        case ToolStarted(call):
+        case events.ToolStarted(call):
             return call
-        case ToolFinished(call, content, error):
+        case events.ToolFinished(call, content, error):
             return f"{'failed: ' if error else ''}{content[:500]}" or call
-        case TurnCompleted(size):
+        case events.TurnCompleted(size):
             return f"{size.tokens} tokens"
-        case TurnInterrupted(_, reason):
+        case events.TurnInterrupted(_, reason):
             return reason
-        case TurnFailed(_, error):
+        case events.TurnFailed(_, error):
             return error
-        case TurnRecorded(_, prompt, items):
+        case events.TurnRecorded(_, prompt, items):
             return " → ".join([_parts(prompt), *(_item(item) for item in items)])
-        case MarkSet(name):
+        case events.MarkSet(name):
             return name or "(unnamed)"
-        case ContextTrimmed(cause, _, turns, _, tokens):
+        case events.ContextTrimmed(cause, _, turns, _, tokens):
             return f"{cause}: {turns} turns, {tokens} tokens left behind"
-        case ContextSummarized(text, _, score):
+        case events.ContextSummarized(text, _, score):
             return f"{'' if score is None else f'{score:.0%} '}{text}"
-        case SummaryDropped(model, _, reason):
+        case events.SummaryDropped(model, _, reason):
             return f"{model}: {reason}"
-        case ContextRewound(mark, _, _, note):
+        case events.ContextRewound(mark, _, _, note):
             return f"to {mark or '(unnamed)'}{f': {note}' if note else ''}"
-        case ContextReverted(to, restored=restored):
+        case events.ContextReverted(to, restored=restored):
             return f"as {to.words}: {restored.written} written, {restored.removed} removed"
-        case CheckpointMade(files, turn, moment):
+        case events.CheckpointMade(files, turn, moment):
             left = told_of(files.left_out, files.more)
             return f"{moment} turn {turn}{f', without {left}' if left else ''}"
-        case CheckpointMissed(reason, turn):
+        case events.CheckpointMissed(reason, turn):
             return f"after turn {turn}: {reason}"
-        case RevertStarted(_, to):
+        case events.RevertStarted(_, to):
             return f"to what was {to.words}"
-        case ContextUndone() | ContextRedone():
+        case events.ContextUndone() | events.ContextRedone():
             return ""
-        case ResultsMasked(mask):
+        case events.ResultsMasked(mask):
             return f"results of more than {mask.over} characters"
-        case ClearDeferred(mark, _, keep, _, compact):
+        case events.ClearDeferred(mark, _, keep, _, compact):
             how = f"to {mark}" if mark else f"keeping {keep} turns" if keep else "all"
             return f"{how} with a summary" if compact else how
-        case MailSent(_, to, text):
+        case events.MailSent(_, to, text):
             return f"to {to}: {text}"
-        case MailReceived(_, text, sender):
+        case events.MailReceived(_, text, sender):
             return f"from {sender or 'outside'}: {text}"
-        case MailRead(mails):
+        case events.MailRead(mails):
             return f"{len(mails)} read"
 
 
