@@ -11,27 +11,24 @@ from contextlib import suppress
 
 from msgspec import Struct, structs
 
-from sapwood.core.calling import Answer, Delta, Failure, ToolOutcome, ToolSpec, ToolUse
+from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
 from sapwood.core.commands import (
     AddReply,
     Command,
     CompleteTurn,
     FailTurn,
-    FinishTool,
     MaskResults,
     MissCheckpoint,
-    StartTool,
 )
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.counting import Counter
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.refusals import AskedAgain, CallStarted, Refusal, TurnEnded
+from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
-from sapwood.runtime.checkpointing import TurnFiles
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Dispatcher, Done
@@ -40,22 +37,13 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.manifest import manifest_of
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.opening import Opened
-from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec, waits
+from sapwood.runtime.overtaking import Overtaken, give
+from sapwood.runtime.slash_tool import SlashTool
+from sapwood.runtime.tool_calls import ToolCalls
 from sapwood.runtime.toolbox import Toolbox
 from sapwood.runtime.tracing import Tracing, Untraced
-from sapwood.runtime.waiting import Parked
 
 __all__ = ["Driver", "Limits"]
-
-_UNKNOWN_OUTCOME = (
-    "The process that ran this stopped before it had a result. "
-    "Whether it took effect is unknown: look before you run it again."
-)
-_UNFINISHED = (
-    "This call was cut off in the middle, with your reply, by a limit of length or a filter. "
-    "It was not run. Do it again in smaller pieces."
-)
-
 
 _WATCH_AGAIN = 1.0
 
@@ -94,14 +82,13 @@ class Driver:
         self._space = space
         self._dispatcher = dispatcher
         self._models = models
-        self._toolbox = toolbox
         self._counter_for = counter_for
-        self._clean = clean
         self._show = show
         self._limits = limits or Limits()
         self._tracing = tracing or Untraced()
-        self._files = TurnFiles(checkpoints, self._may_change_files)
-        self._slash = SlashTool(log, space, dispatcher)
+        slash = SlashTool(log, space, dispatcher)
+        self._tools = ToolCalls(dispatcher, toolbox, slash, self._tracing, checkpoints, clean=clean)
+        self._files = self._tools.files
         self._masked: set[tuple[AgentId, int]] = set()
 
     async def drive(self, agent: AgentId) -> float | None:
@@ -163,14 +150,14 @@ class Driver:
                 return None
             try:
                 if turn.open_calls:
-                    parked = await self._run_tools(opened, turn)
+                    parked = await self._tools.run(opened, turn)
                     if parked is not None:
                         return parked
                 elif turn.is_answered:
                     await self._end(opened, turn)
                 else:
                     await self._ask(opened, turn)
-            except _Overtaken:
+            except Overtaken:
                 return None
             opened = await self._dispatcher.last_seen(agent)
 
@@ -185,7 +172,7 @@ class Driver:
         faults = check(request, opened.state, opened.live)
         if faults:
             raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
-        tools = await self._offered()
+        tools = await self._tools.offered()
         manifest = manifest_of(opened, request, tools, self._counter_for(request.model))
         stored = await self._dispatcher.dispatch(manifest, given(SYSTEM))
         if isinstance(stored, Refusal):
@@ -217,7 +204,7 @@ class Driver:
         """Completes an answered turn, with a summary if its model asked to compact."""
         wish = opened.state.open.deferred if opened.state.open else None
         if wish is not None and wish.compact:
-            tools = await self._offered()
+            tools = await self._tools.offered()
             compactor = Compactor(
                 self._dispatcher, self._models, self._counter_for, tools, self._tracing
             )
@@ -228,9 +215,6 @@ class Driver:
                         await self._do(files)
                     return
         await self._finish(opened, turn, CompleteTurn(turn.agent, turn=turn.first))
-
-    async def _offered(self) -> tuple[ToolSpec, ...]:
-        return (slash_spec(), *await self._toolbox.specs())
 
     async def _answer(self, state: State, request: Request, tools: Sequence[ToolSpec]) -> Answer:
         with self._tracing.call(state, request) as heard:
@@ -254,69 +238,6 @@ class Driver:
         failed = FailTurn(agent, str(failure), asked, turn=turn.first)
         await self._finish(opened, turn, failed)
 
-    # Tools
-
-    async def _run_tools(self, opened: Opened, turn: Turn) -> float | None:
-        """Runs what has no result: together if nothing has effects, else one after the other."""
-        calls = turn.open_calls
-        if all(self._is_harmless(opened.state, call) for call in calls):
-            parked = await asyncio.gather(*(self._run_tool(opened, turn, c) for c in calls))
-        else:
-            parked = [await self._run_tool(opened, turn, call) for call in calls]
-        delays = [each for each in parked if each is not None]
-        return min(delays) if delays else None
-
-    def _is_harmless(self, state: State, call: ToolCall) -> bool:
-        return call.name != SLASH and self._toolbox.effect(_use(state, call)) == "none"
-
-    async def _run_tool(self, opened: Opened, turn: Turn, call: ToolCall) -> float | None:
-        agent = opened.state.agent
-        started = call.id in turn.started
-        if _is_unfinished(turn, call):
-            outcome = ToolOutcome(_UNFINISHED, error=True)
-        elif call.name == SLASH:
-            if not started and waits(call):
-                await self._do(StartTool(agent, call.id, turn=turn.first))
-            state = (await self._dispatcher.open(agent)).state
-            outcome = await self._run_slash(state, call)
-            if isinstance(outcome, Parked):
-                return outcome.delay
-        elif self._is_harmless(opened.state, call):
-            outcome = await self._run_own(opened, call)
-        elif started:
-            outcome = ToolOutcome(_UNKNOWN_OUTCOME, error=True)
-        elif await self._start_tool(opened, turn, call):
-            outcome = await self._run_own(opened, call)
-        else:
-            return None
-        finish = FinishTool(agent, call.id, outcome.content, outcome.error, turn=turn.first)
-        await self._do(finish)
-        return None
-
-    async def _start_tool(self, opened: Opened, turn: Turn, call: ToolCall) -> bool:
-        """Records that a tool is about to have effects; the first of a turn finds files saved."""
-        if files := await self._files.before(opened.state, turn):
-            await self._do(files)
-        return await self._do(StartTool(opened.state.agent, call.id, turn=turn.first))
-
-    async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | Parked:
-        with self._tracing.tool(state, call) as ended:
-            outcome = await self._slash.run(state, call, state.settings.model)
-            if isinstance(outcome, Parked):
-                return outcome
-            cleaned = self._cleaned(outcome)
-            ended(cleaned)
-            return cleaned
-
-    async def _run_own(self, opened: Opened, call: ToolCall) -> ToolOutcome:
-        with self._tracing.tool(opened.state, call) as ended:
-            cleaned = self._cleaned(await self._toolbox.run(_use(opened.state, call)))
-            ended(cleaned)
-            return cleaned
-
-    def _cleaned(self, outcome: ToolOutcome) -> ToolOutcome:
-        return structs.replace(outcome, content=self._clean(outcome.content))
-
     # Files
 
     async def _finish(self, opened: Opened, turn: Turn, end: CompleteTurn | FailTurn) -> None:
@@ -338,23 +259,8 @@ class Driver:
             if files := await self._files.after(opened.state, turn):
                 await self._do(files)
 
-    def _may_change_files(self, state: State, call: ToolCall) -> bool:
-        return call.name != SLASH and not self._is_harmless(state, call)
-
     async def _do(self, command: Command, actor: Actor = SYSTEM) -> bool:
-        """Gives a command and says whether it was carried out."""
-        done = await self._dispatcher.dispatch(command, given(actor))
-        if isinstance(done, AskedAgain | CallStarted | TurnEnded):
-            raise _Overtaken
-        return not isinstance(done, Refusal)
-
-
-class _Overtaken(Exception):
-    """The turn went on in other hands. Whoever starts the next one has it driven again."""
-
-
-def _is_unfinished(turn: Turn, call: ToolCall) -> bool:
-    return any(isinstance(item, Reply) and item.unfinished == call for item in turn.items)
+        return await give(self._dispatcher, command, actor)
 
 
 def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, ...]:
@@ -368,7 +274,3 @@ def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, 
             known.add(part.id)
         renewed.append(part)
     return tuple(renewed)
-
-
-def _use(state: State, call: ToolCall) -> ToolUse:
-    return ToolUse(state.agent, state.workspace, call)
