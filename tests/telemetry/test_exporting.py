@@ -67,7 +67,7 @@ def test_a_collector_that_is_away_costs_a_few_seconds_at_most(
 @pytest.mark.parametrize(
     ("model", "provider", "name"),
     [
-        ("claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5"),
+        ("claude-sonnet-5-5", "anthropic", "claude-sonnet-5-5"),
         ("openai-chat:gpt-4.1", "openai", "gpt-4.1"),
         ("gemini-2.5-flash", "gcp.gemini", "gemini-2.5-flash"),
         ("den:qwen3:8b", "den", "qwen3:8b"),

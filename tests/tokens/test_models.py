@@ -43,7 +43,7 @@ def test_a_model_with_a_public_vocabulary_is_counted_exactly(model: str, vocabul
 @pytest.mark.parametrize(
     "model",
     [
-        "claude-sonnet-4-5",
+        "claude-sonnet-5-5",
         "gemini-2.5-pro",
         "llama-4-scout",
         "qwen-max",
