@@ -7,6 +7,7 @@ import pytest
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
 from sapwood.app.importing import Importer
+from tests.sources.writing import ClaudeFile
 from tests.tui.staging import Stage, on_stage, until
 
 FIXTURES = sorted((Path(__file__).parents[1] / "sources" / "fixtures").glob("*.jsonl"))
@@ -145,3 +146,33 @@ async def test_an_imported_conversation_is_read_marked_and_forked_from(path: Pat
         await stage.sees("I go on here.")
         assert stage.app.desk.agent != done.agent
     await connection.close()
+
+
+async def test_what_another_program_said_in_this_folder_is_listed_and_imported_when_picked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    folder = tmp_path / "claude" / "projects" / "-srv-wood"
+    folder.mkdir(parents=True)
+    file = ClaudeFile(folder)
+    file.user("Plant an oak.")
+    file.says("Planted.")
+    async with on_stage(folder="/srv/wood") as stage:
+        await stage.pilot.press("ctrl+l")
+        await stage.sees("claude-code 5e55")
+        await stage.sees("┃ Plant an oak.")
+        await stage.pilot.press("enter")
+        await stage.sees("Planted.")
+        await stage.sees("from claude-code")
+        file.user("And a lime.")
+        file.says("Planted, too.")
+        file.user("Thanks.")
+        file.says("Welcome.")
+        agent = stage.app.desk.agent
+        await stage.conversation.open(agent)
+        await stage.sees("Planted, too.")
+        await stage.pilot.press("ctrl+l")
+        await stage.sees("Conversations")
+        await until(lambda: "Plant an oak." in stage.screen())
+        assert "not imported yet" not in stage.screen()

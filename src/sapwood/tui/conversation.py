@@ -80,6 +80,20 @@ class Conversation(Following):
             self.composer.put(text)
         await self._tell()
 
+    @work(group="submit")
+    async def bring(self, path: str) -> None:
+        """Imports a session of another program and shows it."""
+        self._doing = "importing"
+        glance = self.set_timer(GLANCE / 4, self._tell)
+        try:
+            await self.switched(await self.desk.bring(path))
+        except SapwoodError as error:
+            self.refused(str(error))
+        finally:
+            self._doing = ""
+            glance.stop()
+        await self._tell()
+
     @on(TextArea.Changed, "#composer")
     def _typed(self) -> None:
         if self.composer.text:

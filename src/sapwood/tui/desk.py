@@ -6,6 +6,7 @@ It knows no widgets. A `Front` is told what came of it, and draws.
 from collections import deque
 from collections.abc import AsyncGenerator
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from sapwood.app.assembling import assemble
@@ -16,6 +17,7 @@ from sapwood.app.connection import Connection
 from sapwood.app.finding import find
 from sapwood.app.gardening.taking_over import take_over
 from sapwood.app.idling import until_idle
+from sapwood.app.importing import Importer
 from sapwood.app.late_engine import LateEngine
 from sapwood.app.running import Running, Shown
 from sapwood.core.calling import Failure
@@ -116,6 +118,17 @@ class Desk:
         words = next((step.text for step in chunk if isinstance(step, Say)), "")
         await self._do(StartAgent(agent, title_of(words), settings, Workspace(folder=self.folder)))
         return agent
+
+    async def bring(self, path: str, source: str = "") -> AgentId:
+        """Imports a session of another program, or what has come to it since it was imported."""
+        importer = Importer(self.connection)
+        try:
+            done = await importer.bring(Path(path), source or None)
+        finally:
+            await importer.close()
+        if done.problem:
+            raise SapwoodError(f"{path} could not be imported: {done.problem}")
+        return done.agent
 
     def watch(self, agent: AgentId, after: int) -> AsyncGenerator[Shown]:
         """Events and pieces of answers as they come, whoever makes them."""

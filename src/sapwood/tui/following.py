@@ -12,7 +12,7 @@ from textual.widgets import Footer, Static
 
 from sapwood.app.running import Trouble
 from sapwood.core.calling import Delta
-from sapwood.core.errors import LogAway
+from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.events import (
     MailReceived,
     ModelCalled,
@@ -23,6 +23,8 @@ from sapwood.core.events import (
     TurnInterrupted,
 )
 from sapwood.core.ids import AgentId
+from sapwood.core.origin import Origin
+from sapwood.core.state import State
 from sapwood.garden.drift import Drift
 from sapwood.tui.around import Around, drift_in_view, look_around
 from sapwood.tui.composer.popup import Popup
@@ -141,16 +143,24 @@ class Following(Screen[None]):
         await self.paper.show(self._timeline, self._texts)
         await self._tell()
         if agent is not None and state is not None:
-            self.call_after_refresh(self._read_behind, agent, resumes=state.open is not None)
+            self.call_after_refresh(self._read_behind, agent, state)
 
-    def _read_behind(self, agent: AgentId, *, resumes: bool) -> None:
+    def _read_behind(self, agent: AgentId, state: State) -> None:
         """What nobody has to wait for: everything that is not on the first screen."""
         if not self._whole.is_set():
             self._read_whole(agent)
         self._remember(agent)
         self._measure_drift()
-        if resumes:
+        if state.open is not None:
             self._resume()
+        if state.origin is not None:
+            self._catch_up(state.origin)
+
+    @work(group="catch up", exclusive=True)
+    async def _catch_up(self, origin: Origin) -> None:
+        """What was said since in the program that the conversation comes from."""
+        with suppress(SapwoodError):  # what was imported can be read, wherever its file is now
+            await self.desk.bring(origin.path, origin.source)
 
     @work(group="remember", exclusive=True)
     async def _remember(self, agent: AgentId) -> None:

@@ -1,6 +1,7 @@
 """Which page answers what, and what follows when something was picked on it."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -134,9 +135,12 @@ class Pages:
         if command is not None:
             self._conversation.submit(command)
 
-    def _switch(self, agent: str | None) -> None:
-        if agent is not None:
-            self._conversation.submit(f"/switch {agent}")
+    def _switch(self, picked: str | None) -> None:
+        """To an agent, or to a transcript that becomes one."""
+        if picked is not None and os.path.isabs(picked):
+            self._conversation.bring(picked)
+        elif picked is not None:
+            self._conversation.submit(f"/switch {picked}")
 
     def _put(self, text: str | None) -> None:
         if text is not None:

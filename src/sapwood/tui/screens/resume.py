@@ -1,19 +1,28 @@
-"""The resume picker: every conversation, those of this folder first."""
+"""The resume picker: every conversation, those of this folder first.
 
+What Claude Code, Codex and Gemini CLI said in this folder is listed too, imported or not.
+"""
+
+import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from textual.content import Content
 
 from sapwood.app.connection import Connection
+from sapwood.app.gardening.transcripts import transcript_at
 from sapwood.core.content import Text
 from sapwood.core.counting import Count, show
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
+from sapwood.core.turn import Turn
 from sapwood.display.text import cut, one_line
 from sapwood.display.times import ago
 from sapwood.display.tree import state_of
 from sapwood.runtime.fresh import now
+from sapwood.sources import Found, discover
+from sapwood.sources.naming import agent_of
 from sapwood.tui.screens.picker import Item, Picker
 
 __all__ = ["ResumePage"]
@@ -23,7 +32,7 @@ _TURNS = 6
 
 
 class ResumePage(Picker):
-    """Gives the agent that was picked."""
+    """Gives the agent that was picked, or the path of a transcript that is to be imported."""
 
     HEADING: ClassVar = "Conversations"
     FOOT: ClassVar = "enter opens · esc closes"
@@ -33,6 +42,7 @@ class ResumePage(Picker):
         super().__init__()
         self._connection = connection
         self._folder = folder
+        self._found: dict[str, Found] | None = None
 
     async def items(self, typed: str) -> Sequence[Item]:
         """Last written to first."""
@@ -40,12 +50,30 @@ class ResumePage(Picker):
         agents = await held.log.agents(held.space, limit=_MOST)
         words = typed.casefold()
         fitting = [each for each in agents if words in _searched(each)]
-        fitting.sort(key=lambda each: (each.folder != self._folder, -each.updated))
+        known = {each.agent for each in agents}
+        elsewhere = [
+            found
+            for found in (await self._elsewhere()).values()
+            if words in f"{found.source} {found.id}".casefold()
+            and agent_of(found.source, found.id) not in known
+        ]
         at = now()
-        return [Item(each.agent, self._line(each, at)) for each in fitting]
+        items = [(each.folder, each.updated, self._item(each, at)) for each in fitting]
+        items += [(self._folder, each.updated, _found_item(each, at)) for each in elsewhere]
+        items.sort(key=lambda each: (each[0] != self._folder, -each[1]))
+        return [item for _, _, item in items]
+
+    async def _elsewhere(self) -> dict[str, Found]:
+        """The sessions of other programs in this folder, by their path."""
+        if self._found is None:
+            found = await asyncio.to_thread(discover, folder=Path(self._folder))
+            self._found = {str(each.path): each for each in found[:_MOST]}
+        return self._found
 
     async def preview(self, id: str) -> Content:
         """What was asked last, and where it stands."""
+        if found := (await self._elsewhere()).get(id):
+            return await _found_preview(found)
         held = self._connection
         opened = await held.dispatcher.open(AgentId(id))
         state = opened.state
@@ -60,19 +88,46 @@ class ResumePage(Picker):
             ),
             Content(""),
         ]
-        for turn in opened.live.all_turns[-_TURNS:]:
-            asked = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
-            lines.append(
-                Content.assemble(("┃ ", "$secondary"), cut(asked[:400], 200) or "(wake-up)")
-            )
-        return Content("\n").join(lines)
+        return Content("\n").join([*lines, *_asked(opened.live.all_turns)])
 
-    def _line(self, facts: Facts, at: int) -> Content:
+    def _item(self, facts: Facts, at: int) -> Item:
         here = "$foreground" if facts.folder == self._folder else "$faint"
         name = one_line(facts.name) or facts.agent
         tokens = show(Count(facts.tokens, facts.exact))
         about = f"{facts.source or state_of(facts)} · {tokens} · {ago(facts.updated, at)}"
-        return Content.assemble((name, f"bold {here}"), (f"\n  {about}", "$faint"))
+        return Item(
+            facts.agent, Content.assemble((name, f"bold {here}"), (f"\n  {about}", "$faint"))
+        )
+
+
+def _found_item(found: Found, at: int) -> Item:
+    about = f"not imported yet · {found.size / 1e6:.1f} MB · {ago(found.updated, at)}"
+    return Item(
+        str(found.path),
+        Content.assemble((f"{found.source} {found.id[:8]}", "bold"), (f"\n  {about}", "$faint")),
+    )
+
+
+async def _found_preview(found: Found) -> Content:
+    session = await asyncio.to_thread(transcript_at, found.path, found.source or None)
+    return Content("\n").join(
+        [
+            Content.styled(f"{found.source} {found.id}", "bold"),
+            Content.styled(f"{session.model or 'no model'} · {found.folder}", "$faint"),
+            Content.styled("Enter imports it, to read, mark and fork from.", "$accent"),
+            Content(""),
+            *_asked(session.turns),
+        ]
+    )
+
+
+def _asked(turns: Sequence[Turn]) -> list[Content]:
+    """What was asked last."""
+    lines: list[Content] = []
+    for turn in turns[-_TURNS:]:
+        asked = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
+        lines.append(Content.assemble(("┃ ", "$secondary"), cut(asked[:400], 200) or "(wake-up)"))
+    return lines
 
 
 def _searched(facts: Facts) -> str:
