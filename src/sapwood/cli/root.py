@@ -78,7 +78,7 @@ class _Root(Commands):
         "sapwood doctor",
     ],
 )
-@click.option("--inline", is_flag=True, help="Open the screen below the prompt.")
+@click.option("--inline", is_flag=True, help="Print below the prompt, into your own scrollback.")
 @click.option("--print", "prints", is_flag=True, help="Print the conversation on leaving.")
 @click.option("--version", is_flag=True, help="Show the version and leave.")
 @click.pass_context

@@ -25,9 +25,9 @@ def open_screen(
     async def run() -> None:
         async with invocation.connected(patience=IN_TURN) as connection:
             left = await run_screen(connection, invocation.config, agent, inline=inline)
-            await _say_good_bye(
-                connection, left, prints or invocation.config.screen.print_on_leaving
-            )
+            # Inline, it stands there already.
+            always = invocation.config.screen.print_on_leaving and not inline
+            await _say_good_bye(connection, left, prints or always)
 
     invocation.run(run)
 

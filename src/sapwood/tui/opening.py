@@ -47,6 +47,8 @@ async def open_screen(
     agent = await find(connection, typed) if typed else await last_conversation(connection, folder)
     kind = SapwoodApp
     if inline:
+        if os.name == "nt":
+            raise SapwoodError("--inline needs a terminal of Unix. Type: sapwood")
         from sapwood.tui.inline.app import InlineApp
 
         kind = InlineApp

@@ -38,6 +38,7 @@ class _Written(HeadlessDriver):
 
     def write(self, data: str) -> None:
         self.terminal.write(data)
+        self.terminal.frames.append("\n".join(self.terminal.everything))
         if "\x1b[6n" in data:
             assert isinstance(self._app, InlineApp)
             self._loop.call_soon(self._app.told_where, self.terminal.y)

@@ -25,6 +25,8 @@ class PlainTerminal:
         self._rows = [Row() for _ in range(height)]
         self._past: list[Row] = []
         self.x = self.y = 0
+        self.frames: list[str] = []
+        """What stood everywhere after each write that a test wants to look back at."""
 
     @property
     def lines(self) -> list[str]:

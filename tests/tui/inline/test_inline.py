@@ -26,6 +26,24 @@ async def test_an_answer_is_printed_once_and_the_live_area_shrinks() -> None:
         assert not lines[-5].strip(), "\n" + below.text
 
 
+async def test_no_frame_shows_anything_twice_or_lacks_the_composer() -> None:
+    async with below_prompt(delay=0.01) as below:
+        below.server.replies(["word " * 150 + "THE-END", "Once more. THE-FINISH"])
+        await below.sees("Message, or / for commands")
+        first = len(below.terminal.frames)
+        await below.type("Go.")
+        await below.type("And again.")
+        await below.sees("THE-FINISH")
+        await until(lambda: below.text.count("tokens\n") == 2)
+        await below.misses("working")
+        frames = below.terminal.frames[first:]
+        assert len(frames) > 5
+        for frame in frames:
+            assert frame.count("╭") == 1, frame
+            assert frame.count("THE-END") <= 1, frame
+            assert frame.count("THE-FINISH") <= 1, frame
+
+
 async def test_opening_prints_the_last_screenful_and_says_what_lies_before() -> None:
     connection = await connect(":memory:")
     agent = await long_talk(Sapwood(connection), 40)

@@ -11,7 +11,7 @@ __all__ = ["command"]
 
 @subcommand(examples=["sapwood", "sapwood open demo", "sapwood open --inline"])
 @click.argument("agent", type=AGENT, required=False)
-@click.option("--inline", is_flag=True, help="Below the prompt, so that the scrollback stays.")
+@click.option("--inline", is_flag=True, help="Print below the prompt, into your own scrollback.")
 @click.option("--print", "prints", is_flag=True, help="Print the conversation on leaving.")
 @click.pass_obj
 def command(invocation: Invocation, agent: str | None, inline: bool, prints: bool) -> None:

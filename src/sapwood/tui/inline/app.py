@@ -126,9 +126,13 @@ class InlineApp(SapwoodApp):
         return self._driver
 
     def _get_inline_height(self) -> int:
-        if isinstance(self.screen, InlineConversation):
+        screen = self.screen
+        if isinstance(screen, InlineConversation):
             return super()._get_inline_height()
-        return page_height(self.size.height)
+        most = page_height(self.size.height)
+        if any(frame.styles.is_auto_height for frame in screen.query("#frame")):
+            return min(most, screen._get_inline_height(self.size))
+        return most
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         if not isinstance(renderable, InlineUpdate):
