@@ -18,7 +18,10 @@ T = TypeVar("T")
 _BEGIN, _END = "\x1b[?2026h\x1b[?7l", "\x1b[?7h\x1b[?2026l"
 """One update that is shown as a whole, in which no line wraps."""
 
-_ERASE, _ERASE_REST = "\x1b[2K", "\x1b[K"
+_ERASE = "\x1b[2K"
+"""All of a line: after its end alone is erased, tmux still takes it to be as long as it was."""
+
+_BLANK = Line("", 0)
 _KEPT = 400
 """Printed things that are remembered: more than any screen is high."""
 
@@ -54,7 +57,7 @@ class Scrollback(Generic[T]):
         printed = [line for _, lines in pending for line in lines]
         if not (taken or printed) and (tuple(live), cursor) == (self._live, self._cursor):
             return ""
-        written = taken + self._written(printed, live, cursor, size[0])
+        written = taken + self._written(printed, live, cursor)
         self._live, self._cursor = tuple(live), cursor
         return f"{_BEGIN}{written}{_END}"
 
@@ -62,19 +65,20 @@ class Scrollback(Generic[T]):
         """Takes the live area away; the cursor then stands where it began."""
         last = [line for _, lines in self._pending for line in lines]
         self._pending.clear()
-        written = self._written([*last, Line("", 0)], [], (0, -1), self._size[0])
+        written = self._written([*last, _BLANK], [], (0, -1))
         self._live, self._cursor = (), (0, 0)
         return f"{_BEGIN}{written}{_END}"
 
     def _written(
-        self, printed: Sequence[Line], live: Sequence[Line], cursor: tuple[int, int], width: int
+        self, printed: Sequence[Line], live: Sequence[Line], cursor: tuple[int, int]
     ) -> str:
         before, lines = self._live, [*printed, *live]
         parts = ["\r", _up(self._cursor[1])]
         for number, line in enumerate(lines):
             parts.append("\r\n" if number else "")
-            if printed or number >= len(before) or before[number] != line:
-                parts += [line.text, _ERASE_REST if line.cells < width else ""]
+            was = before[number] if number < len(before) else _BLANK
+            if was != line:
+                parts += [_ERASE if was.cells > line.cells else "", line.text]
         parts += [f"\r\n{_ERASE}"] * (len(before) - len(lines))
         x, y = cursor[0], len(printed) + cursor[1]
         parts += ["\r", _up(max(len(lines), len(before)) - 1 - y), _right(x)]

@@ -4,14 +4,14 @@ A row is printed once, when nothing about it will change. What leaves the contex
 it was printed, so the moment at which it leaves is printed, too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from sapwood.core.counting import Count, show
 from sapwood.tui.rows.page import Page
-from sapwood.tui.rows.row import Banner, Fold, Row, Shown
+from sapwood.tui.rows.row import Banner, Fold, Key, Row, Shown
 from sapwood.tui.rows.timeline import IN_VIEW, Departure, Timeline
 
 __all__ = ["Item", "Rule", "Tape", "messages_in"]
@@ -52,12 +52,10 @@ class Tape:
 
     def complete(self, timeline: Timeline) -> None:
         """The same conversation, known further back: nothing of it is printed again."""
-        first = next((row.key for row in self.unfinished), None)
+        waits = {row.key for row in self.unfinished}
         rows, place = timeline.rows, len(timeline.rows)
-        while place and (rows[place - 1].version > self._timeline.version or first is not None):
+        while place and _is_new(rows[place - 1], self._timeline.version, waits):
             place -= 1
-            if rows[place].key == first:
-                break
         self._timeline, self._next = timeline, place
         self._in_view, self._turns = _in_view(timeline), len(timeline.turns)
 
@@ -139,6 +137,11 @@ def messages_in(items: Sequence[Item]) -> int:
     return folded + sum(
         isinstance(each.what, Row) and each.what.kind in _MESSAGES for each in items
     )
+
+
+def _is_new(row: Row, version: int, waits: Collection[Key]) -> bool:
+    """Whether a row is not printed yet: it came after a version, or waited at that."""
+    return row.version > version or row.key in waits
 
 
 def _waits(row: Row) -> bool:
