@@ -127,7 +127,7 @@ class Following(Screen[None]):
     async def open(self, agent: AgentId | None) -> None:
         """Shows a conversation from its end and follows it from there."""
         self.desk.agent = agent
-        self._streaming.clear()
+        self._streaming = Streaming()
         self._whole.clear()
         held = self.desk.connection
         self._texts, self._timeline = texts_of(held), Timeline()

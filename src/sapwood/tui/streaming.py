@@ -11,7 +11,7 @@ class Streaming:
 
     def __init__(self) -> None:
         self._model = ""
-        self._calling = False
+        self._calling = self._over = False
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._tool = ""
@@ -19,10 +19,12 @@ class Streaming:
     def called(self, model: str) -> None:
         """A model was asked: from here on something is on its way."""
         self.clear()
-        self._model, self._calling = model, True
+        self._model, self._calling, self._over = model, True, False
 
     def add(self, delta: Delta) -> None:
-        """One more piece."""
+        """One more piece; one that comes late, of an answer that is over, is left out."""
+        if self._over:
+            return
         self._calling = True
         match delta.kind:
             case "text":
@@ -34,7 +36,7 @@ class Streaming:
 
     def clear(self) -> None:
         """The answer is in the log, or will never be."""
-        self._calling, self._tool = False, ""
+        self._calling, self._over, self._tool = False, True, ""
         self._text.clear()
         self._thinking.clear()
 
