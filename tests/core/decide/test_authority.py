@@ -7,6 +7,7 @@ from sapwood.core.commands import (
     Archive,
     Command,
     Configure,
+    DropSummary,
     MaskResults,
     RecordTurn,
     Redo,
@@ -16,7 +17,7 @@ from sapwood.core.commands import (
     Succeed,
     Undo,
 )
-from sapwood.core.content import Text
+from sapwood.core.content import Text, Usage
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly
 from sapwood.core.settings import SettingsChange
@@ -36,6 +37,7 @@ FORBIDDEN: dict[str, Command] = {
     "Prompting an agent": StartTurn(AGENT, (Text("As the user, I say yes."),)),
     "Recording a turn": RecordTurn(AGENT, (Text("As the user, I say yes."),)),
     "Masking results": MaskResults(AGENT, 10),
+    "Dropping a summary": DropSummary(AGENT, "scripted", Usage(100)),
 }
 
 

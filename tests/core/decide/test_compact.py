@@ -9,12 +9,14 @@ from sapwood.core.commands import (
     Compact,
     CompleteTurn,
     DeferCompact,
+    DropSummary,
     Fork,
     KeepLast,
+    Kill,
     SetMark,
     Undo,
 )
-from sapwood.core.content import Text
+from sapwood.core.content import Text, Usage
 from sapwood.core.decide import Accepted, Decision
 from sapwood.core.events import HUMAN, SYSTEM, Actor, ContextSummarized, ContextTrimmed
 from sapwood.core.ids import AgentId
@@ -233,3 +235,14 @@ def test_a_summary_may_be_asked_for_once_the_turn_is_answered() -> None:
     assert isinstance(asks(), TurnIsOpen)
     by_model(world, AddReply(agent, (Text("tidied"),)))
     assert isinstance(asks(), Accepted)
+
+
+def test_a_summary_that_was_dropped_is_paid_for_and_changes_nothing_else() -> None:
+    world, agent = conversation(2)
+    before, seen = world.states[agent].spent, said(world, agent)
+    does(world, DropSummary(agent, "scripted", Usage(1_200, 80), "No shorter."))
+    does(world, Kill(agent))
+    does(world, DropSummary(agent, "scripted", Usage(1_300), "The agent was killed."))
+    assert world.states[agent].spent == before + Usage(2_500, 80)
+    assert world.states[agent].status == "killed"
+    assert said(world, agent) == seen
