@@ -86,3 +86,13 @@ def test_what_stands_beside_is_told_by_kind_and_as_sure_as_it_is() -> None:
     kinds = {kind.name: kind for kind in found.kinds}
     assert (kinds["tools"].tokens, kinds["tools"].exact) == (900, False)
     assert kinds["system"].exact
+
+
+def test_a_file_read_in_a_folder_that_the_shell_keeps_is_named_by_it() -> None:
+    went = session(
+        asked("Look.", Ran("Bash", '{"command": "cd app && ls"}', "x.py")),
+        asked("And?", Ran("Bash", '{"command": "cat x.py"}', "x = 1\n" * 50)),
+        asked("There?", Ran("shell", '{"command": "cat y.py", "workdir": "lib"}', "y = 1\n" * 50)),
+    )
+    found = break_down(went, COUNTER, drift_of(went, COUNTER))
+    assert {amount.name for amount in found.files} == {"app/x.py", "lib/y.py"}

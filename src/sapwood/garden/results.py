@@ -9,6 +9,7 @@ from sapwood.core.content import ToolCall
 from sapwood.core.counting import Counter
 from sapwood.core.ledger.acts.act import Edited, Ran, Read, Wrote
 from sapwood.core.ledger.acts.effects import effects_of
+from sapwood.core.ledger.acts.folders import Shells
 from sapwood.core.ledger.acts.outcomes import Ended, ended
 from sapwood.core.ledger.acts.paths import shown
 from sapwood.core.ledger.acts.shell import simple_commands
@@ -38,7 +39,7 @@ class SeenResult(Struct, frozen=True):
 
 def results_in_view(session: Session, counter: Counter) -> Iterator[SeenResult]:
     """Every result in view, oldest first."""
-    numbers = session.numbers
+    numbers, about = session.numbers, _About(session.folder)
     for place in session.places_in_view:
         turn = session.turns[place]
         calls = turn.calls
@@ -47,10 +48,10 @@ def results_in_view(session: Session, counter: Counter) -> Iterator[SeenResult]:
             if not isinstance(item, Result) or call is None:
                 continue
             how = ended(item)
-            about, subject = _about(call, how, session.folder)
+            kind, subject = about.of(call, how)
             yield SeenResult(
                 turn=numbers[place],
-                about=about,
+                about=kind,
                 subject=subject,
                 tokens=counter.count(item.content).tokens,
                 asked=counter.count(call.args).tokens,
@@ -58,28 +59,37 @@ def results_in_view(session: Session, counter: Counter) -> Iterator[SeenResult]:
             )
 
 
-def _about(call: ToolCall, how: Ended, folder: str) -> tuple[About, str]:
-    for act in acts_of(call, how):
-        match act:
-            case Ran():
-                return _ran(act.command, how, folder)
-            case Read():
-                return "read", shown(act.path, folder)
-            case Wrote():
-                return "written", shown(act.path, folder)
-            case Edited():
-                return "edited", shown(act.path, folder)
-            case _:
-                pass
-    return "other", call.name
+class _About:
+    """What results are about, one after the other: a shell may keep the folder that it went to."""
 
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._shells = Shells(folder)
 
-def _ran(line: str, how: Ended, folder: str) -> tuple[About, str]:
-    """A line that only shows one file is as good as reading it."""
-    commands = simple_commands(line)
-    if runs_tests(commands):
-        return "test", line
-    effects = list(effects_of(commands, folder, how))
-    if len(commands) == 1 and len(effects) == 1 and isinstance(effects[0], Read):
-        return "read", shown(effects[0].path, folder)
-    return "command", line
+    def of(self, call: ToolCall, how: Ended) -> tuple[About, str]:
+        for act in acts_of(call, how):
+            match act:
+                case Ran():
+                    return self._ran(act, how)
+                case Read():
+                    return "read", shown(act.path, self._folder)
+                case Wrote():
+                    return "written", shown(act.path, self._folder)
+                case Edited():
+                    return "edited", shown(act.path, self._folder)
+                case _:
+                    pass
+        return "other", call.name
+
+    def _ran(self, act: Ran, how: Ended) -> tuple[About, str]:
+        """A line that only shows one file is as good as reading it."""
+        commands = simple_commands(act.command)
+        if how.refused:
+            return "command", act.command
+        folder = self._shells.folder_of(act, commands, how)
+        if runs_tests(commands):
+            return "test", act.command
+        effects = list(effects_of(commands, folder, how))
+        if len(commands) == 1 and len(effects) == 1 and isinstance(effects[0], Read):
+            return "read", shown(effects[0].path, self._folder)
+        return "command", act.command

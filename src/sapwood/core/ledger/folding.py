@@ -6,9 +6,8 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.ledger.acts.act import Act, Polled, Ran
 from sapwood.core.ledger.acts.effects import effects_of
 from sapwood.core.ledger.acts.files import FileBook
-from sapwood.core.ledger.acts.folders import folder_after
+from sapwood.core.ledger.acts.folders import Shells
 from sapwood.core.ledger.acts.outcomes import Ended, ended
-from sapwood.core.ledger.acts.paths import joined
 from sapwood.core.ledger.acts.shell import Simple, simple_commands
 from sapwood.core.ledger.acts.tools import acts_of
 from sapwood.core.ledger.entries import Files, Ledger
@@ -58,8 +57,7 @@ class _Seen:
 
     def __init__(self, folder: str) -> None:
         self.files = FileBook(folder)
-        self._folder = folder
-        self._shell = folder
+        self._shells = Shells(folder)
 
     def enter(self, act: Act, how: Ended) -> tuple[Simple, ...]:
         """One more act; the commands of one that ran a line."""
@@ -69,10 +67,7 @@ class _Seen:
         if how.refused:
             return ()
         commands = simple_commands(act.command)
-        start = self._shell if act.keeps else self._folder
-        folder = joined(start, act.folder) if act.folder else start
-        if act.keeps:
-            self._shell = folder_after(commands, folder, how)
+        folder = self._shells.folder_of(act, commands, how)
         for effect in effects_of(commands, folder, how):
             self.files.enter(effect)
         return commands

@@ -7,12 +7,13 @@ folder for the next line too, and say so when they go back.
 import re
 from collections.abc import Sequence
 
+from sapwood.core.ledger.acts.act import Ran
 from sapwood.core.ledger.acts.outcomes import Ended
 from sapwood.core.ledger.acts.paths import joined
 from sapwood.core.ledger.acts.shell import Simple, Word
 from sapwood.core.ledger.acts.wrappers import unwrapped
 
-__all__ = ["enters", "folder_after", "folders_of"]
+__all__ = ["Shells", "enters", "folders_of"]
 
 _WENT_BACK = re.compile(r"(?m)^Shell cwd was reset to (\S.*?)\s*\Z")
 _HOME = "~"
@@ -40,8 +41,23 @@ def folders_of(commands: Sequence[Simple], folder: str, how: Ended) -> list[str]
     return [*found, shells[0]]
 
 
-def folder_after(commands: Sequence[Simple], folder: str, how: Ended) -> str:
-    """Where a shell is that keeps its folder, after a line."""
+class Shells:
+    """Where the lines of a session run, one after the other: in its folder, or where one led to."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._kept = folder
+
+    def folder_of(self, ran: Ran, commands: Sequence[Simple], how: Ended) -> str:
+        """The folder in which a line began that runs these commands."""
+        start = self._kept if ran.keeps else self._folder
+        folder = joined(start, ran.folder) if ran.folder else start
+        if ran.keeps:
+            self._kept = _folder_after(commands, folder, how)
+        return folder
+
+
+def _folder_after(commands: Sequence[Simple], folder: str, how: Ended) -> str:
     if how.handle:
         return folder  # it went to the background with a shell of its own
     if back := _WENT_BACK.search(how.output[-1_000:]):
