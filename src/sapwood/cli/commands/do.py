@@ -48,7 +48,7 @@ async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
     script = _parsed(submission)
     async with giving(invocation) as held:
         agent = await find(held, typed)
-        face = Face(held, invocation.config, columns())
+        face = Face(held, columns(), config=invocation.config)
         ended = await Steps(held, agent, face, TextShow(notes=False)).play(script)
     return ended.exit
 

@@ -52,14 +52,14 @@ class Face:
     def __init__(
         self,
         connection: Connection,
-        config: Config,
         width: int,
         *,
+        config: Config | None = None,
         running: Running | None = None,
         switch_model: SwitchModel | None = None,
     ) -> None:
         self._connection = connection
-        self._config = config
+        self._config = config or Config()
         self._width = width
         self._running = running
         self.switch_model: SwitchModel = switch_model or partial(fit_model, connection)

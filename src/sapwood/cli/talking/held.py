@@ -37,7 +37,7 @@ async def hold(
     before = await _spent(connection, agent)
     running = assemble(connection, config, keys, allow=wanted.allow, root=agent)
     switch = partial(switch_model, connection, config, keys)
-    face = Face(connection, config, columns(), running=running, switch_model=switch)
+    face = Face(connection, columns(), config=config, running=running, switch_model=switch)
     talk = Talk(running, agent, face, show, stop)
     try:
         await running.start()
