@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.notifications import SeverityLevel
@@ -28,6 +29,10 @@ __all__ = ["InlineConversation"]
 
 _NAME = 40
 _HINT = "/ commands · f1 keys"
+_CHOICES = 8
+_AROUND = 3
+"""Lines of a screen beside composer and completions."""
+
 _SCROLLING = ("page", "scroll", "start", "end")
 """What a terminal does with its own scrollback."""
 
@@ -92,7 +97,13 @@ class InlineConversation(Conversation):
         self.said(message)
 
     def _seat(self, popup: Popup) -> None:
-        """The list stands below the composer, which then need not move."""
+        """The list stands below the composer, which then need not move, where there is room."""
+        room = host(self).size.height - self.composer.outer_size.height - _AROUND
+        popup.styles.max_height = max(2, min(_CHOICES, room))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The composer never grows over more than half of a terminal."""
+        self.composer.styles.max_height = max(3, min(12, host(self).size.height // 2))
 
     # Keys
 

@@ -124,6 +124,8 @@ class Tail(Widget):
 
     async def _settle(self) -> None:
         """Prints what waits, and draws what cannot be printed yet."""
+        if self._texts is None:  # nothing is shown yet
+            return
         async with self._printing:
             while self._waiting:
                 item = self._waiting[0]
