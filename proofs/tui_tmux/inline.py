@@ -96,6 +96,19 @@ class InlineDay(Program):
         self._terminal.keys("C-o")
         self._terminal.sees("Your terminal scrolls and searches here")
 
+    def asking(self) -> None:
+        """A tool asks whether it may, below what was said; its call is printed once it is done."""
+        terminal, note = self._terminal, self._folder / "project" / "note.txt"
+        wanted = '{"path": "note.txt", "content": "eleven nests"}'
+        terminal.type(f"Note it. [[tool: write_file {wanted}]] [[say: Written.]]")
+        terminal.sees("May it?", "+eleven nests")
+        terminal.keys("y")
+        terminal.sees("│ Written.")
+        terminal.misses("May it?", "working")
+        if note.read_text(encoding="utf-8") != "eleven nests":
+            raise Failed("it was not written")
+        self._in_order("┃ Note it.", "● write_file", "│ Written.")
+
     def fork(self) -> None:
         """A child answers in the background and mails."""
         found = re.search(r"── .* · (\w{10}) · claude", self._terminal.everything())
@@ -242,6 +255,7 @@ INLINE_STEPS: tuple[Callable[[InlineDay], None], ...] = (
     InlineDay.rewind,
     InlineDay.undo,
     InlineDay.other_keys,
+    InlineDay.asking,
     InlineDay.fork,
     InlineDay.window,
     InlineDay.compact,
