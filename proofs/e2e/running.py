@@ -14,6 +14,7 @@ from proofs.e2e.scenes import (
     killing,
     limits,
     replaying,
+    reverting,
     rewinding,
     shell,
     switching,
@@ -35,6 +36,7 @@ SCENES: dict[str, Callable[[House], Awaitable[None]]] = {
     "rewinding": rewinding.play,
     "interrupting": interrupting.play,
     "limits": limits.play,
+    "reverting": reverting.play,
     "replaying": replaying.play,
     "shell": shell.play,
 }
