@@ -4,6 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from proofs.tui_tmux.program import DEFECT, Program
 from proofs.tui_tmux.terminal import Failed
@@ -23,7 +24,14 @@ class InlineDay(Program):
 
     def _below(self, *command: str, **env: str) -> None:
         script = f'echo "{_ABOVE}"; exec "$0" "$@"'
-        self._start("sh", "-c", script, *command, **env)
+        self._start("sh", "-c", script, *command, EDITOR=str(self._editor()), **env)
+
+    def _editor(self) -> Path:
+        """An editor that is quick: it adds a few words and leaves."""
+        editor = self._folder / "editor"
+        editor.write_text('#!/bin/sh\necho "from an editor" >> "$1"\n', encoding="utf-8")
+        editor.chmod(0o700)
+        return editor
 
     def first_lines(self) -> None:
         """The first run is a page below the prompt; the first answer is printed there."""
@@ -95,6 +103,17 @@ class InlineDay(Program):
         """Keys of the full screen say what to do instead."""
         self._terminal.keys("C-o")
         self._terminal.sees("Your terminal scrolls and searches here")
+
+    def editor(self) -> None:
+        """An editor takes the terminal and gives it back."""
+        before = self._lines()
+        self._terminal.type("Written ", enter=False)
+        self._terminal.keys("C-g")
+        self._terminal.sees("│ Written from an editor")
+        self._terminal.keys("C-c")
+        self._terminal.sees("Message, or / for commands")
+        if (after := self._lines()) != before:
+            raise Failed(f"an editor has left something behind:\n{chr(10).join(after)}")
 
     def asking(self) -> None:
         """A tool asks whether it may, below what was said; its call is printed once it is done."""
@@ -255,6 +274,7 @@ INLINE_STEPS: tuple[Callable[[InlineDay], None], ...] = (
     InlineDay.rewind,
     InlineDay.undo,
     InlineDay.other_keys,
+    InlineDay.editor,
     InlineDay.asking,
     InlineDay.fork,
     InlineDay.window,

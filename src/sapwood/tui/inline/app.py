@@ -17,6 +17,7 @@ from textual.drivers.linux_inline_driver import LinuxInlineDriver
 from textual.geometry import Offset, Size
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.timer import Timer
 
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
@@ -99,7 +100,7 @@ class InlineApp(SapwoodApp):
         super().__init__(connection, config, keys, folder, agent)
         self.scrollback: Scrollback[Item] = Scrollback()
         self.scrollback.again = self._print_again
-        self._asking = False
+        self._asking: Timer | None = None
 
     def print_above(self, item: Item, strips: Sequence[Strip]) -> None:
         """Has a thing printed with the next frame."""
@@ -145,9 +146,7 @@ class InlineApp(SapwoodApp):
 
     def _draw(self, strips: Sequence[Strip]) -> None:
         driver = self._driver
-        if driver is None:
-            return
-        if self._is_being_resized:
+        if driver is None or self._is_being_resized:
             return
         if not self.scrollback.fits(self.size):
             self._ask_where()
@@ -168,18 +167,18 @@ class InlineApp(SapwoodApp):
 
     def _ask_where(self) -> None:
         """The terminal has moved everything; only it knows where the cursor stands now."""
-        if not self._asking and self._driver is not None:
-            self._asking = True
+        if self._asking is None and self._driver is not None:
+            self._asking = self.set_timer(_PATIENCE, self.told_where)
             self._driver.write(_WHERE)
             self._driver.flush()
-            self.set_timer(_PATIENCE, self.told_where)
 
     def told_where(self, row: int | None = None) -> None:
         """The terminal has told, or it does not."""
-        if self._asking:
-            self._asking = False
-            if self._is_being_resized:
-                return
+        if self._asking is None:
+            return
+        self._asking.stop()
+        self._asking = None
+        if not self._is_being_resized:
             self.scrollback.resized(self.size, row)
             self.screen.refresh(layout=True)
 
