@@ -74,8 +74,8 @@ class Tail(Widget):
         everything = self._tape.opening()
         first = await self._first_on_screen(everything)
         self._waiting.append(Item(Rule(self.title.words, "heading")))
-        if first:
-            self._waiting.append(Item(Rule(_before(everything[:first], self.title))))
+        if first or not self.title.whole:
+            self._waiting.append(Item(Rule(_before(everything, first, self.title))))
         self._waiting += everything[first:]
         await self._settle()
 
@@ -199,8 +199,11 @@ class Tail(Widget):
         self._pen = None
 
 
-def _before(items: Sequence[Item], title: Title) -> str:
+def _before(items: Sequence[Item], first: int, title: Title) -> str:
     """How much lies before what is printed, and how to read it."""
-    many = messages_in(items)
-    words = f"{many:,} message{'' if many == 1 else 's'} before" if title.whole else "more before"
+    many = messages_in(items[:first])
+    words = f"{many:,} message{'' if many == 1 else 's'} before"
+    if not title.whole:  # nobody has counted them yet
+        shown = next((each.what for each in items[first:] if isinstance(each.what, Row)), None)
+        words = f"all before #{shown.version:,}" if shown else "all before"
     return f"{words}: sapwood show {title.agent}, or sapwood without --inline"
