@@ -1,6 +1,6 @@
 """A process that takes an agent back and is killed on the way, at the step that it is told.
 
-    python -m tests.runtime.killed_revert DATABASE STEP
+    python -m tests.runtime.killed_revert DATABASE STEP TURN
 
 A step is a file put in place or taken away, or a command given to the log.
 """
@@ -31,7 +31,7 @@ def killing(step: int) -> Callable[[], None]:
     return count
 
 
-def main(database: str, step: int) -> None:
+def main(database: str, step: int, turn: int | None) -> None:
     """Reverts, and prints what came of it if nothing ended it."""
     count = killing(step)
     for name in ("replace", "unlink"):
@@ -53,10 +53,10 @@ def main(database: str, step: int) -> None:
 
     async def revert() -> None:
         async with open(database) as wood:
-            sys.stdout.write(await (await wood.agent("lead")).revert())
+            sys.stdout.write(await (await wood.agent("lead")).revert(turn))
 
     asyncio.run(revert())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if sys.argv[3] else None)

@@ -34,10 +34,11 @@ class Place(Struct, frozen=True):
     then: Moment
     now: Moment
 
-    def killed_at(self, step: int) -> bool:
+    def killed_at(self, step: int, turn: str = "") -> bool:
         """Reverts in another process; whether that was killed."""
+        program = [sys.executable, "-m", "tests.runtime.killed_revert"]
         ended = subprocess.run(
-            [sys.executable, "-m", "tests.runtime.killed_revert", str(self.database), str(step)],
+            [*program, str(self.database), str(step), turn],
             check=False,
             capture_output=True,
             timeout=60,
@@ -112,6 +113,19 @@ async def test_one_that_was_cut_off_is_finished_by_typing_it_again(tmp_path: Pat
         assert (await agent.state()).reverting is None
         await agent.revert()
         assert await place.moment(agent) == place.now
+
+
+async def test_one_that_was_cut_off_on_a_long_way_is_finished(tmp_path: Path) -> None:
+    place = await prepared(tmp_path)
+    async with place.agent() as agent:
+        for number in range(20):
+            (place.folder / "changed").write_text(f"again {number}")
+            await agent.record("More.", "Done.")
+            await agent.checkpoint()
+    assert place.killed_at(3, "2")
+    async with place.agent() as agent:
+        await agent.revert()
+        assert await place.moment(agent) == place.then
 
 
 async def test_some_steps_cut_it_off_and_some_are_after_its_end(tmp_path: Path) -> None:

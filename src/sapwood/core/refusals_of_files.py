@@ -60,7 +60,7 @@ class NotSaved(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"{self.reason} A /revert saves the present files first, so nothing was changed."
+        return f"{self.reason} The files could not be saved, so nothing was changed. Try again."
 
 
 class NotRestored(Refusal, frozen=True):

@@ -11,7 +11,7 @@ from sapwood.core.settings import Workspace
 from sapwood.core.state import State
 from sapwood.runtime.log import Log
 
-__all__ = ["Checkpoints", "Link", "chain_of"]
+__all__ = ["Checkpoints", "FilesAt", "Link", "chain_of", "link_at"]
 
 
 class Checkpoints(Protocol):
@@ -67,9 +67,13 @@ async def chain_of(log: Log, space: Space, state: State, limit: int = 10_000) ->
     version = state.files.version if state.files else 0
     links: list[Link] = []
     while version and len(links) < limit:
-        [recorded] = await log.read(space, state.agent, version, version)
-        event = recorded.event
-        assert isinstance(event, FilesAt | CheckpointMissed)
-        links.append(Link(version, recorded.at, event))
-        version = event.previous
+        links.append(await link_at(log, space, state.agent, version))
+        version = links[-1].event.previous
     return links
+
+
+async def link_at(log: Log, space: Space, agent: AgentId, version: int) -> Link:
+    """The link at a version that a state, a link or a destination names."""
+    [recorded] = await log.read(space, agent, version, version)
+    assert isinstance(recorded.event, FilesAt | CheckpointMissed)
+    return Link(version, recorded.at, recorded.event)

@@ -21,7 +21,7 @@ from sapwood.core.refusals_of_files import (
     NotSaved,
 )
 from sapwood.core.state import State
-from sapwood.runtime.checkpoints import Checkpoints, chain_of
+from sapwood.runtime.checkpoints import Checkpoints, chain_of, link_at
 from sapwood.runtime.destinations import find_destination
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.fresh import given
@@ -65,8 +65,8 @@ class Reverter:
             to = await find_destination(self._log, self._space, state, chain, typed.strip())
         if isinstance(to, Refusal):
             return to
-        [files] = [link.files for link in chain if link.version == to.files and link.files]
-        return await self._go(state, to, files)
+        files = (await link_at(self._log, self._space, agent, to.files)).files
+        return await self._go(state, to, files) if files else NoCheckpoint()
 
     async def _go(self, state: State, to: Destination, files: Saved) -> Done | Refusal:
         agent, workspace = state.agent, state.workspace

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from sapwood.core.checkpoint import LeftOut, Restored, Saved, Unsaved
 from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints import restoring
 from sapwood.workspace.checkpoints.keeper import GitCheckpoints
+from sapwood.workspace.checkpoints.repository import Repository, find_repository, locked
 from sapwood.workspace.checkpoints.saving import Bounds
-from tests.workspace.checkpoints.repositories import files_of, repository, saved
+from tests.workspace.checkpoints.repositories import files_of, git, repository, saved
 
 
 async def restored(folder: Path, files: Saved, bounds: Bounds | None = None) -> Restored:
@@ -217,3 +219,16 @@ async def test_one_file_that_cannot_be_written_does_not_keep_the_others(
     found = await GitCheckpoints().restore(Workspace(str(tmp_path)), present, files)
     assert found == Restored(written=1, left=(LeftOut("a", "unwritable"),))
     assert (tmp_path / "b").read_text() == "then"
+
+
+def test_an_object_that_is_not_read_to_its_end_does_not_spoil_the_next(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "large").write_bytes(b"x" * 3_000_000)
+    (tmp_path / "small").write_bytes(b"small")
+    hashes = git(tmp_path, "hash-object", "-w", "large", "small").encode().split()
+    found = find_repository(str(tmp_path))
+    assert isinstance(found, Repository)
+    with locked(found), restoring.objects_of(found) as read:
+        with closing(read(hashes[0])) as pieces:
+            assert len(next(pieces)) < 3_000_000
+        assert b"".join(read(hashes[1])) == b"small"

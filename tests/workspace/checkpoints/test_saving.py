@@ -128,6 +128,8 @@ async def test_too_much_at_once_is_not_saved_at_all(tmp_path: Path) -> None:
     found = await GitCheckpoints(Bounds(together=29)).save(Workspace(str(tmp_path)), AGENT)
     assert isinstance(found, Unsaved)
     assert ".gitignore" in found.reason
+    commit(tmp_path)
+    assert held(tmp_path, await saved(tmp_path, Bounds(together=29))) == ["a", "b", "c"]
 
 
 async def test_the_log_itself_is_never_saved(tmp_path: Path) -> None:
@@ -222,6 +224,10 @@ async def test_variables_that_lead_git_elsewhere_do_not(
     assert held(top, files) == ["a"]
 
 
+async def test_a_folder_with_a_line_break_in_its_name_is_told(tmp_path: Path) -> None:
+    assert "line break" in await reason(str(repository(tmp_path / "odd\nname")))
+
+
 async def reason(folder: str) -> str:
     found = await GitCheckpoints().save(Workspace(folder), AGENT)
     assert isinstance(found, Unsaved)
@@ -270,7 +276,7 @@ async def test_a_private_folder_that_a_crash_has_damaged_is_made_anew(
     assert await saved(tmp_path) != first
 
 
-@pytest.mark.parametrize("name", ["a.lock", "..", "a b", "@{", "数据", "x/y", "-"])
+@pytest.mark.parametrize("name", ["a.lock", "..", "a b", "@{", "数据", "x/y", "-", "x" * 500])
 def test_any_agent_has_a_ref_that_git_accepts(name: str) -> None:
     ref = ref_of(AgentId(name))
     assert subprocess.run(["git", "check-ref-format", ref], check=False).returncode == 0

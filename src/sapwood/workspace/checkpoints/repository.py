@@ -9,6 +9,7 @@ import fcntl
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 
 from msgspec import Struct
 
@@ -29,6 +30,7 @@ __all__ = [
 REFS = "refs/sapwood/checkpoints"
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+_LONGEST = 60
 _ATTRIBUTES = b"* -text !eol !ident !filter !working-tree-encoding\n"
 _NO_REPOSITORY = "{folder} is in no git repository. To have checkpoints, type git init there."
 _IGNORED = (
@@ -37,6 +39,10 @@ _IGNORED = (
 _NOT_YOURS = (
     "Git does not trust {folder}, which is another user's. To have checkpoints, type "
     "git config --global --add safe.directory {folder}."
+)
+_STRANGE = (
+    "{folder} can have no checkpoints: its path holds a line break, or git is older than 2.31. "
+    "Rename it, or install a newer git."
 )
 
 
@@ -100,9 +106,10 @@ def ref_of(agent: AgentId) -> str:
     >>> ref_of(AgentId("k3h7wq2mzp")), ref_of(AgentId("a.b"))
     ('refs/sapwood/checkpoints/k3h7wq2mzp', 'refs/sapwood/checkpoints/a=2Eb')
     """
-    letters = (
-        chr(byte) if chr(byte) in _PLAIN else f"={byte:02X}" for byte in agent.encode("utf-8")
-    )
+    name = agent.encode("utf-8")
+    if len(name) > _LONGEST:
+        return f"{REFS}/{sha256(name).hexdigest()}"
+    letters = (chr(byte) if chr(byte) in _PLAIN else f"={byte:02X}" for byte in name)
     return f"{REFS}/{''.join(letters)}"
 
 
@@ -127,8 +134,10 @@ def find_repository(folder: str) -> Repository | Unsaved:
         if folder != top and git.run("check-ignore", "--", folder, codes=(0, 1)):
             return _nowhere(_IGNORED.format(folder=folder))
         excludes = git.run("config", "--type=path", "--get", "core.excludesFile", codes=(0, 1))
-    except (GitError, ValueError) as error:
+    except GitError as error:
         return _told(folder, str(error))
+    except ValueError:
+        return _nowhere(_STRANGE.format(folder=folder))
     return Repository(top, own, common, form, os.fsdecode(excludes).removesuffix("\n"))
 
 

@@ -8,7 +8,7 @@ import secrets
 import stat
 import subprocess
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from errno import EDQUOT, ENOSPC, EROFS
 from hashlib import sha1, sha256
 from typing import IO
@@ -22,7 +22,7 @@ from sapwood.workspace.checkpoints.saving import left_out_of, shown
 from sapwood.workspace.errors import ToolError
 from sapwood.workspace.places import Place, open_parent
 
-__all__ = ["Difference", "holds", "restore"]
+__all__ = ["Difference", "holds", "objects_of", "restore"]
 
 _LINK, _PROGRAM = 0o120000, 0o100755
 _COPIED = 1 << 20
@@ -58,7 +58,7 @@ def restore(repository: Repository, present: str, commit: str) -> Restored:
     rules = [each for each in differences if os.path.basename(each.path) == b".gitignore"]
     others = [each for each in differences if os.path.basename(each.path) != b".gitignore"]
     work, left_out = _Work(repository), left_out_of(git, commit)
-    with _objects(repository) as read:
+    with objects_of(repository) as read:
         # Rules come first: what they ignore was not covered then, and is not to be removed now.
         for group in (rules, others):
             going = [each for each in group if not each.after]
@@ -150,8 +150,8 @@ def _make(
     bits = 0o777 if each.after == _PROGRAM else 0o666
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(name, flags, bits, dir_fd=folder), "wb") as file:
-        for piece in read(each.object):
-            file.write(piece)
+        with closing(read(each.object)) as pieces:
+            file.writelines(pieces)
         if before and stat.S_ISREG(before.st_mode):
             os.fchmod(file.fileno(), _bits(stat.S_IMODE(before.st_mode), each.after == _PROGRAM))
 
@@ -231,17 +231,20 @@ class _Read:
         if len(head) != 3:
             raise GitError(f"the repository lacks {object_.decode()}")
         left = int(head[2])
-        while left:
-            piece = self._answered.read(min(left, _COPIED))
-            if not piece:
-                raise GitError("git ended early")
-            left -= len(piece)
-            yield piece
-        self._answered.read(1)
+        try:
+            while left:
+                piece = self._answered.read(min(left, _COPIED))
+                if not piece:
+                    raise GitError("git ended early")
+                left -= len(piece)
+                yield piece
+        finally:  # also of one that nobody wants to the end, so that the next one is read as such
+            self._answered.read(left + 1)
 
 
 @contextmanager
-def _objects(repository: Repository) -> Generator[_Read]:
+def objects_of(repository: Repository) -> Generator[_Read]:
+    """Gives objects of the repository one after the other."""
     git = repository.files()
     with subprocess.Popen(
         git.command("cat-file", "--batch"),

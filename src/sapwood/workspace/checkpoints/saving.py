@@ -29,7 +29,7 @@ _IDENTITY = {
 
 
 class Bounds(Struct, frozen=True):
-    """What is covered: files up to so many bytes, new ones up to so many together, and not `own`.
+    """What is covered: files up to so many bytes, untracked ones up to so many together.
 
     `own` are paths of Sapwood's own files, those of folders with a slash at the end: going back
     must not take the log along.
@@ -76,10 +76,10 @@ def _save(repository: Repository, agent: AgentId, bounds: Bounds) -> Saved | Uns
         forget_index(repository)
     git = repository.files()
     found = _sort(repository, _changed(repository, git), bounds)
-    if found.bytes > bounds.together:
+    if found.bytes > bounds.together and (new := _untracked(repository, found)) > bounds.together:
         return Unsaved(
-            f"{size(found.bytes)} of files are new or changed, which is more than "
-            f"{size(bounds.together)}. Name what need not be kept in .gitignore."
+            f"{size(new)} of files are new, which is more than {size(bounds.together)}. "
+            "Name what need not be kept in .gitignore."
         )
     if found.gone:
         git.run("update-index", "-z", "--force-remove", "--stdin", given=_lines(found.gone))
@@ -141,6 +141,14 @@ def _changed(repository: Repository, git: Git) -> list[bytes]:
         users = repository.files(repository.index)
         paths += users.run("ls-files", "-z", "-c", "-i", "--exclude-standard").split(b"\0")
     return [path for path in dict.fromkeys(paths) if path]
+
+
+def _untracked(repository: Repository, found: _Sorted) -> int:
+    """How many bytes the user does not track: of the others the repository has most already."""
+    tracked = set(repository.files(repository.index).run("ls-files", "-z").split(b"\0"))
+    top = os.fsencode(repository.top)
+    new = [os.path.join(top, path) for path in found.taken if path not in tracked]
+    return sum(os.lstat(path).st_size for path in new if os.path.lexists(path))
 
 
 def _sort(repository: Repository, paths: Iterable[bytes], bounds: Bounds) -> _Sorted:
