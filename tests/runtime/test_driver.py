@@ -272,6 +272,22 @@ async def test_a_repair_that_fails_leaves_the_first_draft_to_pay() -> None:
         assert (await agent.state()).spent == event.usage
 
 
+async def test_an_interrupt_leaves_the_first_draft_to_pay() -> None:
+    async with house(lambda request, heard: "They asked something.", thinks_for=0.1) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.record("Make the zebrafish_reader fast", "A long answer. " * 50)
+        compacting = asyncio.ensure_future(at.running.compact(agent.id))
+        for _ in ("the first draft", "its repair"):
+            await at.model.asked.wait()
+            at.model.asked.clear()
+        compacting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await compacting
+        [event] = dropped(await agent.events())
+        assert (event.reason, event.usage.output) == ("interrupted", 10)
+        assert (await agent.state()).spent == event.usage
+
+
 async def test_an_interrupt_stops_the_model_and_keeps_what_was_there() -> None:
     async with house(lambda request, heard: "too late", thinks_for=60) as at:
         agent = await at.wood.start(model="planned")
