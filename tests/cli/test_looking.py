@@ -187,6 +187,17 @@ def test_the_context_is_told_by_block(
     assert "START" in told
 
 
+def test_tools_are_not_told_before_a_model_was_called(
+    sapwood: Sapwooder, database: Database
+) -> None:
+    async def start(wood: Sapwood) -> None:
+        await wood.start("fresh", model="claude-sonnet-5-5", system="Be brief.")
+
+    database(start)
+    blocks = [line.split()[0] for line in sapwood("context", "fresh").out.splitlines()[2:6]]
+    assert blocks == ["system", "pins", "summary", "history"]
+
+
 def test_the_context_as_json_tells_exact_from_estimated(sapwood: Sapwooder, demo: str) -> None:
     told = json.loads(sapwood("context", demo, "--json").out)
     assert told["turns"] == 2

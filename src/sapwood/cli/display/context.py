@@ -30,7 +30,7 @@ def context_lines(window: Window, width: int) -> list[str]:
     calls = _last_calls(live)
     blocks = [
         ("system", budget.system, ""),
-        ("tools", budget.tools, "sent with every request" if budget.tools.tokens else ""),
+        *_tools(budget),
         ("pins", budget.pins, ", ".join(pin.name for pin in state.pins)),
         ("summary", budget.summary, "with the last request" if live.request else ""),
         ("history", budget.history, _turns(len(live.all_turns))),
@@ -76,6 +76,11 @@ def context_value(window: Window) -> dict[str, object]:
         "pins": [pin.name for pin in state.pins],
         "unread": len(state.inbox),
     }
+
+
+def _tools(budget: Budget) -> list[tuple[str, Count, str]]:
+    """Not told before the first call: which tools will go out with it is not known."""
+    return [("tools", budget.tools, "sent with every request")] if budget.tools.tokens else []
 
 
 def _block(name: str, count: Count, note: str, width: int, colour: str | None = None) -> str:
