@@ -1,5 +1,6 @@
 """What a checkpoint holds: the whole worktree, in any repository, and what it leaves out."""
 
+import asyncio
 import subprocess
 from pathlib import Path
 
@@ -140,6 +141,18 @@ async def test_the_log_itself_is_never_saved(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     bounds = Bounds(own=(str(tmp_path / "sapwood.db"), f"{tmp_path}/data/"))
     assert held(tmp_path, await saved(tmp_path, bounds)) == ["a"]
+
+
+async def test_agents_that_share_a_folder_save_it_at_the_same_time(tmp_path: Path) -> None:
+    repository(tmp_path)
+    workspace, agents = Workspace(str(tmp_path)), [AgentId(f"agent{n}") for n in range(6)]
+    for number in range(3):
+        (tmp_path / "a").write_text(f"{number}")
+        keepers = [GitCheckpoints().save(workspace, agent) for agent in agents]
+        found = await asyncio.gather(*keepers)
+        trees = {files.tree for files in found if isinstance(files, Saved)}
+        assert (len(trees), len(found)) == (1, 6)
+    assert git(tmp_path, "fsck", "--strict") == ""
 
 
 async def test_unchanged_files_make_no_second_commit(tmp_path: Path) -> None:
