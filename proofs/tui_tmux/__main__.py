@@ -245,6 +245,7 @@ def answer(asked: Asked) -> Step | None:
         "Where do herons nest?": "In **tall** trees.",
         "Tell me a long story.": f"{'once upon a time ' * 60}THE-END",
         "Another long story.": f"{'long ago and far away ' * 120}FAR-END",
+        "A third long story.": f"{'far and wide ' * 150}WIDE-END",
         "An endless story.": "and on " * 4_000,
         "And storks?": "On roofs.",
         "One more thing?": "Certainly.",

@@ -160,13 +160,35 @@ class InlineDay(Program):
         """Narrow, wide, low and high: nothing is lost, nothing is doubled, one line to type."""
         for size in ((60, 24), (120, 40), (120, 12), (80, 24)):
             self._terminal.resize(*size)
-            self._terminal.sees("Message, or / for commands", "Summary of")
-            time.sleep(0.5)
-            self._in_order(
-                _ABOVE, "In tall trees.", "THE-END", "On roofs.", "Certainly.", "FAR-END", "Summary"
-            )
-            if self._terminal.everything().count("Message, or / for commands") != 1:
-                raise Failed(f"one composer, not several:\n{self._terminal.everything()}")
+            self._is_whole()
+
+    def drag(self) -> None:
+        """A window that is dragged by its corner while an answer comes."""
+        self._terminal.type("A third long story.")
+        self._terminal.sees("far and wide", "working")
+        for step in (78, 75, 71, 66, 60, 57, 63, 70, 76, 80):
+            self._terminal.resize(step, 24 - (80 - step) // 8)
+            time.sleep(0.05)
+        self._terminal.sees("WIDE-END")
+        self._terminal.misses("working")
+        self._is_whole("WIDE-END")
+
+    def _is_whole(self, *more: str) -> None:
+        """Everything that was said so far is there, once and in order, and one composer."""
+        self._terminal.sees("Message, or / for commands")
+        time.sleep(1.0)
+        self._in_order(
+            _ABOVE,
+            "In tall trees.",
+            "THE-END",
+            "On roofs.",
+            "Certainly.",
+            "FAR-END",
+            "Summary of",
+            *more,
+        )
+        if self._terminal.everything().count("Message, or / for commands") != 1:
+            raise Failed(f"one composer, not several:\n{self._terminal.everything()}")
 
     def interrupt(self) -> None:
         """Escape stops the turn and prints what was there; what was queued waits."""
@@ -280,6 +302,7 @@ INLINE_STEPS: tuple[Callable[[InlineDay], None], ...] = (
     InlineDay.window,
     InlineDay.compact,
     InlineDay.resize,
+    InlineDay.drag,
     InlineDay.interrupt,
     InlineDay.new,
     InlineDay.exit,

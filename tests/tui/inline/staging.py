@@ -96,7 +96,8 @@ class Below:
         self.terminal.resize(width, height)
         size = Size(width, height)
         self.app.post_message(events.Resize(size, size))
-        await self.pilot.pause(0.3)
+        await until(lambda: self.app.scrollback.fits(size))
+        await self.pilot.pause(0.2)
 
 
 @asynccontextmanager

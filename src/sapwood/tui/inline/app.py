@@ -5,7 +5,7 @@ taken here, before it is written, and written by `Scrollback`, together with wha
 """
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.console import RenderableType
@@ -31,6 +31,9 @@ from sapwood.tui.inline.tape import Item
 
 __all__ = ["InlineApp", "page_height"]
 # pyright: reportPrivateUsage=false
+
+_SETTLED = 0.25
+"""Seconds for which a size has to stay before anything is drawn for it: a window is dragged."""
 
 _WHERE = "\x1b[6n"
 _PATIENCE = 0.5
@@ -100,7 +103,9 @@ class InlineApp(SapwoodApp):
         super().__init__(connection, config, keys, folder, agent)
         self.scrollback: Scrollback[Item] = Scrollback()
         self.scrollback.again = self._print_again
-        self._asking: Timer | None = None
+        self._resized_to: Size | None = None
+        self._asking = False
+        self._resizing: Timer | None = None
 
     def print_above(self, item: Item, strips: Sequence[Strip]) -> None:
         """Has a thing printed with the next frame."""
@@ -149,7 +154,7 @@ class InlineApp(SapwoodApp):
         if driver is None or self._is_being_resized:
             return
         if not self.scrollback.fits(self.size):
-            self._ask_where()
+            self._ask_when_settled()
             return
         x, y = self.screen.outer_size.clamp_offset(self.cursor_position)
         tones = self._tones()
@@ -165,22 +170,34 @@ class InlineApp(SapwoodApp):
         driver = self._driver
         return isinstance(driver, InlineDriver) and driver.terminal_size != self.size
 
+    def _ask_when_settled(self) -> None:
+        """The terminal moves everything at each step, so nothing is drawn before the last."""
+        if self._resized_to != self.size:
+            self._resized_to = self.size
+            self._then(_SETTLED, self._ask_where)
+
     def _ask_where(self) -> None:
-        """The terminal has moved everything; only it knows where the cursor stands now."""
-        if self._asking is None and self._driver is not None:
-            self._asking = self.set_timer(_PATIENCE, self.told_where)
+        """Only the terminal knows where the cursor stands now."""
+        if self._driver is not None:
+            self._asking = True
             self._driver.write(_WHERE)
             self._driver.flush()
+            self._then(_PATIENCE, self.told_where)
 
     def told_where(self, row: int | None = None) -> None:
         """The terminal has told, or it does not."""
-        if self._asking is None:
-            return
-        self._asking.stop()
-        self._asking = None
-        if not self._is_being_resized:
-            self.scrollback.resized(self.size, row)
+        if self._asking:
+            self._then(None)
+            if self._resized_to == self.size and not self._is_being_resized:
+                self.scrollback.resized(self.size, row)
+            self._resized_to, self._asking = None, False
             self.screen.refresh(layout=True)
+
+    def _then(self, seconds: float | None, act: Callable[[], None] | None = None) -> None:
+        """What happens next about another size, and nothing else."""
+        if self._resizing is not None:
+            self._resizing.stop()
+        self._resizing = self.set_timer(seconds, act) if seconds else None
 
     def action_mouse(self) -> None:
         """The mouse stays with the terminal."""

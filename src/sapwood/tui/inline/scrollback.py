@@ -15,8 +15,11 @@ __all__ = ["Scrollback"]
 
 T = TypeVar("T")
 
-_BEGIN, _END = "\x1b[?2026h\x1b[?7l", "\x1b[?7h\x1b[?2026l"
-"""One update that is shown as a whole, in which no line wraps."""
+_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+"""One update that is shown as a whole."""
+
+_CUT, _WRAP = "\x1b[?7l", "\x1b[?7h"
+"""What becomes of a line if the terminal has just become narrower; what is printed is kept."""
 
 _ERASE = "\x1b[2K"
 """All of a line: after its end alone is erased, tmux still takes it to be as long as it was."""
@@ -76,12 +79,13 @@ class Scrollback(Generic[T]):
         parts = ["\r", _up(self._cursor[1])]
         for number, line in enumerate(lines):
             parts.append("\r\n" if number else "")
+            parts.append(_CUT if number == len(printed) else "")
             was = before[number] if number < len(before) else _BLANK
             if was != line:
                 parts += [_ERASE if was.cells > line.cells else "", line.text]
         parts += [f"\r\n{_ERASE}"] * (len(before) - len(lines))
         x, y = cursor[0], len(printed) + cursor[1]
-        parts += ["\r", _up(max(len(lines), len(before)) - 1 - y), _right(x)]
+        parts += [_WRAP, "\r", _up(max(len(lines), len(before)) - 1 - y), _right(x)]
         return "".join(parts)
 
     def resized(self, size: tuple[int, int], row: int | None = None) -> None:
