@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.core import refusals, refusals_of_files
+from sapwood.core import refusals
 from sapwood.core.counting import Count
 from sapwood.core.refusals import BadMarkName, Refusal, UnknownCommand, UnknownMark, nearest
 
 REASONS = [
     kind
-    for module in (refusals, refusals_of_files)
-    for _, kind in inspect.getmembers(module, inspect.isclass)
+    for _, kind in inspect.getmembers(refusals, inspect.isclass)
     if issubclass(kind, Refusal) and kind is not Refusal
 ]
 SOMETHING: dict[object, object] = {
@@ -72,7 +71,7 @@ def test_every_reason_says_what_to_do(kind: type[Refusal]) -> None:
 
 @pytest.mark.parametrize("kind", REASONS, ids=lambda kind: kind.__name__)
 def test_every_reason_can_be_imported_by_name(kind: type[Refusal]) -> None:
-    assert kind.__name__ in (*refusals.__all__, *refusals_of_files.__all__)
+    assert kind.__name__ in refusals.__all__
 
 
 def test_without_a_near_name_there_is_still_something_to_do() -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from sapwood.api import Agent, open
 from sapwood.core.errors import RefusedError
-from sapwood.core.refusals_of_files import RevertCutOff
+from sapwood.core.refusals import RevertCutOff
 from sapwood.core.view import Request
 from tests.workspace.checkpoints.repositories import files_of, repository
 

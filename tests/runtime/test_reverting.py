@@ -20,7 +20,7 @@ from sapwood.core.calling import Failure
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import Recorded
-from sapwood.core.refusals_of_files import UnknownCheckpoint
+from sapwood.core.refusals import UnknownCheckpoint
 from sapwood.core.view import Request
 from sapwood.engine.local import LocalEngine
 from sapwood.runtime.dispatch import Done

@@ -11,8 +11,7 @@ from sapwood.core.checkpoint import Unsaved
 from sapwood.core.commands import MakeCheckpoint
 from sapwood.core.events import RevertStarted
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
-from sapwood.core.refusals_of_files import NotSaved
+from sapwood.core.refusals import NotSaved, Refusal
 from sapwood.core.searching import text_of
 from sapwood.core.settings import Workspace
 from sapwood.core.state import State

@@ -16,8 +16,7 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.refusals import Refusal
-from sapwood.core.refusals_of_files import NoCheckpoint, UnknownCheckpoint
+from sapwood.core.refusals import NoCheckpoint, Refusal, UnknownCheckpoint
 from sapwood.core.state import State
 from sapwood.runtime.checkpoints import FilesAt, Link
 from sapwood.runtime.log import Log

@@ -12,13 +12,14 @@ from sapwood.core.content import Note
 from sapwood.core.context import Context, as_of_turn
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log import Facts
-from sapwood.core.refusals import Refusal, TurnIsOpen
-from sapwood.core.refusals_of_files import (
+from sapwood.core.refusals import (
     CheckpointGone,
     FilesInUse,
     NoCheckpoint,
     NotRestored,
     NotSaved,
+    Refusal,
+    TurnIsOpen,
 )
 from sapwood.core.state import State
 from sapwood.runtime.checkpoints import Checkpoints, chain_of, link_at

@@ -22,8 +22,7 @@ from sapwood.core.content import Text
 from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import HumanOnly, TurnIsOpen
-from sapwood.core.refusals_of_files import RevertCutOff, RevertOvertaken
+from sapwood.core.refusals import HumanOnly, RevertCutOff, RevertOvertaken, TurnIsOpen
 from sapwood.core.state import State
 from sapwood.testing import World
 from tests.core.speaking import MODEL, conversation, does, kinds, last_event, opens, refusal, said

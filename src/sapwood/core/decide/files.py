@@ -5,7 +5,7 @@ from sapwood.core.commands import FinishRevert, Given, MakeCheckpoint, MissCheck
 from sapwood.core.decide.guards import require_no_turn, require_running
 from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
 from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
-from sapwood.core.refusals_of_files import RevertOvertaken
+from sapwood.core.refusals import RevertOvertaken
 from sapwood.core.state import State
 
 __all__ = ["finish_revert", "make_checkpoint", "miss_checkpoint", "start_revert"]

@@ -12,6 +12,7 @@ from sapwood.core.refusals import (
     NoMarks,
     NotRunning,
     NoTurnOpen,
+    RevertCutOff,
     TooLong,
     TurnEnded,
     TurnIsOpen,
@@ -19,7 +20,6 @@ from sapwood.core.refusals import (
     UnknownMark,
     nearest,
 )
-from sapwood.core.refusals_of_files import RevertCutOff
 from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Why files were not taken back, and what to do instead. Typed values, one class a reason."""
 
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals.refusal import Refusal
 
 __all__ = [
     "CheckpointGone",
