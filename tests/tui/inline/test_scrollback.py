@@ -114,3 +114,12 @@ def test_leaving_removes_the_live_area_and_prints_what_waits() -> None:
     desk.terminal.write(desk.scrollback.removed())
     assert desk.terminal.everything == ["$ start", "one", "two"]
     assert (desk.terminal.x, desk.terminal.y) == (0, 3)
+
+
+def test_leaving_right_after_another_size_leaves_nothing_behind() -> None:
+    desk = _Desk()
+    desk.printed(["one"])
+    desk.frame(*_COMPOSER)
+    desk.resize(12, 8)
+    desk.terminal.write(desk.scrollback.removed())
+    assert desk.terminal.everything == ["$ start", "one"]

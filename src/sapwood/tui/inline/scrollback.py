@@ -1,8 +1,8 @@
 """The lowest lines of a terminal: what is printed for good, and a live area below it. Pure.
 
-The cursor only ever moves relative to itself, so nobody has to ask a terminal where it stands.
-Lines are written over and erased one by one: a terminal that is told to erase everything may keep
-a copy of it in its scrollback (tmux does).
+The cursor only ever moves relative to itself, so a terminal need not be asked where it stands, but
+for when it has another size. Lines are written over and erased one by one: a terminal that is told
+to erase everything may keep a copy of it in its scrollback (tmux does).
 """
 
 from collections import deque
@@ -68,8 +68,8 @@ class Scrollback(Generic[T]):
         """Takes the live area away; the cursor then stands where it began."""
         last = [line for _, lines in self._pending for line in lines]
         self._pending.clear()
-        written = self._written([*last, _BLANK], [], (0, -1))
-        self._live, self._cursor = (), (0, 0)
+        written = self._taken + self._written([*last, _BLANK], [], (0, -1))
+        self._live, self._cursor, self._taken = (), (0, 0), ""
         return f"{_BEGIN}{written}{_END}"
 
     def _written(

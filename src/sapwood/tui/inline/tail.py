@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
-from textual import events, work
+from textual import work
 from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -166,16 +166,18 @@ class Tail(Widget):
         """Draws, with whatever text that takes."""
         while True:
             try:
-                return draw(self._pen or self._new_pen())
+                return draw(self._right_pen())
             except NotLoaded as missing:
                 assert self._texts is not None
                 await self._texts.load(missing.agent, missing.version)
 
-    def _new_pen(self) -> Pen:
-        app = host(self)
+    def _right_pen(self) -> Pen:
+        """The one for the width of the terminal as it is now."""
+        app, width = host(self), max(20, host(self).size.width)
         assert self._texts is not None
-        look = Look.of(app.theme_variables, dark=app.current_theme.dark)
-        self._pen = Pen(app.console, look, max(20, app.size.width), self._texts)
+        if self._pen is None or self._pen.width != width:
+            look = Look.of(app.theme_variables, dark=app.current_theme.dark)
+            self._pen = Pen(app.console, look, width, self._texts)
         return self._pen
 
     # Drawing
@@ -193,9 +195,6 @@ class Tail(Widget):
     def notify_style_update(self) -> None:
         """Another theme: what is drawn from here on has its colours."""
         super().notify_style_update()
-        self._pen = None
-
-    def on_resize(self, event: events.Resize) -> None:
         self._pen = None
 
 
