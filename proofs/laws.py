@@ -339,7 +339,7 @@ def _since_mark(world: World, agent: AgentId, name: str) -> tuple[Turn, ...]:
         return ()
     refs = [turn.ref for turn in live.turns]
     tip = mark.context.tip
-    return live.turns[refs.index(tip) + 1 :] if tip in refs else live.turns
+    return tuple(live.turns[refs.index(tip) + 1 :] if tip in refs else live.turns)
 
 
 def _flat(live: Live) -> list[object]:

@@ -20,6 +20,7 @@ from sapwood.core.events import (
     TurnRecorded,
     TurnStarted,
 )
+from sapwood.core.growing import Growing
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.turn import Turn, fold_turn, grow, open_turn, recorded_turn
 
@@ -33,14 +34,14 @@ class Live(Struct, frozen=True):
     """
 
     context: Context
-    turns: tuple[Turn, ...] = ()
+    turns: Sequence[Turn] = ()
     open: Turn | None = None
     summary: ContextSummarized | None = None
     request: tuple[PromptPart, ...] = ()
     weight: Size | None = None
 
     @property
-    def all_turns(self) -> tuple[Turn, ...]:
+    def all_turns(self) -> Sequence[Turn]:
         """Ended turns and the open one."""
         return (*self.turns, self.open) if self.open else self.turns
 
@@ -105,13 +106,13 @@ def _grown(live: Live, recorded: Recorded) -> Live:
 def _joined(live: Live, ended: Turn) -> Live:
     context = structs.replace(live.context, tip=ended.ref)
     weight = _heavier(live.weight, ended.size) if live.turns else ended.size
-    turns = (*live.turns, ended)
-    return Live(context, turns, None, live.summary, live.request, weight)
+    turns = live.turns if isinstance(live.turns, Growing) else Growing(live.turns)
+    return Live(context, turns.plus(ended), None, live.summary, live.request, weight)
 
 
 def _after(
-    turns: tuple[Turn, ...], head: TurnRef | None, before: TurnRef | None
-) -> tuple[Turn, ...] | None:
+    turns: Sequence[Turn], head: TurnRef | None, before: TurnRef | None
+) -> Sequence[Turn] | None:
     if head == before:
         return turns
     for index, turn in enumerate(turns):

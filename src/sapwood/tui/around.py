@@ -46,5 +46,5 @@ async def look_around(desk: Desk) -> Around:
 def drift_in_view(opened: Opened, counter: Counter) -> Drift:
     """How far what is in view has gone from what it was about."""
     state = opened.state
-    session = Session("sapwood", state.agent, turns=opened.live.turns)
+    session = Session("sapwood", state.agent, turns=tuple(opened.live.turns))
     return drift_of(session, counter, [each.topic for each in state.focus])

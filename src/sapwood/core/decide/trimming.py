@@ -1,5 +1,7 @@
 """Moves of `head`, whoever asks for them: a person, a model at the end of its turn, the window."""
 
+from collections.abc import Sequence
+
 from sapwood.core.context import Context, Mask
 from sapwood.core.counting import Counter
 from sapwood.core.decide.scene import Draft
@@ -72,7 +74,7 @@ def overflow(draft: Draft, counter: Counter) -> int:
     return turns_to_leave(sizes, settings.cap, settings.low_water)
 
 
-def _carried(context: Context, gone: tuple[Turn, ...], kept: tuple[Turn, ...]) -> EventRef | None:
+def _carried(context: Context, gone: Sequence[Turn], kept: Sequence[Turn]) -> EventRef | None:
     if any(turn.is_request for turn in kept):
         return None
     asked = next((turn.prompt_ref for turn in reversed(gone) if turn.is_request), None)
