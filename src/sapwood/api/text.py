@@ -16,7 +16,7 @@ def clean(text: str) -> str:
     >>> clean("caf\\udce9")
     'caf?'
     """
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def cleaned(part: P) -> P:
