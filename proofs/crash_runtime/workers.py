@@ -86,6 +86,7 @@ class Workers:
     async def _last(self, output: Path) -> None:
         worker = await self._start(output)
         await self._leave.wait()
+        await self._until_ready(worker, output)  # before that it does not know how to leave
         if worker.returncode is None:
             worker.send_signal(signal.SIGTERM)
         try:

@@ -258,8 +258,8 @@ def test_a_turn_that_a_dead_process_left_open_goes_on(
 
 
 def test_a_reader_that_stops_interrupts_the_turn(sapwood: Sapwooder, model: ScriptedModel) -> None:
-    words = " ".join(f"word{number}" for number in range(200))
-    model.script(lambda _: Reply.of(words, stall=0.5))
+    words = " ".join(f"word{number}" for number in range(20_000))
+    model.script(lambda _: Reply.of(words, stall=1.0))
     started = Started("run", "--agent", "demo", "--new", "-p", "Hello!")
     started.until(b"word0")
     assert started.process.stdout is not None
