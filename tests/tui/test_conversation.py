@@ -53,7 +53,7 @@ async def test_ctrl_c_twice_leaves() -> None:
 
 async def test_what_is_typed_during_a_turn_waits_for_its_end() -> None:
     async with on_stage(delay=0.03) as stage:
-        stage.server.replies(["word " * 60, "the second answer"])
+        stage.server.replies(["word " * 200, "the second answer"])
         await stage.type("One.")
         await stage.sees("word word")
         await stage.type("Two.")
