@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"
 
 # The whole check; the tests come last so that their closing line does
-check: fmt-check lint types contracts bench-quick tui-tmux test-twice
+check: fmt-check lint types contracts bench-quick tui-tmux-twice test-twice
 
 # Make `.venv` with every extra and group from the hashed requirements
 setup:
@@ -87,6 +87,10 @@ tui-test *ARGS:
 # The screen in a real terminal, against the scripted model; needs tmux
 tui-tmux *ARGS:
     python -m proofs.tui_tmux "$@"
+
+# The same, once more where a step was not seen in time; what was on the screen is printed
+tui-tmux-twice:
+    python -m proofs.tui_tmux || python -m proofs.tui_tmux
 
 # Make the pictures in docs/images from scripted conversations; look at them before you commit
 screenshots *ARGS:
