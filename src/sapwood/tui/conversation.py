@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from textual import on, work
@@ -66,13 +68,8 @@ class Conversation(Following):
         """Carries out a submission, and says what goes on while that takes."""
         self._note("")
         word = text.split(maxsplit=1)[0] if text.startswith("/") else ""
-        self._doing = word.removeprefix("/")
-        glance = self.set_timer(GLANCE / 4, self._tell)
-        try:
+        with self._busy(word.removeprefix("/")):
             taken = await self.desk.submit(text)
-        finally:
-            self._doing = ""
-            glance.stop()
         if taken:
             self.composer.sent.add(text)
         elif not self.composer.text:
@@ -83,16 +80,23 @@ class Conversation(Following):
     @work(group="submit")
     async def bring(self, path: str) -> None:
         """Imports a session of another program and shows it."""
-        self._doing = "importing"
+        with self._busy("importing"):
+            try:
+                await self.switched(await self.desk.bring(path))
+            except SapwoodError as error:
+                self.refused(str(error))
+        await self._tell()
+
+    @contextmanager
+    def _busy(self, what: str) -> Generator[None]:
+        """The status line says what goes on, if it takes a moment."""
+        self._doing = what
         glance = self.set_timer(GLANCE / 4, self._tell)
         try:
-            await self.switched(await self.desk.bring(path))
-        except SapwoodError as error:
-            self.refused(str(error))
+            yield
         finally:
             self._doing = ""
             glance.stop()
-        await self._tell()
 
     @on(TextArea.Changed, "#composer")
     def _typed(self) -> None:

@@ -19,8 +19,7 @@ from sapwood.app.gardening.subject import Subject
 from sapwood.core.counting import Counter
 from sapwood.core.ledger import ledger_of
 from sapwood.garden.focus import Focus
-from sapwood.garden.remembering import RememberingCounter
-from sapwood.tokens import counter_for
+from sapwood.tokens import RememberingCounter, counter_for
 
 __all__ = ["Gardener"]
 
