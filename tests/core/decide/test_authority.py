@@ -1,4 +1,4 @@
-"""A model can do what the registry gives it, and nothing else."""
+"""A model can do what the table gives it, and nothing else."""
 
 import pytest
 
@@ -33,11 +33,11 @@ FORBIDDEN: dict[str, Command] = {
     "/config": Configure(AGENT, SettingsChange(model="another")),
     "/archive": Archive(AGENT),
     "/new": Succeed(AGENT, NEW),
-    "Starting a root agent": StartAgent(NEW),
-    "Prompting an agent": StartTurn(AGENT, (Text("As the user, I say yes."),)),
-    "Recording a turn": RecordTurn(AGENT, (Text("As the user, I say yes."),)),
-    "Masking results": MaskResults(AGENT, 10),
-    "Dropping a summary": DropSummary(AGENT, "scripted", Usage(100)),
+    "Start agent": StartAgent(NEW),
+    "Start turn": StartTurn(AGENT, (Text("As the user, I say yes."),)),
+    "Record turn": RecordTurn(AGENT, (Text("As the user, I say yes."),)),
+    "Mask results": MaskResults(AGENT, 10),
+    "Drop summary": DropSummary(AGENT, "scripted", Usage(100)),
 }
 
 

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AddPin,
     AddReply,
@@ -44,43 +45,22 @@ from sapwood.core.commands import (
 )
 from sapwood.core.decide import agents, contexts, files, turns
 from sapwood.core.decide.forks import fork
+from sapwood.core.decide.guards import require_may_run
 from sapwood.core.decide.naming import bad_id
 from sapwood.core.decide.scene import Accepted, Change, Decision, Refused, Scene
 from sapwood.core.refusals import HumanOnly, Imported
 
 __all__ = ["Accepted", "Change", "Decision", "Scene", "bad_id", "decide"]
 
-# Whatever is not named here is not for models, commands to come included.
+# What a model may do beside the rows of the table, commands to come not included.
 _FOR_MODELS: frozenset[type[Command]] = frozenset(
     {
-        # what the registry gives them
-        *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, DeferCompact),
         # their focus, as the `context` tool has it
         *(Focus, Unfocus),
         # their own turn
         *(CallModel, AddReply, StartTool, FinishTool, CompleteTurn, InterruptTurn, FailTurn),
     }
 )
-_TYPED: dict[type[Command], str] = {
-    StartAgent: "Starting a root agent",
-    StartTurn: "Prompting an agent",
-    RecordTurn: "Recording a turn",
-    ReturnTo: "Returning to a turn",
-    MaskResults: "Masking results",
-    Compact: "Writing a summary",
-    DropSummary: "Dropping a summary",
-    Configure: "/config",
-    AddPin: "/pin",
-    RemovePin: "/unpin",
-    Archive: "/archive",
-    Succeed: "/new",
-    Undo: "/undo",
-    Redo: "/redo",
-    MakeCheckpoint: "Making a checkpoint",
-    MissCheckpoint: "Missing a checkpoint",
-    StartRevert: "/revert",
-    FinishRevert: "/revert",
-}
 
 
 # What happens to an imported conversation happens where it runs, and is imported from there.
@@ -104,11 +84,15 @@ def decide(scene: Scene, command: Command, given: Given) -> Decision:
 
 
 def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
-    if given.actor.role == "model" and type(command) not in _FOR_MODELS:
-        raise Refused(HumanOnly(_TYPED.get(type(command), type(command).__name__)))
+    kind = type(command)
+    is_model = given.actor.role == "model"
+    if is_model and kind not in _FOR_MODELS and not TABLE.lets_models(kind):
+        raise Refused(HumanOnly(TABLE.label_of(kind)))
     origin = scene.state.origin
-    if origin and given.actor.role != "system" and type(command) in _ELSEWHERE:
+    if origin and given.actor.role != "system" and kind in _ELSEWHERE:
         raise Refused(Imported(scene.state.agent, origin.source))
+    if not is_model:
+        require_may_run(scene.state, TABLE.row_of(kind))
     match command:
         case StartAgent():
             return agents.start_agent(scene, command, given)

@@ -18,7 +18,6 @@ from sapwood.core.content import Note
 from sapwood.core.decide.guards import (
     require_exists,
     require_length,
-    require_no_turn,
     require_room_for_notes,
     require_running,
     require_text,
@@ -160,7 +159,7 @@ def unfocus(scene: Scene, command: Unfocus, given: Given) -> Accepted:
 
 
 def archive(scene: Scene, command: Archive, given: Given) -> Accepted:
-    require_no_turn(scene.state, "/archive")
+    require_running(scene.state)
     draft = Draft(scene.state, scene.live, given)
     draft.add(AgentArchived())
     return draft.accepted(f"Archived {command.agent}.")
@@ -168,7 +167,7 @@ def archive(scene: Scene, command: Archive, given: Given) -> Accepted:
 
 def succeed(scene: Scene, command: Succeed, given: Given) -> Accepted:
     state = scene.state
-    require_no_turn(state, "/new")
+    require_running(scene.state)
     if command.successor == state.agent or command.successor in scene.others:
         raise Refused(AgentExists(command.successor))
     draft = Draft(state, scene.live, given)

@@ -2,6 +2,7 @@
 
 from msgspec import structs
 
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     Clear,
     Compact,
@@ -22,6 +23,7 @@ from sapwood.core.decide.guards import (
     require_exists,
     require_mark,
     require_mark_name,
+    require_may_run,
     require_no_turn,
     require_room_for_notes,
     require_running,
@@ -83,7 +85,7 @@ def set_mark(scene: Scene, command: SetMark, given: Given) -> Accepted:
 def clear(scene: Scene, command: Clear, given: Given) -> Accepted:
     if given.actor.role == "model":
         return _deferred(scene, ClearDeferred(), given)
-    require_no_turn(scene.state, "/clear")
+    require_running(scene.state)
     state, context = scene.state, scene.state.context
     if not (scene.live.turns or context.summary or context.request or state.marks):
         return Accepted((), "The context is clear already.")
@@ -97,7 +99,7 @@ def keep_last(scene: Scene, command: KeepLast, given: Given) -> Accepted:
         raise Refused(BadArguments("/clear N", "N counts turns, from 1."))
     if given.actor.role == "model":
         return _deferred(scene, ClearDeferred(keep=command.turns), given)
-    require_no_turn(scene.state, "/clear")
+    require_running(scene.state)
     live = scene.live
     leaving = len(live.turns) - command.turns
     if leaving <= 0:
@@ -115,7 +117,7 @@ def rewind(scene: Scene, command: Rewind, given: Given) -> Accepted:
         _, mark = require_mark(state, command.mark)
         wish = ClearDeferred(mark=mark.name, version=mark.version, note=command.note.strip())
         return _deferred(scene, wish, given)
-    require_no_turn(state, "/rewind")
+    require_running(scene.state)
     _, mark = require_mark(state, command.mark)
     if command.note.strip():
         require_room_for_notes(state)
@@ -141,7 +143,7 @@ def return_to(scene: Scene, command: ReturnTo, given: Given) -> Accepted:
 
 def undo(scene: Scene, command: Undo, given: Given) -> Accepted:
     state = scene.state
-    require_no_turn(state, "/undo")
+    require_running(scene.state)
     if not state.undo:
         raise Refused(NothingToUndo())
     draft = Draft(state, scene.live, given)
@@ -151,7 +153,7 @@ def undo(scene: Scene, command: Undo, given: Given) -> Accepted:
 
 def redo(scene: Scene, command: Redo, given: Given) -> Accepted:
     state = scene.state
-    require_no_turn(state, "/redo")
+    require_running(scene.state)
     if not state.redo:
         raise Refused(NothingToRedo())
     draft = Draft(state, scene.live, given)
@@ -176,7 +178,7 @@ def _taken_back(scene: Scene, step: Step) -> Context:
 def compact(scene: Scene, command: Compact, given: Given) -> Accepted:
     due = given.actor.role == "system" and _is_due(scene)
     if not due:
-        require_no_turn(scene.state, "/compact")
+        require_may_run(scene.state, TABLE["compact"])
     require_text(command.summary, "summary")
     if command.of is not None and command.of != scene.state.context.tip:
         raise Refused(SummaryOutdated())

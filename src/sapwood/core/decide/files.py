@@ -2,7 +2,7 @@
 
 from sapwood.core.checkpoint import Restored, Saved, told_of
 from sapwood.core.commands import FinishRevert, Given, MakeCheckpoint, MissCheckpoint, StartRevert
-from sapwood.core.decide.guards import require_no_turn, require_running
+from sapwood.core.decide.guards import require_running
 from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
 from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
 from sapwood.core.refusals import RevertOvertaken
@@ -34,7 +34,7 @@ def miss_checkpoint(scene: Scene, command: MissCheckpoint, given: Given) -> Acce
 
 
 def start_revert(scene: Scene, command: StartRevert, given: Given) -> Accepted:
-    require_no_turn(scene.state, "/revert")
+    require_running(scene.state)
     draft = Draft(scene.state, scene.live, given)
     draft.add(RevertStarted(command.files, command.to, _newest(scene.state)))
     return draft.accepted()
@@ -42,7 +42,7 @@ def start_revert(scene: Scene, command: StartRevert, given: Given) -> Accepted:
 
 def finish_revert(scene: Scene, command: FinishRevert, given: Given) -> Accepted:
     state = scene.state
-    require_no_turn(state, "/revert")
+    require_running(scene.state)
     if state.reverting is None or state.reverting.started != command.started:
         raise Refused(RevertOvertaken())
     to = state.reverting.to

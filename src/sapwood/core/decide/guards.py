@@ -2,6 +2,7 @@
 
 import re
 
+from sapwood.core.command_table import SlashCommand
 from sapwood.core.context import Mark, find_mark
 from sapwood.core.decide.scene import Refused
 from sapwood.core.refusals import (
@@ -28,6 +29,7 @@ __all__ = [
     "require_length",
     "require_mark",
     "require_mark_name",
+    "require_may_run",
     "require_no_turn",
     "require_room_for_notes",
     "require_running",
@@ -57,6 +59,12 @@ def require_no_turn(state: State, command: str) -> None:
     require_running(state)
     if state.open is not None:
         raise Refused(TurnIsOpen(command))
+
+
+def require_may_run(state: State, row: SlashCommand | None) -> None:
+    """No turn is open, if the table has the command wait for its end."""
+    if row is not None and not row.while_open:
+        require_no_turn(state, row.typed)
 
 
 def require_turn(state: State, turn: int = 0, asked: int = 0) -> OpenTurn:
