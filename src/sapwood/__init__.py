@@ -16,6 +16,7 @@ TYPE_CHECKING = False  # that of `typing`, whose import would cost more than all
 if TYPE_CHECKING:
     from sapwood.api import Agent, Sapwood, TurnRecorder, open
     from sapwood.api.sync import SyncAgent, SyncSapwood, SyncTurnRecorder, open_sync
+    from sapwood.conversation.service import Outcome
     from sapwood.core.budget import Budget
     from sapwood.core.content import Got, Note, Said, Text, Thinking, ToolCall, Usage
     from sapwood.core.counting import Count, show
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from sapwood.core.state import Letter, State
     from sapwood.core.view import Block, Message, Request, ToolResult
     from sapwood.runtime.replay import Replayed
-    from sapwood.runtime.submission import Outcome
 
 __all__ = [
     "Actor",
@@ -74,6 +74,7 @@ __all__ = [
 _HOMES = {
     "sapwood.api": "Agent Sapwood TurnRecorder open",
     "sapwood.api.sync": "SyncAgent SyncSapwood SyncTurnRecorder open_sync",
+    "sapwood.conversation.service": "Outcome",
     "sapwood.core.budget": "Budget",
     "sapwood.core.content": "Got Note Said Text Thinking ToolCall Usage",
     "sapwood.core.counting": "Count show",
@@ -86,7 +87,6 @@ _HOMES = {
     "sapwood.core.state": "Letter State",
     "sapwood.core.view": "Block Message Request ToolResult",
     "sapwood.runtime.replay": "Replayed",
-    "sapwood.runtime.submission": "Outcome",
 }
 
 if not TYPE_CHECKING:  # so that a type checker still reports a name that does not exist

@@ -7,10 +7,11 @@ from contextlib import aclosing
 import pytest
 
 from sapwood.api import Sapwood
-from sapwood.app.choosing import first_settings, model_change, require_model
+from sapwood.app.choosing import first_settings, require_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
 from sapwood.app.running import Running
+from sapwood.conversation.model_choice import model_change
 from sapwood.core.budget import Budget
 from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
 from sapwood.core.counting import ZERO, Count

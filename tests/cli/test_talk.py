@@ -11,18 +11,19 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.app.running import Running
 from sapwood.cli.exits import Exit
-from sapwood.cli.talking.face import Face
 from sapwood.cli.talking.showing import Summary
 from sapwood.cli.talking.stepping import Ended
 from sapwood.cli.talking.stopping import Stop
 from sapwood.cli.talking.talk import Talk
+from sapwood.conversation.call import Services
+from sapwood.conversation.script import Script, parse
+from sapwood.conversation.service import ConversationService
 from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
-from sapwood.core.slash import Script, parse
 from sapwood.core.view import Request
 from sapwood.engine.local import LocalEngine
 from sapwood.runtime.model import ModelAccess
@@ -104,11 +105,11 @@ async def talking(model: Plan | ModelAccess) -> AsyncGenerator[At]:
     running = Running(connection, LocalEngine(retry_after=(0, 0, 0)), access, NoTools())
     wood, stop, shown = Sapwood(connection), Stop(), Shown([], [], [], [])
     agent = await wood.start("demo", model="planned")
-    face = Face(connection, 80, running=running)
+    service = ConversationService(Services(connection, compact=running.compact))
     await running.start()
     try:
         async with asyncio.timeout(20):
-            yield At(wood, agent, Talk(running, agent.id, face, shown, stop), stop, shown)
+            yield At(wood, agent, Talk(running, agent.id, service, shown, stop), stop, shown)
     finally:
         await running.close()
         await connection.close()
@@ -216,7 +217,7 @@ async def test_a_turn_that_was_left_open_goes_on() -> None:
     running = Running(connection, LocalEngine(), PlannedModel(lambda _, __: "yes"), NoTools())
     await running.start()
     shown = Shown([], [], [], [])
-    talk = Talk(running, agent.id, Face(connection, 80), shown, Stop())
+    talk = Talk(running, agent.id, ConversationService(Services(connection)), shown, Stop())
     assert await talk.has_open_turn()
     assert (await talk.resume()).exit == Exit.OK
     assert await texts(agent) == ["Hello!", "yes"]

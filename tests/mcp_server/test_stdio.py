@@ -9,7 +9,7 @@ import pytest
 
 from sapwood.api import open
 from sapwood.app.gardening.errand import ACTIONS
-from sapwood.core.slash import for_models
+from sapwood.core.command_table import TABLE
 
 pytest.importorskip("mcp", reason="the library for MCP servers is not installed (extra: mcp)")
 
@@ -27,7 +27,7 @@ async def test_the_tools_are_those_of_the_declarations(
     taken = {name for action in ACTIONS for name in action.takes}
     assert taken <= set(tools["context"].input_schema["properties"])
     commands = tools["slash"].input_schema["properties"]["command"]["enum"]
-    assert commands == [command.name for command in for_models()]
+    assert commands == [command.name for command in TABLE.for_models]
 
 
 async def test_the_session_of_the_folder_is_the_one_that_is_tended(
@@ -109,7 +109,7 @@ async def test_every_action_and_command_is_a_prompt_too(
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
         given = await client.get_prompt("handoff", {"target_agent": "reviewer"})
         slash = await client.get_prompt("mark", {"agent": "demo", "args": "HERE"})
-    assert names == [*(a.name for a in ACTIONS), *(c.name for c in for_models())]
+    assert names == [*(a.name for a in ACTIONS), *(c.name for c in TABLE.for_models)]
     assert len(names) == len(set(names))
     words = [str(said.content) for said in (*given.messages, *slash.messages)]
     assert '"action": "handoff", "target_agent": "reviewer"' in words[0]

@@ -7,6 +7,9 @@ import pytest
 
 from sapwood.api.agent import Agent
 from sapwood.app.connection import Connection
+from sapwood.conversation.call import Services
+from sapwood.conversation.model_tool import ModelCommandTool
+from sapwood.conversation.service import ConversationService
 from sapwood.core.calling import Answer, Delta, Effect, Failure, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.commands import AddReply, Command, Given, StartAgent, StartTool
 from sapwood.core.content import Text, ToolCall
@@ -83,7 +86,8 @@ class Hesitant(Dispatcher):
 def driver(log: Log, model: ModelAccess, toolbox: Toolbox, dispatcher: Dispatcher | None) -> Driver:
     held = Connection(log, SPACE)
     at = dispatcher or held.dispatcher
-    return Driver(log, SPACE, at, model, toolbox, held.counter_for)
+    commands = ModelCommandTool(ConversationService(Services(held)))
+    return Driver(log, SPACE, at, model, toolbox, commands, held.counter_for)
 
 
 async def working(log: Log, prompt: str) -> Agent:

@@ -12,18 +12,21 @@ from msgspec import Struct
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
-from sapwood.app.checkpointing import revert, turns_to_revert_to
 from sapwood.app.config import Config
 from sapwood.app.connection import connect
+from sapwood.app.conversation_service import offline_service
 from sapwood.app.running import Running
+from sapwood.conversation.answers import FilesReverted, Prompted
+from sapwood.conversation.completion import known_names
+from sapwood.conversation.script import Run
 from sapwood.core.calling import Failure
+from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import Recorded
 from sapwood.core.refusals import UnknownCheckpoint
 from sapwood.core.view import Request
 from sapwood.engine.local import LocalEngine
-from sapwood.runtime.dispatch import Done
 from sapwood.testing import PlannedModel
 from sapwood.testing.model import Planned
 from sapwood.workspace.checkpoints.keeper import GitCheckpoints
@@ -68,7 +71,7 @@ class Desk(Struct):
         """Gives a prompt, waits for the end of the turn, and returns where the turn starts."""
         version = (await self.agent.state()).version
         [outcome] = await self.agent.submit(prompt)
-        assert not isinstance(outcome.done, type(None))
+        assert isinstance(outcome.answer, Prompted)
         async for _ in self.running.watch(self.agent.id, version):
             if (await self.agent.state()).open is None:
                 break
@@ -264,7 +267,7 @@ async def test_a_turn_is_told_for_completion_by_its_prompt(tmp_path: Path) -> No
         first = await at.says("write a.txt one")
         await at.says("just talk")
         second = await at.says("write a.txt two")
-        told = await turns_to_revert_to(at.agent.connection, await at.agent.state())
+        told = (await known_names(at.agent.connection, await at.agent.state())).turns
         assert told == ((str(second), "write a.txt two"), (str(first), "write a.txt one"))
 
 
@@ -329,13 +332,14 @@ async def test_a_turn_is_typed_as_it_is_shown(tmp_path: Path) -> None:
     async with desk(repository(tmp_path)) as at:
         turn = await at.says("write a.txt one")
         await at.says("write a.txt two")
-        held = at.agent.connection
+        service = offline_service(at.agent.connection, Config())
         for typed in (str(turn), f"#{turn}", f" lead:{turn} "):
-            done = await revert(held, Config(), at.agent.id, typed)
-            assert isinstance(done, Done)
-            assert f"after turn {turn}" in done.says
+            done = await service.answer(at.agent.id, Run(TABLE["revert"], typed))
+            assert isinstance(done, FilesReverted)
+            assert f"after turn {turn}" in done.message
         for typed in (f"other:{turn}", "9" * 40, "-1", "٣", "one"):
-            assert isinstance(await revert(held, Config(), at.agent.id, typed), UnknownCheckpoint)
+            refused = await service.answer(at.agent.id, Run(TABLE["revert"], typed))
+            assert isinstance(refused, UnknownCheckpoint)
 
 
 async def test_an_unknown_turn_is_refused_with_those_there_are(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 """What fills the window is told item by item, and sums up to the meter."""
 
 from sapwood.api import open
+from sapwood.conversation.completion import KnownNames, choices
+from sapwood.conversation.context_breakdown import categories, largest
 from sapwood.core.budget import budget_of
 from sapwood.core.content import Got, Said, ToolCall
 from sapwood.core.counting import Count
-from sapwood.tui.composer.choices import Known, choices
-from sapwood.tui.screens.breakdown import categories, largest
 from sapwood.tui.screens.context import grid
 
 
@@ -65,7 +65,7 @@ def test_a_grid_has_a_cell_for_whatever_is_there() -> None:
 
 
 def test_arguments_are_completed_by_what_the_registry_asks_for() -> None:
-    known = Known(
+    known = KnownNames(
         marks=(("START", "#3"),),
         agents=(("helper", "abc"),),
         models=(("gpt-5", ""),),

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
-from sapwood.core.slash import COMMANDS, SlashCommand
+from sapwood.core.command_table import TABLE, SlashCommand
 from tests.tui.staging import MODEL, Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
@@ -98,7 +98,7 @@ CHECKS: dict[str, Check] = {
 
 
 def test_every_command_has_a_check() -> None:
-    assert {command.name for command in COMMANDS} == CHECKS.keys()
+    assert {command.name for command in TABLE.rows} == CHECKS.keys()
 
 
 async def talk(wood: Sapwood) -> Agent:
@@ -114,7 +114,7 @@ async def talk(wood: Sapwood) -> Agent:
     return agent
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", TABLE.rows, ids=lambda command: command.name)
 async def test_a_command_can_be_typed(command: SlashCommand) -> None:
     connection = await connect(":memory:")
     agent = await talk(Sapwood(connection))

@@ -9,10 +9,10 @@ import msgspec
 
 from proofs.e2e.house import House
 from proofs.e2e.wires import KEYS, base_urls
+from sapwood.conversation.model_tool import slash_spec
 from sapwood.core.events import ModelCalled
 from sapwood.core.view import Request
 from sapwood.models import Models
-from sapwood.runtime.slash_tool import slash_spec
 from sapwood.testing.scripted import ScriptedModel
 from sapwood.workspace.toolbox import WorkspaceToolbox
 

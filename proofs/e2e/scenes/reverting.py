@@ -3,8 +3,10 @@
 import subprocess
 
 from proofs.e2e.house import House
-from sapwood.app.checkpointing import revert
-from sapwood.runtime.dispatch import Done
+from sapwood.app.conversation_service import offline_service
+from sapwood.conversation.script import Run
+from sapwood.core.command_table import TABLE
+from sapwood.core.refusals import Refusal
 from sapwood.testing.scripted import Asked, call
 from sapwood.testing.scripted.reply import Step
 
@@ -41,8 +43,9 @@ async def play(house: House) -> None:
     kinds = [recorded.kind for recorded in await agent.events()]
     checks.same("files are saved before and after", kinds.count("checkpoint.made"), 2)
     for words, text, seen in (("before turn", mine, request), ("before the revert", THEIRS, later)):
-        done = await revert(house.wood.connection, house.config, agent.id)
-        says = done.says if isinstance(done, Done) else done.sentence
+        service = offline_service(house.wood.connection, house.config)
+        done = await service.answer(agent.id, Run(TABLE["revert"]))
+        says = done.sentence if isinstance(done, Refusal) else done.message
         checks.within("a revert says where to", f"as they were {words}", says)
         checks.same("the file is as it was", notes.read_text(encoding="utf-8"), text)
         checks.same("and so is the request", await agent.request(), seen)

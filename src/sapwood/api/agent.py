@@ -1,16 +1,21 @@
 """One agent, as a Python program holds it."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Literal
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 from sapwood.api.handle import Handle
 from sapwood.api.text import clean
 from sapwood.api.turn import TurnRecorder, item_of, prompt_of
-from sapwood.app.checkpointing import checkpoint, revert
+from sapwood.app.checkpointing import checkpoint
 from sapwood.app.config import Config
+from sapwood.app.conversation_service import offline_service
+from sapwood.conversation.script import Run
+from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.budget import Budget, budget_of
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AddPin,
     Archive,
@@ -35,21 +40,16 @@ from sapwood.core.commands import (
     Unfocus,
 )
 from sapwood.core.content import Got, PromptPart, Said
-from sapwood.core.diff import ContextDiff, diff
+from sapwood.core.diff import ContextDiff
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
-from sapwood.core.live import Live
-from sapwood.core.refusals import Refusal, UnknownMark, nearest
+from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange
-from sapwood.core.slash import parse
 from sapwood.core.state import Letter, State
 from sapwood.core.view import Request, view
-from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import new_agent_id, new_mail_id
-from sapwood.runtime.opening import Opened, read_live
-from sapwood.runtime.replay import Replayed, last_call, replay
-from sapwood.runtime.submission import Outcome, carry_out
+from sapwood.runtime.replay import Replayed
 
 __all__ = ["Agent"]
 
@@ -117,24 +117,26 @@ class Agent(Handle):
         return (await self.do(InterruptTurn(self.id, clean(reason)))).says
 
     async def submit(self, text: str) -> list[Outcome]:
-        """What a person would type: commands and text, carried out in order.
+        """Carries out what a person would type: commands and text, in order.
+
+        Stops at the first refusal, which is the answer of the last outcome. The text can hold any
+        command, such as `/kill` or `/system`: never pass text of somebody you do not trust.
+        Raises `RefusedError` if a single line names no command.
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
         ...     async with sapwood.open(":memory:") as wood:
         ...         agent = await wood.start("lead")
         ...         steps = await agent.submit("/mark T\\nFind the leak.\\n/fork T")
-        ...         print(steps[0].done.says, steps[1].done.says[:15])
+        ...         print(steps[0].message, steps[1].message[:15])
         >>> asyncio.run(main())
         Marked 'T'. Forked. Child:
         """
-        script = parse(clean(text))
-        if isinstance(script, Refusal):
-            raise RefusedError(script)
-        held = self.connection
-        return await carry_out(
-            held.log, held.space, held.dispatcher, self.id, script, self._fit_model
-        )
+        return await self._service.submit(self.id, clean(text))
+
+    @property
+    def _service(self) -> ConversationService:
+        return offline_service(self.connection, Config())
 
     # Context
 
@@ -216,19 +218,10 @@ class Agent(Handle):
             levels=UNSET if levels is None else levels,
         )
         if change.model and window is None:
-            change = await self._switched(change.model, change)
+            from sapwood.conversation.model_choice import with_fitting_model
+
+            change = await with_fitting_model(self._service.services, self.id, change)
         return (await self.do(Configure(self.id, change))).says
-
-    async def _switched(self, model: str, change: SettingsChange) -> SettingsChange:
-        fitting = await self._fit_model(model, self.id)
-        if isinstance(fitting, Refusal):
-            raise RefusedError(fitting)
-        return structs.replace(change, **fitting.given())
-
-    async def _fit_model(self, model: str, agent: AgentId) -> SettingsChange | Refusal:
-        from sapwood.app.choosing import fit_model
-
-        return await fit_model(self.connection, model, agent)
 
     # Files
 
@@ -237,20 +230,21 @@ class Agent(Handle):
 
         Turns that Sapwood runs do it by themselves; a loop of your own has to ask for it.
         """
-        return self._says(await checkpoint(self.connection, Config(), self.id))
+        answer = await checkpoint(self.connection, Config(), self.id)
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        return answer.says
 
     async def revert(self, turn: int | None = None) -> str:
         """Takes files and context back to the end of a turn, given by the version it starts at.
 
         Without one, to before the last turn that changed files; after a revert, it takes that back.
         """
-        typed = "" if turn is None else str(turn)
-        return self._says(await revert(self.connection, Config(), self.id, typed))
-
-    def _says(self, answer: Done | Refusal) -> str:
+        run = Run(TABLE["revert"], "" if turn is None else str(turn))
+        answer = await self._service.answer(self.id, run)
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
-        return answer.says
+        return answer.message
 
     # Other agents
 
@@ -321,26 +315,17 @@ class Agent(Handle):
         return self.connection.log.follow(self.connection.space, self.id, after)
 
     async def replay(self, version: int | None = None) -> Replayed:
-        """What the model saw at a call, rebuilt and checked by hash; by default the last."""
-        held = self.connection
-        at = await last_call(held.log, held.space, self.id) if version is None else version
-        found = await replay(held.log, held.space, self.id, at) if at is not None else None
-        if found is None:
-            where = "the log" if version is None else f"version {version}"
-            raise LogError(f"There is no model call at {where} of '{self.id}' to replay.")
-        return found
+        """What the model saw at a call, rebuilt and checked by hash; by default the last.
+
+        Raises `LogError` when no model was called there.
+        """
+        with suppress(RefusedError):
+            found = (await self._service.replay(self.id, version)).replayed
+            if found is not None:
+                return found
+        where = "the log" if version is None else f"version {version}"
+        raise LogError(f"There is no model call at {where} of '{self.id}' to replay.")
 
     async def diff(self, left: str, right: str | None = None) -> ContextDiff:
-        """What differs between the contexts of two marks, or between a mark and now."""
-        opened = await self.opened()
-        one = await self._at_mark(opened, left)
-        other = opened.live if right is None else await self._at_mark(opened, right)
-        return diff(one, other)
-
-    async def _at_mark(self, opened: Opened, name: str) -> Live:
-        for mark in opened.state.marks:
-            if mark.name == name:
-                held = self.connection
-                return await read_live(held.log, held.space, opened.state, context=mark.context)
-        names = [mark.name for mark in opened.state.marks if mark.name]
-        raise RefusedError(UnknownMark(name, nearest(name, names)))
+        """What differs between two contexts, each a mark or a version; or between one and now."""
+        return (await self._service.compare(self.id, left, right)).diff

@@ -1,25 +1,21 @@
 """Choosing a model: whether it can be asked at all, and what follows for an agent's settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
-from itertools import accumulate, takewhile
 
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
-from sapwood.core.budget import Budget, budget_of
+from sapwood.conversation.model_choice import fit_model
 from sapwood.core.calling import Failure
 from sapwood.core.ids import AgentId
-from sapwood.core.measure import calibrated, turn_sizes
 from sapwood.core.refusals import ModelTooSmall
 from sapwood.core.settings import Settings, SettingsChange
-from sapwood.models import fits, window_of
+from sapwood.models import window_of
 from sapwood.models.names import resolve
 
 __all__ = [
     "doubt_about",
     "first_settings",
-    "fit_model",
-    "model_change",
     "require_model",
     "switch_model",
 ]
@@ -71,48 +67,9 @@ def first_settings(
     )
 
 
-def model_change(
-    model: str, budget: Budget, turns: Sequence[int] = ()
-) -> SettingsChange | ModelTooSmall:
-    """The change of settings that a switch of models is, unless what is in view cannot fit.
-
-    `turns` are the sizes of the turns in view, oldest first.
-    """
-    window = window_of(model) or 0
-    if fits(budget.total.tokens, model):
-        return SettingsChange(model=model, window=window)
-    blocks = (
-        ("history", budget.history),
-        ("summary", budget.summary),
-        ("pins", budget.pins),
-        ("system prompt", budget.system),
-        ("tools", budget.tools),
-    )
-    fixed = (budget.system + budget.tools + budget.pins).tokens
-    return ModelTooSmall(model, window, blocks, _keeps(model, fixed, turns))
-
-
-def _keeps(model: str, fixed: int, turns: Sequence[int]) -> int | None:
-    """How many of the last turns fit beside what always stands; None if that alone does not."""
-    sizes = accumulate(reversed(turns), initial=fixed)
-    fitting = sum(1 for _ in takewhile(lambda size: fits(size, model), sizes))
-    return fitting - 1 if fitting else None
-
-
-async def fit_model(
-    connection: Connection, model: str, agent: AgentId
-) -> SettingsChange | ModelTooSmall:
-    """The change of settings that a switch to a model is, if all that is in view fits it."""
-    opened = await connection.dispatcher.open(agent)
-    counter, ratio = connection.counter_for(model), opened.state.ratio(model)
-    budget = budget_of(opened.state, opened.live, counter, model)
-    turns = [calibrated(size, counter, ratio).tokens for size in turn_sizes(opened.live, counter)]
-    return model_change(model, budget, turns)
-
-
 async def switch_model(
     connection: Connection, config: Config, keys: Mapping[str, str], model: str, agent: AgentId
 ) -> SettingsChange | ModelTooSmall:
-    """As `fit_model`, for who will ask the model: raises `Failure` if it cannot be asked."""
+    """As `fit_model`, for a model that will be called: raises `Failure` if it cannot be."""
     require_model(model, config, keys)
     return await fit_model(connection, model, agent)

@@ -7,6 +7,9 @@ from contextlib import suppress
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
+from sapwood.conversation.call import Services
+from sapwood.conversation.model_tool import ModelCommandTool
+from sapwood.conversation.service import ConversationService
 from sapwood.core.calling import Answer, Delta, Failure, FailureKind, ToolSpec
 from sapwood.core.commands import InterruptTurn
 from sapwood.core.events import (
@@ -30,7 +33,6 @@ from sapwood.runtime.engine import Engine
 from sapwood.runtime.fresh import given
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.scheduling import Scheduler
-from sapwood.runtime.slash_tool import slash_spec
 from sapwood.runtime.toolbox import Toolbox
 from sapwood.runtime.tracing import Tracing, Untraced
 
@@ -77,6 +79,7 @@ class Running:
         self._engine = engine
         self._models = _Attentive(models)
         self._toolbox = toolbox
+        self._commands = ModelCommandTool(ConversationService(Services(connection)))
         self._closing = closing
         self._tracing = tracing or Untraced()
         self._checkpoints = checkpoints
@@ -96,6 +99,7 @@ class Running:
             connection.dispatcher,
             self._models,
             self._toolbox,
+            self._commands,
             connection.counter_for,
             clean=self._clean,
             show=self._tell,
@@ -128,7 +132,7 @@ class Running:
     async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Puts a checked summary in place of the history. Raises `Failure`."""
         held = self.connection
-        tools = (slash_spec(), *await self._toolbox.specs())
+        tools = (self._commands.spec(), *await self._toolbox.specs())
         compactor = Compactor(held.dispatcher, self._models, held.counter_for, tools, self._tracing)
         return await compactor.compact(agent, keep)
 

@@ -1,4 +1,4 @@
-"""Giving one command to an agent from a shell, and telling who has to act on it."""
+"""Sends single commands to the conversation service and wakes the agents that have work then."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -8,25 +8,30 @@ import click
 from sapwood.app.connection import Connection
 from sapwood.app.waking import given_work, wake_elsewhere
 from sapwood.cli.invocation import Invocation
-from sapwood.core.commands import Command
+from sapwood.conversation.answers import Answer
+from sapwood.conversation.script import Run
+from sapwood.conversation.service import ConversationService
+from sapwood.core.command_table import TABLE
 from sapwood.core.errors import RefusedError
+from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
-from sapwood.runtime.fresh import given
 
-__all__ = ["give", "giving"]
+__all__ = ["asked", "giving"]
 
 
-async def give(connection: Connection, command: Command) -> None:
-    """Gives the command and prints the answer."""
-    answer = await connection.dispatcher.dispatch(command, given())
+async def asked(
+    service: ConversationService, agent: AgentId | None, name: str, args: str = ""
+) -> Answer:
+    """The answer to a slash command. Raises `RefusedError`."""
+    answer = await service.answer(agent, Run(TABLE[name], args))
     if isinstance(answer, Refusal):
         raise RefusedError(answer)
-    click.echo(answer.says)
+    return answer
 
 
 @asynccontextmanager
 async def giving(invocation: Invocation) -> AsyncGenerator[Connection]:
-    """The database, open for commands. Whoever has work to do after them is woken elsewhere."""
+    """The database, open for commands. Agents with work to do after them are woken elsewhere."""
     async with invocation.connected() as connection, given_work(connection) as working:
         yield connection
     await wake_elsewhere(invocation.config, working)

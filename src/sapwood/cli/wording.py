@@ -1,6 +1,13 @@
 """Refusals for somebody at a shell, who cannot press esc and types `sapwood` before a command."""
 
-from sapwood.core.refusals import NotRunning, Refusal, TurnIsOpen, UnknownAgent
+from sapwood.core.refusals import (
+    ModelNeeded,
+    NoSuchCall,
+    NotRunning,
+    Refusal,
+    TurnIsOpen,
+    UnknownAgent,
+)
 
 __all__ = ["for_shell"]
 
@@ -8,8 +15,18 @@ __all__ = ["for_shell"]
 def for_shell(refusal: Refusal) -> str:
     """The sentence, with what to type at a shell."""
     match refusal:
-        case UnknownAgent(agent):
-            return f"There is no agent '{agent}'. Type: sapwood agents --all"
+        case UnknownAgent(agent, close):
+            instead = (
+                f"Did you mean {' or '.join(close)}?" if close else "Type: sapwood agents --all"
+            )
+            return f"There is no agent '{agent[:60]}'. {instead}"
+        case ModelNeeded(command, agent):
+            return f"A model has to answer {command}. Type: sapwood run --agent {agent}"
+        case NoSuchCall(agent, version):
+            return (
+                f"Version {version} of {agent} is no model call. "
+                f"Type: sapwood replay {agent} --calls"
+            )
         case TurnIsOpen(command):
             return (
                 f"{command} has to wait: a turn is open. Wait for it to end, go on with it by "

@@ -71,6 +71,7 @@ class SlashCommand(Struct, frozen=True):
     commands of the core that a person's use leads to, `by_model` those that a model's use leads to
     where they differ. `without_agent` says what happens before there is a conversation: the command
     answers (or does so without arguments), it starts a conversation first, or it is refused.
+    `waits` says that the answer may take long.
     """
 
     name: str
@@ -82,6 +83,7 @@ class SlashCommand(Struct, frozen=True):
     decides: tuple[type[Command], ...] = ()
     by_model: tuple[type[Command], ...] | None = None
     without_agent: WithoutAgent = "starts"
+    waits: bool = False
 
     @property
     def typed(self) -> str:
@@ -200,7 +202,9 @@ TABLE = CommandTable(
             while_open=False,
             decides=(Rewind,),
         ),
-        SlashCommand("undo", "Take the last context command back", while_open=False, decides=(Undo,)),
+        SlashCommand(
+            "undo", "Take the last context command back", while_open=False, decides=(Undo,)
+        ),
         SlashCommand("redo", "Take the last undo back", while_open=False, decides=(Redo,)),
         SlashCommand(
             "fork",
@@ -228,6 +232,8 @@ TABLE = CommandTable(
             "Wait for mail, or for agents to go idle",
             (Argument("ID", ("agent",), repeats=True), Argument("SECONDS", ("number",))),
             "both",
+            without_agent="refused",
+            waits=True,
         ),
         SlashCommand(
             "kill", "End an agent and all its descendants", (_AGENT,), "both", decides=(Kill,)

@@ -1,8 +1,9 @@
 """Moments as people say them. They come in microseconds since 1970 (UTC)."""
 
+import time
 from datetime import datetime
 
-__all__ = ["ago", "clock"]
+__all__ = ["ago", "clock", "now"]
 
 _SECOND = 1_000_000
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
@@ -19,6 +20,11 @@ def ago(at: int, now: int) -> str:
         if seconds >= size:
             return f"{seconds // size} {unit} ago"
     return "just now"
+
+
+def now() -> int:
+    """The present moment."""
+    return time.time_ns() // 1000
 
 
 def clock(at: int) -> str:

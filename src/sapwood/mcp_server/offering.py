@@ -11,8 +11,8 @@ from msgspec import Struct
 from sapwood.app.config import Config
 from sapwood.app.gardening.errand import ACTIONS
 from sapwood.core.calling import ToolOutcome
+from sapwood.core.command_table import TABLE
 from sapwood.core.errors import SapwoodError
-from sapwood.core.slash import for_models
 from sapwood.mcp_server.context_tool import (
     CONTEXT,
     ContextTool,
@@ -120,7 +120,7 @@ class Offering:
                     if name != "command"
                 ),
             )
-            for command in for_models()
+            for command in TABLE.for_models
         ]
         return [*tended, *given]
 
@@ -129,7 +129,7 @@ class Offering:
         told = {key: value for key, value in arguments.items() if value}
         if any(action.name == name for action in ACTIONS):
             tool, call = CONTEXT, {"action": name, **told}
-        elif any(command.name == name for command in for_models()):
+        elif any(command.name == name for command in TABLE.for_models):
             tool, call = SLASH, {"command": name, **told}
         else:
             return None

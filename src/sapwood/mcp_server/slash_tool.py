@@ -1,4 +1,4 @@
-"""The tool `slash` for own agents: the model's commands of the registry, and nothing more."""
+"""The tool `slash` for own agents: the model's commands of the table, and nothing more."""
 
 import json
 import secrets
@@ -9,20 +9,18 @@ from msgspec import Struct
 
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
-from sapwood.app.finding import find
-from sapwood.app.idling import until_idle
+from sapwood.app.conversation_service import offline_service
 from sapwood.app.opening import prepare_folder
 from sapwood.app.waking import given_work, wake_elsewhere
+from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.model_tool import SLASH, ModelCommandTool, slash_spec
 from sapwood.core.calling import ToolOutcome
 from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId
-from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec
-from sapwood.runtime.waiting import Parked
 
 __all__ = ["SLASH", "AgentSlash", "slash_description", "slash_schema"]
 
 _MODEL = "mcp"
-_WAIT = 60
 _AGENT = {"type": "string", "description": "The agent that gives the command: id, its start, name"}
 
 
@@ -69,22 +67,19 @@ class AgentSlash:
         try:
             async with given_work(connection) as working:
                 agent = await find(connection, self._agent or asked.agent)
-                outcome = await _given(connection, agent, asked)
+                outcome = await _given(connection, self._config, agent, asked)
         finally:
             await connection.close()
         await wake_elsewhere(self._config, working)
         return outcome
 
 
-async def _given(connection: Connection, agent: AgentId, asked: _Asked) -> ToolOutcome:
-    if asked.command == "wait":
-        ends = asked.args.split()[-1:]
-        limit = "" if ends and ends[0].isdigit() else f" {_WAIT}"
-        told = await until_idle(connection, agent, asked.args + limit)
-        return ToolOutcome(told or "There is nobody to wait for.")
+async def _given(
+    connection: Connection, config: Config, agent: AgentId, asked: _Asked
+) -> ToolOutcome:
     state = (await connection.dispatcher.open(agent)).state
     call = ToolCall(f"mcp-{secrets.token_hex(8)}", SLASH, msgspec.json.encode(asked).decode())
-    tool = SlashTool(connection.log, connection.space, connection.dispatcher)
+    tool = ModelCommandTool(offline_service(connection, config), parks=False)
     outcome = await tool.run(state, call, _MODEL)
-    assert not isinstance(outcome, Parked), "only a wait is parked"
+    assert isinstance(outcome, ToolOutcome), "without parking every call has a result"
     return outcome

@@ -30,6 +30,7 @@ from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
 from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.runtime.command_tool import CommandTool
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.fresh import given
@@ -38,7 +39,6 @@ from sapwood.runtime.manifest import manifest_of
 from sapwood.runtime.model import ModelAccess
 from sapwood.runtime.opening import Opened
 from sapwood.runtime.overtaking import Overtaken, give
-from sapwood.runtime.slash_tool import SlashTool
 from sapwood.runtime.tool_calls import ToolCalls
 from sapwood.runtime.toolbox import Toolbox
 from sapwood.runtime.tracing import Tracing, Untraced
@@ -70,6 +70,7 @@ class Driver:
         dispatcher: Dispatcher,
         models: ModelAccess,
         toolbox: Toolbox,
+        commands: CommandTool,
         counter_for: Callable[[str], Counter],
         *,
         clean: Callable[[str], str] = str,
@@ -86,8 +87,9 @@ class Driver:
         self._show = show
         self._limits = limits or Limits()
         self._tracing = tracing or Untraced()
-        slash = SlashTool(log, space, dispatcher)
-        self._tools = ToolCalls(dispatcher, toolbox, slash, self._tracing, checkpoints, clean=clean)
+        self._tools = ToolCalls(
+            dispatcher, toolbox, commands, self._tracing, checkpoints, clean=clean
+        )
         self._files = self._tools.files
         self._masked: set[tuple[AgentId, int]] = set()
 

@@ -15,13 +15,12 @@ from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.runtime.checkpointing import TurnFiles
 from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.runtime.command_tool import SLASH, CommandTool, Parked
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.opening import Opened
 from sapwood.runtime.overtaking import give
-from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec, waits
 from sapwood.runtime.toolbox import Toolbox
 from sapwood.runtime.tracing import Tracing
-from sapwood.runtime.waiting import Parked
 
 __all__ = ["ToolCalls"]
 
@@ -42,7 +41,7 @@ class ToolCalls:
         self,
         dispatcher: Dispatcher,
         toolbox: Toolbox,
-        slash: SlashTool,
+        commands: CommandTool,
         tracing: Tracing,
         checkpoints: Checkpoints | None = None,
         *,
@@ -51,13 +50,13 @@ class ToolCalls:
         self.files = TurnFiles(checkpoints, self._may_change_files)
         self._dispatcher = dispatcher
         self._toolbox = toolbox
-        self._slash = slash
+        self._commands = commands
         self._tracing = tracing
         self._clean = clean
 
     async def offered(self) -> tuple[ToolSpec, ...]:
         """Every tool that a model may call."""
-        return (slash_spec(), *await self._toolbox.specs())
+        return (self._commands.spec(), *await self._toolbox.specs())
 
     async def run(self, opened: Opened, turn: Turn) -> float | None:
         """Runs what has no result: together if nothing has effects, else one after the other.
@@ -81,7 +80,7 @@ class ToolCalls:
         if _is_unfinished(turn, call):
             outcome = ToolOutcome(_UNFINISHED, error=True)
         elif call.name == SLASH:
-            if not started and waits(call):
+            if not started and self._commands.waits(call):
                 await give(self._dispatcher, StartTool(agent, call.id, turn=turn.first))
             state = (await self._dispatcher.open(agent)).state
             outcome = await self._run_slash(state, call)
@@ -107,7 +106,7 @@ class ToolCalls:
 
     async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | Parked:
         with self._tracing.tool(state, call) as ended:
-            outcome = await self._slash.run(state, call, state.settings.model)
+            outcome = await self._commands.run(state, call, state.settings.model)
             if isinstance(outcome, Parked):
                 return outcome
             cleaned = self._cleaned(outcome)

@@ -13,9 +13,9 @@ from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.keys import load_keys
 from sapwood.core.calling import Failure
+from sapwood.core.command_table import TABLE
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
-from sapwood.core.slash import COMMANDS
 from sapwood.tui.conversation import Conversation
 from sapwood.tui.desk import Desk
 from sapwood.tui.keys import KEYS
@@ -70,15 +70,14 @@ class SapwoodApp(App[object]):
 
     def _model_chosen(self, model: str | None) -> None:
         if model is not None:
-            self.desk.config = structs.replace(self.desk.config, model=model)
-            self.desk.keys = load_keys()
+            self.desk.configure(structs.replace(self.desk.config, model=model), load_keys())
             self.conversation.tell_soon()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """What the palette lists: commands, keys, themes."""
-        for command in COMMANDS:
+        for command in TABLE.rows:
             line = command.line.replace("[", r"\[")  # else it is taken for a style
-            yield SystemCommand(line, command.help, self._typing(f"/{command.name}"))
+            yield SystemCommand(line, command.help, self._typing(command.typed))
         for key in KEYS:
             yield SystemCommand(key.help, f"Key: {key.keys}", self._doing(key.action))
         for theme in THEMES:

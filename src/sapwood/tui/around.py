@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from sapwood.conversation.completion import KnownNames, known_names
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.counting import Counter
 from sapwood.core.log import Facts
@@ -10,10 +11,8 @@ from sapwood.core.state import State
 from sapwood.garden.drift import Drift
 from sapwood.garden.drifting import drift_of
 from sapwood.runtime.opening import Opened
-from sapwood.tui.composer.choices import Known
 from sapwood.tui.desk import Desk
 from sapwood.tui.kin import kin_of
-from sapwood.tui.known import known_names
 
 __all__ = ["Around", "drift_in_view", "look_around"]
 
@@ -24,7 +23,7 @@ class Around(Struct, frozen=True):
     state: State | None
     budget: Budget | None
     agents: tuple[Facts, ...]
-    known: Known
+    known: KnownNames
 
     @property
     def is_working(self) -> bool:

@@ -10,11 +10,12 @@ from textual import on, work
 from textual.binding import BindingType
 from textual.widgets import TextArea
 
+from sapwood.conversation.answers import Answer as CommandAnswer
+from sapwood.conversation.completion import KnownNames, choices
+from sapwood.core.command_table import TABLE
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.slash import Run
 from sapwood.tui.clipboard import copy
-from sapwood.tui.composer.choices import Known, choices
 from sapwood.tui.composer.popup import Popup
 from sapwood.tui.composer.widget import Composer
 from sapwood.tui.desk import Desk
@@ -50,8 +51,8 @@ class Conversation(Following):
         self._typed_at = -_PAUSE
 
     @property
-    def _known(self) -> Known:
-        return self._around.known if self._around else Known()
+    def _known(self) -> KnownNames:
+        return self._around.known if self._around else KnownNames()
 
     async def on_mount(self) -> None:
         """Listens to the composer; Textual calls the handlers of the classes above by itself."""
@@ -144,8 +145,8 @@ class Conversation(Following):
 
     @on(Composer.Recalled)
     def _recalled(self) -> None:
-        if self.desk.queue:
-            self.composer.put(self.desk.queue.pop())
+        if self.desk.session.queue:
+            self.composer.put(self.desk.session.queue.pop())
             self._show_queue()
         else:
             self.composer.recall()
@@ -161,9 +162,9 @@ class Conversation(Following):
 
     # What is asked for
 
-    def turn_to(self, run: Run) -> None:
-        """A page that a command asks for."""
-        self.run_worker(self.pages.open(run.command.name, run.args))
+    async def answered(self, answer: CommandAnswer) -> None:
+        """Shows the answer to a step: a line, a page, or another conversation."""
+        await self.pages.show(answer)
 
     async def asked(self, question: Question) -> Answer:
         """A tool asks whether it may: on a page of its own, with a bell for who looks elsewhere."""
@@ -268,6 +269,10 @@ class Conversation(Following):
     async def action_page(self, name: str) -> None:
         """Opens a page."""
         await self.pages.open(name)
+
+    async def action_command(self, name: str) -> None:
+        """Carries out a command that a key stands for."""
+        await self.desk.run(TABLE[name])
 
     def action_find(self) -> None:
         """Finds words in this conversation."""

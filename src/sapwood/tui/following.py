@@ -343,8 +343,8 @@ class Following(Screen[None]):
 
     def _show_queue(self) -> None:
         queue = self.query_one("#queue", Static)
-        queue.display = bool(self.desk.queue)
-        lines = [f"» queued: {' '.join(text.split())}" for text in self.desk.queue]
-        if self.desk.held and lines:
+        queue.display = bool(self.desk.session.queue)
+        lines = [f"» queued: {' '.join(text.split())}" for text in self.desk.session.queue]
+        if self.desk.session.paused and lines:
             lines[-1] += "   (enter sends, ↑ edits)"
         queue.update("\n".join(lines))

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
-from sapwood.app.finding import find
 from sapwood.app.keys import load_keys
+from sapwood.conversation.agent_lookup import find
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
@@ -65,7 +65,7 @@ async def open_screen(
         await app.desk.close()
     if app.failure is not None:
         raise app.failure
-    return Left(app.desk.agent, tuple(app.desk.queue))
+    return Left(app.desk.agent, tuple(app.desk.session.queue))
 
 
 async def last_conversation(connection: Connection, folder: str) -> AgentId | None:

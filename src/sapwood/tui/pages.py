@@ -1,19 +1,47 @@
-"""Which page answers what, and what follows when something was picked on it."""
+"""Shows the answers of the conversation service: lines, pages, and what follows from picking."""
 
 import asyncio
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from sapwood.app.comparing import compare
-from sapwood.core.errors import SapwoodError
+from sapwood.conversation.answers import (
+    AgentsKilled,
+    AgentTree,
+    ArgumentNeeded,
+    Changed,
+    Compacted,
+    ContextsCompared,
+    ContextShown,
+    ConversationStarted,
+    FilesReverted,
+    Forked,
+    HelpShown,
+    Left,
+    MailRead,
+    MailSent,
+    MailShown,
+    PassageShown,
+    Prompted,
+    RequestReplayed,
+    SearchResults,
+    SettingShown,
+    SettingsShown,
+    StillWaiting,
+    Switched,
+    Waited,
+)
+from sapwood.core.command_table import TABLE
+from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
+from sapwood.core.refusals import NoConversation
 from sapwood.display.text import one_line
 from sapwood.tui.host import host
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
+    from sapwood.conversation.answers import Answer as CommandAnswer
     from sapwood.tui.conversation import Conversation
     from sapwood.workspace.permissions.asking import Answer, Question
 
@@ -25,44 +53,106 @@ class Pages:
 
     def __init__(self, conversation: "Conversation") -> None:
         self._conversation = conversation
+        self._pages = {"history": self._history, "rewind": self._rewind}
 
-    async def open(self, name: str, args: str = "") -> None:
-        """Opens a page by its name, or by that of the command that asks for it."""
-        try:
-            await self._open(name, args)
-        except SapwoodError as error:
-            self._conversation.refused(str(error))
-
-    async def _open(self, name: str, args: str) -> None:
-        desk = self._conversation.desk
-        held = desk.connection
-        match name:
-            case "help":
-                from sapwood.tui.screens.help import HelpPage
-
-                self._push(HelpPage(desk.config.screen.keys, args))
-            case "agents" | "check-mail":
+    async def show(self, answer: "CommandAnswer") -> None:
+        """Shows an answer: as a line, on a page, or by going to another conversation."""
+        front, desk = self._conversation, self._conversation.desk
+        match answer:
+            case ConversationStarted(agent=agent, message=message):
+                front.said(message)
+                await front.switched(agent)
+            case Switched(agent):
+                await front.switched(agent)
+            case Forked(child=child, taken_over=True):
+                await front.switched(child)
+                front.said(answer.message)
+            case AgentTree() | MailShown():
                 from sapwood.tui.screens.agents import AgentsPage
 
-                self._push(AgentsPage(held, desk.agent), self._typed)
-            case "resume" | "switch":
-                from sapwood.tui.screens.resume import ResumePage
+                self._push(AgentsPage(desk.connection, desk.agent), self._typed)
+            case ContextShown(breakdown):
+                from sapwood.tui.screens.context import ContextPage
 
-                self._push(ResumePage(held, desk.folder), self._switch)
-            case "search" | "recall":
+                self._push(ContextPage(breakdown))
+            case SearchResults(query):
                 from sapwood.tui.screens.search import SearchPage
 
-                self._push(SearchPage(held, args), self._go)
-            case "config" | "settings":
+                self._push(SearchPage(desk.connection, query), self._go)
+            case PassageShown(ref):
+                front.go_to(ref.agent, ref.version)
+            case RequestReplayed(agent, version=version):
+                from sapwood.tui.screens.replay import ReplayPage
+
+                self._push(ReplayPage(desk.connection, agent, str(version or "")))
+            case ContextsCompared():
+                from sapwood.tui.screens.diff import DiffPage
+
+                self._push(DiffPage(answer))
+            case SettingsShown():
                 from sapwood.tui.screens.settings import SettingsPage
 
                 self._push(SettingsPage(desk.config))
-            case "history":
-                from sapwood.tui.screens.history import HistoryPage
+            case HelpShown(rows):
+                from sapwood.tui.screens.help import HelpPage
 
-                self._push(HistoryPage(self._conversation.composer.sent), self._put)
+                self._push(HelpPage(desk.config.screen.keys, rows))
+            case ArgumentNeeded():
+                self._pick_argument(answer)
+            case Left():
+                front.leave()
+            case (
+                Changed()
+                | Forked()
+                | MailSent()
+                | MailRead()
+                | Waited()
+                | StillWaiting()
+                | AgentsKilled()
+                | Compacted()
+                | FilesReverted()
+                | SettingShown()
+            ):
+                front.said(answer.message)
+            case Prompted():
+                pass  # the transcript shows it
             case _:
-                await self._of_agent(name, args)
+                assert_never(answer)
+
+    async def open(self, name: str) -> None:
+        """Opens a page that no command stands for, by its name."""
+        try:
+            await self._pages[name]()
+        except SapwoodError as error:
+            self._conversation.refused(str(error))
+
+    def _pick_argument(self, needed: "ArgumentNeeded") -> None:
+        """Lets the person pick what is missing, where there is a page for it."""
+        desk = self._conversation.desk
+        if "agent" in needed.argument.kinds:
+            from sapwood.tui.screens.resume import ResumePage
+
+            self._push(ResumePage(desk.connection, desk.folder), self._switch)
+        elif "text" in needed.argument.kinds:
+            from sapwood.tui.screens.search import SearchPage
+
+            self._push(SearchPage(desk.connection), self._go)
+        else:
+            self._conversation.refused(needed.message)
+
+    async def _history(self) -> None:
+        from sapwood.tui.screens.history import HistoryPage
+
+        self._push(HistoryPage(self._conversation.composer.sent), self._put)
+
+    async def _rewind(self) -> None:
+        from sapwood.tui.screens.rewind import RewindPage
+
+        desk = self._conversation.desk
+        opened = await desk.opened()
+        if opened is None:
+            raise RefusedError(NoConversation())
+        self._push(RewindPage(desk.connection, opened), self._submit)
 
     async def ask(self, question: "Question") -> "Answer | None":
         """The answer to a question, whoever asks it; nothing if the page was closed instead."""
@@ -88,35 +178,6 @@ class Pages:
         if page.is_current:
             page.dismiss(None)
 
-    async def _of_agent(self, name: str, args: str) -> None:
-        """Pages that need a conversation."""
-        desk = self._conversation.desk
-        held, opened = desk.connection, await desk.opened()
-        if opened is None or desk.agent is None:
-            raise SapwoodError("There is no conversation yet. Write a first message.")
-        match name:
-            case "context":
-                from sapwood.tui.screens.context import ContextPage
-
-                self._push(ContextPage(opened, held.counter_for(opened.state.settings.model)))
-            case "rewind":
-                from sapwood.tui.screens.rewind import RewindPage
-
-                self._push(RewindPage(held, opened), self._submit)
-            case "replay":
-                from sapwood.tui.screens.replay import ReplayPage
-
-                self._push(ReplayPage(held, desk.agent, args))
-            case "diff":
-                from sapwood.tui.screens.diff import DiffPage
-
-                places = args.split()
-                if not 1 <= len(places) <= 2:
-                    raise SapwoodError("Name one mark or two. Type it as /diff A B.")
-                self._push(DiffPage(await compare(held, desk.agent, places[0], *places[1:])))
-            case _:
-                raise SapwoodError(f"There is no page '{name}'.")
-
     def _push(
         self, page: "Screen[str | None]", then: Callable[[str | None], None] | None = None
     ) -> None:
@@ -140,7 +201,7 @@ class Pages:
         if picked is not None and os.path.isabs(picked):
             self._conversation.bring(picked)
         elif picked is not None:
-            self._conversation.submit(f"/switch {picked}")
+            self._conversation.submit(f"{TABLE['switch'].typed} {picked}")
 
     def _put(self, text: str | None) -> None:
         if text is not None:

@@ -4,23 +4,15 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
+from sapwood.core.command_table import TABLE
 from sapwood.tui.inline.app import page_height
 from sapwood.tui.keys import KEYS
 from tests.tui.conversations import every_kind
 from tests.tui.inline.staging import below_prompt
 from tests.tui.staging import until
 
-_PAGES = (
-    "help",
-    "agents",
-    "resume",
-    "search",
-    "settings",
-    "history",
-    "context",
-    "rewind",
-    "replay",
-)
+_COMMANDS = ("help", "agents", "switch", "recall", "config", "context", "replay")
+_PAGES = ("history", "rewind")
 _IDLE = "Message, or / for commands"
 
 
@@ -31,8 +23,11 @@ async def test_pages_take_their_lines_and_give_them_back(height: int) -> None:
     async with below_prompt(agent.id, connection=connection, size=(80, height)) as below:
         await below.sees(_IDLE)
         before = below.terminal.everything
-        for name in _PAGES:
-            await below.app.conversation.pages.open(name)
+        for name in (*_COMMANDS, *_PAGES):
+            if name in _COMMANDS:
+                await below.app.desk.run(TABLE[name])
+            else:
+                await below.app.conversation.pages.open(name)
             await below.sees(" esc closes ")
             await below.misses(_IDLE)
             lines = below.terminal.everything

@@ -27,15 +27,16 @@ def command(invocation: Invocation, everyone: bool, limit: int, as_json: bool) -
 
 
 async def _list(invocation: Invocation, everyone: bool, limit: int, as_json: bool) -> None:
+    from sapwood.app.conversation_service import offline_service
     from sapwood.cli.display.agents import agents_table
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
-    from sapwood.runtime.fresh import now
+    from sapwood.display.times import now
 
     async with invocation.connected() as held:
-        status = None if everyone else "running"
-        agents = await held.log.agents(held.space, limit=limit + 1, status=status)
+        service = offline_service(held, invocation.config)
+        agents = (await service.list_agents(limit=limit + 1, all_states=everyone)).agents
     shown = agents[:limit]
     if as_json:
         print_lines(json_line(facts) for facts in shown)

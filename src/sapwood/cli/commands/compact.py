@@ -33,10 +33,10 @@ def command(invocation: Invocation, agent: str, keep: int) -> None:
 async def _compact(invocation: Invocation, typed: str, keep: int) -> None:
     from sapwood.app.assembling import assemble
     from sapwood.app.choosing import require_model
-    from sapwood.app.finding import find
+    from sapwood.app.conversation_service import conversation_service
     from sapwood.app.keys import load_keys
-    from sapwood.core.errors import RefusedError
-    from sapwood.core.refusals import Refusal
+    from sapwood.cli.giving import asked
+    from sapwood.conversation.agent_lookup import find
     from sapwood.engine import LocalEngine
 
     keys = load_keys()
@@ -45,10 +45,10 @@ async def _compact(invocation: Invocation, typed: str, keep: int) -> None:
         state = (await held.dispatcher.open(agent)).state
         require_model(state.settings.model, invocation.config, keys)
         running = assemble(held, invocation.config, keys, engine=LocalEngine())
+        config = invocation.config
+        service = conversation_service(held, config, keys, compact=running.compact)
         try:
-            answer = await running.compact(agent, keep)
+            answer = await asked(service, agent, "compact", f"--keep {keep}")
         finally:
             await running.close()
-    if isinstance(answer, Refusal):
-        raise RefusedError(answer)
-    click.echo(answer.says)
+    click.echo(answer.message)

@@ -108,19 +108,20 @@ async def _overview(invocation: Invocation, name: str, transcript: str, as_json:
 
 
 async def _window(invocation: Invocation, typed: str, as_json: bool) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.display.context import Window, context_lines, context_value
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.display.context import context_lines, context_value
     from sapwood.cli.display.jsons import json_line
+    from sapwood.cli.giving import asked
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
-    from sapwood.core.budget import budget_of
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.conversation.answers import ContextShown
 
     async with invocation.connected() as held:
-        opened = await held.dispatcher.open(await find(held, typed))
-        counter = held.counter_for(opened.state.settings.model)
-        budget = budget_of(opened.state, opened.live, counter)
-        window = Window(opened.state, opened.live, budget)
+        service = offline_service(held, invocation.config)
+        answer = await asked(service, await find(held, typed), "context")
+    assert isinstance(answer, ContextShown)
     if as_json:
-        click.echo(json_line(context_value(window)))
+        click.echo(json_line(context_value(answer.breakdown)))
     else:
-        print_lines(context_lines(window, columns()))
+        print_lines(context_lines(answer.breakdown, columns()))

@@ -32,12 +32,14 @@ def command(invocation: Invocation, agent: str, left: str, right: str | None) ->
 
 
 async def _diff(invocation: Invocation, typed: str, left: str, right: str | None) -> Exit:
-    from sapwood.app.comparing import compare
-    from sapwood.app.finding import find
+    from sapwood.app.conversation_service import offline_service
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.display.comparison import comparison_lines
 
     async with invocation.connected() as held:
-        compared = await compare(held, await find(held, typed), left, right)
-    print_lines(compared.lines(columns()))
-    return Exit.OK if compared.found.same else Exit.FAILED
+        service = offline_service(held, invocation.config)
+        compared = await service.compare(await find(held, typed), left, right)
+    print_lines(comparison_lines(compared, columns()))
+    return Exit.OK if compared.diff.same else Exit.FAILED

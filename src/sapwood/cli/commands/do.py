@@ -10,7 +10,7 @@ from sapwood.cli.exits import Exit
 from sapwood.cli.invocation import Invocation
 
 if TYPE_CHECKING:
-    from sapwood.core.slash import Script
+    from sapwood.conversation.script import Script
 
 __all__ = ["command"]
 
@@ -38,27 +38,25 @@ def command(invocation: Invocation, agent: str, lines: tuple[str, ...]) -> Exit:
 
 
 async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
-    from sapwood.app.finding import find
+    from sapwood.app.conversation_service import offline_service
     from sapwood.cli.giving import giving
-    from sapwood.cli.helping import columns
-    from sapwood.cli.talking.face import Face
     from sapwood.cli.talking.showing import TextShow
     from sapwood.cli.talking.stepping import Steps
+    from sapwood.conversation.agent_lookup import find
 
     script = _parsed(submission)
     async with giving(invocation) as held:
         agent = await find(held, typed)
-        face = Face(held, columns(), config=invocation.config)
-        ended = await Steps(held, agent, face, TextShow(notes=False)).play(script)
+        service = offline_service(held, invocation.config)
+        ended = await Steps(service, agent, TextShow(notes=False)).play(script)
     return ended.exit
 
 
 def _parsed(submission: str) -> "Script":
     from sapwood.cli.typed import clean
+    from sapwood.conversation.script import has_prompt, parse
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
-    from sapwood.core.slash import parse
-    from sapwood.core.slash.chunks import has_prompt
 
     script = parse(clean(submission))
     if isinstance(script, Refusal):

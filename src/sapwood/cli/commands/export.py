@@ -52,7 +52,7 @@ def command(
 
 
 async def _export(invocation: Invocation, typed: str, form: str, everything: bool) -> str:
-    from sapwood.app.finding import find
+    from sapwood.conversation.agent_lookup import find
 
     async with invocation.connected() as held:
         agent = await find(held, typed)

@@ -58,15 +58,16 @@ def command(
 
 
 async def _fork(invocation: Invocation, typed: str, mark: str | None, goal: str, name: str) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.giving import give, giving
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.giving import giving
     from sapwood.cli.typed import clean
-    from sapwood.core.commands import Fork
-    from sapwood.runtime.fresh import new_agent_id
+    from sapwood.conversation.agent_lookup import find
 
     async with giving(invocation) as held:
         agent = await find(held, typed)
-        await give(held, Fork(agent, new_agent_id(), mark, clean(goal), name=clean(name)))
+        service = offline_service(held, invocation.config)
+        answer = await service.fork(agent, mark, goal=clean(goal), name=clean(name))
+        click.echo(answer.message)
 
 
 async def _fork_session(

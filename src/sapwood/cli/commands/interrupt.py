@@ -22,10 +22,16 @@ def command(invocation: Invocation, agent: str, reason: str) -> None:
 
 
 async def _interrupt(invocation: Invocation, typed: str, reason: str) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.giving import give, giving
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.giving import giving
     from sapwood.cli.typed import clean
-    from sapwood.core.commands import InterruptTurn
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.core.errors import RefusedError
+    from sapwood.core.refusals import Refusal
 
     async with giving(invocation) as held:
-        await give(held, InterruptTurn(await find(held, typed), clean(reason)))
+        service = offline_service(held, invocation.config)
+        answer = await service.interrupt(await find(held, typed), clean(reason))
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        click.echo(answer.message)

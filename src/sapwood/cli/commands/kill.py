@@ -21,9 +21,11 @@ def command(invocation: Invocation, agent: str) -> None:
 
 
 async def _kill(invocation: Invocation, typed: str) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.giving import give, giving
-    from sapwood.core.commands import Kill
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.giving import asked, giving
+    from sapwood.conversation.agent_lookup import find
 
     async with giving(invocation) as held:
-        await give(held, Kill(await find(held, typed)))
+        service = offline_service(held, invocation.config)
+        answer = await asked(service, None, "kill", await find(held, typed))
+        click.echo(answer.message)

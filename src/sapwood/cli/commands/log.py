@@ -58,11 +58,11 @@ async def _log(
     follow: bool,
     as_json: bool,
 ) -> None:
-    from sapwood.app.finding import find
     from sapwood.cli.display.events import event_line
     from sapwood.cli.display.jsons import event_value, json_line
     from sapwood.cli.display.spending import Spending
     from sapwood.cli.helping import columns
+    from sapwood.conversation.agent_lookup import find
 
     width, spending = columns(), Spending()
 

@@ -1,7 +1,5 @@
 """`sapwood replay`: what the model was sent at a call."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from sapwood.cli.command import command as subcommand
@@ -10,10 +8,6 @@ from sapwood.cli.completing import AGENT
 from sapwood.cli.exits import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.numbers import Whole
-
-if TYPE_CHECKING:
-    from sapwood.app.connection import Connection
-    from sapwood.core.ids import AgentId
 
 __all__ = ["command"]
 
@@ -41,9 +35,9 @@ def command(
 
 
 async def _list(invocation: Invocation, typed: str) -> Exit:
-    from sapwood.app.finding import find
     from sapwood.cli.display.events import event_line
     from sapwood.cli.helping import columns
+    from sapwood.conversation.agent_lookup import find
     from sapwood.core.events import ModelCalled
 
     async with invocation.connected() as held:
@@ -58,21 +52,19 @@ async def _list(invocation: Invocation, typed: str) -> Exit:
 
 
 async def _replay(invocation: Invocation, typed: str, version: int | None, as_json: bool) -> Exit:
-    from sapwood.app.finding import find
+    from sapwood.app.conversation_service import offline_service
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.display.request import request_lines
     from sapwood.cli.looking import print_lines
+    from sapwood.conversation.agent_lookup import find
     from sapwood.core.errors import SapwoodError
-    from sapwood.runtime.replay import replay
 
     async with invocation.connected() as held:
         agent = await find(held, typed)
-        at = version or await _last(held, agent)
-        seen = await replay(held.log, held.space, agent, at)
-    if seen is None:
-        raise SapwoodError(
-            f"Version {at} of {agent} is no model call. Type: sapwood replay {agent} --calls"
-        )
+        service = offline_service(held, invocation.config)
+        answer = await service.replay(agent, version)
+    if (seen := answer.replayed) is None:
+        raise SapwoodError(answer.message)
     verdict = "matches" if seen.matches else "DOES NOT MATCH"
     if as_json:
         checked = {"ref": str(seen.ref), "hash": seen.called.hash, "matches": seen.matches}
@@ -81,13 +73,3 @@ async def _replay(invocation: Invocation, typed: str, version: int | None, as_js
         print_lines(request_lines(seen.request))
         click.echo(f"\n{seen.ref} to {seen.called.model}: the hash {verdict}.")
     return Exit.OK if seen.matches else Exit.FAILED
-
-
-async def _last(held: "Connection", agent: "AgentId") -> int:
-    from sapwood.core.errors import SapwoodError
-    from sapwood.runtime.replay import last_call
-
-    found = await last_call(held.log, held.space, agent)
-    if found is None:
-        raise SapwoodError(f"{agent} has not called a model yet.")
-    return found

@@ -13,7 +13,7 @@ from sapwood.cli.numbers import Number, Whole
 
 if TYPE_CHECKING:
     from sapwood.cli.talking.starting import Wanted
-    from sapwood.core.slash import Script
+    from sapwood.conversation.script import Script
 
 __all__ = ["command"]
 
@@ -81,9 +81,9 @@ def command(
 def _script(prompt: str | None, source: str | None) -> "Script | None":
     """The script to play; None when there is nothing to say."""
     from sapwood.cli.typed import clean, piped, text_of
+    from sapwood.conversation.script import Say, parse
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
-    from sapwood.core.slash import Say, parse
 
     submission = prompt if prompt is not None or source is not None else piped()
     script = parse(clean(submission or ""))

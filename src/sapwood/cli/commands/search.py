@@ -36,16 +36,18 @@ def command(
 async def _search(
     invocation: Invocation, query: str, typed: tuple[str, ...], limit: int, as_json: bool
 ) -> Exit:
-    from sapwood.app.finding import find
+    from sapwood.app.conversation_service import offline_service
     from sapwood.cli.display.hits import hit_lines
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
     from sapwood.cli.typed import clean
+    from sapwood.conversation.agent_lookup import find
 
     async with invocation.connected() as held:
         among = [await find(held, each) for each in typed] or None
-        hits = await held.log.search(held.space, clean(query), agents=among, limit=limit)
+        service = offline_service(held, invocation.config)
+        hits = (await service.search(clean(query), agents=among, limit=limit)).hits
     if as_json:
         print_lines(json_line(hit) for hit in hits)
     elif hits:

@@ -23,12 +23,13 @@ def command(invocation: Invocation, agent: str, message: tuple[str, ...]) -> Non
 
 
 async def _send(invocation: Invocation, typed: str, message: str) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.giving import give, giving
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.giving import asked, giving
     from sapwood.cli.typed import clean, text_of
-    from sapwood.core.commands import Send
-    from sapwood.runtime.fresh import new_mail_id
+    from sapwood.conversation.agent_lookup import find
 
     text = text_of("-") if message == "-" else message
     async with giving(invocation) as held:
-        await give(held, Send(await find(held, typed), new_mail_id(), clean(text)))
+        service = offline_service(held, invocation.config)
+        answer = await asked(service, None, "send", f"{await find(held, typed)} {clean(text)}")
+        click.echo(answer.message)

@@ -32,12 +32,12 @@ def command(invocation: Invocation, place: str, whole: bool, as_json: bool) -> N
 
 
 async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) -> None:
-    from sapwood.app.finding import find
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.display.origins import origin_lines
     from sapwood.cli.display.turns import conversation
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
+    from sapwood.conversation.agent_lookup import find
     from sapwood.core.view import view
 
     async with invocation.connected() as held:
@@ -56,8 +56,8 @@ async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) 
 async def _event(held: "Connection", typed: str, version: int, as_json: bool) -> None:
     import msgspec
 
-    from sapwood.app.finding import find
     from sapwood.cli.display.jsons import event_value, json_line
+    from sapwood.conversation.agent_lookup import find
     from sapwood.core.errors import SapwoodError
 
     agent = await find(held, typed)

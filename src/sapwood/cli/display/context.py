@@ -1,30 +1,21 @@
 """What fills an agent's window, and what it cost."""
 
 import click
-from msgspec import Struct
 
+from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
 from sapwood.core.counting import Count, show
 from sapwood.core.live import Live
-from sapwood.core.state import State
 from sapwood.display.money import cache_share, short_usage, usage_line
 from sapwood.display.text import cut, one_line
 
-__all__ = ["Window", "context_lines", "context_value"]
+__all__ = ["context_lines", "context_value"]
 
 _LEVELS = (None, "yellow", "yellow", "red")
 
 
-class Window(Struct, frozen=True):
-    """Everything that is known of what an agent's model sees."""
-
-    state: State
-    live: Live
-    budget: Budget
-
-
-def context_lines(window: Window, width: int) -> list[str]:
+def context_lines(window: ContextBreakdown, width: int) -> list[str]:
     """The window as lines."""
     state, live, budget = window.state, window.live, window.budget
     calls = _last_calls(live)
@@ -50,7 +41,7 @@ def context_lines(window: Window, width: int) -> list[str]:
     return lines + [f"{name:<8} {cut(told, max(width - 9, 12))}" for name, told in facts]
 
 
-def context_value(window: Window) -> dict[str, object]:
+def context_value(window: ContextBreakdown) -> dict[str, object]:
     """The window for programs."""
     state, live, budget = window.state, window.live, window.budget
     blocks = {

@@ -1,24 +1,20 @@
 """A run from its first step to its last: agents started, a script played, everything at rest."""
 
-from functools import partial
-
 from sapwood.app.assembling import assemble
-from sapwood.app.choosing import switch_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
+from sapwood.app.conversation_service import conversation_service
 from sapwood.app.keys import load_keys
 from sapwood.cli.exits import Exit
-from sapwood.cli.helping import columns
-from sapwood.cli.talking.face import Face
 from sapwood.cli.talking.showing import Show, Summary
 from sapwood.cli.talking.starting import Wanted, choose_agent
 from sapwood.cli.talking.stepping import OK, Ended
 from sapwood.cli.talking.stopping import Stop
 from sapwood.cli.talking.talk import Talk
+from sapwood.conversation.script import Script
 from sapwood.core.content import Usage
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.slash import Script
 
 __all__ = ["hold"]
 
@@ -36,9 +32,8 @@ async def hold(
     agent = await choose_agent(connection, config, keys, wanted)
     before = await _spent(connection, agent)
     running = assemble(connection, config, keys, allow=wanted.allow, root=agent)
-    switch = partial(switch_model, connection, config, keys)
-    face = Face(connection, columns(), config=config, running=running, switch_model=switch)
-    talk = Talk(running, agent, face, show, stop)
+    service = conversation_service(connection, config, keys, compact=running.compact)
+    talk = Talk(running, agent, service, show, stop)
     try:
         await running.start()
         if wanted.seconds is not None:

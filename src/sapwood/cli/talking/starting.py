@@ -7,8 +7,8 @@ from msgspec import UNSET, Struct, structs
 from sapwood.app.choosing import first_settings, require_model, switch_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
-from sapwood.app.finding import find
 from sapwood.cli.typed import clean
+from sapwood.conversation.agent_lookup import find
 from sapwood.core.commands import Command, Configure, StartAgent
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId

@@ -1,17 +1,18 @@
-"""Scripts played step by step. Commands are carried out here; prompts are for a talk."""
+"""Plays scripts step by step. The conversation service carries the steps out."""
 
 from msgspec import Struct
 
-from sapwood.app.connection import Connection
+from sapwood.cli.display.answers import answer_text
 from sapwood.cli.exits import Exit
-from sapwood.cli.talking.face import Face, Left
+from sapwood.cli.helping import columns
 from sapwood.cli.talking.showing import Show
+from sapwood.conversation.answers import ArgumentNeeded, Left
+from sapwood.conversation.script import Run, Say, Script, chunks
+from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
-from sapwood.core.slash import Run, Say, Script
-from sapwood.core.slash.chunks import chunks
-from sapwood.runtime.submission import Outcome, carry_out
+from sapwood.display.times import now
 
 __all__ = ["OK", "Ended", "Steps"]
 
@@ -30,13 +31,12 @@ _LEFT = Ended(Exit.OK)
 
 
 class Steps:
-    """Plays scripts on an agent; `agent` changes with /new and /switch."""
+    """Plays scripts on an agent; `agent` changes with the answers."""
 
-    def __init__(self, connection: Connection, agent: AgentId, face: Face, show: Show) -> None:
-        self.connection = connection
+    def __init__(self, service: ConversationService, agent: AgentId, show: Show) -> None:
+        self.service = service
         self.agent = agent
         self.show = show
-        self._face = face
 
     async def play(self, script: Script) -> Ended:
         """Plays a script up to its end, or to the first step that does not go well."""
@@ -45,46 +45,26 @@ class Steps:
                 case (Say(text),):
                     ended = await self.say(text)
                 case _:
-                    ended = await self._command(chunk)
+                    ended = await self.command(chunk)
             if ended is not OK:
                 return ended
         return OK
 
     async def say(self, text: str) -> Ended:
-        """Gives a prompt, which only a talk can."""
+        """Refuses a prompt: only a talk has a model that answers it."""
         raise SapwoodError("Text needs a model to answer it. Type: sapwood run --agent AGENT -p …")
 
-    async def _command(self, chunk: Script) -> Ended:
-        run = chunk[-1]
-        assert isinstance(run, Run)
-        if self._face.knows(run):
-            return await self.answered(run)
-        held, switch = self.connection, self._face.switch_model
-        for outcome in await carry_out(
-            held.log, held.space, held.dispatcher, self.agent, chunk, switch
-        ):
-            self._told(outcome)
-        return OK
-
-    async def answered(self, run: Run) -> Ended:
-        """Shows what a command asks for."""
-        answer = await self._face.answer(self.agent, run)
+    async def command(self, chunk: Script) -> Ended:
+        """Carries out a command and shows its answer. Raises `RefusedError`."""
+        outcome = await self.service.step(self.agent, chunk)
+        answer = outcome.answer
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        if isinstance(answer, ArgumentNeeded):
+            raise SapwoodError(answer.message)
         if isinstance(answer, Left):
             return _LEFT
-        self.show.said(_typed(run), answer.text)
-        self.agent = answer.agent or self.agent
+        line = outcome.step.line if isinstance(outcome.step, Run) else ""
+        self.show.said(line, answer_text(answer, columns(), now()))
+        self.agent = outcome.agent or self.agent
         return OK
-
-    def _told(self, outcome: Outcome) -> None:
-        line = _typed(outcome.step) if isinstance(outcome.step, Run) else ""
-        if isinstance(outcome.done, Refusal):
-            raise RefusedError(outcome.done)
-        if outcome.done is None:
-            raise SapwoodError(f"{line} cannot be used on the command line.")
-        self.show.said(line, outcome.done.says)
-        if isinstance(outcome.step, Run) and outcome.step.command.name == "new":
-            self.agent = next(ref.agent for ref in outcome.done.events if ref.agent != self.agent)
-
-
-def _typed(run: Run) -> str:
-    return f"/{run.command.name} {run.args}".rstrip()

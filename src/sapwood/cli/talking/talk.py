@@ -7,13 +7,12 @@ from contextlib import aclosing, suppress
 from sapwood.app.running import Running, Shown, Trouble
 from sapwood.cli.exits import Exit
 from sapwood.cli.failing import code_of
-from sapwood.cli.talking.face import Face
 from sapwood.cli.talking.showing import Show
 from sapwood.cli.talking.stepping import OK, Ended, Steps
 from sapwood.cli.talking.stopping import Stop
+from sapwood.conversation.script import Script
+from sapwood.conversation.service import ConversationService
 from sapwood.core.calling import Delta
-from sapwood.core.commands import StartTurn
-from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import (
     AgentKilled,
@@ -26,8 +25,6 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
-from sapwood.core.slash import Run
-from sapwood.runtime.fresh import given
 
 __all__ = ["Talk"]
 
@@ -42,9 +39,15 @@ class Talk(Steps):
     """Plays scripts. Whatever it sets going it waits for, or stops when it is told to."""
 
     def __init__(
-        self, running: Running, agent: AgentId, face: Face, show: Show, stop: Stop
+        self,
+        running: Running,
+        agent: AgentId,
+        service: ConversationService,
+        show: Show,
+        stop: Stop,
     ) -> None:
-        super().__init__(running.connection, agent, face, show)
+        super().__init__(service, agent, show)
+        self.connection = running.connection
         self._running = running
         self._stop = stop
 
@@ -52,16 +55,15 @@ class Talk(Steps):
         """Gives a prompt and attends to the turn until it ends."""
         if self._stop.code is not None:
             return self._stopped()
-        dispatcher = self.connection.dispatcher
-        version = (await dispatcher.open(self.agent)).state.version
-        answer = await dispatcher.dispatch(StartTurn(self.agent, (Text(text),)), given())
+        version = (await self.connection.dispatcher.open(self.agent)).state.version
+        answer = await self.service.prompt(self.agent, text)
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         return await self._attend(version)
 
-    async def answered(self, run: Run) -> Ended:
-        """Shows what a command asks for, unless the run is stopped meanwhile."""
-        answering = asyncio.ensure_future(super().answered(run))
+    async def command(self, chunk: Script) -> Ended:
+        """Carries out a command and shows its answer, unless the run is stopped meanwhile."""
+        answering = asyncio.ensure_future(super().command(chunk))
         stopping = asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({answering, stopping}, return_when=asyncio.FIRST_COMPLETED)

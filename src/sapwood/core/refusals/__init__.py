@@ -12,7 +12,16 @@ from sapwood.core.refusals.agents import (
     RootNeedsHuman,
     UnknownAgent,
 )
-from sapwood.core.refusals.commands import BadArguments, HumanOnly, UnknownCommand
+from sapwood.core.refusals.commands import (
+    BadArguments,
+    HumanOnly,
+    ModelNeeded,
+    NoConversation,
+    NoPassage,
+    NoSuchCall,
+    NoSuchVersion,
+    UnknownCommand,
+)
 from sapwood.core.refusals.contexts import (
     BadMarkName,
     NoGoal,
@@ -66,10 +75,15 @@ __all__ = [
     "HumanOnly",
     "Imported",
     "MailboxFull",
+    "ModelNeeded",
     "ModelTooSmall",
     "NoCheckpoint",
+    "NoConversation",
     "NoGoal",
     "NoMarks",
+    "NoPassage",
+    "NoSuchCall",
+    "NoSuchVersion",
     "NoTurnOpen",
     "NotDescendant",
     "NotImported",

@@ -1,6 +1,6 @@
 """Refusals about agents: who is meant, and what may be done with them."""
 
-from sapwood.core.refusals.refusal import Refusal, cut, quoted
+from sapwood.core.refusals.refusal import Refusal, cut, did_you_mean, quoted
 
 __all__ = [
     "AgentExists",
@@ -20,10 +20,13 @@ class UnknownAgent(Refusal, frozen=True):
     """No agent has this id."""
 
     agent: str
+    close: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
-        return f"There is no agent {quoted(self.agent)}. /agents lists them."
+        return (
+            f"There is no agent {quoted(self.agent)}.{did_you_mean(self.close)} /agents lists them."
+        )
 
 
 class AmbiguousAgent(Refusal, frozen=True):

@@ -6,7 +6,8 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from sapwood.tui.composer.choices import Choice
+from sapwood.conversation.completion import Choice
+from sapwood.display.text import one_line
 
 __all__ = ["Popup"]
 
@@ -60,5 +61,5 @@ def _line(choice: Choice, words: int, usages: int) -> Content:
     return Content.assemble(
         (f"{choice.word:<{words}} ", "bold $accent"),
         (f"{choice.usage:<{usages}} " if usages > 1 else "", "$foreground"),
-        (choice.help, "$faint"),
+        (one_line(choice.help), "$faint"),
     )

@@ -1,15 +1,14 @@
 """`/context`: a grid of the window by category, and what is largest in it."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.content import Content
 
-from sapwood.core.budget import budget_of
-from sapwood.core.counting import Count, Counter, show
+from sapwood.conversation.context_breakdown import Category, ContextBreakdown, ContextItem
+from sapwood.core.counting import Count, show
 from sapwood.display.money import cache_share, money
 from sapwood.display.text import cut
-from sapwood.runtime.opening import Opened
-from sapwood.tui.screens.breakdown import Category, Held, categories, largest
 from sapwood.tui.screens.reader import Reader
 
 __all__ = ["ContextPage", "grid"]
@@ -32,16 +31,14 @@ class ContextPage(Reader):
 
     HEADING: ClassVar = "Context"
 
-    def __init__(self, opened: Opened, counter: Counter) -> None:
+    def __init__(self, breakdown: ContextBreakdown) -> None:
         super().__init__()
-        self._opened = opened
-        self._counter = counter
+        self._breakdown = breakdown
 
     async def body(self) -> Content:
         """Grid and legend side by side, then the largest items."""
-        state, live = self._opened.state, self._opened.live
-        budget = budget_of(state, live, self._counter)
-        found = categories(state, live, self._counter)
+        state, budget = self._breakdown.state, self._breakdown.budget
+        found = self._breakdown.categories
         window = budget.window or max(budget.total.tokens, 1)
         beside = _legend(found, budget.total, window, known=bool(budget.window))
         rows = _side_by_side(grid(found, window), beside)
@@ -53,12 +50,11 @@ class ContextPage(Reader):
         cached = f" · {share:.0%} of the input came from the cache" if share is not None else ""
         cap = f"{state.settings.cap:,}" if state.settings.cap else "none"
         facts = f"\n{state.settings.model or 'no model'} · cap {cap} · {costs}{cached}\n"
-        items = largest(state, live, self._counter)
         return Content("\n").join(
             [
                 *rows,
                 Content.styled(facts.replace("% ", " % "), "$faint"),
-                *_table(items, self.size.width),
+                *_table(self._breakdown.largest, self.size.width),
             ]
         )
 
@@ -71,7 +67,7 @@ def _side_by_side(left: list[Content], right: list[Content]) -> list[Content]:
     ]
 
 
-def grid(found: list[Category], window: int) -> list[Content]:
+def grid(found: Sequence[Category], window: int) -> list[Content]:
     """Cells coloured by what fills them, the free ones last."""
     cells: list[tuple[str, str]] = []
     total = _COLUMNS * _ROWS
@@ -82,7 +78,7 @@ def grid(found: list[Category], window: int) -> list[Content]:
     return [Content.assemble(*cells[row * _COLUMNS : (row + 1) * _COLUMNS]) for row in range(_ROWS)]
 
 
-def _legend(found: list[Category], total: Count, window: int, *, known: bool) -> list[Content]:
+def _legend(found: Sequence[Category], total: Count, window: int, *, known: bool) -> list[Content]:
     lines = [
         Content.assemble(
             ("■ ", _COLOURS[name]),
@@ -114,7 +110,7 @@ def _share(count: Count, window: int) -> str:
     return f"{count.tokens / window:.1%}".replace("%", " %")
 
 
-def _table(items: list[Held], width: int) -> list[Content]:
+def _table(items: Sequence[ContextItem], width: int) -> list[Content]:
     if not items:
         return [Content("Nothing is in view.")]
     room = max(8, min(60, int(width * 0.92) - 62))

@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from textual.content import Content
 
-from sapwood.app.comparing import Compared
+from sapwood.conversation.answers import ContextsCompared
+from sapwood.display.comparison import comparison_lines
 from sapwood.tui.screens.reader import Reader
 
 __all__ = ["DiffPage"]
@@ -17,7 +18,7 @@ class DiffPage(Reader):
 
     HEADING: ClassVar = "Difference"
 
-    def __init__(self, compared: Compared) -> None:
+    def __init__(self, compared: ContextsCompared) -> None:
         super().__init__()
         self._compared = compared
 
@@ -28,6 +29,6 @@ class DiffPage(Reader):
             "   ",
             (f"+ {self._compared.right}", "bold $success"),
         )
-        lines = self._compared.lines(max(40, self.size.width - 16))
+        lines = comparison_lines(self._compared, max(40, self.size.width - 16))
         shown = [Content.styled(line, _COLOURS.get(line[:1], "$faint")) for line in lines]
         return Content("\n").join([head, Content(""), *shown])

@@ -9,9 +9,9 @@ from textual.widgets import Input
 from sapwood.app.config import Config, ConfigError
 from sapwood.app.configuring import set_setting
 from sapwood.app.keys import key_origins, keys_file, save_key
+from sapwood.conversation.completion import MODELS
 from sapwood.core.calling import Failure
 from sapwood.models.names import PROVIDERS, resolve
-from sapwood.tui.known import MODELS
 from sapwood.tui.screens.picker import Item, Picker
 
 __all__ = ["FirstRunPage"]

@@ -1,11 +1,11 @@
 """Help: every key and every command, from where they are defined."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual.content import Content
 
-from sapwood.core.slash import BY_NAME, COMMANDS
+from sapwood.core.command_table import SlashCommand
 from sapwood.tui.keys import KEYS
 from sapwood.tui.screens.reader import Reader
 
@@ -25,18 +25,18 @@ class HelpPage(Reader):
 
     HEADING: ClassVar = "Help"
 
-    def __init__(self, remapped: Mapping[str, str], word: str = "") -> None:
+    def __init__(self, remapped: Mapping[str, str], rows: Sequence[SlashCommand]) -> None:
         super().__init__()
         self._remapped = remapped
-        self._word = word.removeprefix("/")
+        self._rows = rows
 
     async def body(self) -> Content:
         """One command, or everything."""
-        if self._word in BY_NAME:
-            command = BY_NAME[self._word]
+        if len(self._rows) == 1:
+            [command] = self._rows
             return Content.assemble((command.line, "bold $accent"), f"\n\n{command.help}.")
         keys = [(self._remapped.get(key.name, key.keys), key.help) for key in KEYS]
-        commands = [(command.line, command.help) for command in COMMANDS]
+        commands = [(command.line, command.help) for command in self._rows]
         return Content("\n").join(
             [
                 *_section("Typing", _TYPING),

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.conversation.script import Run, Say, Script, parse
+from sapwood.core.command_table import TABLE
 from sapwood.core.refusals import UnknownCommand
-from sapwood.core.slash import BY_NAME, Run, Say, Script, names, parse
 
 
 def steps(submission: str) -> Script:
@@ -17,13 +18,13 @@ def steps(submission: str) -> Script:
 
 def run(name: str, args: str = "") -> Run:
     """A command as it was typed."""
-    return Run(BY_NAME[name], args)
+    return Run(TABLE[name], args)
 
 
 # Commands
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", TABLE.names)
 def test_every_name_alone_is_its_command(name: str) -> None:
     assert steps(f"/{name}") == (run(name),)
 

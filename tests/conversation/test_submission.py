@@ -1,7 +1,18 @@
 """Submissions end to end: what a person sends at once, carried out in order."""
 
+import pytest
+
+from sapwood.conversation.answers import (
+    AgentTree,
+    Changed,
+    ConversationStarted,
+    HelpShown,
+    MailShown,
+    Prompted,
+)
+from sapwood.conversation.script import Run, Say
+from sapwood.conversation.service import Outcome
 from sapwood.core.commands import Kill
-from sapwood.core.counting import Count
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     AmbiguousAgent,
@@ -11,31 +22,19 @@ from sapwood.core.refusals import (
     UnknownAgent,
     UnknownMark,
 )
-from sapwood.core.settings import SettingsChange
-from sapwood.core.slash import Run, Say, parse
-from sapwood.runtime.dispatch import Done
-from sapwood.runtime.submission import Outcome, carry_out
 from sapwood.store.memory import MemoryLog
+from tests.conversation.spaces import service_of
 from tests.runtime.commanding import AGENT, SPACE, Desk
 
 
 async def sends(desk: Desk, submission: str, agent: AgentId = AGENT) -> list[Outcome]:
     """What comes of a submission."""
-    script = parse(submission)
-    assert isinstance(script, tuple), script
-    return await carry_out(desk.log, SPACE, desk.dispatcher, agent, script, taken)
-
-
-async def taken(model: str, agent: AgentId) -> SettingsChange | Refusal:
-    """Every model can be taken but a tiny one."""
-    if model == "tiny":
-        return ModelTooSmall(model, 100, (("history", Count(200, exact=True)),))
-    return SettingsChange(model=model, window=1_000)
+    return await service_of(desk).submit(agent, submission)
 
 
 def says(outcomes: list[Outcome]) -> list[str]:
     """The line said to each step."""
-    return [outcome.done.says for outcome in outcomes if isinstance(outcome.done, Done)]
+    return [outcome.message for outcome in outcomes if not isinstance(outcome.answer, Refusal)]
 
 
 async def children(log: MemoryLog, agent: AgentId = AGENT) -> list[AgentId]:
@@ -125,15 +124,15 @@ async def test_a_typed_goal_is_the_childs_alone(desk: Desk, log: MemoryLog) -> N
 async def test_a_script_stops_at_the_first_refusal(desk: Desk) -> None:
     await desk.start()
     outcomes = await sends(desk, "/mark A\n/rewind B\n/mark C\nand text")
-    assert [isinstance(outcome.done, Refusal) for outcome in outcomes] == [False, True]
-    assert outcomes[-1].done == UnknownMark("B", ())
+    assert [isinstance(outcome.answer, Refusal) for outcome in outcomes] == [False, True]
+    assert outcomes[-1].answer == UnknownMark("B", ())
     assert await desk.kinds() == ["agent.started", "mark.set"]
 
 
 async def test_what_may_not_run_under_the_prompt_just_sent_is_refused(desk: Desk) -> None:
     await desk.start()
     outcomes = await sends(desk, "Explain.\n/clear\nAnd again.")
-    assert outcomes[-1].done == TurnIsOpen("/clear")
+    assert outcomes[-1].answer == TurnIsOpen("/clear")
     assert await desk.said() == ["Explain."]
 
 
@@ -141,7 +140,7 @@ async def test_a_second_text_waits_for_nobody(desk: Desk) -> None:
     await desk.start()
     outcomes = await sends(desk, "one\n/mark A\ntwo")
     assert [type(outcome.step) for outcome in outcomes] == [Say, Run, Say]
-    assert outcomes[-1].done == TurnIsOpen("A new prompt")
+    assert outcomes[-1].answer == TurnIsOpen("A new prompt")
 
 
 async def test_agents_are_named_by_id_short_id_or_name(desk: Desk) -> None:
@@ -151,9 +150,9 @@ async def test_agents_are_named_by_id_short_id_or_name(desk: Desk) -> None:
     outcomes = await sends(desk, "/send abc Look.\n/send abd456 Look.\n/kill abc123")
     assert says(outcomes) == ["Sent to abc123.", "Sent to abd456.", "Killed abc123."]
     (outcome,) = await sends(desk, "/send zzz Look.")
-    assert outcome.done == UnknownAgent("zzz")
+    assert outcome.answer == UnknownAgent("zzz")
     (outcome,) = await sends(desk, "/kill ab")
-    assert isinstance(outcome.done, AmbiguousAgent)
+    assert isinstance(outcome.answer, AmbiguousAgent)
 
 
 async def test_mail_is_read_into_the_next_prompt(desk: Desk) -> None:
@@ -161,7 +160,8 @@ async def test_mail_is_read_into_the_next_prompt(desk: Desk) -> None:
     await desk.start(AgentId("scout"))
     await sends(desk, f"/send {AGENT} The build is red.", AgentId("scout"))
     (peeked,) = await sends(desk, "/check-mail --peek")
-    assert peeked.done is None
+    assert isinstance(peeked.answer, MailShown)
+    assert [letter.text for letter in peeked.answer.letters] == ["The build is red."]
     await sends(desk, "/check-mail\nWhat is new?")
     (prompt,) = await desk.said()
     assert prompt.startswith("[Mail from agent scout.")
@@ -172,8 +172,9 @@ async def test_new_starts_afresh(desk: Desk, log: MemoryLog) -> None:
     await desk.start()
     await desk.turn()
     (outcome,) = await sends(desk, "/new")
-    assert isinstance(outcome.done, Done)
-    successor = AgentId(outcome.done.says.removeprefix(f"Archived {AGENT}. New agent: "))
+    assert isinstance(outcome.answer, ConversationStarted)
+    successor = outcome.answer.agent
+    assert outcome.message == f"Archived {AGENT}. New agent: {successor}"
     assert await desk.said(successor) == []
     facts = await log.facts(SPACE, AGENT)
     assert facts is not None
@@ -184,23 +185,23 @@ async def test_what_follows_new_is_for_the_new_agent(desk: Desk, log: MemoryLog)
     await desk.start()
     await desk.turn()
     outcomes = await sends(desk, "/new\nStart over.")
-    assert [isinstance(outcome.done, Done) for outcome in outcomes] == [True, True]
+    assert [type(outcome.answer) for outcome in outcomes] == [ConversationStarted, Prompted]
     (successor,) = [f.agent for f in await log.agents(SPACE, status="running")]
     assert await desk.said(successor) == ["Start over."]
 
 
-async def test_what_only_a_face_can_answer_is_left_to_it(desk: Desk) -> None:
+async def test_what_is_only_shown_is_answered_too(desk: Desk) -> None:
     await desk.start()
     outcomes = await sends(desk, "/help\n/agents\n/mark A")
-    assert [outcome.done is None for outcome in outcomes] == [True, True, False]
+    assert [type(outcome.answer) for outcome in outcomes] == [HelpShown, AgentTree, Changed]
 
 
 async def test_a_dead_agent_is_told_what_to_do(desk: Desk) -> None:
     await desk.start()
     await desk.do(Kill(AGENT))
     (outcome,) = await sends(desk, "hello")
-    assert isinstance(outcome.done, Refusal)
-    assert "fork it to go on" in outcome.done.sentence
+    assert isinstance(outcome.answer, Refusal)
+    assert "fork it to go on" in outcome.answer.sentence
 
 
 async def test_nothing_is_carried_out_for_nothing(desk: Desk) -> None:
@@ -226,12 +227,18 @@ async def test_a_child_sends_mail_to_its_parent(desk: Desk, log: MemoryLog) -> N
     assert [letter.text for letter in (await desk.dispatcher.open(AGENT)).state.inbox] == ["Done."]
 
 
-async def test_another_model_is_taken_if_it_can_be(desk: Desk) -> None:
+async def test_another_model_is_taken_if_it_can_be(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.conversation.model_choice.window_of", lambda model: 1_000)
+    monkeypatch.setattr(
+        "sapwood.conversation.model_choice.fits", lambda tokens, model: model != "tiny"
+    )
     await desk.start()
     await sends(desk, "/config model large\n/mark A")
     settings = (await desk.dispatcher.open(AGENT)).state.settings
     assert (settings.model, settings.window) == ("large", 1_000)
     [refused] = await sends(desk, "/model tiny\n/mark B")
-    assert isinstance(refused.done, ModelTooSmall)
+    assert isinstance(refused.answer, ModelTooSmall)
     state = (await desk.dispatcher.open(AGENT)).state
     assert (state.settings.model, len(state.marks)) == ("large", 1)

@@ -1,8 +1,12 @@
-"""What fills the window, item by item, with what each would free. Pure."""
+"""What fills the window of a model: by category, and the largest items with what each would free.
+
+Pure.
+"""
 
 from msgspec import Struct
 
-from sapwood.core.budget import budget_of
+from sapwood.core.budget import Budget, budget_of
+from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text
 from sapwood.core.counting import Count, Counter
 from sapwood.core.live import Live
@@ -11,14 +15,13 @@ from sapwood.core.measure import calibrated, turn_sizes
 from sapwood.core.state import State
 from sapwood.core.turn import Result, Turn
 from sapwood.core.view.build import front_texts
-from sapwood.display.text import one_line
 
-__all__ = ["Category", "Held", "categories", "largest"]
+__all__ = ["Category", "ContextBreakdown", "ContextItem", "break_down", "categories", "largest"]
 
 Category = tuple[str, Count]
 
 
-class Held(Struct, frozen=True):
+class ContextItem(Struct, frozen=True):
     """Something in view: how large it is, and what to type to be rid of it.
 
     `frees` is what that command takes out of view in all, which may be more than this alone.
@@ -29,6 +32,27 @@ class Held(Struct, frozen=True):
     size: Count
     command: str = ""
     frees: Count | None = None
+
+
+class ContextBreakdown(Struct, frozen=True):
+    """What an agent's model sees and how large each part of it is."""
+
+    state: State
+    live: Live
+    budget: Budget
+    categories: tuple[Category, ...]
+    largest: tuple[ContextItem, ...]
+
+
+def break_down(state: State, live: Live, counter: Counter) -> ContextBreakdown:
+    """The breakdown of what is in view now."""
+    return ContextBreakdown(
+        state,
+        live,
+        budget_of(state, live, counter),
+        tuple(categories(state, live, counter)),
+        tuple(largest(state, live, counter)),
+    )
 
 
 def categories(state: State, live: Live, counter: Counter) -> list[Category]:
@@ -47,39 +71,41 @@ def categories(state: State, live: Live, counter: Counter) -> list[Category]:
     return [(name, count) for name, count in found if count.tokens]
 
 
-def largest(state: State, live: Live, counter: Counter, most: int = 12) -> list[Held]:
+def largest(state: State, live: Live, counter: Counter, most: int = 12) -> list[ContextItem]:
     """The largest items, and what trimming each would free."""
-    ratio = state.ratio()
+    ratio, clear = state.ratio(), TABLE["clear"].typed
     sizes = turn_sizes(live, counter)
-    held = [
-        Held(
+    items = [
+        ContextItem(
             "pin",
             pin.name,
             calibrated(counter.count(pin.text).tokens, counter, ratio),
-            f"/unpin {pin.name}",
+            f"{TABLE['unpin'].typed} {pin.name}",
         )
         for pin in state.pins
     ]
     if front := front_texts(live):
         tokens = sum(counter.count(part.text).tokens for part in front)
-        held.append(
-            Held("summary", "and the last request", calibrated(tokens, counter, ratio), "/clear")
+        items.append(
+            ContextItem(
+                "summary", "and the last request", calibrated(tokens, counter, ratio), clear
+            )
         )
     before = 0
     for number, (turn, size) in enumerate(zip(live.turns, sizes, strict=True)):
         before += size
         left = len(live.turns) - number - 1
-        held.append(
-            Held(
+        items.append(
+            ContextItem(
                 f"turn #{turn.first}",
-                _gist(turn),
+                _first_words(turn),
                 calibrated(size, counter, ratio),
-                f"/clear {left}" if left else "/clear",
+                f"{clear} {left}" if left else clear,
                 calibrated(before, counter, ratio),
             )
         )
-    held.sort(key=lambda each: -each.size.tokens)
-    return held[:most]
+    items.sort(key=lambda each: -each.size.tokens)
+    return items[:most]
 
 
 def _results(live: Live, counter: Counter) -> list[int]:
@@ -97,6 +123,6 @@ def _results(live: Live, counter: Counter) -> list[int]:
     return sizes
 
 
-def _gist(turn: Turn) -> str:
+def _first_words(turn: Turn) -> str:
     words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
-    return one_line(words[:500]) or "a wake-up"
+    return " ".join(words[:500].split()) or "a wake-up"

@@ -1,7 +1,6 @@
 """A script in pieces: a goal goes with every fork up to the next text."""
 
-from sapwood.core.slash import Run, Say, parse
-from sapwood.core.slash.chunks import chunks
+from sapwood.conversation.script import Run, Say, chunks, parse
 
 
 def pieces(submission: str) -> list[list[str]]:

@@ -1,17 +1,19 @@
-"""The one parser of submissions: what a person sends at once is a little script.
+"""The parser of submissions: what a person sends at once is a script of steps. Pure.
 
-A line that starts with a registered command is a command; everything else is text, kept as it was
-typed. Fenced blocks and paths stay text, and so does a command behind a second slash.
+A line that starts with a command of the table is a command. Everything else is text and is kept as
+it was typed. Fenced blocks, paths and commands behind a second slash are text.
 """
 
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct
 
+from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.commands import Fork
 from sapwood.core.refusals import Refusal, UnknownCommand, nearest
-from sapwood.core.slash.registry import BY_NAME, SlashCommand, names
 
-__all__ = ["Run", "Say", "Script", "Step", "parse"]
+__all__ = ["Run", "Say", "Script", "Step", "chunks", "has_prompt", "parse"]
 
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -29,6 +31,11 @@ class Run(Struct, frozen=True):
 
     command: SlashCommand
     args: str = ""
+
+    @property
+    def line(self) -> str:
+        """The command as it was typed."""
+        return f"{self.command.typed} {self.args}".rstrip()
 
 
 Step = Say | Run
@@ -64,13 +71,36 @@ def parse(submission: str) -> Script | Refusal:
     return _with_goals(steps)
 
 
+def chunks(script: Script) -> Iterator[Script]:
+    """The pieces of a script that are carried out at once.
+
+    Each piece is one step. A goal stands in one piece with each of its forks.
+
+    >>> script = parse("/mark T\\nFind the leak.\\n/fork T\\n/agents\\n/fork T")
+    >>> [len(chunk) for chunk in chunks(script)]
+    [1, 2, 1, 2]
+    """
+    goal: Say | None = None
+    for step in script:
+        if isinstance(step, Say):
+            goal = step if step.goal else None
+        if step is not goal:
+            forks = isinstance(step, Run) and _forks(step)
+            yield (goal, step) if goal and forks else (step,)
+
+
+def has_prompt(script: Script) -> bool:
+    """Whether the script holds text that a model has to answer."""
+    return any(isinstance(step, Say) and not step.goal for step in script)
+
+
 def _one_line(text: str) -> Script | Refusal:
     """A slash alone on its line is meant: it names a command, or somebody mistyped one."""
     line = text.strip()
     word = _WORD.match(line)
     if word is not None:
         run = _command(line)
-        return (run,) if run else UnknownCommand(word[0], nearest(word[1], names()))
+        return (run,) if run else UnknownCommand(word[0], nearest(word[1], TABLE.names))
     if line.startswith("//") and _WORD.match(line[1:]):
         return (Say(line[1:]),)
     return (Say(text),) if line else ()
@@ -78,7 +108,7 @@ def _one_line(text: str) -> Script | Refusal:
 
 def _command(line: str) -> Run | None:
     word = _WORD.match(line)
-    command = BY_NAME.get(word[1]) if word else None
+    command = TABLE.get(word[1]) if word else None
     return Run(command, line[word.end() :].strip()) if word and command else None
 
 
@@ -107,9 +137,13 @@ def _with_goals(steps: list[Step]) -> Script:
     forks = False
     for step in reversed(steps):
         if isinstance(step, Run):
-            forks = forks or step.command.name == "fork"
+            forks = forks or _forks(step)
             done.append(step)
         else:
             done.append(Say(step.text, goal=forks))
             forks = False
     return tuple(reversed(done))
+
+
+def _forks(run: Run) -> bool:
+    return Fork in run.command.decides
