@@ -21,6 +21,7 @@ from sapwood import (
     Usage,
 )
 from sapwood.core.commands import SetMark
+from sapwood.core.ids import AgentId
 from sapwood.core.refusals import CallsOpen, TurnEnded, TurnIsOpen
 from sapwood.runtime.opening import Opened
 from tests.api.reading import kinds, said
@@ -244,16 +245,17 @@ async def test_a_call_stores_parameters_as_they_are_and_tools_as_a_hash(agent: A
 async def test_a_call_that_something_overtook_is_built_again(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = agent.opened
+    dispatcher = agent.connection.dispatcher
+    opened = dispatcher.open
 
-    async def opened_then_overtaken() -> Opened:
-        found = await opened()
+    async def opened_then_overtaken(id: AgentId) -> Opened:
+        found = await opened(id)
         await agent.pin("rule", "No jargon.")
         return found
 
     async with agent.turn("Is it cold?") as turn:
         with monkeypatch.context() as patch:
-            patch.setattr(agent, "opened", opened_then_overtaken)
+            patch.setattr(dispatcher, "open", opened_then_overtaken)
             request = await turn.call()
         await turn.reply("Yes.")
     assert [block.text for block in request.system] == ["No jargon."]

@@ -230,10 +230,14 @@ async def test_a_child_sends_mail_to_its_parent(desk: Desk, log: MemoryLog) -> N
 async def test_another_model_is_taken_if_it_can_be(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sapwood.conversation.model_choice.window_of", lambda model: 1_000)
-    monkeypatch.setattr(
-        "sapwood.conversation.model_choice.fits", lambda tokens, model: model != "tiny"
-    )
+    def window_of(model: str) -> int:
+        return 1_000
+
+    def fits(tokens: int, model: str) -> bool:
+        return model != "tiny"
+
+    monkeypatch.setattr("sapwood.conversation.model_choice.window_of", window_of)
+    monkeypatch.setattr("sapwood.conversation.model_choice.fits", fits)
     await desk.start()
     await sends(desk, "/config model large\n/mark A")
     settings = (await desk.dispatcher.open(AGENT)).state.settings

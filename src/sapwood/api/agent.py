@@ -11,10 +11,11 @@ from sapwood.api.text import clean
 from sapwood.api.turn import TurnRecorder, item_of, prompt_of
 from sapwood.app.checkpointing import checkpoint
 from sapwood.app.config import Config
-from sapwood.app.conversation_service import offline_service
+from sapwood.conversation.answers import Answer, ConversationStarted
+from sapwood.conversation.model_requests import budget_for, request_for
 from sapwood.conversation.script import Run
-from sapwood.conversation.service import ConversationService, Outcome
-from sapwood.core.budget import Budget, budget_of
+from sapwood.conversation.service import Outcome
+from sapwood.core.budget import Budget
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AddPin,
@@ -23,7 +24,6 @@ from sapwood.core.commands import (
     Compact,
     Configure,
     Focus,
-    Fork,
     InterruptTurn,
     KeepLast,
     Kill,
@@ -33,9 +33,7 @@ from sapwood.core.commands import (
     Redo,
     RemovePin,
     Rewind,
-    Send,
     SetMark,
-    Succeed,
     Undo,
     Unfocus,
 )
@@ -47,8 +45,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import Letter, State
-from sapwood.core.view import Request, view
-from sapwood.runtime.fresh import new_agent_id, new_mail_id
+from sapwood.core.view import Request
 from sapwood.runtime.replay import Replayed
 
 __all__ = ["Agent"]
@@ -132,11 +129,7 @@ class Agent(Handle):
         >>> asyncio.run(main())
         Marked 'T'. Forked. Child:
         """
-        return await self._service.submit(self.id, clean(text))
-
-    @property
-    def _service(self) -> ConversationService:
-        return offline_service(self.connection, Config())
+        return await self.service.submit(self.id, clean(text))
 
     # Context
 
@@ -217,10 +210,8 @@ class Agent(Handle):
             window=UNSET if window is None else window,
             levels=UNSET if levels is None else levels,
         )
-        if change.model and window is None:
-            from sapwood.conversation.model_choice import with_fitting_model
-
-            change = await with_fitting_model(self._service.services, self.id, change)
+        if window is None:
+            return (await self.service.configure(self.id, change)).message
         return (await self.do(Configure(self.id, change))).says
 
     # Files
@@ -240,24 +231,26 @@ class Agent(Handle):
 
         Without one, to before the last turn that changed files; after a revert, it takes that back.
         """
-        run = Run(TABLE["revert"], "" if turn is None else str(turn))
-        answer = await self._service.answer(self.id, run)
+        return (await self._answer("revert", "" if turn is None else str(turn))).message
+
+    async def _answer(self, name: str, args: str = "") -> Answer:
+        """The answer to a slash command. Raises `RefusedError`."""
+        answer = await self.service.answer(self.id, Run(TABLE[name], args))
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
-        return answer.message
+        return answer
 
     # Other agents
 
     async def fork(self, mark: str | None = None, *, goal: str = "", name: str = "") -> "Agent":
         """A child that sees this context, or what came after a mark; `goal` is its first prompt."""
-        child = new_agent_id()
-        await self.do(Fork(self.id, child, mark, clean(goal), name=clean(name)))
-        return Agent(self.connection, child)
+        forked = await self.service.fork(self.id, mark, goal=clean(goal), name=clean(name))
+        return Agent(self.connection, forked.child)
 
     async def send(self, to: "Agent | str", text: str) -> str:
         """Sends mail to another agent or id. Mail never carries the user's authority."""
         receiver = to.id if isinstance(to, Agent) else AgentId(to)
-        return (await self.do(Send(receiver, new_mail_id(), clean(text), sender=self.id))).says
+        return (await self.service.send(receiver, clean(text), sender=self.id)).message
 
     async def mail(self) -> tuple[Letter, ...]:
         """Unread mail, oldest first; looking does not read it."""
@@ -277,9 +270,9 @@ class Agent(Handle):
 
     async def new(self) -> "Agent":
         """Archives this agent and starts a fresh one with its workspace, settings and pins."""
-        successor = new_agent_id()
-        await self.do(Succeed(self.id, successor))
-        return Agent(self.connection, successor)
+        answer = await self._answer("new")
+        assert isinstance(answer, ConversationStarted)
+        return Agent(self.connection, answer.agent)
 
     # Looking
 
@@ -289,14 +282,11 @@ class Agent(Handle):
 
     async def request(self, model: str | None = None) -> Request:
         """What the model would be sent now."""
-        opened = await self.opened()
-        return view(opened.state, opened.live, model)
+        return await request_for(self.connection, self.id, model)
 
     async def budget(self) -> Budget:
         """What fills the window, block by block."""
-        opened = await self.opened()
-        counter = self.connection.counter_for(opened.state.settings.model)
-        return budget_of(opened.state, opened.live, counter)
+        return await budget_for(self.connection, self.id)
 
     async def events(
         self,
@@ -320,7 +310,7 @@ class Agent(Handle):
         Raises `LogError` when no model was called there.
         """
         with suppress(RefusedError):
-            found = (await self._service.replay(self.id, version)).replayed
+            found = (await self.service.replay(self.id, version)).replayed
             if found is not None:
                 return found
         where = "the log" if version is None else f"version {version}"
@@ -328,4 +318,4 @@ class Agent(Handle):
 
     async def diff(self, left: str, right: str | None = None) -> ContextDiff:
         """What differs between two contexts, each a mark or a version; or between one and now."""
-        return (await self._service.compare(self.id, left, right)).diff
+        return (await self.service.compare(self.id, left, right)).diff

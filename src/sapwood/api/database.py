@@ -8,16 +8,16 @@ from typing import Literal
 
 from sapwood.api.agent import Agent
 from sapwood.api.text import clean
+from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
-from sapwood.core.commands import StartAgent
+from sapwood.app.conversation_service import offline_service
+from sapwood.conversation.agent_lookup import find
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import Pin, Recorded
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log import Cursor, Facts, Hit, Tailed
-from sapwood.core.refusals import AgentExists, BadSetting, Refusal
-from sapwood.core.settings import Settings, Workspace
-from sapwood.runtime.finding import find_agent
-from sapwood.runtime.fresh import given, new_agent_id
+from sapwood.core.refusals import AgentExists, BadSetting
+from sapwood.core.settings import Settings
 from sapwood.runtime.log import Log
 
 __all__ = ["Sapwood", "open"]
@@ -74,25 +74,24 @@ class Sapwood:
         """
         if resume and not id:
             raise ValueError("resume=True needs the id of the agent that is to be taken up")
-        agent = _own_id(id) if id else new_agent_id()
-        command = StartAgent(
-            agent,
-            clean(name),
-            settings or Settings(model=clean(model), system=clean(system), cap=cap),
-            Workspace(folder=clean(folder)),
-            tuple(Pin(clean(key), clean(text)) for key, text in (pins or {}).items()),
-        )
-        answer = await self.connection.dispatcher.dispatch(command, given())
-        if isinstance(answer, Refusal) and not (resume and isinstance(answer, AgentExists)):
-            raise RefusedError(answer)
+        own = _own_id(id) if id else None
+        try:
+            agent = await offline_service(self.connection, Config()).start(
+                clean(folder),
+                name=clean(name),
+                settings=settings or Settings(model=clean(model), system=clean(system), cap=cap),
+                pins=tuple(Pin(clean(key), clean(text)) for key, text in (pins or {}).items()),
+                agent=own,
+            )
+        except RefusedError as refused:
+            if own is None or not (resume and isinstance(refused.refusal, AgentExists)):
+                raise
+            agent = own
         return Agent(self.connection, agent)
 
     async def agent(self, name: str) -> Agent:
         """The agent with this id, the start of it, or this name: to resume it."""
-        found = await find_agent(self.connection.log, self.connection.space, name)
-        if isinstance(found, Refusal):
-            raise RefusedError(found)
-        return Agent(self.connection, found)
+        return Agent(self.connection, await find(self.connection, name))
 
     async def agents(
         self,

@@ -1,13 +1,13 @@
 """What an agent and its turns share: a connection, an id, and a way to give commands."""
 
+from sapwood.app.config import Config
 from sapwood.app.connection import Connection
+from sapwood.app.conversation_service import offline_service
+from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import Command
-from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
 from sapwood.runtime.dispatch import Done
-from sapwood.runtime.fresh import given
 from sapwood.runtime.opening import Opened
 
 __all__ = ["Handle"]
@@ -19,6 +19,11 @@ class Handle:
     def __init__(self, connection: Connection, agent: AgentId) -> None:
         self.connection = connection
         self.id = agent
+
+    @property
+    def service(self) -> ConversationService:
+        """The conversation service of the agent's space, without a model to call."""
+        return offline_service(self.connection, Config())
 
     async def do(
         self,
@@ -33,11 +38,7 @@ class Handle:
         `call` is the tool call by which a model gave it. The same `command_id` given twice acts
         once and returns the first answer, so that what timed out can be given again.
         """
-        why = given(actor, call=call, command=command_id)
-        answer = await self.connection.dispatcher.dispatch(command, why)
-        if isinstance(answer, Refusal):
-            raise RefusedError(answer)
-        return answer
+        return await self.service.dispatch(command, actor, call=call, command_id=command_id)
 
     async def opened(self) -> Opened:
         """State and live path, as they are now."""

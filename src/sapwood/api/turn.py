@@ -1,16 +1,15 @@
 """Recording a turn, from whatever framework runs it."""
 
 import asyncio
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 
 from sapwood.api.handle import Handle
 from sapwood.api.text import canonical, clean, cleaned
+from sapwood.conversation.model_requests import manifest_for, request_for
 from sapwood.core.commands import (
     AddReply,
-    CallModel,
     CompleteTurn,
     FailTurn,
     FinishTool,
@@ -31,10 +30,8 @@ from sapwood.core.content import (
 )
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Actor
-from sapwood.core.measure import count_texts
 from sapwood.core.refusals import NoTurnOpen, StaleRequest
-from sapwood.core.view import Request, check, view
-from sapwood.core.view.request import digest
+from sapwood.core.view import Request
 
 __all__ = ["TurnRecorder", "item_of", "prompt_of"]
 
@@ -119,16 +116,13 @@ class TurnRecorder:
         """
         schemas = canonical(tools) if tools else ""
         for _ in range(_TRIES):
-            request = await self._built(model)
-            offered = self._counted(request.model, [schemas])
-            manifest = CallModel(
+            request = await request_for(self._agent.connection, self._agent.id, model)
+            manifest = manifest_for(
+                self._agent.connection,
                 self._agent.id,
-                request.model,
-                digest(request),
-                estimate=self._counted(request.model, request.texts()) + offered,
+                request,
                 params=canonical(params or {}),
-                tools=hashlib.sha256(schemas.encode()).hexdigest() if tools else "",
-                offered=offered,
+                tools=schemas,
             )
             try:
                 stored = await self._agent.do(manifest, SYSTEM)
@@ -172,17 +166,6 @@ class TurnRecorder:
         """What a tool gave back."""
         finish = FinishTool(self._agent.id, clean(call), clean(content), error, turn=self._turn)
         await self._agent.do(finish, SYSTEM)
-
-    async def _built(self, model: str | None) -> Request:
-        opened = await self._agent.opened()
-        request = view(opened.state, opened.live, model)
-        faults = check(request, opened.state, opened.live)
-        if faults:
-            raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
-        return request
-
-    def _counted(self, model: str, texts: Iterable[str]) -> int:
-        return count_texts(texts, self._agent.connection.counter_for(model))
 
     async def _give_up(self, error: BaseException) -> None:
         """Ends the turn because of an error, which stays the one that the caller sees."""

@@ -23,7 +23,7 @@ from sapwood.runtime.toolbox import Toolbox
 if TYPE_CHECKING:
     from sapwood.workspace.permissions.asking import Approve, Grants
 
-__all__ = ["assemble", "engine_for", "require_durable_engine"]
+__all__ = ["assemble", "engine_for", "local_engine", "require_durable_engine"]
 
 _NO_ENGINE = (
     "Durable turns need a package that is not installed. Type: pip install 'sapwood[engine]'"
@@ -75,6 +75,11 @@ def engine_for(config: Config, outages: Outages | None = None) -> Engine:
         # Others may be running the same agents: only a shared engine keeps them apart.
         raise EngineError(_NO_ENGINE)
     return LocalEngine(limits)
+
+
+def local_engine() -> Engine:
+    """An engine that lives and dies with this process."""
+    return LocalEngine()
 
 
 def require_durable_engine() -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from importlib.util import find_spec
 
+from msgspec import Struct
+
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.conversation.model_choice import fit_model
@@ -11,9 +13,11 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import ModelTooSmall
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import window_of
-from sapwood.models.names import resolve
+from sapwood.models.names import PROVIDERS, resolve
 
 __all__ = [
+    "ModelAccess",
+    "access_to",
     "doubt_about",
     "first_settings",
     "require_model",
@@ -40,6 +44,24 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
         raise Failure(
             "no_model", "Model access is not installed. Type: pip install 'sapwood[models]'"
         )
+
+
+class ModelAccess(Struct, frozen=True):
+    """Where a model is called: the account its key belongs to, and whether it needs a key."""
+
+    account: str
+    title: str
+    needs_key: bool
+
+
+def access_to(model: str, config: Config) -> ModelAccess:
+    """Where a model of this name is called; an account without a name for one nobody knows."""
+    try:
+        route = resolve(model, config.base_urls)
+    except Failure:
+        return ModelAccess("", "the provider", needs_key=False)
+    known = PROVIDERS.get(route.account)
+    return ModelAccess(route.account, known.title if known else route.account, route.needs_key)
 
 
 def doubt_about(model: str, config: Config) -> str:

@@ -1,12 +1,13 @@
 """Notes in the user's journal, with the time of now. One that cannot be written stops nothing."""
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 
 from sapwood.app.folders import journal_file
-from sapwood.garden.journal import Act, Deed, write_act
+from sapwood.garden.journal import Act, Deed, read_acts, write_act
 
-__all__ = ["note", "now"]
+__all__ = ["acts", "note", "now"]
 
 
 def note(
@@ -15,6 +16,11 @@ def note(
     """Adds an act to the journal."""
     with suppress(OSError):
         write_act(journal_file(), Act(now(), did, says, source, session, folder, path))
+
+
+def acts() -> Iterator[Act]:
+    """The acts in the user's journal, oldest first."""
+    yield from read_acts(journal_file())
 
 
 def now() -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from sapwood.app.connection import Connection
+    from sapwood.core.command_table import ArgumentKind
 
     _TextType = click.ParamType[str]
 else:
@@ -18,53 +19,33 @@ else:
 
 __all__ = ["AGENT", "MARK"]
 
-_MOST = 200
-
 Item = tuple[str, str]
 
 
-class _AgentType(_TextType):
-    """An agent, by id, start of an id, or name."""
+class _NameType(_TextType):
+    """A name of one kind of argument, such as an agent or a mark of the agent before it."""
 
-    name = "agent"
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> "list[CompletionItem]":
-        async def find(connection: "Connection") -> list[Item]:
-            agents = await connection.log.agents(connection.space, limit=_MOST)
-            found: list[Item] = [(each.name, each.agent) for each in agents if _is_word(each.name)]
-            found += [(each.agent, each.name) for each in agents]
-            return found
-
-        return _completed(ctx, incomplete, find)
-
-
-class _MarkType(_TextType):
-    """A mark of the agent that stands before it."""
-
-    name = "mark"
+    def __init__(self, kind: "ArgumentKind") -> None:
+        self.name = kind
+        self._kind: ArgumentKind = kind
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> "list[CompletionItem]":
         async def find(connection: "Connection") -> list[Item]:
-            from sapwood.core.refusals import Refusal
-            from sapwood.runtime.finding import find_agent
-            from sapwood.runtime.opening import open_state
+            from sapwood.conversation.completion import completions_of_kind
 
             typed = str(ctx.params.get("agent") or "")
-            agent = await find_agent(connection.log, connection.space, typed)
-            if isinstance(agent, Refusal):
-                return []
-            state = await open_state(connection.log, connection.space, agent)
-            return [(mark.name, "") for mark in reversed(state.marks) if mark.name]
+            return list(await completions_of_kind(connection, self._kind, typed))
 
         return _completed(ctx, incomplete, find)
 
 
-AGENT = _AgentType()
-MARK = _MarkType()
+AGENT = _NameType("agent")
+"""An agent, by id, start of an id, or name."""
+
+MARK = _NameType("mark")
+"""A mark of the agent that stands before it."""
 
 
 def _completed(
@@ -100,7 +81,3 @@ def _found(
             return await find(connection)
 
     return asyncio.run(look())
-
-
-def _is_word(name: str) -> bool:
-    return bool(name) and not any(char.isspace() for char in name)

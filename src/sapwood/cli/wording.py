@@ -21,7 +21,7 @@ def for_shell(refusal: Refusal) -> str:
             )
             return f"There is no agent '{agent[:60]}'. {instead}"
         case ModelNeeded(command, agent):
-            return f"A model has to answer {command}. Type: sapwood run --agent {agent}"
+            return f"A model has to answer {command}. Type: sapwood {command[1:]} {agent}"
         case NoSuchCall(agent, version):
             return (
                 f"Version {version} of {agent} is no model call. "

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.command_table import TABLE, Argument, ArgumentKind, SlashCommand
 from sapwood.core.events import RevertStarted
@@ -14,7 +15,15 @@ from sapwood.core.state import State
 from sapwood.models.names import PROVIDERS
 from sapwood.runtime.checkpoints import chain_of
 
-__all__ = ["MODELS", "Choice", "KnownNames", "choices", "known_names", "model_names"]
+__all__ = [
+    "MODELS",
+    "Choice",
+    "KnownNames",
+    "choices",
+    "completions_of_kind",
+    "known_names",
+    "model_names",
+]
 
 MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "gpt-5", "gpt-5-mini", "gemini-3-pro")
 """Models that are often wanted; any other name can be typed."""
@@ -92,6 +101,19 @@ async def known_names(space: OpenSpace, state: State | None) -> KnownNames:
         turns=await _turns(space, state) if state else (),
         pins=tuple((pin.name, _one_line(pin.text)) for pin in state.pins) if state else (),
     )
+
+
+async def completions_of_kind(space: OpenSpace, kind: ArgumentKind, agent: str = "") -> Names:
+    """What a shell offers for an argument of this kind; `agent` was typed before it.
+
+    An agent is offered by its name, if that is one word, and by its id.
+    """
+    if kind == "agent":
+        agents = await space.log.agents(space.space, limit=_AGENTS)
+        named = [(each.name, each.agent) for each in agents if len(each.name.split()) == 1]
+        return (*named, *((each.agent, each.name) for each in agents))
+    state = (await space.dispatcher.open(await find(space, agent))).state if agent else None
+    return (await known_names(space, state)).of_kind(kind)
 
 
 def model_names() -> Names:

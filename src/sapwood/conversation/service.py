@@ -16,6 +16,7 @@ from sapwood.conversation.answers import (
     ContextsCompared,
     ConversationStarted,
     Forked,
+    MailSent,
     Prompted,
     RequestReplayed,
     SearchResults,
@@ -26,9 +27,18 @@ from sapwood.conversation.handlers import agents, context, inspection, settings
 from sapwood.conversation.script import Run, Say, Script, chunks, parse
 from sapwood.conversation.waiting import wait
 from sapwood.core.command_table import TABLE, CommandTable
-from sapwood.core.commands import Fork, InterruptTurn, StartAgent, StartTurn
+from sapwood.core.commands import (
+    Command,
+    Configure,
+    Fork,
+    InterruptTurn,
+    Send,
+    StartAgent,
+    StartTurn,
+)
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
+from sapwood.core.events import HUMAN, Actor, ModelCalled, Pin, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     BadArguments,
@@ -38,11 +48,13 @@ from sapwood.core.refusals import (
     Refusal,
     TurnIsOpen,
 )
-from sapwood.core.settings import Settings, Workspace
-from sapwood.core.titles import title_of
-from sapwood.runtime.fresh import given, new_agent_id
+from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.runtime.dispatch import Done
+from sapwood.runtime.fresh import given, new_agent_id, new_mail_id
 
 __all__ = ["HANDLERS", "ConversationService", "Handler", "Outcome", "require_bound"]
+
+_CALLS_PAGE = 500
 
 Handler = Callable[[Call], Awaitable[Answer]]
 
@@ -144,21 +156,58 @@ class ConversationService:
             return done
         return Prompted(agent, done.events[-1].version)
 
-    async def start(self, folder: str, words: str = "") -> AgentId:
-        """Starts a conversation in a folder and names it after its first words.
+    async def start(
+        self,
+        folder: str = "",
+        *,
+        name: str = "",
+        settings: Settings | None = None,
+        pins: tuple[Pin, ...] = (),
+        agent: AgentId | None = None,
+    ) -> AgentId:
+        """Starts a conversation in a folder, by default with the configured model and settings.
 
-        Raises `Failure` when the configured model cannot be called.
+        Raises `Failure` when the configured model cannot be called, and `RefusedError`.
         """
         models = self.services.models
-        if models is not None:
+        if settings is None and models is not None:
             models.require(models.default)
-        agent = new_agent_id()
-        first = models.first_settings() if models else Settings()
-        command = StartAgent(agent, title_of(words), first, Workspace(folder=folder))
-        done = await self.services.space.dispatcher.dispatch(command, given())
+            settings = models.first_settings()
+        agent = agent or new_agent_id()
+        workspace = Workspace(folder=folder)
+        await self.dispatch(StartAgent(agent, name, settings or Settings(), workspace, pins))
+        return agent
+
+    async def dispatch(
+        self,
+        command: Command,
+        actor: Actor = HUMAN,
+        *,
+        call: str | None = None,
+        command_id: str | None = None,
+    ) -> Done:
+        """Carries out a command of the core. Raises `RefusedError`.
+
+        The same `command_id` given twice acts once and returns the first answer.
+        """
+        why = given(actor, call=call, command=command_id)
+        done = await self.services.space.dispatcher.dispatch(command, why)
         if isinstance(done, Refusal):
             raise RefusedError(done)
-        return agent
+        return done
+
+    async def configure(self, agent: AgentId, change: SettingsChange) -> Changed:
+        """Changes settings; another model has to fit what is in view. Raises `RefusedError`."""
+        from sapwood.conversation.model_choice import with_fitting_model
+
+        fitting = await with_fitting_model(self.services, agent, change)
+        done = await self.dispatch(Configure(agent, fitting))
+        return Changed(agent, done.says, done.events)
+
+    async def send(self, to: AgentId, text: str, *, sender: AgentId | None = None) -> MailSent:
+        """Sends mail to an agent by its id. Raises `RefusedError`."""
+        done = await self.dispatch(Send(to, new_mail_id(), text, sender=sender))
+        return MailSent(to, done.says)
 
     async def interrupt(self, agent: AgentId, reason: str = "") -> Changed | Refusal:
         """Stops the open turn, whichever process runs it, and keeps what was there."""
@@ -185,6 +234,19 @@ class ConversationService:
     async def replay(self, agent: AgentId, version: int | None = None) -> RequestReplayed:
         """What the model saw at a call, by default at the last. Raises `RefusedError`."""
         return await inspection.replayed(self.services.space, agent, version)
+
+    async def model_calls(self, agent: AgentId, limit: int = 100) -> list[Recorded]:
+        """The model calls of an agent, newest first."""
+        space, found, last = self.services.space, list[Recorded](), None
+        while len(found) < limit:
+            page = await space.log.read(
+                space.space, agent, 1, last, limit=_CALLS_PAGE, backward=True
+            )
+            found += [each for each in page if isinstance(each.event, ModelCalled)]
+            if len(page) < _CALLS_PAGE:
+                break
+            last = page[-1].version - 1
+        return found[:limit]
 
     async def search(
         self, query: str, *, agents: Sequence[AgentId] | None = None, limit: int = 20

@@ -13,6 +13,7 @@ from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NoConversation, Refusal
+from sapwood.core.titles import title_of
 
 __all__ = ["ConversationSession"]
 
@@ -97,7 +98,7 @@ class ConversationSession:
             step = chunk[-1]
             if self.agent is None and _starts(step):
                 words = next((each.text for each in chunk if isinstance(each, Say)), "")
-                self.agent = await self.service.start(self.folder, words)
+                self.agent = await self.service.start(self.folder, name=title_of(words))
                 yield Outcome(step, ConversationStarted(None, self.agent), self.agent)
             outcome = await self._step(chunk)
             if isinstance(outcome.answer, Refusal):

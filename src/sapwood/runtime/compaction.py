@@ -11,6 +11,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from sapwood.core.calling import Answer, Failure, ToolSpec
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Compact, DropSummary
 from sapwood.core.content import Text, Usage
 from sapwood.core.counting import Counter
@@ -75,7 +76,7 @@ class Compactor:
         """Puts a checked summary in place of all but the last turns. Raises `Failure`."""
         opened = await self._dispatcher.open(agent)
         if opened.state.open is not None:
-            return TurnIsOpen("/compact")
+            return TurnIsOpen(TABLE["compact"].typed)
         return await self._compacted(opened, keep)
 
     async def complete(self, agent: AgentId, keep: int = 0) -> Done | Refusal:

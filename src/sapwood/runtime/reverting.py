@@ -7,6 +7,7 @@ to become, and what there was before it.
 import os
 
 from sapwood.core.checkpoint import Destination, Saved, Unsaved
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import FinishRevert, StartRevert
 from sapwood.core.content import Note
 from sapwood.core.context import Context, as_of_turn
@@ -52,7 +53,7 @@ class Reverter:
         """Goes back to the end of a turn, to a checkpoint, or to before the last change."""
         state = (await self._dispatcher.open(agent)).state
         if state.open is not None:
-            return TurnIsOpen("/revert")
+            return TurnIsOpen(TABLE["revert"].typed)
         root = await self._checkpoints.root(state.workspace)
         if isinstance(root, Unsaved):
             return NoCheckpoint(root.reason)

@@ -11,6 +11,12 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from sapwood.app.running import Trouble
+from sapwood.conversation.surroundings import (
+    Surroundings,
+    drift_in_view,
+    family_of,
+    surroundings,
+)
 from sapwood.core.calling import Delta
 from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.events import (
@@ -26,14 +32,12 @@ from sapwood.core.ids import AgentId
 from sapwood.core.origin import Origin
 from sapwood.core.state import State
 from sapwood.garden.drift import Drift
-from sapwood.tui.around import Around, drift_in_view, look_around
 from sapwood.tui.composer.popup import Popup
 from sapwood.tui.composer.widget import Composer
 from sapwood.tui.desk import Desk
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.head import head_line
 from sapwood.tui.host import host
-from sapwood.tui.kin import kin_of
 from sapwood.tui.loading import LONG, read_end, read_whole, sent_before, texts_of
 from sapwood.tui.paper import Paper
 from sapwood.tui.rows.timeline import Timeline
@@ -67,7 +71,7 @@ class Following(Screen[None]):
         self._timeline = Timeline()
         self._texts = texts_of(desk.connection)
         self._streaming = Streaming()
-        self._around: Around | None = None
+        self._around: Surroundings | None = None
         self._whole = asyncio.Event()
         self._drawing = False
         self._told_at = -1
@@ -266,14 +270,14 @@ class Following(Screen[None]):
         self.query_one(StatusLine).doing(self._progress())
         with suppress(LogAway):  # or they are where they were
             if self.desk.agent is not None:
-                agents = await kin_of(self.desk.connection, self.desk.agent)
+                agents = await family_of(self.desk.connection, self.desk.agent)
                 if self._around is not None and agents != self._around.agents:
                     await self._tell()
 
     async def _tell(self) -> None:
         """Head, sidebar and status line as of now."""
         self._told_at = self._timeline.version
-        around = self._around = await look_around(self.desk)
+        around = self._around = await surroundings(self.desk.connection, self.desk.agent)
         if self.query(StatusLine):  # or somebody left meanwhile
             self._show_around(around)
 
@@ -282,7 +286,7 @@ class Following(Screen[None]):
         """Something around the conversation has changed."""
         await self._tell()
 
-    def _show_around(self, around: Around) -> None:
+    def _show_around(self, around: Surroundings) -> None:
         busy = around.is_working or bool(self._doing)
         self._since = (self._since or time.monotonic()) if busy else None
         cost = around.state.spent.cost if around.state else 0
@@ -291,7 +295,7 @@ class Following(Screen[None]):
         self._show_beside(around)
         self.attention.title(self.desk.folder, working=busy)
 
-    def _show_beside(self, around: Around) -> None:
+    def _show_beside(self, around: Surroundings) -> None:
         """Head and sidebar, and an invitation where nothing was said yet."""
         state = around.state
         self.query_one("#head", Static).update(head_line(self.desk.folder, state))
@@ -314,10 +318,8 @@ class Following(Screen[None]):
     @work(group="drift", exclusive=True)
     async def _measure_drift(self) -> None:
         """How far it has gone from what it was about; beside everything else, after each turn."""
-        opened = await self.desk.opened()
-        if opened is not None:
-            counter = self.desk.connection.counter_for(opened.state.settings.model)
-            self._drift = await asyncio.to_thread(drift_in_view, opened, counter)
+        if self.desk.agent is not None:
+            self._drift = await drift_in_view(self.desk.connection, self.desk.agent)
             await self._tell()
 
     @work(group="queue", exclusive=True)

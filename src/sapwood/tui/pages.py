@@ -84,7 +84,7 @@ class Pages:
             case RequestReplayed(agent, version=version):
                 from sapwood.tui.screens.replay import ReplayPage
 
-                self._push(ReplayPage(desk.connection, agent, str(version or "")))
+                self._push(ReplayPage(desk.session.service, agent, str(version or "")))
             case ContextsCompared():
                 from sapwood.tui.screens.diff import DiffPage
 
@@ -149,10 +149,9 @@ class Pages:
         from sapwood.tui.screens.rewind import RewindPage
 
         desk = self._conversation.desk
-        opened = await desk.opened()
-        if opened is None:
+        if desk.agent is None:
             raise RefusedError(NoConversation())
-        self._push(RewindPage(desk.connection, opened), self._submit)
+        self._push(RewindPage(desk.connection, desk.agent), self._submit)
 
     async def ask(self, question: "Question") -> "Answer | None":
         """The answer to a question, whoever asks it; nothing if the page was closed instead."""

@@ -31,20 +31,19 @@ def command(invocation: Invocation, agent: str, keep: int) -> None:
 
 
 async def _compact(invocation: Invocation, typed: str, keep: int) -> None:
-    from sapwood.app.assembling import assemble
+    from sapwood.app.assembling import assemble, local_engine
     from sapwood.app.choosing import require_model
     from sapwood.app.conversation_service import conversation_service
     from sapwood.app.keys import load_keys
     from sapwood.cli.giving import asked
     from sapwood.conversation.agent_lookup import find
-    from sapwood.engine import LocalEngine
 
     keys = load_keys()
     async with invocation.connected() as held:
         agent = await find(held, typed)
         state = (await held.dispatcher.open(agent)).state
         require_model(state.settings.model, invocation.config, keys)
-        running = assemble(held, invocation.config, keys, engine=LocalEngine())
+        running = assemble(held, invocation.config, keys, engine=local_engine())
         config = invocation.config
         service = conversation_service(held, config, keys, compact=running.compact)
         try:

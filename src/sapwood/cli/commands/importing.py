@@ -203,7 +203,7 @@ def _moment(since: str | None) -> int:
     """A moment in microseconds since 1970: a date, or how long ago."""
     from datetime import UTC, datetime
 
-    from sapwood.runtime.fresh import now
+    from sapwood.display.times import now
 
     if since is None:
         return 0

@@ -26,17 +26,16 @@ def command(last: int, did: str | None, session: str | None, as_json: bool) -> N
     """
     from collections import deque
 
-    from sapwood.app.folders import journal_file
+    from sapwood.app.journaling import acts as written_acts
     from sapwood.cli.display.acts import act_lines
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
-    from sapwood.garden.journal import read_acts
 
     acts = deque(
         (
             act
-            for act in read_acts(journal_file())
+            for act in written_acts()
             if (did is None or act.did == did) and act.session.startswith(session or "")
         ),
         maxlen=last,

@@ -38,7 +38,7 @@ async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) 
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
     from sapwood.conversation.agent_lookup import find
-    from sapwood.core.view import view
+    from sapwood.conversation.model_requests import request_for
 
     async with invocation.connected() as held:
         typed, colon, version = place.rpartition(":")
@@ -47,7 +47,7 @@ async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) 
             return
         opened = await held.dispatcher.open(await find(held, place))
         if as_json:
-            click.echo(json_line(view(opened.state, opened.live)))
+            click.echo(json_line(await request_for(held, opened.state.agent)))
         else:
             print_lines(origin_lines(opened.state))
             print_lines(conversation(opened.live, columns(), whole=whole))

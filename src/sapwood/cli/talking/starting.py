@@ -4,17 +4,16 @@ import os
 
 from msgspec import UNSET, Struct, structs
 
-from sapwood.app.choosing import first_settings, require_model, switch_model
+from sapwood.app.choosing import first_settings, require_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
+from sapwood.app.conversation_service import conversation_service
 from sapwood.cli.typed import clean
 from sapwood.conversation.agent_lookup import find
-from sapwood.core.commands import Command, Configure, StartAgent
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Imported, Refusal
-from sapwood.core.settings import SettingsChange, Workspace
-from sapwood.runtime.fresh import given, new_agent_id
+from sapwood.core.refusals import Imported
+from sapwood.core.settings import SettingsChange
 
 __all__ = ["Wanted", "choose_agent"]
 
@@ -65,9 +64,8 @@ async def _start(
     require_model(model, config, keys)
     system = None if wanted.system is None else clean(wanted.system)
     settings = first_settings(config, model, system=system, cap=wanted.cap)
-    agent = new_agent_id()
-    await _do(connection, StartAgent(agent, name, settings, Workspace(folder=clean(os.getcwd()))))
-    return agent
+    service = conversation_service(connection, config, keys)
+    return await service.start(clean(os.getcwd()), name=name, settings=settings)
 
 
 async def _change(
@@ -85,14 +83,11 @@ async def _change(
         cap=UNSET if wanted.cap is None else wanted.cap,
     )
     if wanted.model is not None and wanted.model != state.settings.model:
-        switch = await switch_model(connection, config, keys, wanted.model, agent)
-        if isinstance(switch, Refusal):
-            raise RefusedError(switch)
-        change = structs.replace(change, model=switch.model, window=switch.window)
+        change = structs.replace(change, model=wanted.model)
     else:
         require_model(state.settings.model, config, keys)
     if change.given():
-        await _do(connection, Configure(agent, change))
+        await conversation_service(connection, config, keys).configure(agent, change)
 
 
 async def _newest(connection: Connection) -> AgentId:
@@ -106,9 +101,3 @@ async def _newest(connection: Connection) -> AgentId:
     if not own:
         raise SapwoodError("There is no agent yet to go on with. Leave --continue out.")
     return own[0]
-
-
-async def _do(connection: Connection, command: Command) -> None:
-    answer = await connection.dispatcher.dispatch(command, given())
-    if isinstance(answer, Refusal):
-        raise RefusedError(answer)

@@ -10,10 +10,10 @@ from textual.notifications import SeverityLevel
 from textual.strip import Strip
 from textual.widgets import Static
 
+from sapwood.conversation.surroundings import Surroundings
 from sapwood.core.ids import AgentId
 from sapwood.core.state import State
 from sapwood.display.text import cut
-from sapwood.tui.around import Around
 from sapwood.tui.clipboard import copy
 from sapwood.tui.composer.popup import Popup
 from sapwood.tui.composer.widget import Composer
@@ -80,7 +80,7 @@ class InlineConversation(Conversation):
         self.tail.title = _title(await self.desk.state())
         await super().open(agent)
 
-    def _show_beside(self, around: Around) -> None:
+    def _show_beside(self, around: Surroundings) -> None:
         """Nothing but a hint, while there is room for one."""
         self.query_one("#hint").display = self._since is None
 

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from sapwood.core.ids import AgentId
-from sapwood.runtime.fresh import now
+from sapwood.display.times import now
 from sapwood.tui.host import host
 from sapwood.tui.inline.pen import Pen
 from sapwood.tui.inline.tape import Item, Rule, Tape, messages_in

@@ -10,9 +10,8 @@ from sapwood.app.connection import Connection
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 from sapwood.display.text import plain
-from sapwood.display.times import ago
+from sapwood.display.times import ago, now
 from sapwood.display.tree import state_of
-from sapwood.runtime.fresh import now
 from sapwood.tui.screens.picker import Item, Picker
 from sapwood.tui.side.sidebar import agent_lines
 

@@ -6,12 +6,11 @@ from typing import ClassVar
 from textual.content import Content
 from textual.widgets import Input
 
+from sapwood.app.choosing import access_to
 from sapwood.app.config import Config, ConfigError
 from sapwood.app.configuring import set_setting
 from sapwood.app.keys import key_origins, keys_file, save_key
 from sapwood.conversation.completion import MODELS
-from sapwood.core.calling import Failure
-from sapwood.models.names import PROVIDERS, resolve
 from sapwood.tui.screens.picker import Item, Picker
 
 __all__ = ["FirstRunPage"]
@@ -150,21 +149,14 @@ class FirstRunPage(Picker):
         self._fill("")
 
     def _needs_key(self, model: str) -> bool:
-        try:
-            route = resolve(model, self._config.base_urls)
-        except Failure:
-            return False
-        return route.needs_key and route.account not in key_origins()
+        access = access_to(model, self._config)
+        return access.needs_key and access.account not in key_origins()
 
     def _account(self, model: str) -> str:
-        try:
-            return resolve(model, self._config.base_urls).account
-        except Failure:
-            return ""
+        return access_to(model, self._config).account
 
     def _title(self, model: str) -> str:
-        account = self._account(model)
-        return PROVIDERS[account].title if account in PROVIDERS else account or "the provider"
+        return access_to(model, self._config).title
 
     def _line(self, name: str, origins: dict[str, str]) -> Content:
         account = self._account(name)

@@ -5,22 +5,19 @@ from typing import ClassVar
 
 from textual.content import Content
 
-from sapwood.app.connection import Connection
+from sapwood.conversation.service import ConversationService
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.counting import Count, show
 from sapwood.core.events import ModelCalled, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.view.request import MessagePart, Request, ToolResult
 from sapwood.display.text import plain
-from sapwood.display.times import ago
-from sapwood.runtime.fresh import now
-from sapwood.runtime.replay import replay
+from sapwood.display.times import ago, now
 from sapwood.tui.screens.picker import Item, Picker
 
 __all__ = ["ReplayPage"]
 
 _CALLS = 100
-_PAGE = 500
 _LONGEST = 40_000
 
 
@@ -31,9 +28,9 @@ class ReplayPage(Picker):
     FOOT: ClassVar = "pgup pgdn scroll the request · esc closes"
     NOTHING: ClassVar = "No model was called yet."
 
-    def __init__(self, connection: Connection, agent: AgentId, call: str = "") -> None:
+    def __init__(self, service: ConversationService, agent: AgentId, call: str = "") -> None:
         super().__init__()
-        self._connection = connection
+        self._service = service
         self._agent = agent
         self._call = call
 
@@ -43,14 +40,13 @@ class ReplayPage(Picker):
         at = now()
         return [
             Item(str(each.version), _line(each, at))
-            for each in await self._calls()
+            for each in await self._service.model_calls(self._agent, _CALLS)
             if str(each.version).startswith(wanted)
         ]
 
     async def preview(self, id: str) -> Content:
         """The request, and whether it is the one that was sent."""
-        held = self._connection
-        seen = await replay(held.log, held.space, self._agent, int(id))
+        seen = (await self._service.replay(self._agent, int(id))).replayed
         if seen is None:
             return Content("")
         verdict = (
@@ -65,16 +61,6 @@ class ReplayPage(Picker):
 
     def pick(self, id: str | None) -> None:
         """There is nothing to take."""
-
-    async def _calls(self) -> list[Recorded]:
-        held, found, last = self._connection, list[Recorded](), None
-        while len(found) < _CALLS:
-            page = await held.log.read(held.space, self._agent, 1, last, limit=_PAGE, backward=True)
-            found += [each for each in page if isinstance(each.event, ModelCalled)]
-            if len(page) < _PAGE:
-                break
-            last = page[-1].version - 1
-        return found[:_CALLS]
 
 
 def _line(recorded: Recorded, at: int) -> Content:

@@ -18,9 +18,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log import Facts
 from sapwood.core.turn import Turn
 from sapwood.display.text import cut, one_line
-from sapwood.display.times import ago
+from sapwood.display.times import ago, now
 from sapwood.display.tree import state_of
-from sapwood.runtime.fresh import now
 from sapwood.sources import Found, discover
 from sapwood.sources.naming import agent_of
 from sapwood.tui.screens.picker import Item, Picker

@@ -10,8 +10,7 @@ from sapwood.app.connection import Connection
 from sapwood.core.ids import AgentId
 from sapwood.core.searching import text_of
 from sapwood.display.text import cut, one_line, plain
-from sapwood.display.times import ago
-from sapwood.runtime.fresh import now
+from sapwood.display.times import ago, now
 from sapwood.tui.screens.picker import Item, Picker
 
 __all__ = ["SearchPage"]

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
-from sapwood.runtime.fresh import now
+from sapwood.display.times import now
 from sapwood.tui.host import host
 from sapwood.tui.rows.page import Page, is_landmark
 from sapwood.tui.rows.row import Fold, Key, Row, Shown
