@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sapwood.conversation.context_breakdown import ContextBreakdown
-from sapwood.core.command_table import Argument, SlashCommand
+from sapwood.core.command_table import Argument
 from sapwood.core.content import Note
 from sapwood.core.diff import ContextDiff
 from sapwood.core.ids import AgentId, EventRef
@@ -25,6 +25,7 @@ __all__ = [
     "Answer",
     "ArgumentNeeded",
     "Changed",
+    "CommandHelp",
     "Compacted",
     "ContextShown",
     "ContextsCompared",
@@ -265,10 +266,21 @@ class SettingsShown(Struct, frozen=True, tag=True):
         return "\n".join(f"{name} {getattr(self.settings, name)}" for name in names)
 
 
-class HelpShown(Struct, frozen=True, tag=True):
-    """Rows of the table: one, or all of them."""
+class CommandHelp(Struct, frozen=True):
+    """What a person is told of one command."""
 
-    commands: tuple[SlashCommand, ...]
+    name: str
+    line: str
+    help: str
+    aliases: tuple[str, ...] = ()
+    for_models: bool = False
+    while_open: bool = True
+
+
+class HelpShown(Struct, frozen=True, tag=True):
+    """Help on commands: one, or all of them."""
+
+    commands: tuple[CommandHelp, ...]
 
     @property
     def message(self) -> str:
@@ -277,9 +289,9 @@ class HelpShown(Struct, frozen=True, tag=True):
 
 
 class ArgumentNeeded(Struct, frozen=True, tag=True):
-    """The command lacks an argument that a face can let a person pick."""
+    """The command of this name lacks an argument that a face can let a person pick."""
 
-    command: SlashCommand
+    command: str
     argument: Argument
     message: str
 

@@ -7,11 +7,13 @@ from msgspec import Struct
 
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.command_table import TABLE
-from sapwood.core.content import Text
+from sapwood.core.content import Text, Usage
 from sapwood.core.counting import Count, Counter
+from sapwood.core.ids import AgentId
 from sapwood.core.live import Live
 from sapwood.core.masking import mask_edges, stubs
 from sapwood.core.measure import calibrated, turn_sizes
+from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.turn import Result, Turn
 from sapwood.core.view.build import front_texts
@@ -35,23 +37,44 @@ class ContextItem(Struct, frozen=True):
 
 
 class ContextBreakdown(Struct, frozen=True):
-    """What an agent's model sees and how large each part of it is."""
+    """What an agent's model sees, how large each part of it is, and what was spent on it.
 
-    state: State
-    live: Live
+    `turns` counts the turns in view, `carries_request` says that the last request before them is in
+    view too, and `last_turn` is the usage of each model call of the newest turn.
+    """
+
+    agent: AgentId
+    name: str
+    settings: Settings
     budget: Budget
     categories: tuple[Category, ...]
     largest: tuple[ContextItem, ...]
+    turns: int
+    carries_request: bool
+    marks: tuple[str, ...]
+    pins: tuple[str, ...]
+    unread: int
+    spent: Usage
+    last_turn: tuple[Usage, ...]
 
 
 def break_down(state: State, live: Live, counter: Counter) -> ContextBreakdown:
     """The breakdown of what is in view now."""
+    turns = live.all_turns
     return ContextBreakdown(
-        state,
-        live,
+        state.agent,
+        state.name,
+        state.settings,
         budget_of(state, live, counter),
         tuple(categories(state, live, counter)),
         tuple(largest(state, live, counter)),
+        len(turns),
+        bool(live.request),
+        tuple(mark.name for mark in state.marks),
+        tuple(pin.name for pin in state.pins),
+        len(state.inbox),
+        state.spent,
+        tuple(turns[-1].usages) if turns else (),
     )
 
 

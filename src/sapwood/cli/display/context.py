@@ -6,7 +6,6 @@ from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
 from sapwood.core.counting import Count, show
-from sapwood.core.live import Live
 from sapwood.display.money import cache_share, short_usage, usage_line
 from sapwood.display.text import cut, one_line
 
@@ -17,33 +16,32 @@ _LEVELS = (None, "yellow", "yellow", "red")
 
 def context_lines(window: ContextBreakdown, width: int) -> list[str]:
     """The window as lines."""
-    state, live, budget = window.state, window.live, window.budget
-    calls = _last_calls(live)
+    budget, settings, calls = window.budget, window.settings, window.last_turn
     blocks = [
         ("system", budget.system, ""),
         *_tools(budget),
-        ("pins", budget.pins, ", ".join(pin.name for pin in state.pins)),
-        ("summary", budget.summary, "with the last request" if live.request else ""),
-        ("history", budget.history, _turns(len(live.all_turns))),
+        ("pins", budget.pins, ", ".join(window.pins)),
+        ("summary", budget.summary, "with the last request" if window.carries_request else ""),
+        ("history", budget.history, _turns(window.turns)),
     ]
-    lines = [cut(f"{state.agent} {one_line(state.name)}", width), ""]
+    lines = [cut(f"{window.agent} {one_line(window.name)}", width), ""]
     lines += [_block(name, count, note, width) for name, count, note in blocks]
     lines += [_block("in all", budget.total, _of_window(budget), width, _LEVELS[budget.level]), ""]
     facts = [
-        ("model", state.settings.model or "none"),
-        ("cap", f"{state.settings.cap:,} tokens of history" if state.settings.cap else "none"),
-        ("spent", _spent(width, state.spent)),
+        ("model", settings.model or "none"),
+        ("cap", f"{settings.cap:,} tokens of history" if settings.cap else "none"),
+        ("spent", _spent(width, window.spent)),
         ("turn", _spent(width, *calls)),
         ("call", _spent(width, *calls[-1:])),
-        ("marks", ", ".join(mark.name or "(unnamed)" for mark in state.marks) or "none"),
-        ("mail", f"{len(state.inbox)} unread" if state.inbox else "none"),
+        ("marks", ", ".join(mark or "(unnamed)" for mark in window.marks) or "none"),
+        ("mail", f"{window.unread} unread" if window.unread else "none"),
     ]
     return lines + [f"{name:<8} {cut(told, max(width - 9, 12))}" for name, told in facts]
 
 
 def context_value(window: ContextBreakdown) -> dict[str, object]:
     """The window for programs."""
-    state, live, budget = window.state, window.live, window.budget
+    budget = window.budget
     blocks = {
         "system": budget.system,
         "tools": budget.tools,
@@ -53,19 +51,19 @@ def context_value(window: ContextBreakdown) -> dict[str, object]:
         "total": budget.total,
     }
     return {
-        "agent": state.agent,
-        "name": state.name,
+        "agent": window.agent,
+        "name": window.name,
         "blocks": blocks,
         "window": budget.window,
         "level": budget.level,
-        "turns": len(live.all_turns),
-        "settings": state.settings,
-        "spent": state.spent,
-        "cache": cache_share(state.spent),
-        "last_turn": _last_calls(live),
-        "marks": [mark.name for mark in state.marks],
-        "pins": [pin.name for pin in state.pins],
-        "unread": len(state.inbox),
+        "turns": window.turns,
+        "settings": window.settings,
+        "spent": window.spent,
+        "cache": cache_share(window.spent),
+        "last_turn": window.last_turn,
+        "marks": window.marks,
+        "pins": window.pins,
+        "unread": window.unread,
     }
 
 
@@ -88,11 +86,6 @@ def _of_window(budget: Budget) -> str:
     if budget.share is None:
         return "the model's window is not known"
     return f"{budget.share:.0%} of {show(Count(budget.window, exact=True))}".replace("%", " %")
-
-
-def _last_calls(live: Live) -> list[Usage]:
-    """What each call of the newest turn in view used."""
-    return live.all_turns[-1].usages if live.all_turns else []
 
 
 def _spent(width: int, *usages: Usage) -> str:

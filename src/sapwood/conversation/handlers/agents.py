@@ -114,7 +114,7 @@ async def switch(call: Call) -> Switched | ArgumentNeeded:
     if not call.run.args:
         command = call.run.command
         message = call.misused("Which agent?").refusal.sentence
-        return ArgumentNeeded(command, command.arguments[0], message)
+        return ArgumentNeeded(command.name, command.arguments[0], message)
     return Switched(await find(call.space, call.run.args))
 
 

@@ -4,6 +4,7 @@ import re
 
 from sapwood.conversation.answers import (
     ArgumentNeeded,
+    CommandHelp,
     ContextsCompared,
     ContextShown,
     HelpShown,
@@ -14,7 +15,7 @@ from sapwood.conversation.answers import (
 )
 from sapwood.conversation.call import Call, OpenSpace
 from sapwood.conversation.context_breakdown import break_down
-from sapwood.core.command_table import TABLE
+from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.diff import diff
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, EventRef
@@ -55,7 +56,7 @@ async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
     if not query:
         command = call.run.command
         message = call.misused("What is to be found?").refusal.sentence
-        return ArgumentNeeded(command, command.arguments[0], message)
+        return ArgumentNeeded(command.name, command.arguments[0], message)
     space = call.space
     own = await _family(space, call.agent) if call.by_model else None
     place = _PLACE.fullmatch(query)
@@ -110,16 +111,20 @@ async def help_(call: Call) -> HelpShown:
     """Lists the commands, or explains one."""
     word = call.run.args.removeprefix("/")
     if not word:
-        return HelpShown(TABLE.rows)
+        return HelpShown(tuple(_help_on(row) for row in TABLE.rows))
     row = TABLE.get(word)
     if row is None:
         raise RefusedError(UnknownCommand(f"/{word}", nearest(word, TABLE.names)))
-    return HelpShown((row,))
+    return HelpShown((_help_on(row),))
 
 
 async def exit_(call: Call) -> Left:
     """Leaves."""
     return Left()
+
+
+def _help_on(row: SlashCommand) -> CommandHelp:
+    return CommandHelp(row.name, row.line, row.help, row.aliases, row.who == "both", row.while_open)
 
 
 async def _live_at(space: OpenSpace, opened: Opened, place: str) -> Live:

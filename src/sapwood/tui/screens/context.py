@@ -37,19 +37,19 @@ class ContextPage(Reader):
 
     async def body(self) -> Content:
         """Grid and legend side by side, then the largest items."""
-        state, budget = self._breakdown.state, self._breakdown.budget
+        settings, budget = self._breakdown.settings, self._breakdown.budget
         found = self._breakdown.categories
         window = budget.window or max(budget.total.tokens, 1)
         beside = _legend(found, budget.total, window, known=bool(budget.window))
         rows = _side_by_side(grid(found, window), beside)
         if self.size.width < _NARROW:
             rows = beside
-        spent = state.spent
+        spent = self._breakdown.spent
         costs = f"{money(spent.cost)} so far" if spent.cost else "no cost known"
         share = cache_share(spent)
         cached = f" · {share:.0%} of the input came from the cache" if share is not None else ""
-        cap = f"{state.settings.cap:,}" if state.settings.cap else "none"
-        facts = f"\n{state.settings.model or 'no model'} · cap {cap} · {costs}{cached}\n"
+        cap = f"{settings.cap:,}" if settings.cap else "none"
+        facts = f"\n{settings.model or 'no model'} · cap {cap} · {costs}{cached}\n"
         return Content("\n").join(
             [
                 *rows,

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.content import Content
 
-from sapwood.core.command_table import SlashCommand
+from sapwood.conversation.answers import CommandHelp
 from sapwood.tui.keys import KEYS
 from sapwood.tui.screens.reader import Reader
 
@@ -25,7 +25,7 @@ class HelpPage(Reader):
 
     HEADING: ClassVar = "Help"
 
-    def __init__(self, remapped: Mapping[str, str], rows: Sequence[SlashCommand]) -> None:
+    def __init__(self, remapped: Mapping[str, str], rows: Sequence[CommandHelp]) -> None:
         super().__init__()
         self._remapped = remapped
         self._rows = rows
