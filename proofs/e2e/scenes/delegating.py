@@ -7,7 +7,6 @@ import threading
 
 from proofs.e2e.house import LONGEST, House
 from sapwood.api.agent import Agent
-from sapwood.core.refusals import Refusal
 from sapwood.testing.scripted import Asked, call
 from sapwood.testing.scripted.reply import Step
 
@@ -109,8 +108,4 @@ async def _one_goal_for_two(house: House) -> None:
 
 
 async def _submitted(agent: Agent, text: str) -> list[str]:
-    return [
-        outcome.done.sentence if isinstance(outcome.done, Refusal) else outcome.done.says
-        for outcome in await agent.submit(text)
-        if outcome.done is not None
-    ]
+    return [outcome.message for outcome in await agent.submit(text)]

@@ -6,7 +6,6 @@ import threading
 from proofs.e2e.house import LONGEST, House
 from sapwood.api.agent import Agent
 from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import Refusal
 from sapwood.testing.scripted import Asked, call
 from sapwood.testing.scripted.reply import Step
 
@@ -86,5 +85,4 @@ async def _said(agent: Agent, text: str) -> str:
         (outcome,) = await agent.submit(text)
     except RefusedError as refused:
         return refused.refusal.sentence
-    assert outcome.done is not None
-    return outcome.done.sentence if isinstance(outcome.done, Refusal) else outcome.done.says
+    return outcome.message
