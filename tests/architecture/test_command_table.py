@@ -12,7 +12,7 @@ from sapwood.conversation.answers import Changed, HelpShown
 from sapwood.conversation.call import Call
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.conversation.model_tool import slash_spec
-from sapwood.conversation.script import Run, parse
+from sapwood.conversation.script import CommandStep, parse
 from sapwood.conversation.service import HANDLERS, require_bound
 from sapwood.core.command_table import TABLE, Argument, CommandTable, SlashCommand
 from sapwood.core.commands import AddPin, Clear, Command, Undo
@@ -62,8 +62,8 @@ def test_each_row_has_one_handler_and_each_handler_a_row() -> None:
 
 
 def test_a_new_row_is_parsed(fake: SlashCommand) -> None:
-    assert parse("/graft A") == (Run(fake, "A"),)
-    assert parse("/splice A") == (Run(fake, "A"),)
+    assert parse("/graft A") == (CommandStep(fake, "A"),)
+    assert parse("/splice A") == (CommandStep(fake, "A"),)
     mistyped = parse("/graf A")
     assert isinstance(mistyped, UnknownCommand)
     assert "graft" in mistyped.close

@@ -40,8 +40,6 @@ STILL_TO_MOVE = {
     ("tui/loading.py", "sapwood.runtime.opening", "open_state"),
     ("tui/loading.py", "sapwood.runtime.opening", "read_live"),
     ("tui/notices.py", "sapwood.core.secrets", "mask_secrets"),
-    ("tui/screens/resume.py", "sapwood.sources", "discover"),
-    ("tui/screens/resume.py", "sapwood.sources.naming", "agent_of"),
 }
 
 Import = tuple[str, str, str]

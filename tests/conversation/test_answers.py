@@ -29,7 +29,7 @@ from sapwood.conversation.answers import (
     Switched,
     Waited,
 )
-from sapwood.conversation.script import Run, parse
+from sapwood.conversation.script import CommandStep, parse
 from sapwood.conversation.service import HANDLERS
 from sapwood.core.command_table import TABLE
 from sapwood.core.ids import AgentId
@@ -79,7 +79,7 @@ async def sent(desk: Desk, line: str, agent: AgentId | None = AGENT) -> Answer |
     script = parse(line)
     assert isinstance(script, tuple), script
     [step] = script
-    assert isinstance(step, Run)
+    assert isinstance(step, CommandStep)
     return await service_of(desk).answer(agent, step)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sapwood.conversation.call import OpenSpace, Services
-from sapwood.conversation.script import Run, parse
+from sapwood.conversation.script import CommandStep, parse
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
@@ -66,12 +66,12 @@ def _ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sapwood.conversation.model_choice.with_fitting_model", fitting)
 
 
-def typed(line: str) -> Run:
+def typed(line: str) -> CommandStep:
     """The command on this line."""
     script = parse(line)
     assert isinstance(script, tuple)
     (step,) = script
-    assert isinstance(step, Run)
+    assert isinstance(step, CommandStep)
     return step
 
 

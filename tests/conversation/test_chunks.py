@@ -1,6 +1,6 @@
 """A script in pieces: a goal goes with every fork up to the next text."""
 
-from sapwood.conversation.script import Run, Say, chunks, parse
+from sapwood.conversation.script import CommandStep, TextStep, chunks, parse
 
 
 def pieces(submission: str) -> list[list[str]]:
@@ -9,8 +9,8 @@ def pieces(submission: str) -> list[list[str]]:
     return [[_word(step) for step in chunk] for chunk in chunks(script)]
 
 
-def _word(step: Say | Run) -> str:
-    return step.text if isinstance(step, Say) else f"/{step.command.name}"
+def _word(step: TextStep | CommandStep) -> str:
+    return step.text if isinstance(step, TextStep) else f"/{step.command.name}"
 
 
 def test_each_step_is_a_piece() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.conversation.script import Run, Say, Script, parse
+from sapwood.conversation.script import CommandStep, Script, TextStep, parse
 from sapwood.core.command_table import TABLE
 from sapwood.core.refusals import UnknownCommand
 
@@ -16,9 +16,9 @@ def steps(submission: str) -> Script:
     return script
 
 
-def run(name: str, args: str = "") -> Run:
+def run(name: str, args: str = "") -> CommandStep:
     """A command as it was typed."""
-    return Run(TABLE[name], args)
+    return CommandStep(TABLE[name], args)
 
 
 # Commands
@@ -45,14 +45,14 @@ def test_space_around_a_single_command_does_not_matter(submission: str) -> None:
 def test_lines_that_end_as_on_windows_are_lines() -> None:
     assert steps("/mark T\r\nFind the leak.\r\n/fork T\r\n") == (
         run("mark", "T"),
-        Say("Find the leak.", goal=True),
+        TextStep("Find the leak.", goal=True),
         run("fork", "T"),
     )
 
 
 def test_names_are_lower_case() -> None:
     assert parse("/CLEAR") == UnknownCommand("/CLEAR", ("clear",))
-    assert steps("first\n/CLEAR") == (Say("first\n/CLEAR"),)
+    assert steps("first\n/CLEAR") == (TextStep("first\n/CLEAR"),)
 
 
 # Text
@@ -77,7 +77,7 @@ def test_names_are_lower_case() -> None:
     ],
 )
 def test_what_starts_with_no_command_is_text_as_it_is(text: str) -> None:
-    assert steps(text) == (Say(text),)
+    assert steps(text) == (TextStep(text),)
 
 
 @pytest.mark.parametrize("submission", ["", " ", "\n", "\r\n \n", "\t"])
@@ -95,24 +95,24 @@ def test_an_unknown_command_alone_is_refused_with_the_nearest_names() -> None:
 
 def test_an_unknown_command_among_lines_is_text() -> None:
     text = "Look at this:\n/tmp is full\n/var too"
-    assert steps(text) == (Say(text),)
+    assert steps(text) == (TextStep(text),)
 
 
 def test_two_slashes_send_a_line_as_it_is() -> None:
-    assert steps("//clear 3") == (Say("/clear 3"),)
-    assert steps("//tmp is full") == (Say("/tmp is full"),)
-    assert steps("Type\n//clear\nto start afresh.") == (Say("Type\n/clear\nto start afresh."),)
+    assert steps("//clear 3") == (TextStep("/clear 3"),)
+    assert steps("//tmp is full") == (TextStep("/tmp is full"),)
+    assert steps("Type\n//clear\nto start afresh.") == (TextStep("Type\n/clear\nto start afresh."),)
 
 
 def test_comments_of_pasted_code_keep_their_slashes() -> None:
     code = "int x; // one\n// two\n//three\n//\n  //four"
-    assert steps(code) == (Say(code),)
+    assert steps(code) == (TextStep(code),)
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~", "````", "   ```"])
 def test_a_fenced_block_stays_text(fence: str) -> None:
     text = f"Explain:\n{fence}sh\n/clear\n//clear\n{fence}\nplease"
-    assert steps(text) == (Say(text),)
+    assert steps(text) == (TextStep(text),)
 
 
 def test_after_a_fence_commands_are_commands_again() -> None:
@@ -121,32 +121,35 @@ def test_after_a_fence_commands_are_commands_again() -> None:
 
 def test_a_fence_ends_only_with_one_of_its_kind_and_length() -> None:
     text = "````\n```\n/clear\n~~~~\n/clear\n````"
-    assert steps(text) == (Say(text),)
+    assert steps(text) == (TextStep(text),)
 
 
 def test_an_open_fence_reaches_to_the_end() -> None:
     text = "```\n/clear"
-    assert steps(text) == (Say(text),)
+    assert steps(text) == (TextStep(text),)
 
 
 def test_code_between_ticks_on_one_line_is_no_fence() -> None:
-    assert steps("```/clear``` clears\n/mark T") == (Say("```/clear``` clears"), run("mark", "T"))
+    assert steps("```/clear``` clears\n/mark T") == (
+        TextStep("```/clear``` clears"),
+        run("mark", "T"),
+    )
 
 
 def test_an_indented_command_among_lines_is_text_because_it_was_pasted() -> None:
     text = "From the help:\n  /clear  Start afresh\n  /undo"
-    assert steps(text) == (Say(text),)
+    assert steps(text) == (TextStep(text),)
 
 
 def test_text_keeps_its_blank_lines_and_its_strange_separators() -> None:
     text = "one\n\n  two\x0bthree\x0cfour\x85five\u2028six\u2029seven"
-    assert steps(f"/mark T\n\n{text}\n\n") == (run("mark", "T"), Say(text))
+    assert steps(f"/mark T\n\n{text}\n\n") == (run("mark", "T"), TextStep(text))
 
 
 @given(st.text(st.characters(exclude_characters="/`~", exclude_categories=["Cs"]), max_size=60))
 def test_text_without_slashes_is_only_stripped_at_its_ends(text: str) -> None:
     (step,) = steps(f"x{text}x")
-    assert step == Say(f"x{text}x")
+    assert step == TextStep(f"x{text}x")
 
 
 @given(st.text(max_size=80))
@@ -176,7 +179,7 @@ def test_the_three_line_pattern_is_mark_goal_fork() -> None:
     )
     assert steps(submission) == (
         run("mark", "RESEARCH"),
-        Say(goal, goal=True),
+        TextStep(goal, goal=True),
         run("fork", "RESEARCH"),
     )
 
@@ -194,30 +197,30 @@ Meanwhile, look at the tests.
 /check-mail"""
     assert steps(submission) == (
         run("mark", "AUTH_RESEARCH"),
-        Say("Research OAuth2 implementation patterns. Report via /send.", goal=True),
+        TextStep("Research OAuth2 implementation patterns. Report via /send.", goal=True),
         run("fork", "AUTH_RESEARCH"),
         run("mark", "SESSION_RESEARCH"),
-        Say("Research session-based auth patterns. Report via /send.", goal=True),
+        TextStep("Research session-based auth patterns. Report via /send.", goal=True),
         run("fork", "SESSION_RESEARCH"),
-        Say("Meanwhile, look at the tests."),
+        TextStep("Meanwhile, look at the tests."),
         run("check-mail"),
     )
 
 
 def test_text_before_other_commands_is_a_prompt() -> None:
-    assert steps("Explain.\n/mark T") == (Say("Explain."), run("mark", "T"))
+    assert steps("Explain.\n/mark T") == (TextStep("Explain."), run("mark", "T"))
 
 
 def test_only_the_last_text_before_a_fork_is_its_goal() -> None:
     assert steps("one\n/mark T\ntwo\n/fork T\nthree") == (
-        Say("one"),
+        TextStep("one"),
         run("mark", "T"),
-        Say("two", goal=True),
+        TextStep("two", goal=True),
         run("fork", "T"),
-        Say("three"),
+        TextStep("three"),
     )
 
 
 def test_a_goal_may_be_a_fenced_block() -> None:
     script = steps("/mark T\n```\n/clear\n```\n/fork T")
-    assert script[1] == Say("```\n/clear\n```", goal=True)
+    assert script[1] == TextStep("```\n/clear\n```", goal=True)

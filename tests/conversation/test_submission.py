@@ -10,7 +10,7 @@ from sapwood.conversation.answers import (
     MailShown,
     Prompted,
 )
-from sapwood.conversation.script import Run, Say
+from sapwood.conversation.script import CommandStep, TextStep
 from sapwood.conversation.service import Outcome
 from sapwood.core.commands import Kill
 from sapwood.core.ids import AgentId
@@ -139,7 +139,7 @@ async def test_what_may_not_run_under_the_prompt_just_sent_is_refused(desk: Desk
 async def test_a_second_text_waits_for_nobody(desk: Desk) -> None:
     await desk.start()
     outcomes = await sends(desk, "one\n/mark A\ntwo")
-    assert [type(outcome.step) for outcome in outcomes] == [Say, Run, Say]
+    assert [type(outcome.step) for outcome in outcomes] == [TextStep, CommandStep, TextStep]
     assert outcomes[-1].answer == TurnIsOpen("A new prompt")
 
 

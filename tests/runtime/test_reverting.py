@@ -18,7 +18,7 @@ from sapwood.app.conversation_service import offline_service
 from sapwood.app.running import Running
 from sapwood.conversation.answers import FilesReverted, Prompted
 from sapwood.conversation.completion import known_names
-from sapwood.conversation.script import Run
+from sapwood.conversation.script import CommandStep
 from sapwood.core.calling import Failure
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, ToolCall
@@ -334,11 +334,11 @@ async def test_a_turn_is_typed_as_it_is_shown(tmp_path: Path) -> None:
         await at.says("write a.txt two")
         service = offline_service(at.agent.connection, Config())
         for typed in (str(turn), f"#{turn}", f" lead:{turn} "):
-            done = await service.answer(at.agent.id, Run(TABLE["revert"], typed))
+            done = await service.answer(at.agent.id, CommandStep(TABLE["revert"], typed))
             assert isinstance(done, FilesReverted)
             assert f"after turn {turn}" in done.message
         for typed in (f"other:{turn}", "9" * 40, "-1", "٣", "one"):
-            refused = await service.answer(at.agent.id, Run(TABLE["revert"], typed))
+            refused = await service.answer(at.agent.id, CommandStep(TABLE["revert"], typed))
             assert isinstance(refused, UnknownCheckpoint)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
+from sapwood.conversation.conversation_list import last_conversation
 from sapwood.tui.clipboard import copiers
-from sapwood.tui.opening import last_conversation
 from tests.tui.conversations import every_kind, with_tools
 from tests.tui.staging import on_stage
 

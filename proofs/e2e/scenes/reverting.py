@@ -4,7 +4,7 @@ import subprocess
 
 from proofs.e2e.house import House
 from sapwood.app.conversation_service import offline_service
-from sapwood.conversation.script import Run
+from sapwood.conversation.script import CommandStep
 from sapwood.core.command_table import TABLE
 from sapwood.core.refusals import Refusal
 from sapwood.testing.scripted import Asked, call
@@ -44,7 +44,7 @@ async def play(house: House) -> None:
     checks.same("files are saved before and after", kinds.count("checkpoint.made"), 2)
     for words, text, seen in (("before turn", mine, request), ("before the revert", THEIRS, later)):
         service = offline_service(house.wood.connection, house.config)
-        done = await service.answer(agent.id, Run(TABLE["revert"]))
+        done = await service.answer(agent.id, CommandStep(TABLE["revert"]))
         says = done.sentence if isinstance(done, Refusal) else done.message
         checks.within("a revert says where to", f"as they were {words}", says)
         checks.same("the file is as it was", notes.read_text(encoding="utf-8"), text)

@@ -13,7 +13,7 @@ from sapwood.app.checkpointing import checkpoint
 from sapwood.app.config import Config
 from sapwood.conversation.answers import Answer, ConversationStarted
 from sapwood.conversation.model_requests import budget_for, request_for
-from sapwood.conversation.script import Run
+from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import Outcome
 from sapwood.core.budget import Budget
 from sapwood.core.command_table import TABLE
@@ -235,7 +235,7 @@ class Agent(Handle):
 
     async def _answer(self, name: str, args: str = "") -> Answer:
         """The answer to a slash command. Raises `RefusedError`."""
-        answer = await self.service.answer(self.id, Run(TABLE[name], args))
+        answer = await self.service.answer(self.id, CommandStep(TABLE[name], args))
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         return answer

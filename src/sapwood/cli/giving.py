@@ -9,7 +9,7 @@ from sapwood.app.connection import Connection
 from sapwood.app.waking import given_work, wake_elsewhere
 from sapwood.cli.invocation import Invocation
 from sapwood.conversation.answers import Answer
-from sapwood.conversation.script import Run
+from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import RefusedError
@@ -23,7 +23,7 @@ async def asked(
     service: ConversationService, agent: AgentId | None, name: str, args: str = ""
 ) -> Answer:
     """The answer to a slash command. Raises `RefusedError`."""
-    answer = await service.answer(agent, Run(TABLE[name], args))
+    answer = await service.answer(agent, CommandStep(TABLE[name], args))
     if isinstance(answer, Refusal):
         raise RefusedError(answer)
     return answer

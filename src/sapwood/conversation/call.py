@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sapwood.conversation.script import Run
+from sapwood.conversation.script import CommandStep
 from sapwood.core.commands import Command, Fork, Given
 from sapwood.core.content import ToolCall
 from sapwood.core.counting import Counter
@@ -109,7 +109,7 @@ class Call(Struct, frozen=True):
     """A command on its way to its handler. `goal` is the text that stood before a fork."""
 
     services: Services
-    run: Run
+    run: CommandStep
     current: AgentId | None
     caller: Caller = Person()
     goal: str = ""

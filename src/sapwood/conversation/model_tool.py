@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from sapwood.conversation.answers import StillWaiting
 from sapwood.conversation.call import ModelCall
-from sapwood.conversation.script import Run
+from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.calling import ToolOutcome, ToolSpec
 from sapwood.core.command_table import TABLE, SlashCommand
@@ -79,7 +79,7 @@ class ModelCommandTool:
         row = _row(arguments.command)
         if isinstance(row, Refusal):
             return ToolOutcome(row.sentence, error=True)
-        run = Run(row, arguments.args.strip())
+        run = CommandStep(row, arguments.args.strip())
         caller = ModelCall(state, call, model, self._parks)
         answer = await self._service.answer(state.agent, run, caller=caller)
         if isinstance(answer, StillWaiting):

@@ -13,20 +13,20 @@ from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import Fork
 from sapwood.core.refusals import Refusal, UnknownCommand, nearest
 
-__all__ = ["Run", "Say", "Script", "Step", "chunks", "has_prompt", "parse"]
+__all__ = ["CommandStep", "Script", "Step", "TextStep", "chunks", "has_prompt", "parse"]
 
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
-class Say(Struct, frozen=True):
+class TextStep(Struct, frozen=True):
     """Text: a prompt, or the goal of the fork that follows it."""
 
     text: str
     goal: bool = False
 
 
-class Run(Struct, frozen=True):
+class CommandStep(Struct, frozen=True):
     """A command with its arguments as they were typed."""
 
     command: SlashCommand
@@ -38,7 +38,7 @@ class Run(Struct, frozen=True):
         return f"{self.command.typed} {self.args}".rstrip()
 
 
-Step = Say | Run
+Step = TextStep | CommandStep
 Script = tuple[Step, ...]
 
 
@@ -48,7 +48,7 @@ def parse(submission: str) -> Script | Refusal:
     >>> parse("/mark T")[0].command.name
     'mark'
     >>> [type(step).__name__ for step in parse("/mark T\\nFind the leak.\\n/fork T")]
-    ['Run', 'Say', 'Run']
+    ['CommandStep', 'TextStep', 'CommandStep']
     >>> parse("/mrak T").close[0]
     'mark'
     """
@@ -80,18 +80,18 @@ def chunks(script: Script) -> Iterator[Script]:
     >>> [len(chunk) for chunk in chunks(script)]
     [1, 2, 1, 2]
     """
-    goal: Say | None = None
+    goal: TextStep | None = None
     for step in script:
-        if isinstance(step, Say):
+        if isinstance(step, TextStep):
             goal = step if step.goal else None
         if step is not goal:
-            forks = isinstance(step, Run) and _forks(step)
+            forks = isinstance(step, CommandStep) and _forks(step)
             yield (goal, step) if goal and forks else (step,)
 
 
 def has_prompt(script: Script) -> bool:
     """Whether the script holds text that a model has to answer."""
-    return any(isinstance(step, Say) and not step.goal for step in script)
+    return any(isinstance(step, TextStep) and not step.goal for step in script)
 
 
 def _one_line(text: str) -> Script | Refusal:
@@ -102,14 +102,14 @@ def _one_line(text: str) -> Script | Refusal:
         run = _command(line)
         return (run,) if run else UnknownCommand(word[0], nearest(word[1], TABLE.names))
     if line.startswith("//") and _WORD.match(line[1:]):
-        return (Say(line[1:]),)
-    return (Say(text),) if line else ()
+        return (TextStep(line[1:]),)
+    return (TextStep(text),) if line else ()
 
 
-def _command(line: str) -> Run | None:
+def _command(line: str) -> CommandStep | None:
     word = _WORD.match(line)
     command = TABLE.get(word[1]) if word else None
-    return Run(command, line[word.end() :].strip()) if word and command else None
+    return CommandStep(command, line[word.end() :].strip()) if word and command else None
 
 
 def _fence_after(fence: str, line: str) -> str:
@@ -128,7 +128,7 @@ def _flush(said: list[str], steps: list[Step]) -> None:
     text = "\n".join(said).strip("\r\n")
     said.clear()
     if text.strip():
-        steps.append(Say(text))
+        steps.append(TextStep(text))
 
 
 def _with_goals(steps: list[Step]) -> Script:
@@ -136,14 +136,14 @@ def _with_goals(steps: list[Step]) -> Script:
     done: list[Step] = []
     forks = False
     for step in reversed(steps):
-        if isinstance(step, Run):
+        if isinstance(step, CommandStep):
             forks = forks or _forks(step)
             done.append(step)
         else:
-            done.append(Say(step.text, goal=forks))
+            done.append(TextStep(step.text, goal=forks))
             forks = False
     return tuple(reversed(done))
 
 
-def _forks(run: Run) -> bool:
+def _forks(run: CommandStep) -> bool:
     return Fork in run.command.decides

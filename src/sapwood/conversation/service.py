@@ -24,7 +24,7 @@ from sapwood.conversation.answers import (
 )
 from sapwood.conversation.call import Call, Caller, ModelCall, Person, Services
 from sapwood.conversation.handlers import agents, context, inspection, settings
-from sapwood.conversation.script import Run, Say, Script, chunks, parse
+from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.waiting import wait
 from sapwood.core.command_table import TABLE, CommandTable
 from sapwood.core.commands import (
@@ -111,7 +111,7 @@ class Outcome(Struct, frozen=True):
     help /mark [NAME]               Name this place, to come back to or to fork from
     """
 
-    step: Say | Run
+    step: TextStep | CommandStep
     answer: Answer | Refusal
     agent: AgentId | None
 
@@ -130,7 +130,12 @@ class ConversationService:
         self.services = services
 
     async def answer(
-        self, agent: AgentId | None, run: Run, *, caller: Caller | None = None, goal: str = ""
+        self,
+        agent: AgentId | None,
+        run: CommandStep,
+        *,
+        caller: Caller | None = None,
+        goal: str = "",
     ) -> Answer | Refusal:
         """Carries out one command. `agent` is None before there is a conversation."""
         call = Call(self.services, run, agent, caller or Person(), goal)
@@ -219,7 +224,7 @@ class ConversationService:
         self, agent: AgentId, mark: str | None = None, *, goal: str = "", name: str = ""
     ) -> Forked:
         """Makes a child with a name of its own. Raises `RefusedError`."""
-        call = Call(self.services, Run(TABLE["fork"]), agent)
+        call = Call(self.services, CommandStep(TABLE["fork"]), agent)
         return await agents.forked(call, Fork(agent, new_agent_id(), mark, goal, name=name))
 
     async def compare(
@@ -265,10 +270,10 @@ class ConversationService:
     async def step(self, agent: AgentId | None, chunk: Script) -> Outcome:
         """Carries out one piece of a script: text, a command, or a goal and its fork."""
         step = chunk[-1]
-        if isinstance(step, Say):
+        if isinstance(step, TextStep):
             answer = await self.prompt(agent, step.text) if agent else NoConversation()
             return Outcome(step, answer, agent)
-        goal = chunk[0].text if isinstance(chunk[0], Say) else ""
+        goal = chunk[0].text if isinstance(chunk[0], TextStep) else ""
         answer = await self.answer(agent, step, goal=goal)
         return Outcome(step, answer, _next_agent(agent, answer))
 

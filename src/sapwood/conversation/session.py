@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 
 from sapwood.conversation.answers import ConversationStarted
-from sapwood.conversation.script import Run, Say, Script, chunks, has_prompt, parse
+from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, has_prompt, parse
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId
@@ -60,7 +60,7 @@ class ConversationSession:
             async for outcome in self._play(list(chunks(script))):
                 yield outcome
 
-    async def run(self, run: Run) -> AsyncGenerator[Outcome]:
+    async def run(self, run: CommandStep) -> AsyncGenerator[Outcome]:
         """Carries out one command."""
         async for outcome in self._play([(run,)]):
             yield outcome
@@ -97,7 +97,7 @@ class ConversationSession:
         for number, chunk in enumerate(script):
             step = chunk[-1]
             if self.agent is None and _starts(step):
-                words = next((each.text for each in chunk if isinstance(each, Say)), "")
+                words = next((each.text for each in chunk if isinstance(each, TextStep)), "")
                 self.agent = await self.service.start(self.folder, name=title_of(words))
                 yield Outcome(step, ConversationStarted(None, self.agent), self.agent)
             outcome = await self._step(chunk)
@@ -106,7 +106,7 @@ class ConversationSession:
                 yield outcome
                 return
             self.agent = outcome.agent
-            waits = isinstance(step, Say)
+            waits = isinstance(step, TextStep)
             if waits:
                 self._rest.extend(script[number + 1 :])
             yield outcome
@@ -115,14 +115,18 @@ class ConversationSession:
 
     async def _step(self, chunk: Script) -> Outcome:
         step = chunk[-1]
-        if self.agent is None and isinstance(step, Run) and step.command.without_agent == "refused":
+        if (
+            self.agent is None
+            and isinstance(step, CommandStep)
+            and step.command.without_agent == "refused"
+        ):
             return Outcome(step, NoConversation(), None)
         return await self.service.step(self.agent, chunk)
 
 
-def _starts(step: Say | Run) -> bool:
+def _starts(step: TextStep | CommandStep) -> bool:
     """Whether a conversation is started for this step if there is none."""
-    if isinstance(step, Say):
+    if isinstance(step, TextStep):
         return True
     match step.command.without_agent:
         case "starts":

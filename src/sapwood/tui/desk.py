@@ -16,7 +16,7 @@ from sapwood.app.importing import Importer
 from sapwood.app.late_engine import LateEngine
 from sapwood.app.running import Running, Shown
 from sapwood.conversation.answers import Answer as CommandAnswer
-from sapwood.conversation.script import Run
+from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.calling import Failure
@@ -184,7 +184,7 @@ class Desk:
 
     async def run(self, command: SlashCommand) -> bool:
         """Carries out a command without arguments, as a key does."""
-        return await self._show(self.session.run(Run(command)))
+        return await self._show(self.session.run(CommandStep(command)))
 
     async def turn_ended(self) -> None:
         """Sends what waited for the end of the turn."""

@@ -81,7 +81,7 @@ def command(
 def _script(prompt: str | None, source: str | None) -> "Script | None":
     """The script to play; None when there is nothing to say."""
     from sapwood.cli.typed import clean, piped, text_of
-    from sapwood.conversation.script import Say, parse
+    from sapwood.conversation.script import TextStep, parse
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
 
@@ -91,9 +91,9 @@ def _script(prompt: str | None, source: str | None) -> "Script | None":
         raise RefusedError(script)
     if source is not None and (text := clean(text_of(source)).strip("\n")):
         # Whatever stands in a file is text: it must not be able to give commands.
-        if script and isinstance(last := script[-1], Say) and not last.goal:
-            return (*script[:-1], Say(f"{last.text}\n\n{text}"))
-        return (*script, Say(text))
+        if script and isinstance(last := script[-1], TextStep) and not last.goal:
+            return (*script[:-1], TextStep(f"{last.text}\n\n{text}"))
+        return (*script, TextStep(text))
     return script or None
 
 

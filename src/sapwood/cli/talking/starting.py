@@ -10,14 +10,13 @@ from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import conversation_service
 from sapwood.cli.typed import clean
 from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.conversation_list import newest_agent
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Imported
 from sapwood.core.settings import SettingsChange
 
 __all__ = ["Wanted", "choose_agent"]
-
-_NEWEST = 50
 
 
 class Wanted(Struct, frozen=True):
@@ -41,7 +40,10 @@ async def choose_agent(
     Raises `Failure` when its model cannot be asked, before anything is changed.
     """
     if wanted.goes_on:
-        agent = await _newest(connection)
+        newest = await newest_agent(connection)
+        if newest is None:
+            raise SapwoodError("There is no agent yet to go on with. Leave --continue out.")
+        agent = newest
     elif wanted.agent and not wanted.new:
         agent = await find(connection, wanted.agent)
     else:
@@ -88,16 +90,3 @@ async def _change(
         require_model(state.settings.model, config, keys)
     if change.given():
         await conversation_service(connection, config, keys).configure(agent, change)
-
-
-async def _newest(connection: Connection) -> AgentId:
-    agents = await connection.log.agents(connection.space, status="running", limit=_NEWEST)
-    own = [facts.agent for facts in agents if not facts.source]
-    while agents and not own:
-        agents = await connection.log.agents(
-            connection.space, status="running", limit=_NEWEST, after=agents[-1]
-        )
-        own = [facts.agent for facts in agents if not facts.source]
-    if not own:
-        raise SapwoodError("There is no agent yet to go on with. Leave --continue out.")
-    return own[0]

@@ -7,7 +7,7 @@ from sapwood.cli.exits import Exit
 from sapwood.cli.helping import columns
 from sapwood.cli.talking.showing import Show
 from sapwood.conversation.answers import ArgumentNeeded, Left
-from sapwood.conversation.script import Run, Say, Script, chunks
+from sapwood.conversation.script import CommandStep, Script, TextStep, chunks
 from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
@@ -42,7 +42,7 @@ class Steps:
         """Plays a script up to its end, or to the first step that does not go well."""
         for chunk in chunks(script):
             match chunk:
-                case (Say(text),):
+                case (TextStep(text),):
                     ended = await self.say(text)
                 case _:
                     ended = await self.command(chunk)
@@ -64,7 +64,7 @@ class Steps:
             raise SapwoodError(answer.message)
         if isinstance(answer, Left):
             return _LEFT
-        line = outcome.step.line if isinstance(outcome.step, Run) else ""
+        line = outcome.step.line if isinstance(outcome.step, CommandStep) else ""
         self.show.said(line, answer_text(answer, columns(), now()))
         self.agent = outcome.agent or self.agent
         return OK

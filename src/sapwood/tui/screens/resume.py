@@ -5,13 +5,13 @@ What Claude Code, Codex and Gemini CLI said in this folder is listed too, import
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from textual.content import Content
 
 from sapwood.app.connection import Connection
 from sapwood.app.gardening.transcripts import transcript_at
+from sapwood.conversation.conversation_list import sessions_elsewhere, without_imported
 from sapwood.core.content import Text
 from sapwood.core.counting import Count, show
 from sapwood.core.ids import AgentId
@@ -20,8 +20,7 @@ from sapwood.core.turn import Turn
 from sapwood.display.text import cut, one_line
 from sapwood.display.times import ago, now
 from sapwood.display.tree import state_of
-from sapwood.sources import Found, discover
-from sapwood.sources.naming import agent_of
+from sapwood.sources import Found
 from sapwood.tui.screens.picker import Item, Picker
 
 __all__ = ["ResumePage"]
@@ -49,12 +48,10 @@ class ResumePage(Picker):
         agents = await held.log.agents(held.space, limit=_MOST)
         words = typed.casefold()
         fitting = [each for each in agents if words in _searched(each)]
-        known = {each.agent for each in agents}
         elsewhere = [
             found
-            for found in (await self._elsewhere()).values()
+            for found in without_imported(await self._elsewhere(), agents)
             if words in f"{found.source} {found.id}".casefold()
-            and agent_of(found.source, found.id) not in known
         ]
         at = now()
         items = [(each.folder, each.updated, self._item(each, at)) for each in fitting]
@@ -65,8 +62,7 @@ class ResumePage(Picker):
     async def _elsewhere(self) -> dict[str, Found]:
         """The sessions of other programs in this folder, by their path."""
         if self._found is None:
-            found = await asyncio.to_thread(discover, folder=Path(self._folder))
-            self._found = {str(each.path): each for each in found[:_MOST]}
+            self._found = await sessions_elsewhere(self._folder)
         return self._found
 
     async def preview(self, id: str) -> Content:
