@@ -72,15 +72,16 @@ class ConversationSession:
                 yield outcome
 
     async def send_next(self) -> AsyncGenerator[Outcome]:
-        """Sends what waited, once no turn is open."""
+        """Sends what waited, once no turn is open: first the rest of a script, then the queue."""
         if await self.is_working():
             return
         self.paused = False
-        if self._rest:
-            rest, self._rest = list(self._rest), deque()
-            async for outcome in self._play(rest):
-                yield outcome
-        elif self.queue:
+        rest, self._rest = list(self._rest), deque()
+        async for outcome in self._play(rest):
+            yield outcome
+            if isinstance(outcome.answer, Refusal):
+                return
+        if self.queue and not self._rest and not await self.is_working():
             async for outcome in self.submit(self.queue.popleft()):
                 yield outcome
 
