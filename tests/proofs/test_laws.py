@@ -10,7 +10,7 @@ from msgspec import structs
 
 from proofs.histories import OPERATIONS, Operation, histories
 from proofs.laws import Violation, run_history
-from sapwood.core import context, evolve, live, window
+from sapwood.core import context, decide, evolve, live, window
 from sapwood.core.context import Context, Mark, Step
 from sapwood.core.decide import contexts, forks, trimming, turns
 from sapwood.core.view import build
@@ -89,7 +89,7 @@ BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "an interrupted turn has no end": (view_turns, "_close", carry_nothing),
     "results are masked without an event": (build, "mask_edges", mask_ended_turns),
     "a turn ends with open calls": (view_turns, "_answer", answer_with_the_call),
-    "a turn starts inside another": (contexts, "require_no_turn", never_refuse),
+    "a context command runs inside a turn": (decide, "require_may_run", never_refuse),
     "the live path is not read again": (live, "inherited", keep_the_old_path),
     "a mark brings masked results back": (evolve, "as_of_turn", leave_the_mask),
     "a fork brings masked results back": (forks, "as_of_turn", leave_the_mask),
