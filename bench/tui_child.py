@@ -20,8 +20,8 @@ from sapwood.app.connection import Connection, connect
 from sapwood.core.calling import Delta
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
+from sapwood.core.timeline.row_content import MessageEvent, message_parts
 from sapwood.tui.app import SapwoodApp
-from sapwood.tui.rows.row import pieces
 
 AGENT = AgentId("old")
 FRAMES = 150
@@ -192,8 +192,9 @@ async def messages_of(connection: Connection) -> list[tuple[str, str]]:
     seen = 0
     while page := await connection.log.read(connection.space, AGENT, seen + 1, limit=1_000):
         for recorded in page:
-            for piece in pieces(recorded.event):
-                match piece:
+            event = recorded.event
+            for part in message_parts(event) if isinstance(event, MessageEvent) else ():
+                match part:
                     case Text(text):
                         found.append(("model" if recorded.kind == "reply.added" else "you", text))
                     case ToolCall(_, name, args):

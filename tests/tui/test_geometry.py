@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import Connection, connect
-from sapwood.tui.rows.row import Fold, Row
+from sapwood.core.timeline.rows import Fold, Row
 from tests.tui.conversations import long_talk, with_tools
 from tests.tui.staging import Stage, on_stage, until
 

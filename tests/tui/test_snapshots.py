@@ -11,13 +11,13 @@ import pytest
 from sapwood.api import Sapwood
 from sapwood.app.config import ScreenConfig
 from sapwood.app.connection import connect
-from sapwood.tui.rows.row import Banner, Divider, Fold, Row
+from sapwood.core.timeline.rows import Banner, Divider, Fold, Row
 from tests.tui.conversations import every_kind
 from tests.tui.picturing import picture
 from tests.tui.staging import on_stage
 
 FOLDER = Path(__file__).parent / "snapshots"
-KINDS = frozenset("prompt letter thinking reply tool end mark event fold banner divider".split())
+KINDS = frozenset("prompt note thinking reply tool end mark event fold banner divider".split())
 WRITE = bool(os.environ.get("SAPWOOD_WRITE_SNAPSHOTS"))
 
 

@@ -36,12 +36,10 @@ async def _say_good_bye(connection: "Connection", left: "Left", prints: bool) ->
     if left.agent is None:
         return
     if prints:
-        from sapwood.cli.display.turns import conversation
+        from sapwood.cli.display.conversation import print_conversation
         from sapwood.cli.helping import columns
-        from sapwood.cli.looking import print_lines
 
-        opened = await connection.dispatcher.open(left.agent)
-        print_lines(conversation(opened.live, columns()))
+        await print_conversation(connection, left.agent, columns())
     for text in left.unsent:
         click.echo(f"Not sent: {' '.join(text.split())}", err=True)
     click.echo(f"Everything is kept. To come back, type: sapwood open {left.agent}", err=True)

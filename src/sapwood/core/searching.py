@@ -7,26 +7,11 @@ phrase.
 
 import re
 import unicodedata
+from typing import assert_never
 
+from sapwood.core import events
 from sapwood.core.content import Got, Said, ToolCall
-from sapwood.core.events import (
-    AgentForked,
-    AgentStarted,
-    ContextRewound,
-    ContextSummarized,
-    Event,
-    Focused,
-    MailReceived,
-    MailSent,
-    MarkSet,
-    PinAdded,
-    ReplyAdded,
-    ToolFinished,
-    TurnFailed,
-    TurnRecorded,
-    TurnStarted,
-    Unfocused,
-)
+from sapwood.core.events import Event, ReplyAdded
 
 __all__ = ["index_terms", "query_phrases", "snippet_of", "text_of"]
 
@@ -41,36 +26,59 @@ _SNIPPET = 160
 def text_of(event: Event) -> str:
     """Everything in an event that somebody said, wrote or got back."""
     match event:
-        case TurnStarted():
+        case events.TurnStarted():
             return "\n".join(part.text for part in event.prompt)
-        case ReplyAdded():
+        case events.ReplyAdded():
             return _words(event)
-        case TurnRecorded():
+        case events.TurnRecorded():
             said = [part.text for part in event.prompt]
             said += [_words(item) for item in event.items]
             return "\n".join(said)
-        case ToolFinished():
+        case events.ToolFinished():
             return event.content
-        case ContextSummarized():
+        case events.ContextSummarized():
             return event.text
-        case ContextRewound():
+        case events.ContextRewound():
             return event.note
-        case MailSent() | MailReceived():
+        case events.MailSent() | events.MailReceived():
             return event.text
-        case PinAdded():
+        case events.PinAdded():
             return f"{event.pin.name}\n{event.pin.text}"
-        case AgentForked():
+        case events.AgentForked():
             return "\n".join(part.text for part in event.goal)
-        case AgentStarted():
+        case events.AgentStarted():
             return "\n".join([event.name, *(f"{pin.name}\n{pin.text}" for pin in event.pins)])
-        case MarkSet():
+        case events.MarkSet():
             return event.name
-        case Focused() | Unfocused():
+        case events.Focused() | events.Unfocused():
             return event.topic
-        case TurnFailed():
+        case events.TurnFailed():
             return event.error
-        case _:
+        case (
+            # Nobody wrote any of these to be found again.
+            events.AgentArchived()
+            | events.AgentKilled()
+            | events.SettingsChanged()
+            | events.PinRemoved()
+            | events.ModelCalled()
+            | events.ToolStarted()
+            | events.TurnCompleted()
+            | events.TurnInterrupted()
+            | events.ContextTrimmed()
+            | events.SummaryDropped()
+            | events.ContextReverted()
+            | events.ContextUndone()
+            | events.ContextRedone()
+            | events.ResultsMasked()
+            | events.ClearDeferred()
+            | events.CheckpointMade()
+            | events.CheckpointMissed()
+            | events.RevertStarted()
+            | events.MailRead()
+        ):
             return ""
+        case _:
+            assert_never(event)
 
 
 def _words(item: ReplyAdded | Said | Got) -> str:

@@ -25,7 +25,15 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId
 from sapwood.core.origin import Origin
 from sapwood.core.state import State
+from sapwood.core.timeline.timeline import Timeline
 from sapwood.garden.drift import Drift
+from sapwood.runtime.timeline_reader import (
+    LONG_CONVERSATION,
+    event_cache,
+    read_timeline,
+    read_timeline_end,
+    sent_prompts,
+)
 from sapwood.tui.around import Around, drift_in_view, look_around
 from sapwood.tui.composer.popup import Popup
 from sapwood.tui.composer.widget import Composer
@@ -34,9 +42,7 @@ from sapwood.tui.find_bar import FindBar
 from sapwood.tui.head import head_line
 from sapwood.tui.host import host
 from sapwood.tui.kin import kin_of
-from sapwood.tui.loading import LONG, read_end, read_whole, sent_before, texts_of
 from sapwood.tui.paper import Paper
-from sapwood.tui.rows.timeline import Timeline
 from sapwood.tui.side.sidebar import Beside, Sidebar
 from sapwood.tui.side.status import Status, StatusLine
 from sapwood.tui.streaming import Streaming
@@ -65,7 +71,7 @@ class Following(Screen[None]):
         super().__init__()
         self.desk = desk
         self._timeline = Timeline()
-        self._texts = texts_of(desk.connection)
+        self._events = event_cache(desk.connection.log, desk.connection.space)
         self._streaming = Streaming()
         self._around: Around | None = None
         self._whole = asyncio.Event()
@@ -130,17 +136,19 @@ class Following(Screen[None]):
         self._streaming = Streaming()
         self._whole.clear()
         held = self.desk.connection
-        self._texts, self._timeline = texts_of(held), Timeline()
+        self._events, self._timeline = event_cache(held.log, held.space), Timeline()
         state = await self.desk.state()
         if agent is not None and state is not None:
-            if state.version > LONG:
-                self._timeline = await read_end(held, agent, state.version, self._texts)
+            if state.version > LONG_CONVERSATION:
+                self._timeline = await read_timeline_end(
+                    held.log, held.space, agent, state.version, self._events
+                )
             else:
-                self._timeline = await read_whole(held, agent, self._texts)
+                self._timeline = await read_timeline(held.log, held.space, agent, self._events)
                 self._whole.set()
             self._follow(agent, self._timeline.version)
         self._drift = None
-        await self.paper.show(self._timeline, self._texts)
+        await self.paper.show(self._timeline, self._events)
         await self._tell()
         if agent is not None and state is not None:
             self.call_after_refresh(self._read_behind, agent, state)
@@ -164,7 +172,8 @@ class Following(Screen[None]):
 
     @work(group="remember", exclusive=True)
     async def _remember(self, agent: AgentId) -> None:
-        self.composer.sent.begin(await sent_before(self.desk.connection, agent))
+        held = self.desk.connection
+        self.composer.sent.begin(await sent_prompts(held.log, held.space, agent))
 
     async def switched(self, agent: AgentId) -> None:
         """Another conversation takes this one's place."""
@@ -184,7 +193,7 @@ class Following(Screen[None]):
     async def _read_whole(self, agent: AgentId) -> None:
         """Reads what lies before the end that is shown, and takes its place."""
         held = self.desk.connection
-        whole = await read_whole(held, agent, self._texts)
+        whole = await read_timeline(held.log, held.space, agent, self._events)
         for recorded in await held.log.read(held.space, agent, whole.version + 1):
             whole.add(recorded)
         if self.desk.agent == agent:
@@ -228,7 +237,7 @@ class Following(Screen[None]):
     def _happened(self, recorded: Recorded) -> None:
         if recorded.version > self._timeline.version:
             self._timeline.add(recorded)
-        self._texts.add(recorded)
+        self._events.add(recorded)
         self._draw_soon()
         match recorded.event:
             case ModelCalled(model, instruction=""):

@@ -2,10 +2,10 @@
 
 from typing import Protocol
 
-from sapwood.tui.rows.row import Key
-from sapwood.tui.rows.timeline import Timeline
+from sapwood.core.timeline.rows import RowKey
+from sapwood.core.timeline.timeline import Timeline
+from sapwood.runtime.timeline_reader import EventCache
 from sapwood.tui.transcript.painter import Stream
-from sapwood.tui.transcript.texts import Texts
 
 __all__ = ["Paper"]
 
@@ -13,7 +13,7 @@ __all__ = ["Paper"]
 class Paper(Protocol):
     """Takes rows as the timeline gains them."""
 
-    async def show(self, timeline: Timeline, texts: Texts) -> None:
+    async def show(self, timeline: Timeline, events: EventCache) -> None:
         """Begins with a conversation, at its end."""
         ...
 
@@ -29,6 +29,6 @@ class Paper(Protocol):
         """An answer is on its way, or none is."""
         ...
 
-    async def go_to(self, key: Key) -> bool:
+    async def go_to(self, key: RowKey) -> bool:
         """Shows one row; false if there is no such row."""
         ...

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.tui.loading import LONG
+from sapwood.runtime.timeline_reader import LONG_CONVERSATION
 from tests.tui.conversations import every_kind, long_talk, with_tools
 from tests.tui.inline.staging import SHELL, Below, below_prompt
 from tests.tui.staging import until
@@ -230,9 +230,9 @@ async def test_leaving_takes_the_live_area_away() -> None:
 
 async def test_a_long_conversation_is_opened_at_its_end_and_not_printed_as_it_is_read() -> None:
     connection = await connect(":memory:")
-    agent = await long_talk(Sapwood(connection), LONG + 10)
+    agent = await long_talk(Sapwood(connection), LONG_CONVERSATION + 10)
     async with below_prompt(agent.id, connection=connection) as below:
-        await below.sees(f"Question {LONG + 9}?")
+        await below.sees(f"Question {LONG_CONVERSATION + 9}?")
         shown = next(line for line in below.terminal.everything if "┃ you" in line).split()[-1]
         assert f"╌╌╌ all before {int(shown[1:]):,}" in below.text.replace("#", "")
         before = below.text
@@ -240,5 +240,5 @@ async def test_a_long_conversation_is_opened_at_its_end_and_not_printed_as_it_is
         await below.pilot.pause(0.2)
         assert below.text.split("╭")[0] == before.split("╭")[0]
         await agent.clear(5)
-        await below.sees(f"{2 * (LONG + 5):,} messages pruned · /clear 5")
+        await below.sees(f"{2 * (LONG_CONVERSATION + 5):,} messages pruned · /clear 5")
     await connection.close()

@@ -4,9 +4,9 @@ from sapwood.api import Agent, open
 from sapwood.core.commands import AddReply, FinishTool
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import Recorded
+from sapwood.core.timeline.rows import Banner, Fold, Row
+from sapwood.core.timeline.timeline import Timeline
 from sapwood.tui.inline.tape import Item, Rule, Tape, messages_in
-from sapwood.tui.rows.row import Banner, Fold, Row
-from sapwood.tui.rows.timeline import Timeline
 
 
 def words(items: list[Item]) -> list[str]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_TEXT_WIDTH = 88
+
 
 @subcommand(
     examples=[
@@ -28,19 +30,19 @@ __all__ = ["command"]
     "-f",
     "--format",
     "form",
-    type=click.Choice(["markdown", "json"]),
+    type=click.Choice(["markdown", "text", "json"]),
     default="markdown",
     show_default=True,
 )
 @click.option("-o", "--output", metavar="FILE", help="A file, instead of stdout.")
-@click.option("--everything", is_flag=True, help="All turns of the log, not only those in view.")
+@click.option("--everything", is_flag=True, help="Also write what is out of view.")
 @click.pass_obj
 def command(
     invocation: Invocation, agent: str, form: str, output: str | None, everything: bool
 ) -> None:
-    """Write a conversation as Markdown or JSON.
+    """Write a conversation as Markdown, text or JSON.
 
-    Markdown holds the turns in view, or with --everything all that this agent's own log holds. JSON
+    Markdown and text hold what the model sees, or with --everything also what is out of view. JSON
     is always the whole log, one event a line.
     """
     text = invocation.run(lambda: _export(invocation, agent, form, everything))
@@ -56,7 +58,9 @@ async def _export(invocation: Invocation, typed: str, form: str, everything: boo
 
     async with invocation.connected() as held:
         agent = await find(held, typed)
-        return await (_json(held, agent) if form == "json" else _markdown(held, agent, everything))
+        if form == "json":
+            return await _json(held, agent)
+        return await _rows(held, agent, form, everything)
 
 
 async def _json(held: "Connection", agent: "AgentId") -> str:
@@ -66,12 +70,14 @@ async def _json(held: "Connection", agent: "AgentId") -> str:
     return "".join(f"{json_line(event_value(recorded))}\n" for recorded in events)
 
 
-async def _markdown(held: "Connection", agent: "AgentId", everything: bool) -> str:
-    from sapwood.app.reading import turns_of
-    from sapwood.cli.display.markdown import markdown
-    from sapwood.core.view.build import front_texts
+async def _rows(held: "Connection", agent: "AgentId", form: str, everything: bool) -> str:
+    from sapwood.display.timeline_markdown import conversation_markdown
+    from sapwood.display.timeline_text import conversation_lines
+    from sapwood.runtime.timeline_reader import read_conversation
 
+    read = await read_conversation(held.log, held.space, agent, everything=everything)
+    if form == "text":
+        lines = conversation_lines(read, _TEXT_WIDTH, whole=True)
+        return "".join(f"{line}\n" for line in lines)
     opened = await held.dispatcher.open(agent)
-    if everything:
-        return markdown(opened.state, turns_of(await held.log.read(held.space, agent)))
-    return markdown(opened.state, opened.live.all_turns, front_texts(opened.live))
+    return conversation_markdown(opened.state, read)

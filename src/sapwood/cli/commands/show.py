@@ -20,22 +20,28 @@ __all__ = ["command"]
 )
 @click.argument("place", metavar="AGENT[:VERSION]", type=AGENT)
 @click.option("--whole", is_flag=True, help="Do not cut long results of tools.")
+@click.option("--everything", is_flag=True, help="Also show what is out of view.")
 @json_option("Print the request, or the event, as JSON.")
 @click.pass_obj
-def command(invocation: Invocation, place: str, whole: bool, as_json: bool) -> None:
+def command(
+    invocation: Invocation, place: str, whole: bool, everything: bool, as_json: bool
+) -> None:
     """Show a conversation as the model sees it, or one event.
 
-    What was cleared, rewound or compacted away is out of view, and still there: sapwood log shows
-    it, sapwood search finds it. With a version, the event at that place is shown whole.
+    A line says where messages left view, and how to bring them back. They stay in the log:
+    --everything shows them, sapwood search finds them. With a version, the event at that place is
+    shown whole.
     """
-    invocation.run(lambda: _show(invocation, place, whole, as_json))
+    invocation.run(lambda: _show(invocation, place, whole, everything, as_json))
 
 
-async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) -> None:
+async def _show(
+    invocation: Invocation, place: str, whole: bool, everything: bool, as_json: bool
+) -> None:
     from sapwood.app.finding import find
+    from sapwood.cli.display.conversation import print_conversation
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.display.origins import origin_lines
-    from sapwood.cli.display.turns import conversation
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
     from sapwood.core.view import view
@@ -45,12 +51,13 @@ async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) 
         if colon and version.isdigit():
             await _event(held, typed, int(version), as_json)
             return
-        opened = await held.dispatcher.open(await find(held, place))
+        agent = await find(held, place)
+        opened = await held.dispatcher.open(agent)
         if as_json:
             click.echo(json_line(view(opened.state, opened.live)))
         else:
             print_lines(origin_lines(opened.state))
-            print_lines(conversation(opened.live, columns(), whole=whole))
+            await print_conversation(held, agent, columns(), whole=whole, everything=everything)
 
 
 async def _event(held: "Connection", typed: str, version: int, as_json: bool) -> None:

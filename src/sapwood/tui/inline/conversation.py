@@ -13,6 +13,7 @@ from textual.widgets import Static
 from sapwood.core.ids import AgentId
 from sapwood.core.state import State
 from sapwood.display.text import cut
+from sapwood.runtime.timeline_reader import LONG_CONVERSATION
 from sapwood.tui.around import Around
 from sapwood.tui.clipboard import copy
 from sapwood.tui.composer.popup import Popup
@@ -21,7 +22,6 @@ from sapwood.tui.conversation import Conversation
 from sapwood.tui.host import host
 from sapwood.tui.inline.tail import Tail, Title
 from sapwood.tui.inline.tape import Item
-from sapwood.tui.loading import LONG
 from sapwood.tui.paper import Paper
 from sapwood.tui.side.status import StatusLine
 
@@ -143,4 +143,4 @@ def _title(state: State | None) -> Title:
     model = state.settings.model or "no model"
     name = cut(state.name, _NAME) or "a conversation"
     words = f"{name} · {state.agent} · {model}{source}"
-    return Title(words, state.agent, state.version <= LONG)
+    return Title(words, state.agent, state.version <= LONG_CONVERSATION)

@@ -5,13 +5,14 @@ from rich.console import Console
 from rich.text import Text as Words
 from textual.strip import Strip
 
+from sapwood.core.timeline.row_labels import fold_label
+from sapwood.core.timeline.rows import Fold
 from sapwood.display.text import cut
+from sapwood.runtime.timeline_reader import EventCache
 from sapwood.tui.inline.tape import Item, Rule
-from sapwood.tui.rows.row import Fold
 from sapwood.tui.transcript.ink import Lines
 from sapwood.tui.transcript.look import Look
 from sapwood.tui.transcript.painter import Painter
-from sapwood.tui.transcript.texts import Texts
 
 __all__ = ["Pen"]
 
@@ -19,9 +20,9 @@ __all__ = ["Pen"]
 class Pen(Painter):
     """Draws for one width and one look."""
 
-    def __init__(self, console: Console, look: Look, width: int, texts: Texts) -> None:
+    def __init__(self, console: Console, look: Look, width: int, events: EventCache) -> None:
         plain = structs.replace(look, code_ground=look.ground)
-        super().__init__(console, plain, width, texts, lambda strip: strip)
+        super().__init__(console, plain, width, events, lambda strip: strip)
 
     def item(self, item: Item, now: int, *, working: bool = False) -> list[Strip]:
         """The lines of something to print. Raises `NotLoaded`."""
@@ -40,9 +41,7 @@ class Pen(Painter):
                 return self._line("╌╌╌ ", rule.words, "╌", look.faint, look.accent)
 
     def _fold(self, row: Fold, now: int) -> Lines:
-        many = f"{row.messages:,} message{'' if row.messages == 1 else 's'}"
-        gone = "clipped" if row.cause == "window" else "pruned"
-        return self._rule(Rule(f"{many} {gone} · {row.cause}"))
+        return self._rule(Rule(f"{fold_label(row)} · {row.cause}"))
 
     def _line(self, before: str, words: str, fill: str, faint: str, style: str) -> Lines:
         room = self.width - 4

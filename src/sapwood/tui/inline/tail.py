@@ -15,16 +15,17 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from sapwood.core.ids import AgentId
+from sapwood.core.timeline.layout import Page
+from sapwood.core.timeline.row_labels import counted
+from sapwood.core.timeline.rows import Row, RowKey
+from sapwood.core.timeline.timeline import Timeline
 from sapwood.runtime.fresh import now
+from sapwood.runtime.timeline_reader import EventCache, NotLoaded
 from sapwood.tui.host import host
 from sapwood.tui.inline.pen import Pen
 from sapwood.tui.inline.tape import Item, Rule, Tape, messages_in
-from sapwood.tui.rows.page import Page
-from sapwood.tui.rows.row import Key, Row
-from sapwood.tui.rows.timeline import Timeline
 from sapwood.tui.transcript.look import Look
 from sapwood.tui.transcript.painter import Stream
-from sapwood.tui.transcript.texts import NotLoaded, Texts
 
 __all__ = ["Tail", "Title"]
 
@@ -58,7 +59,7 @@ class Tail(Widget):
         self._put = put
         self._timeline = Timeline()
         self._tape = Tape(self._timeline)
-        self._texts: Texts | None = None
+        self._events: EventCache | None = None
         self._stream: Stream | None = None
         self._pen: Pen | None = None
         self._waiting: deque[Item] = deque()
@@ -67,10 +68,10 @@ class Tail(Widget):
 
     # Paper
 
-    async def show(self, timeline: Timeline, texts: Texts) -> None:
+    async def show(self, timeline: Timeline, events: EventCache) -> None:
         """Prints the title and the last screenful."""
         self._timeline, self._tape = timeline, Tape(timeline)
-        self._texts, self._stream, self._pen = texts, None, None
+        self._events, self._stream, self._pen = events, None, None
         everything = self._tape.opening()
         first = await self._first_on_screen(everything)
         self._waiting.append(Item(Rule(self.title.words, "heading")))
@@ -96,7 +97,7 @@ class Tail(Widget):
             self._stream = piece
             await self._settle()
 
-    async def go_to(self, key: Key) -> bool:
+    async def go_to(self, key: RowKey) -> bool:
         """Prints one row again, under a line that says where it stands."""
         page = Page(self._timeline)
         place = page.find(key)
@@ -124,7 +125,7 @@ class Tail(Widget):
 
     async def _settle(self) -> None:
         """Prints what waits, and draws what cannot be printed yet."""
-        if self._texts is None:  # nothing is shown yet
+        if self._events is None:  # nothing is shown yet
             return
         async with self._printing:
             while self._waiting:
@@ -168,16 +169,16 @@ class Tail(Widget):
             try:
                 return draw(self._right_pen())
             except NotLoaded as missing:
-                assert self._texts is not None
-                await self._texts.load(missing.agent, missing.version)
+                assert self._events is not None
+                await self._events.load(missing.agent, missing.version)
 
     def _right_pen(self) -> Pen:
         """The one for the width of the terminal as it is now."""
         app, width = host(self), max(20, host(self).size.width)
-        assert self._texts is not None
+        assert self._events is not None
         if self._pen is None or self._pen.width != width:
             look = Look.of(app.theme_variables, dark=app.current_theme.dark)
-            self._pen = Pen(app.console, look, width, self._texts)
+            self._pen = Pen(app.console, look, width, self._events)
         return self._pen
 
     # Drawing
@@ -200,8 +201,7 @@ class Tail(Widget):
 
 def _before(items: Sequence[Item], first: int, title: Title) -> str:
     """How much lies before what is printed, and how to read it."""
-    many = messages_in(items[:first])
-    words = f"{many:,} message{'' if many == 1 else 's'} before"
+    words = f"{counted(messages_in(items[:first]), 'message')} before"
     if not title.whole:  # nobody has counted them yet
         shown = next((each.what for each in items[first:] if isinstance(each.what, Row)), None)
         words = f"all before #{shown.version:,}" if shown else "all before"

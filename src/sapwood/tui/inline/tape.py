@@ -9,14 +9,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.counting import Count, show
-from sapwood.tui.rows.page import Page
-from sapwood.tui.rows.row import Banner, Fold, Key, Row, Shown
-from sapwood.tui.rows.timeline import IN_VIEW, Departure, Timeline
+from sapwood.core.timeline.layout import Page, banner_for, divider_for, fold_for
+from sapwood.core.timeline.row_labels import counted, divider_label
+from sapwood.core.timeline.rows import Fold, Row, RowKey, TimelineRow
+from sapwood.core.timeline.timeline import IN_VIEW, Departure, Timeline
 
 __all__ = ["Item", "Rule", "Tape", "messages_in"]
 
-_MESSAGES = ("prompt", "letter", "reply", "tool")
+_MESSAGES = ("prompt", "note", "reply", "tool")
 
 
 class Rule(Struct, frozen=True):
@@ -29,7 +29,7 @@ class Rule(Struct, frozen=True):
 class Item(Struct, frozen=True):
     """Something to print. `dim` is what the model could not see at that moment."""
 
-    what: Shown | Rule
+    what: TimelineRow | Rule
     dim: bool = False
 
 
@@ -99,23 +99,20 @@ class Tape:
         """What is said of a departure."""
         timeline, departure = self._timeline, self._timeline.departures[number]
         turns = [turn for turn, each in enumerate(timeline.turns) if each.left == number]
-        messages = sum(timeline.turns[turn].messages for turn in turns)
-        if not messages:
+        if not turns:
             return
         if departure.by_window:
-            yield Item(Rule(self._clipped(len(turns), departure), "window"))
+            yield Item(Rule(f"▲ {self._clipped(turns)}", "window"))
             return
-        yield Item(Fold(departure.version, 0, departure.cause, departure.at, messages))
+        yield Item(fold_for(timeline, departure, turns))
         if departure.summary is not None:
-            yield Item(Banner(departure.summary, messages, departure.at))
+            yield Item(banner_for(timeline, departure, turns))
 
-    def _clipped(self, turns: int, departure: Departure) -> str:
+    def _clipped(self, turns: Sequence[int]) -> str:
         timeline = self._timeline
         seen = next((r for r in timeline.rows if r.turn >= 0 and self._sees(r)), None)
-        where = f" #{seen.version:,}" if seen else ""
-        tokens = show(Count(departure.tokens, exact=False))
-        many = f"{turns:,} turn{'' if turns == 1 else 's'}"
-        return f"▲ model can't see above{where} · {many} clipped · {tokens} tokens"
+        place = f" #{seen.version:,}" if seen else ""
+        return divider_label(divider_for(timeline, turns), place=place)
 
     def _sees(self, row: Row) -> bool:
         return self._timeline.turns[row.turn].left == IN_VIEW
@@ -127,8 +124,7 @@ class Tape:
         messages = sum(turns[number].messages for number in back)
         if not messages:
             return []
-        words = f"{messages:,} message{'' if messages == 1 else 's'} back in view"
-        return [Item(Rule(f"{words} · {departure.cause}"))]
+        return [Item(Rule(f"{counted(messages, 'message')} back in view · {departure.cause}"))]
 
 
 def messages_in(items: Sequence[Item]) -> int:
@@ -139,7 +135,7 @@ def messages_in(items: Sequence[Item]) -> int:
     )
 
 
-def _is_new(row: Row, version: int, waits: Collection[Key]) -> bool:
+def _is_new(row: Row, version: int, waits: Collection[RowKey]) -> bool:
     """Whether a row is not printed yet: it came after a version, or waited at that."""
     return row.version > version or row.key in waits
 

@@ -20,16 +20,16 @@ from textual.widget import Widget
 from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
+from sapwood.core.timeline.layout import Page
+from sapwood.core.timeline.rows import Fold, Row, RowKey, TimelineRow, is_landmark
+from sapwood.core.timeline.timeline import Timeline
 from sapwood.runtime.fresh import now
+from sapwood.runtime.timeline_reader import EventCache, NotLoaded
 from sapwood.tui.host import host
-from sapwood.tui.rows.page import Page, is_landmark
-from sapwood.tui.rows.row import Fold, Key, Row, Shown
-from sapwood.tui.rows.timeline import Timeline
 from sapwood.tui.transcript.lighting import lit, lit_words
 from sapwood.tui.transcript.look import Look
 from sapwood.tui.transcript.painter import Painter, Stream
 from sapwood.tui.transcript.scrollbar import thumb
-from sapwood.tui.transcript.texts import NotLoaded, Texts
 from sapwood.tui.transcript.viewport import Viewport
 
 __all__ = ["BAR", "Canvas"]
@@ -62,7 +62,7 @@ class Canvas(Widget, can_focus=True):
     def __init__(self, *, id: str | None = None, clock: Callable[[], int] = now) -> None:
         super().__init__(id=id)
         self.page = Page(Timeline())
-        self._texts = Texts(_nothing)
+        self._events = EventCache(_nothing)
         self._stream: Stream | None = None
         self._view = Viewport(lambda place: len(self.strips(place)))
         self._painter: Painter | None = None
@@ -71,7 +71,7 @@ class Canvas(Widget, can_focus=True):
         self._empty: Strip | None = None
         self._ground, self._behind = Style.null(), Color(0, 0, 0)
         self._filters: Sequence[LineFilter] = ()
-        self._cursor: Key | None = None
+        self._cursor: RowKey | None = None
         self._needle = ""
         self._followed = True
         self._waiting: Callable[[], None] | None = None
@@ -83,15 +83,15 @@ class Canvas(Widget, can_focus=True):
         return self._view
 
     @property
-    def cursor(self) -> Key | None:
+    def cursor(self) -> RowKey | None:
         """The block that keys act on."""
         return self._cursor
 
     # What is shown
 
-    async def show(self, timeline: Timeline, texts: Texts) -> None:
+    async def show(self, timeline: Timeline, events: EventCache) -> None:
         """Shows a conversation from its end."""
-        self.page, self._texts = Page(timeline), texts
+        self.page, self._events = Page(timeline), events
         self._stream = self._cursor = self._painter = None
         self._drawn.clear()
         self._view.follows = True
@@ -116,12 +116,12 @@ class Canvas(Widget, can_focus=True):
             self._stream = piece
             await self._act(self._view.settle)
 
-    def _seen(self) -> list[Key]:
+    def _seen(self) -> list[RowKey]:
         """The rows from the first on screen on."""
         top = self._view.top
         return [row.key for row in self.page.shown[top : top + 200]]
 
-    def _keep(self, seen: list[Key]) -> None:
+    def _keep(self, seen: list[RowKey]) -> None:
         """Back to the first of these rows that is still there."""
         if not self._view.follows and seen:
             places = {row.key: place for place, row in enumerate(self.page.shown)}
@@ -133,7 +133,7 @@ class Canvas(Widget, can_focus=True):
 
     # Drawing
 
-    def _row(self, place: int) -> Shown | Stream:
+    def _row(self, place: int) -> TimelineRow | Stream:
         if place < len(self.page.shown):
             return self.page.shown[place]
         assert self._stream is not None
@@ -162,7 +162,7 @@ class Canvas(Widget, can_focus=True):
         self._empty = None
         look = Look.of(host(self).theme_variables, dark=host(self).current_theme.dark)
         width = max(20, self.size.width - BAR)
-        self._painter = Painter(host(self).console, look, width, self._texts, self._finish)
+        self._painter = Painter(host(self).console, look, width, self._events, self._finish)
         return self._painter
 
     def _finish(self, strip: Strip) -> Strip:
@@ -273,7 +273,7 @@ class Canvas(Widget, can_focus=True):
     async def _load(self, missing: NotLoaded) -> bool:
         """Reads a text; false if the log cannot give it now."""
         try:
-            await self._texts.load(missing.agent, missing.version)
+            await self._events.load(missing.agent, missing.version)
         except LogError as error:
             self.notify(str(error), severity="warning", markup=False)
             return False
@@ -304,7 +304,7 @@ class Canvas(Widget, can_focus=True):
         elif step > 0:
             await self.action_end()
 
-    async def go_to(self, key: Key, *, at: int = 2) -> bool:
+    async def go_to(self, key: RowKey, *, at: int = 2) -> bool:
         """Brings a row into view with the cursor on it, out of its fold if it is in one."""
         place = self.page.find(key)
         if place is None:

@@ -7,10 +7,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.selection import Selection
 
-from sapwood.tui.rows.page import can_open
-from sapwood.tui.rows.row import Fold, Row, Shown
+from sapwood.core.timeline.rows import Fold, Row, TimelineRow, can_open
+from sapwood.runtime.timeline_reader import NotLoaded
 from sapwood.tui.transcript.canvas import BAR, Canvas
-from sapwood.tui.transcript.texts import NotLoaded
 
 __all__ = ["Transcript"]
 
@@ -77,7 +76,7 @@ class Transcript(Canvas):
         self.page.toggle(key)
         await self._act(lambda: self._view.place(place, at))
 
-    def _row_shown(self, place: int) -> Shown:
+    def _row_shown(self, place: int) -> TimelineRow:
         return self.page.shown[place]
 
     async def action_fold(self) -> None:
@@ -103,7 +102,7 @@ class Transcript(Canvas):
                 if not await self._load(missing):
                     return
 
-    def _to_copy(self) -> Shown | None:
+    def _to_copy(self) -> TimelineRow | None:
         if self._cursor is not None:
             return next((row for row in self.page.shown if row.key == self._cursor), None)
         answers = (r for r in reversed(self.page.shown) if isinstance(r, Row) and r.kind == "reply")

@@ -4,10 +4,10 @@ from sapwood.api import Agent, Sapwood, open
 from sapwood.core.commands import AddReply
 from sapwood.core.content import Text
 from sapwood.core.live import Live
-from sapwood.tui.rows.layout import is_dim, lay_out
-from sapwood.tui.rows.page import Page
-from sapwood.tui.rows.row import Banner, Divider, Fold, Row, Shown, pieces
-from sapwood.tui.rows.timeline import Timeline
+from sapwood.core.timeline.layout import Page, is_dim, lay_out
+from sapwood.core.timeline.row_content import MessageEvent, message_parts
+from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
+from sapwood.core.timeline.timeline import Timeline
 
 
 async def told(agent: Agent) -> Timeline:
@@ -18,7 +18,7 @@ async def told(agent: Agent) -> Timeline:
     return timeline
 
 
-def kinds(page: list[Shown]) -> list[str]:
+def kinds(page: list[TimelineRow]) -> list[str]:
     return [row.kind if isinstance(row, Row) else type(row).__name__.lower() for row in page]
 
 
@@ -42,8 +42,11 @@ async def test_a_reply_that_was_cut_off_ends_with_a_row_that_says_so() -> None:
         await agent.do(AddReply(agent.id, (Text("Once upon"),), ended="length"))
         timeline = await told(agent)
         assert kinds(lay_out(timeline)) == ["prompt", "reply", "reply"]
-        said = pieces((await agent.events())[-1].event)
-        assert said[-1] == Text("[cut off: the reply ran into the limit of its length]")
+        event = (await agent.events())[-1].event
+        assert isinstance(event, MessageEvent)
+        assert message_parts(event)[-1] == Text(
+            "[cut off: the reply ran into the limit of its length]"
+        )
 
 
 async def test_what_was_cleared_is_one_fold_that_counts_its_messages() -> None:
