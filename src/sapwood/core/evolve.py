@@ -1,4 +1,4 @@
-"""`evolve(state, recorded)`: the state after one more event. The only fold there is.
+"""`evolve(state, recorded)`: the state after one more event.
 
 An event is a fact, so nothing is checked or refused here.
 """

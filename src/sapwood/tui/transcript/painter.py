@@ -106,43 +106,28 @@ class Painter(Ink):
 
     def _row(self, row: Row, opened: bool, working: bool) -> list[Strip]:
         content = content_of(row, self._events.event)
-        if isinstance(content, ReplyText):
-            return self._reply(row, content)
-        return self.finished(self._row_lines(row, content, opened, working))
-
-    def _row_lines(
-        self,
-        row: Row,
-        content: PromptText
-        | NoteText
-        | ThinkingText
-        | ToolUse
-        | TurnEnd
-        | MarkName
-        | Notice
-        | LeftBehind,
-        opened: bool,
-        working: bool,
-    ) -> Lines:
         match content:
+            case ReplyText():
+                return self._reply(row, content)
             case PromptText(text):
-                return self._said("you", f"#{row.version}", text, self.look.user, row.heads)
+                lines = self._said("you", f"#{row.version}", text, self.look.user, row.heads)
             case NoteText():
-                return self._note(content)
+                lines = self._note(content)
             case ThinkingText(text):
-                return self._thinking(text, opened)
+                lines = self._thinking(text, opened)
             case ToolUse(call, result):
-                return self._tool(call, result, opened, working)
+                lines = self._tool(call, result, opened, working)
             case TurnEnd():
-                return self._ending(content)
+                lines = self._ending(content)
             case MarkName(name):
-                return self._mark(name)
+                lines = self._mark(name)
             case Notice(sign, words):
-                return self.plain(f"{sign} {one_line(words)}", self.look.faint)
+                lines = self.plain(f"{sign} {one_line(words)}", self.look.faint)
             case LeftBehind():
-                return []
+                lines = []  # folds, banners and dividers are rows of other classes
             case _:
                 assert_never(content)
+        return self.finished(lines)
 
     def _banner_content(self, row: Banner) -> LeftBehind:
         content = content_of(row, self._events.event)
