@@ -17,7 +17,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "search": "Search everything ever said",
         "replay": "Show what the model was sent at a call, checked by hash",
         "diff": "Show what differs between two contexts",
-        "export": "Write a conversation as Markdown or JSON",
+        "export": "Write a conversation as Markdown, text or JSON",
     },
     "Steer": {
         "fork": "Make a child that sees what its parent sees",
