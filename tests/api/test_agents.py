@@ -75,7 +75,7 @@ async def test_an_id_is_taken_up_only_when_that_is_asked_for(wood: Sapwood) -> N
     await wood.start(id="chat-42")
     with pytest.raises(RefusedError, match="exists already"):
         await wood.start(id="chat-42")
-    with pytest.raises(ValueError, match="needs the id"):
+    with pytest.raises(RefusedError, match="the id of the agent"):
         await wood.start("demo", resume=True)
 
 

@@ -14,7 +14,7 @@ from sapwood.cli.exits import MEANINGS, Exit
 from sapwood.cli.failing import code_of, explained
 from sapwood.cli.invocation import Invocation
 from sapwood.core.calling import Failure
-from sapwood.core.errors import LogError, NewerEvent, SapwoodError
+from sapwood.core.errors import LogError, SapwoodError
 from tests.cli.calling import Sapwooder
 
 
@@ -100,7 +100,6 @@ def test_each_kind_of_failed_call_has_its_code(kind: str | None, code: Exit) -> 
     ("error", "code"),
     [
         (Failure("no_key", "There is no key."), Exit.NO_MODEL),
-        (NewerEvent("turn.dreamt"), Exit.DATABASE),
         (SapwoodError("No."), Exit.FAILED),
         (FileNotFoundError(errno.ENOENT, "No such file", "x.md"), Exit.FAILED),
         (OSError(errno.ENOSPC, "No space left on device"), Exit.FAILED),

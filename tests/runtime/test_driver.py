@@ -449,17 +449,30 @@ async def test_a_long_result_is_recalled_piece_by_piece() -> None:
 async def test_a_signature_is_kept_as_it_is_whatever_it_looks_like() -> None:
     """A provider takes its thinking back only with the signature that it gave."""
     sealed = "sk-ant-api03-" + "abcDEF0123456789" * 6
-    thought = Thinking(f"The key is {sealed}.", "planned", sealed)
+    thought = Thinking("The key is in the file.", "planned", sealed)
+    assert await _sent_back(thought, sealed) == thought
+
+
+async def test_thinking_that_holds_a_secret_is_masked_and_goes_without_its_signature() -> None:
+    """The signature holds for the text that was signed, and that text is not stored."""
+    sealed = "sk-ant-api03-" + "abcDEF0123456789" * 6
+    thought = Thinking(f"The key is {sealed}.", "planned", "c2ln")
+    masked = Thinking("The key is [secret: anthropic-key …6789].", "planned", "")
+    assert await _sent_back(thought, sealed) == masked
+
+
+async def _sent_back(thought: Thinking, secret: str) -> object:
+    """What the model is sent of its own thinking with the next prompt."""
 
     def plan(request: Request, heard: str) -> Planned:
         return Answer((thought, Text("Hello.")), request.model)
 
-    async with house(plan, secrets={"planned": sealed}) as at:
+    async with house(plan, secrets={"planned": secret}) as at:
         agent = await at.wood.start(model="planned")
         for prompt in ("one", "two"):
             await agent.submit(prompt)
             await at.idle(agent)
-        assert at.model.requests[-1].messages[1].parts[0] == thought
+        return at.model.requests[-1].messages[1].parts[0]
 
 
 async def test_an_answer_that_comes_after_the_interrupt_is_nobody_elses() -> None:

@@ -260,3 +260,80 @@ async def test_the_list_is_true_at_every_moment(log: Log, space: Space) -> None:
         known = facts.version if facts else 0
         assert len(await log.read(space, ADA)) >= known
     await writing
+
+
+HOUR = 3_600_000_000
+
+
+def worked(agent: str, folder: str, updated: int, **more: Any) -> Append:
+    return append(AgentId(agent), said("hello"), folder=folder, updated=updated, **more)
+
+
+async def folder_pages(
+    log: Log, space: Space, folder: str, limit: int = 10, status: str | None = None
+) -> list[str]:
+    """Every conversation of a folder, taken `limit` at a time."""
+    found: list[Facts] = []
+    while page := await log.conversations(
+        space, folder, after=found[-1] if found else None, limit=limit, status=status
+    ):
+        assert len(page) <= limit
+        found += page
+    return [facts.agent for facts in found]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 10])
+async def test_conversations_of_a_folder_come_last_written_to_first(
+    log: Log, space: Space, limit: int
+) -> None:
+    await log.commit(
+        space,
+        commit_of(
+            worked("old", "/wood", HOUR + 5),
+            worked("newest", "/wood", 3 * HOUR),
+            worked("same-hour", "/wood", HOUR + 7),
+            worked("same-moment", "/wood", HOUR + 7),
+            worked("elsewhere", "/wood/deep", 9 * HOUR),
+            worked("nowhere", "", 9 * HOUR),
+            worked("child", "/wood", 9 * HOUR, parent=ADA),
+        ),
+    )
+    expected = ["newest", "same-moment", "same-hour", "old"]
+    assert await folder_pages(log, space, "/wood", limit) == expected
+    assert await folder_pages(log, space, "/nobody", limit) == []
+    assert await folder_pages(log, space, "", limit) == []
+
+
+async def test_a_conversation_moves_up_when_it_is_written_to(log: Log, space: Space) -> None:
+    await log.commit(
+        space, commit_of(worked("one", "/wood", HOUR), worked("two", "/wood", 2 * HOUR))
+    )
+    assert await folder_pages(log, space, "/wood") == ["two", "one"]
+    again = worked("one", "/wood", 5 * HOUR, expected=1)
+    await log.commit(space, commit_of(again))
+    assert await folder_pages(log, space, "/wood") == ["one", "two"]
+
+
+async def test_a_conversation_follows_its_folder_and_its_status(log: Log, space: Space) -> None:
+    await log.commit(space, commit_of(worked("one", "/wood", HOUR)))
+    await log.commit(space, commit_of(worked("one", "/moved", HOUR, expected=1)))
+    assert await folder_pages(log, space, "/wood") == []
+    assert await folder_pages(log, space, "/moved") == ["one"]
+    ended = worked("one", "/moved", HOUR, expected=2, status="archived")
+    await log.commit(space, commit_of(ended))
+    assert await folder_pages(log, space, "/moved", status="running") == []
+    assert await folder_pages(log, space, "/moved", status="archived") == ["one"]
+
+
+@pytest.mark.parametrize(
+    "folder", ['/a "quoted" \\ one', "/日本/🌲", "/tab\tand\nline", 'x","y":"z']
+)
+async def test_any_folder_is_found_by_its_exact_name(log: Log, space: Space, folder: str) -> None:
+    await log.commit(space, commit_of(worked("one", folder, HOUR)))
+    assert await folder_pages(log, space, folder) == ["one"]
+    assert await folder_pages(log, space, folder[:-1]) == []
+
+
+async def test_conversations_of_another_space_are_not_listed(log: Log, space: Space) -> None:
+    await log.commit(Space(f"{space}-other"), commit_of(worked("one", "/wood", HOUR)))
+    assert await folder_pages(log, space, "/wood") == []

@@ -5,9 +5,10 @@ from typing import Literal
 
 from msgspec import UNSET, structs
 
+from sapwood.api.arguments import count, flag, item_of, label, optional, prompt_of
+from sapwood.api.arguments import text as words
 from sapwood.api.handle import Handle
-from sapwood.api.text import clean
-from sapwood.api.turn import TurnRecorder, item_of, prompt_of
+from sapwood.api.turn import TurnRecorder
 from sapwood.app.checkpointing import checkpoint, revert
 from sapwood.app.config import Config
 from sapwood.core.budget import Budget, budget_of
@@ -110,11 +111,11 @@ class Agent(Handle):
         ['user', 'assistant', 'user', 'assistant']
         """
         told = tuple(item_of(item) for item in items)
-        await self.do(RecordTurn(self.id, prompt_of(prompt), told, status, clean(reason)))
+        await self.do(RecordTurn(self.id, prompt_of(prompt), told, status, reason))
 
     async def interrupt(self, reason: str = "") -> str:
         """Stops the open turn, whoever runs it, and keeps what was there."""
-        return (await self.do(InterruptTurn(self.id, clean(reason)))).says
+        return (await self.do(InterruptTurn(self.id, reason))).says
 
     async def submit(self, text: str) -> list[Outcome]:
         """What a person would type: commands and text, carried out in order.
@@ -128,7 +129,7 @@ class Agent(Handle):
         >>> asyncio.run(main())
         Marked 'T'. Forked. Child:
         """
-        script = parse(clean(text))
+        script = parse(words(text, "text"))
         if isinstance(script, Refusal):
             raise RefusedError(script)
         held = self.connection
@@ -149,7 +150,7 @@ class Agent(Handle):
 
     async def rewind(self, mark: str | None = None, *, note: str = "") -> str:
         """Goes back to a mark, or to the newest; `note` reaches the model with the next prompt."""
-        return (await self.do(Rewind(self.id, mark, clean(note)))).says
+        return (await self.do(Rewind(self.id, mark, note))).says
 
     async def undo(self) -> str:
         """Takes the last context command back."""
@@ -167,7 +168,7 @@ class Agent(Handle):
         `ledger` is what is known without a model, such as files changed; it stands below the
         summary. `score`, from 0 to 1, says how well a check of yours found the summary to hold.
         """
-        command = Compact(self.id, clean(summary), keep, clean(ledger), score)
+        command = Compact(self.id, summary, keep, ledger, score)
         return (await self.do(command)).says
 
     async def mask(self, over: int) -> str:
@@ -176,7 +177,7 @@ class Agent(Handle):
 
     async def pin(self, name: str, text: str) -> str:
         """Keeps a text in every request, whatever is trimmed."""
-        return (await self.do(AddPin(self.id, clean(name), clean(text)))).says
+        return (await self.do(AddPin(self.id, name, text))).says
 
     async def unpin(self, name: str) -> str:
         """Takes a pin out."""
@@ -184,11 +185,11 @@ class Agent(Handle):
 
     async def focus(self, topic: str, priority: int = 1) -> str:
         """Brings a topic into focus."""
-        return (await self.do(Focus(self.id, clean(topic), priority))).says
+        return (await self.do(Focus(self.id, topic, priority))).says
 
     async def unfocus(self, topic: str) -> str:
         """Sends a topic to the background."""
-        return (await self.do(Unfocus(self.id, clean(topic)))).says
+        return (await self.do(Unfocus(self.id, topic))).says
 
     async def configure(
         self,
@@ -207,8 +208,8 @@ class Agent(Handle):
         where you name the `window` yourself, you are believed.
         """
         change = SettingsChange(
-            model=UNSET if model is None else clean(model),
-            system=UNSET if system is None else clean(system),
+            model=UNSET if model is None else label(model, "model"),
+            system=UNSET if system is None else system,
             cap=UNSET if cap is None else cap,
             low_water=UNSET if low_water is None else low_water,
             mask_over=UNSET if mask_over is None else mask_over,
@@ -244,7 +245,7 @@ class Agent(Handle):
 
         Without one, to before the last turn that changed files; after a revert, it takes that back.
         """
-        typed = "" if turn is None else str(turn)
+        typed = "" if turn is None else str(count(turn, "turn"))
         return self._says(await revert(self.connection, Config(), self.id, typed))
 
     def _says(self, answer: Done | Refusal) -> str:
@@ -257,13 +258,13 @@ class Agent(Handle):
     async def fork(self, mark: str | None = None, *, goal: str = "", name: str = "") -> "Agent":
         """A child that sees this context, or what came after a mark; `goal` is its first prompt."""
         child = new_agent_id()
-        await self.do(Fork(self.id, child, mark, clean(goal), name=clean(name)))
+        await self.do(Fork(self.id, child, mark, goal, name=name))
         return Agent(self.connection, child)
 
     async def send(self, to: "Agent | str", text: str) -> str:
         """Sends mail to another agent or id. Mail never carries the user's authority."""
         receiver = to.id if isinstance(to, Agent) else AgentId(to)
-        return (await self.do(Send(receiver, new_mail_id(), clean(text), sender=self.id))).says
+        return (await self.do(Send(receiver, new_mail_id(), text, sender=self.id))).says
 
     async def mail(self) -> tuple[Letter, ...]:
         """Unread mail, oldest first; looking does not read it."""
@@ -295,8 +296,9 @@ class Agent(Handle):
 
     async def request(self, model: str | None = None) -> Request:
         """What the model would be sent now."""
+        named = optional(label, model, "model")
         opened = await self.opened()
-        return view(opened.state, opened.live, model)
+        return view(opened.state, opened.live, named)
 
     async def budget(self) -> Budget:
         """What fills the window, block by block."""
@@ -314,27 +316,36 @@ class Agent(Handle):
     ) -> list[Recorded]:
         """The log itself, versions `first` to `last`, newest first if `backward`."""
         held = self.connection
-        return await held.log.read(held.space, self.id, first, last, limit=limit, backward=backward)
+        return await held.log.read(
+            held.space,
+            self.id,
+            count(first, "first"),
+            optional(count, last, "last"),
+            limit=optional(count, limit, "limit"),
+            backward=flag(backward, "backward"),
+        )
 
     def follow(self, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event after a version, then each new one as it happens, from any process."""
-        return self.connection.log.follow(self.connection.space, self.id, after)
+        return self.connection.log.follow(self.connection.space, self.id, count(after, "after"))
 
     async def replay(self, version: int | None = None) -> Replayed:
         """What the model saw at a call, rebuilt and checked by hash; by default the last."""
         held = self.connection
-        at = await last_call(held.log, held.space, self.id) if version is None else version
+        asked = optional(count, version, "version")
+        at = await last_call(held.log, held.space, self.id) if asked is None else asked
         found = await replay(held.log, held.space, self.id, at) if at is not None else None
         if found is None:
-            where = "the log" if version is None else f"version {version}"
+            where = "the log" if asked is None else f"version {asked}"
             raise LogError(f"There is no model call at {where} of '{self.id}' to replay.")
         return found
 
     async def diff(self, left: str, right: str | None = None) -> ContextDiff:
         """What differs between the contexts of two marks, or between a mark and now."""
+        first, second = label(left, "left"), optional(label, right, "right")
         opened = await self.opened()
-        one = await self._at_mark(opened, left)
-        other = opened.live if right is None else await self._at_mark(opened, right)
+        one = await self._at_mark(opened, first)
+        other = opened.live if second is None else await self._at_mark(opened, second)
         return diff(one, other)
 
     async def _at_mark(self, opened: Opened, name: str) -> Live:

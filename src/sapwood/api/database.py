@@ -7,12 +7,24 @@ from pathlib import Path
 from typing import Literal
 
 from sapwood.api.agent import Agent
-from sapwood.api.text import clean
+from sapwood.api.arguments import (
+    agent_ids,
+    count,
+    cursor,
+    event_ref,
+    flag,
+    key,
+    label,
+    optional,
+    page_start,
+    pins_of,
+    text,
+)
 from sapwood.app.connection import Connection, connect
 from sapwood.core.commands import StartAgent
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import Pin, Recorded
-from sapwood.core.ids import AgentId, EventRef
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log import Cursor, Facts, Hit, Tailed
 from sapwood.core.refusals import AgentExists, BadSetting, Refusal
 from sapwood.core.settings import Settings, Workspace
@@ -72,24 +84,25 @@ class Sapwood:
         >>> asyncio.run(main())
         Agent('chat-42') 4
         """
-        if resume and not id:
-            raise ValueError("resume=True needs the id of the agent that is to be taken up")
-        agent = _own_id(id) if id else new_agent_id()
+        own, again = key(id, "id"), flag(resume, "resume")
+        if again and not own:
+            raise RefusedError(BadSetting("resume", "used with the id of the agent to take up"))
+        agent = _own_id(own) if own else new_agent_id()
         command = StartAgent(
             agent,
-            clean(name),
-            settings or Settings(model=clean(model), system=clean(system), cap=cap),
-            Workspace(folder=clean(folder)),
-            tuple(Pin(clean(key), clean(text)) for key, text in (pins or {}).items()),
+            name,
+            settings if settings is not None else Settings(model=model, system=system, cap=cap),
+            Workspace(folder=folder),
+            pins_of(pins),
         )
         answer = await self.connection.dispatcher.dispatch(command, given())
-        if isinstance(answer, Refusal) and not (resume and isinstance(answer, AgentExists)):
+        if isinstance(answer, Refusal) and not (again and isinstance(answer, AgentExists)):
             raise RefusedError(answer)
         return Agent(self.connection, agent)
 
     async def agent(self, name: str) -> Agent:
         """The agent with this id, the start of it, or this name: to resume it."""
-        found = await find_agent(self.connection.log, self.connection.space, name)
+        found = await find_agent(self.connection.log, self.connection.space, label(name, "name"))
         if isinstance(found, Refusal):
             raise RefusedError(found)
         return Agent(self.connection, found)
@@ -104,9 +117,15 @@ class Sapwood:
     ) -> list[Facts]:
         """A page of agents, newest first, going on after the last one seen."""
         held = self.connection
-        above = None if parent is None else AgentId(parent)
+        above = optional(key, parent, "parent")
+        if above is not None and not can_be_stored(above):
+            return []
         return await held.log.agents(
-            held.space, after=after, limit=limit, parent=above, status=status
+            held.space,
+            after=page_start(after),
+            limit=count(limit, "limit"),
+            parent=None if above is None else AgentId(above),
+            status=optional(label, status, "status"),
         )
 
     async def search(
@@ -119,16 +138,20 @@ class Sapwood:
     ) -> list[Hit]:
         """Where these words were ever said, by all agents or those with these ids, best first."""
         held = self.connection
-        ids = [agents] if isinstance(agents, str) else agents
-        among = None if ids is None else [AgentId(each) for each in ids]
         return await held.log.search(
-            held.space, clean(query), agents=among, limit=limit, offset=offset
+            held.space,
+            text(query, "query"),
+            agents=optional(agent_ids, agents, "agents"),
+            limit=count(limit, "limit"),
+            offset=count(offset, "offset"),
         )
 
     async def event(self, ref: EventRef) -> Recorded | None:
         """The event at a place, such as that of a hit."""
-        held = self.connection
-        found = await held.log.read(held.space, ref.agent, ref.version, ref.version)
+        held, place = self.connection, event_ref(ref)
+        if place is None:
+            return None
+        found = await held.log.read(held.space, place.agent, place.version, place.version)
         return found[0] if found else None
 
     def space(self, name: str) -> "Sapwood":
@@ -146,7 +169,7 @@ class Sapwood:
 
     def tail(self, after: Cursor | None = None) -> AsyncIterator[Tailed]:
         """Every event of every agent after a cursor, then each new one as it happens."""
-        return self.connection.log.tail(self.connection.space, after)
+        return self.connection.log.tail(self.connection.space, cursor(after))
 
     async def close(self) -> None:
         """Lets go of the database. `async with sapwood.open(…)` does it by itself."""

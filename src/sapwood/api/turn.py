@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 
+from sapwood.api.arguments import canonical, items, label, optional, prompt_of
+from sapwood.api.arguments import text as words
 from sapwood.api.handle import Handle
-from sapwood.api.text import canonical, clean, cleaned
 from sapwood.core.commands import (
     AddReply,
     CallModel,
@@ -20,10 +21,8 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import (
     Ended,
-    Got,
     PromptPart,
     ReplyPart,
-    Said,
     Text,
     Thinking,
     ToolCall,
@@ -36,22 +35,9 @@ from sapwood.core.refusals import NoTurnOpen, StaleRequest
 from sapwood.core.view import Request, check, view
 from sapwood.core.view.request import digest
 
-__all__ = ["TurnRecorder", "item_of", "prompt_of"]
+__all__ = ["TurnRecorder"]
 
 _TRIES = 10
-
-
-def prompt_of(prompt: str | Sequence[PromptPart]) -> tuple[PromptPart, ...]:
-    """A prompt as the log takes it."""
-    return tuple(cleaned(part) for part in ([Text(prompt)] if isinstance(prompt, str) else prompt))
-
-
-def item_of(item: str | Said | Got) -> Said | Got:
-    """A reply or a result as the log takes it; a plain text is a reply."""
-    if isinstance(item, Got):
-        return cleaned(item)
-    said = Said((Text(item),)) if isinstance(item, str) else item
-    return Said(tuple(cleaned(part) for part in said.parts), clean(said.model), said.usage)
 
 
 class TurnRecorder:
@@ -117,17 +103,20 @@ class TurnRecorder:
         `params` and `tools` are what is sent beside it: parameters are stored as they are, tool
         schemas as their hash and size.
         """
-        schemas = canonical(tools) if tools else ""
+        named = optional(label, model, "model")
+        offering = items(tools, "tools")
+        schemas = canonical(offering, "tools") if offering else ""
+        sent = canonical({} if params is None else params, "params")
         for _ in range(_TRIES):
-            request = await self._built(model)
+            request = await self._built(named)
             offered = self._counted(request.model, [schemas])
             manifest = CallModel(
                 self._agent.id,
                 request.model,
                 digest(request),
                 estimate=self._counted(request.model, request.texts()) + offered,
-                params=canonical(params or {}),
-                tools=hashlib.sha256(schemas.encode()).hexdigest() if tools else "",
+                params=sent,
+                tools=hashlib.sha256(schemas.encode()).hexdigest() if schemas else "",
                 offered=offered,
             )
             try:
@@ -154,23 +143,21 @@ class TurnRecorder:
         Say how it `ended` where that was at the limit of its length ("length") or by the provider's
         filter ("refused"): its last part is then incomplete, and the model is told so.
         """
-        thought = Thinking(thinking) if isinstance(thinking, str) else thinking
-        parts: list[ReplyPart] = [thought] if thought.text or thought.signature else []
-        parts += [Text(text)] if text else []
-        said = tuple(cleaned(part) for part in (*parts, *calls))
-        command = AddReply(
-            self._agent.id, said, clean(model), usage, self._asked, ended, turn=self._turn
-        )
-        await self._agent.do(command, Actor("model", clean(model)))
+        spoken, named = words(text, "text"), label(model, "model")
+        parts = _thought(thinking)
+        parts += [Text(spoken)] if spoken else []
+        said = (*parts, *items(calls, "calls"))
+        command = AddReply(self._agent.id, said, named, usage, self._asked, ended, turn=self._turn)
+        await self._agent.do(command, Actor("model", named))
         self._asked = 0
 
     async def started(self, call: str) -> None:
         """A tool is about to have effects: recorded first, so that a crash does not repeat it."""
-        await self._agent.do(StartTool(self._agent.id, clean(call), turn=self._turn), SYSTEM)
+        await self._agent.do(StartTool(self._agent.id, call, turn=self._turn), SYSTEM)
 
     async def result(self, call: str, content: str, *, error: bool = False) -> None:
         """What a tool gave back."""
-        finish = FinishTool(self._agent.id, clean(call), clean(content), error, turn=self._turn)
+        finish = FinishTool(self._agent.id, call, content, error, turn=self._turn)
         await self._agent.do(finish, SYSTEM)
 
     async def _built(self, model: str | None) -> Request:
@@ -188,7 +175,7 @@ class TurnRecorder:
         """Ends the turn because of an error, which stays the one that the caller sees."""
         agent = self._agent.id
         if isinstance(error, Exception):
-            command = FailTurn(agent, clean(f"{type(error).__name__}: {error}"), turn=self._turn)
+            command = FailTurn(agent, _told(error), turn=self._turn)
         else:
             command = InterruptTurn(agent, "cancelled", turn=self._turn)
         try:
@@ -196,3 +183,17 @@ class TurnRecorder:
                 await asyncio.shield(self._agent.do(command, SYSTEM))
         except LogError as further:
             error.add_note(f"The turn is still open in the log: {further}")
+
+
+def _thought(thinking: object) -> list[ReplyPart]:
+    """The part that holds the model's thinking, if there is any; the gate looks into it."""
+    thought = thinking if isinstance(thinking, Thinking) else Thinking(words(thinking, "thinking"))
+    return [thought] if thought.text or thought.signature else []
+
+
+def _told(error: Exception) -> str:
+    """The class and the words of an error, also of one that cannot say what it is."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # the error of another program may raise anything
+        return type(error).__name__

@@ -74,6 +74,7 @@ class Importer:
         self._idle_seconds = idle_seconds
         self._now = now
         counter = Chars4Counter()
+        # Without a mask: the readers of transcripts have masked every row already.
         self._dispatcher = Dispatcher(self._log, self._space, lambda _: counter)
 
     async def bring(

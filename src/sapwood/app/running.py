@@ -7,7 +7,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
-from sapwood.core.calling import Answer, Delta, Failure, FailureKind, ToolSpec
+from sapwood.core.calling import Delta
 from sapwood.core.commands import InterruptTurn
 from sapwood.core.events import (
     ModelCalled,
@@ -20,8 +20,6 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId
 from sapwood.core.log import Append
 from sapwood.core.refusals import Refusal
-from sapwood.core.secrets import mask_secrets
-from sapwood.core.view import Request
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Done
@@ -35,8 +33,6 @@ from sapwood.runtime.toolbox import Toolbox
 from sapwood.runtime.tracing import Tracing, Untraced
 
 __all__ = ["Running", "Shown", "Trouble"]
-
-_KINDS_KEPT = 100
 
 
 class Trouble(Struct, frozen=True):
@@ -75,13 +71,13 @@ class Running:
     ) -> None:
         self.connection = connection
         self._engine = engine
-        self._models = _Attentive(models)
+        self._models = models
         self._toolbox = toolbox
         self._closing = closing
         self._tracing = tracing or Untraced()
         self._checkpoints = checkpoints
         self._listeners: set[Callable[[AgentId, Delta | Trouble], None]] = set()
-        self._known = tuple((secrets or {}).values())
+        connection.know_secrets((secrets or {}).values())
         self._scheduler = Scheduler(connection.space, engine)
         self._partial: dict[AgentId, _Partial] = {}
         connection.dispatcher.on_commit(self._scheduler.committed)
@@ -97,7 +93,6 @@ class Running:
             self._models,
             self._toolbox,
             connection.counter_for,
-            clean=self._clean,
             show=self._tell,
             tracing=self._tracing,
             checkpoints=self._checkpoints,
@@ -132,10 +127,6 @@ class Running:
         compactor = Compactor(held.dispatcher, self._models, held.counter_for, tools, self._tracing)
         return await compactor.compact(agent, keep)
 
-    def kind_of(self, error: str) -> FailureKind | None:
-        """Which kind of failure a turn ended with, if a call of this process failed so."""
-        return self._models.kinds.get(error)
-
     async def watch(self, agent: AgentId, after: int) -> AsyncGenerator[Shown]:
         """Events of an agent after a version and pieces of its answers, as they come."""
         queue: asyncio.Queue[Shown | Exception] = asyncio.Queue()
@@ -165,9 +156,6 @@ class Running:
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
-
-    def _clean(self, text: str) -> str:
-        return mask_secrets(text, self._known)
 
     def _committed(self, appends: tuple[Append, ...]) -> None:
         for append in appends:
@@ -199,37 +187,3 @@ class _Watched(Driver):
             sentence = str(problem) or type(problem).__name__
             self.in_trouble(agent, Trouble(sentence))
             raise
-
-
-class _Attentive:
-    """Model access that remembers which kind of failure each sentence stood for.
-
-    The log keeps the sentence; whoever runs the agent may want to act on the kind.
-    """
-
-    def __init__(self, models: ModelAccess) -> None:
-        self._models = models
-        self.kinds: dict[str, FailureKind] = {}
-
-    async def stream(
-        self,
-        request: Request,
-        tools: Sequence[ToolSpec] = (),
-        *,
-        params: Mapping[str, object] | None = None,
-    ) -> AsyncGenerator[Delta | Answer]:
-        pieces = self._models.stream(request, tools, params=params)
-        try:
-            async for piece in pieces:
-                yield piece
-        except Failure as failure:
-            if len(self.kinds) >= _KINDS_KEPT:
-                self.kinds.clear()
-            self.kinds[str(failure)] = failure.kind
-            raise
-        finally:
-            if isinstance(pieces, AsyncGenerator):  # so that a cancelled call hangs up at once
-                await pieces.aclose()
-
-    def window_of(self, model: str) -> int | None:
-        return self._models.window_of(model)

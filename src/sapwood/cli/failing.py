@@ -12,8 +12,8 @@ from sapwood.app.gardening.errors import NoSession
 from sapwood.app.opening import is_full
 from sapwood.cli.exits import Exit
 from sapwood.cli.wording import for_shell
-from sapwood.core.calling import Failure, FailureKind
-from sapwood.core.errors import LogError, NewerEvent, RefusedError, SapwoodError
+from sapwood.core.calling import Failure
+from sapwood.core.errors import LogError, RefusedError, SapwoodError
 from sapwood.sources.errors import NotATranscript
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def explained(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:
             return str(error), Exit.USAGE
         case NoSession() | NotATranscript():
             return str(error), Exit.NO_SESSION
-        case LogError() | NewerEvent():
+        case LogError():
             return _full(invocation) or str(error), Exit.DATABASE
         case SapwoodError():
             told, full = " ".join(str(error).split()), _full(invocation)
@@ -48,8 +48,8 @@ def explained(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:
             return _defect(error, invocation), Exit.FAILED
 
 
-def code_of(kind: FailureKind | None) -> Exit:
-    """The exit code for a model call that gave no answer."""
+def code_of(kind: str | None) -> Exit:
+    """The exit code for a failure of this kind; see `sapwood.core.calling.FailureKind`."""
     match kind:
         case "no_key" | "bad_key" | "no_model":
             return Exit.NO_MODEL

@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.core.calling import FailureKind
 from sapwood.core.checkpoint import Destination, Restored, Saved
 from sapwood.core.content import Ended, Got, Note, PromptPart, ReplyPart, Said, Usage
 from sapwood.core.context import Context
@@ -226,11 +227,13 @@ class InterruptTurn(_InTurn, frozen=True):
 class FailTurn(_InTurn, frozen=True):
     """Give the open turn up and keep what is there.
 
-    `asked` is the version of the model call that failed; 0 for none in particular.
+    `asked` is the version of the model call that failed; 0 for none in particular. `failure` is
+    the kind of the failure, where it is known.
     """
 
     error: str = ""
     asked: int = 0
+    failure: FailureKind | None = None
 
 
 class SetMark(_Command, frozen=True):

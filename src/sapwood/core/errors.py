@@ -4,25 +4,23 @@ SapwoodError
 ├── LogError              a log could not do what was asked
 │   ├── LogAway           its database does not answer; when it is back, the same will do
 │   └── VersionConflict   somebody else appended first
-├── NewerEvent            the log was written by a newer Sapwood
 └── RefusedError          a command was refused; `refusal` says why and what to do
 """
 
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 
-__all__ = ["LogAway", "LogError", "NewerEvent", "RefusedError", "SapwoodError", "VersionConflict"]
+__all__ = ["LogAway", "LogError", "RefusedError", "SapwoodError", "VersionConflict"]
 
 
 class SapwoodError(Exception):
     """The base of all errors that Sapwood raises. Its message is fit for a person.
 
     >>> try:
-    ...     raise NewerEvent("turn.dreamt")
+    ...     raise LogError("The log is closed. Open it again to go on.")
     ... except SapwoodError as error:
     ...     print(error)
-    The log holds an event of kind 'turn.dreamt', written by a newer Sapwood. Nothing was
-    changed. Upgrade Sapwood to open it.
+    The log is closed. Open it again to go on.
     """
 
 
@@ -50,16 +48,6 @@ class VersionConflict(LogError):
         super().__init__(f"The log of '{agent}' is no longer at version {expected}.")
         self.agent = agent
         self.expected = expected
-
-
-class NewerEvent(SapwoodError):
-    """The log holds a kind of event that this version of Sapwood does not know."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(
-            f"The log holds an event of kind '{kind}', written by a newer Sapwood. "
-            "Nothing was changed. Upgrade Sapwood to open it."
-        )
 
 
 class RefusedError(SapwoodError):

@@ -19,10 +19,11 @@ from sapwood.core.events import (
     TurnInterrupted,
     TurnRecorded,
     TurnStarted,
+    UnreadableEvent,
 )
 from sapwood.core.growing import Growing
 from sapwood.core.ids import AgentId, EventRef, TurnRef
-from sapwood.core.turn import Turn, fold_turn, grow, open_turn, recorded_turn
+from sapwood.core.turn import Turn, closed_turn, fold_turn, grow, open_turn, recorded_turn
 
 __all__ = ["EMPTY", "Live", "Slice", "Walk", "follow", "inherited"]
 
@@ -52,8 +53,11 @@ EMPTY = Live(ROOT)
 def follow(live: Live, recorded: Recorded, context: Context) -> Live | None:
     """The live path after an event that left this context, or None when it must be read anew.
 
-    Growth at the tip and a head that moves forward are followed; jumps are not.
+    Growth at the tip and a head that moves forward are followed; jumps are not, nor is what cannot
+    be read.
     """
+    if type(recorded.event) is UnreadableEvent:
+        return None
     return inherited(_grown(live, recorded), context)
 
 
@@ -92,8 +96,7 @@ def _grown(live: Live, recorded: Recorded) -> Live:
     match recorded.event:
         case TurnStarted() as event:
             return structs.replace(live, open=open_turn(recorded, event))
-        case TurnCompleted() | TurnInterrupted() | TurnFailed():
-            assert live.open is not None
+        case TurnCompleted() | TurnInterrupted() | TurnFailed() if live.open is not None:
             return _joined(live, grow(live.open, recorded))
         case TurnRecorded() as event:
             return _joined(live, recorded_turn(recorded.agent, recorded.version, event))
@@ -209,9 +212,12 @@ class Walk:
             turn = recorded_turn(head.agent, head.version, head.event)
         else:
             turn = fold_turn(self._buffer[ref.first - start : ref.last - start + 1])
+            turn = closed_turn(turn, ref.last)
         self._turns.append(turn)
         self._next = turn.parent if turn.parent != self._context.head else None
-        if turn.parent is None and self._context.head is not None:
+        if type(head.event) is UnreadableEvent:  # what stood before it is not known
+            self._next = None
+        elif turn.parent is None and self._context.head is not None:
             raise ValueError(f"{self._context.head} is not on the path to {self._context.tip}")
         return True
 

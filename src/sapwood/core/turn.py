@@ -1,7 +1,8 @@
 """A turn: one prompt, replies with their tool calls and results, an end.
 
 Folded from the slice of a log that holds it. Other facts between its first and last event are
-passed over, so a slice may be read as it stands.
+passed over, so a slice may be read as it stands; so are events that cannot be read, and results of
+calls that stood in one.
 """
 
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ from sapwood.core.events import (
     TurnInterrupted,
     TurnRecorded,
     TurnStarted,
+    UnreadableEvent,
 )
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.shortening import shortened
@@ -40,6 +42,7 @@ __all__ = [
     "Result",
     "Status",
     "Turn",
+    "closed_turn",
     "fold_turn",
     "grow",
     "open_turn",
@@ -220,24 +223,45 @@ def fold_turn(slice_: Sequence[Recorded]) -> Turn:
     head = slice_[0]
     if isinstance(head.event, TurnRecorded):
         return recorded_turn(head.agent, head.version, head.event)
+    if isinstance(head.event, UnreadableEvent):
+        return _grown(_unreadable_start(head, head.event), slice_[1:])
     if not isinstance(head.event, TurnStarted):
         raise ValueError(f"{head.ref} does not open a turn")
     return _grown(open_turn(head, head.event), slice_[1:])
 
 
+def closed_turn(turn: Turn, last: int) -> Turn:
+    """A turn that ended at a version, also where the event that ended it cannot be read."""
+    if turn.status != "open":
+        return turn
+    return structs.replace(
+        turn,
+        status="interrupted",
+        last=last,
+        call_ids=frozenset(),
+        reason="the end of this turn cannot be read",
+    )
+
+
+def _unreadable_start(head: Recorded, event: UnreadableEvent) -> Turn:
+    """A turn whose prompt, and with it its place in the tree, cannot be read."""
+    lost = Note("program", f"[The prompt at {head.ref} cannot be read: {event.reason}]")
+    return Turn(head.agent, head.version, None, (lost,))
+
+
 def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
     """All events at once, because a turn of thousands must not be copied thousands of times."""
     items: list[Item] = []
-    calls: list[str] = []
+    calls: set[str] = set()
     started = set(turn.started)
     for recorded in events:
         match recorded.event:
             case ReplyAdded() as event:
                 items.append(_reply(recorded.version, event))
-                calls += [part.id for part in event.parts if type(part) is ToolCall]
+                calls.update([part.id for part in event.parts if type(part) is ToolCall])
             case ToolStarted() as event:
                 started.add(event.call)
-            case ToolFinished() as event:
+            case ToolFinished() as event if event.call in calls or event.call in turn.call_ids:
                 items.append(Result(recorded.version, event.call, event.content, event.error))
                 started.discard(event.call)
             case TurnCompleted() as event:

@@ -149,6 +149,8 @@ class Compactor:
     async def _ask(
         self, opened: Opened, instruction: str, probes: Sequence[str], account: _Account
     ) -> _Draft:
+        # As it will be stored: what is recorded of the call must be what was sent.
+        instruction = self._dispatcher.masked(instruction)
         request = view(opened.state, opened.live, instruction=instruction)
         await self._record(opened, request, instruction)
         answer = await self._answer(opened.state, request)

@@ -1,4 +1,7 @@
-"""Dispatch: command, receipt, decide, commit, in that order. The only way into a log.
+"""Dispatch: gate, receipt, decide, commit, in that order. The only way into a log.
+
+The gate converts and masks each command first, for every face, so that nothing is stored that
+cannot be read back and no secret is stored.
 
 Agents are kept in memory between commands. That is safe with any number of processes on one
 database: a decision on an outdated state cannot be committed, and one that changes nothing is
@@ -24,6 +27,7 @@ from sapwood.core.measure import settled
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.runtime.batching import Batch, Ordered, decide_all
+from sapwood.runtime.gate import Gate, Mask
 from sapwood.runtime.log import Log
 from sapwood.runtime.opening import (
     SNAPSHOT_EVERY,
@@ -61,11 +65,13 @@ class Dispatcher:
         space: Space,
         counter_for: Callable[[str], Counter],
         *,
+        mask: Mask | None = None,
         kept_open: int = 256,
     ) -> None:
         self._log = log
         self._space = space
         self._counter_for = counter_for
+        self._gate = Gate(mask)
         self._kept_open = kept_open
         self._committed: list[Callable[[tuple[Append, ...]], None]] = []
         self._opened: OrderedDict[AgentId, Opened] = OrderedDict()
@@ -74,8 +80,10 @@ class Dispatcher:
 
     async def dispatch(self, command: Command, given: Given) -> Done | Refusal:
         """Carries the command out, or says why not. The same id again returns the first answer."""
-        if (bad := bad_id(command, given)) is not None:
-            return bad  # not even to be looked up
+        passed = self._admitted(command, given)
+        if isinstance(passed, Refusal):
+            return passed
+        command, given = passed
         taken: set[AgentId] = set()
         async with self._alone(_touched(command)):
             for attempt in range(_TRIES):
@@ -103,9 +111,15 @@ class Dispatcher:
         else wrote to the agent: then give them one by one. A command that changes nothing has no
         receipt.
         """
+        admitted: list[Ordered] = []
+        for command, given in commands:
+            passed = self._admitted(command, given)
+            if isinstance(passed, Refusal):
+                return None
+            admitted.append(passed)
         async with self._alone({agent}):
             opened = await self._get(agent)
-            batch = decide_all(opened.state, opened.live, commands, self._counter_for)
+            batch = decide_all(opened.state, opened.live, admitted, self._counter_for)
             if batch is not None and not batch.receipts:
                 return ()
             if batch is None or not await self._store_batch(opened.state.version, batch):
@@ -137,6 +151,10 @@ class Dispatcher:
         async with self._alone({agent}):
             return await self._get(agent)
 
+    def masked(self, text: str) -> str:
+        """The text without the secrets in it, as it would be stored."""
+        return self._gate.mask(text)
+
     def on_commit(self, tell: Callable[[tuple[Append, ...]], None]) -> None:
         """Has `tell` called after each commit of this process."""
         self._committed.append(tell)
@@ -144,6 +162,16 @@ class Dispatcher:
     async def close(self) -> None:
         """Waits for snapshots that are being saved."""
         await asyncio.gather(*self._saving, return_exceptions=True)
+
+    def _admitted(self, command: Command, given: Given) -> Ordered | Refusal:
+        """The command as it can be stored and looked up, or why it cannot."""
+        fitted = self._gate.command(command)
+        if isinstance(fitted, Refusal):
+            return fitted
+        why = self._gate.given(given)
+        if isinstance(why, Refusal):
+            return why
+        return bad_id(fitted, why) or (fitted, why)
 
     async def _try(
         self, command: Command, given: Given, taken: set[AgentId]

@@ -72,7 +72,6 @@ class Driver:
         toolbox: Toolbox,
         counter_for: Callable[[str], Counter],
         *,
-        clean: Callable[[str], str] = str,
         show: Callable[[AgentId, Delta], None] | None = None,
         limits: Limits | None = None,
         tracing: Tracing | None = None,
@@ -87,7 +86,7 @@ class Driver:
         self._limits = limits or Limits()
         self._tracing = tracing or Untraced()
         slash = SlashTool(log, space, dispatcher)
-        self._tools = ToolCalls(dispatcher, toolbox, slash, self._tracing, checkpoints, clean=clean)
+        self._tools = ToolCalls(dispatcher, toolbox, slash, self._tracing, checkpoints)
         self._files = self._tools.files
         self._masked: set[tuple[AgentId, int]] = set()
 
@@ -166,7 +165,9 @@ class Driver:
     async def _ask(self, opened: Opened, turn: Turn) -> None:
         agent = opened.state.agent
         if too_far := self._too_far(turn):
-            await self._finish(opened, turn, FailTurn(agent, too_far, turn=turn.first))
+            await self._finish(
+                opened, turn, FailTurn(agent, too_far, failure="other", turn=turn.first)
+            )
             return
         request = view(opened.state, opened.live)
         faults = check(request, opened.state, opened.live)
@@ -235,7 +236,7 @@ class Driver:
             done = await self._dispatcher.dispatch(mask, given(SYSTEM))
             if not isinstance(done, Refusal) and done.events:
                 return
-        failed = FailTurn(agent, str(failure), asked, turn=turn.first)
+        failed = FailTurn(agent, str(failure), asked, failure.kind, turn=turn.first)
         await self._finish(opened, turn, failed)
 
     # Files

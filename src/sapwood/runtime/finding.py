@@ -1,6 +1,6 @@
 """Finding an agent by what is typed: its id, the start of it, its name, or `parent`."""
 
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import AgentId, Space, can_be_stored
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent
 from sapwood.runtime.log import Log
 
@@ -21,7 +21,7 @@ async def find_agent(
     """
     if typed == PARENT and parent is not None:
         return parent
-    found = await log.find(space, typed, limit=5) if typed else []
+    found = await log.find(space, typed, limit=5) if typed and can_be_stored(typed) else []
     if not found:
         return UnknownAgent(typed)
     running = [facts for facts in found if facts.status == "running"]

@@ -68,6 +68,21 @@ class Log(Protocol):
         """A page of agents, newest first (by creation, then id), going on after one seen."""
         ...
 
+    async def conversations(
+        self,
+        space: Space,
+        folder: str,
+        *,
+        after: Facts | None = None,
+        limit: int = 100,
+        status: str | None = None,
+    ) -> list[Facts]:
+        """A page of the root agents of a folder, last written to first, going on after one seen.
+
+        An agent without a folder is in no such list.
+        """
+        ...
+
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[Facts]:

@@ -4,7 +4,6 @@ Of a call that had started when its process died nobody knows what it did, and t
 """
 
 import asyncio
-from collections.abc import Callable
 
 from msgspec import structs
 
@@ -45,15 +44,12 @@ class ToolCalls:
         slash: SlashTool,
         tracing: Tracing,
         checkpoints: Checkpoints | None = None,
-        *,
-        clean: Callable[[str], str] = str,
     ) -> None:
         self.files = TurnFiles(checkpoints, self._may_change_files)
         self._dispatcher = dispatcher
         self._toolbox = toolbox
         self._slash = slash
         self._tracing = tracing
-        self._clean = clean
 
     async def offered(self) -> tuple[ToolSpec, ...]:
         """Every tool that a model may call."""
@@ -110,18 +106,19 @@ class ToolCalls:
             outcome = await self._slash.run(state, call, state.settings.model)
             if isinstance(outcome, Parked):
                 return outcome
-            cleaned = self._cleaned(outcome)
-            ended(cleaned)
-            return cleaned
+            masked = self._masked(outcome)
+            ended(masked)
+            return masked
 
     async def _run_own(self, opened: Opened, call: ToolCall) -> ToolOutcome:
         with self._tracing.tool(opened.state, call) as ended:
-            cleaned = self._cleaned(await self._toolbox.run(_use(opened.state, call)))
-            ended(cleaned)
-            return cleaned
+            masked = self._masked(await self._toolbox.run(_use(opened.state, call)))
+            ended(masked)
+            return masked
 
-    def _cleaned(self, outcome: ToolOutcome) -> ToolOutcome:
-        return structs.replace(outcome, content=self._clean(outcome.content))
+    def _masked(self, outcome: ToolOutcome) -> ToolOutcome:
+        """The outcome as it will be stored: a trace shows no more than the log."""
+        return structs.replace(outcome, content=self._dispatcher.masked(outcome.content))
 
     def _may_change_files(self, state: State, call: ToolCall) -> bool:
         return call.name != SLASH and not self._is_harmless(state, call)

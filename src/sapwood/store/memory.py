@@ -112,6 +112,28 @@ class MemoryLog:
         ]
         return found[:limit]
 
+    async def conversations(
+        self,
+        space: Space,
+        folder: str,
+        *,
+        after: Facts | None = None,
+        limit: int = 100,
+        status: str | None = None,
+    ) -> list[Facts]:
+        """A page of the root agents of a folder, last written to first."""
+        found = [
+            facts
+            for facts in self._shelf(space).facts.values()
+            if folder
+            and facts.folder == folder
+            and facts.parent is None
+            and (status is None or facts.status == status)
+            and (after is None or (facts.updated, facts.agent) < (after.updated, after.agent))
+        ]
+        found.sort(key=lambda facts: (facts.updated, facts.agent), reverse=True)
+        return found[:limit]
+
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[Facts]:

@@ -13,13 +13,9 @@ from sapwood.app.finding import find
 from sapwood.app.keys import load_keys
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.log import Facts
 from sapwood.tui.notices import noticed
 
 __all__ = ["Left", "last_conversation", "open_screen", "require_textual"]
-
-_PAGE = 500
-_MOST = 10
 
 
 class Left(Struct, frozen=True):
@@ -70,15 +66,5 @@ async def open_screen(
 
 async def last_conversation(connection: Connection, folder: str) -> AgentId | None:
     """The root in this folder that was last written to, here or in the program it comes from."""
-    best: Facts | None = None
-    after: Facts | None = None
-    for _ in range(_MOST):
-        page = await connection.log.agents(connection.space, after=after, limit=_PAGE)
-        for facts in page:
-            fits = facts.folder == folder and facts.parent is None and facts.status == "running"
-            if fits and (best is None or facts.updated > best.updated):
-                best = facts
-        if len(page) < _PAGE:
-            break
-        after = page[-1]
-    return best.agent if best else None
+    found = await connection.log.conversations(connection.space, folder, limit=1, status="running")
+    return found[0].agent if found else None

@@ -109,6 +109,17 @@ async def test_lists_of_agents_are_read_in_the_order_of_an_index(
         assert "Sort" not in plan, plan
 
 
+async def test_the_conversations_of_a_folder_are_found_by_index_and_sorted_hour_by_hour(
+    spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
+) -> None:
+    await spied.conversations(SPACE, "/wood", limit=10)
+    after = Facts(ADA, 2, updated=7)
+    await spied.conversations(SPACE, "/wood", after=after, limit=10, status="running")
+    for plan in await plans(spied, asked, "agents"):
+        assert "agents_by_folder" in plan, plan
+        assert "Seq Scan" not in plan, plan
+
+
 async def test_kin_and_names_are_found_by_index(
     spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
 ) -> None:

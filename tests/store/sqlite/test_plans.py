@@ -30,6 +30,7 @@ VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "list": lambda on: agents.list_agents(on, SPACE, AFTER, 10, None, None),
     "list children": lambda on: agents.list_agents(on, SPACE, AFTER, 10, ADA, None),
     "list by status": lambda on: agents.list_agents(on, SPACE, AFTER, 10, None, "running"),
+    "list folder": lambda on: agents.list_folder(on, SPACE, "/w", AFTER, 10, "running"),
     "list working": lambda on: agents.list_working(on, SPACE, ADA, 10),
     "ancestors": lambda on: agents.ancestors(on, SPACE, ADA),
     "descendants": lambda on: agents.descendants(on, SPACE, ADA),
@@ -37,7 +38,13 @@ VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "snapshot at": lambda on: snapshots.find_snapshot(on, SPACE, ADA, "1", 5),
     "save": lambda on: snapshots.insert_snapshot(on, SPACE, Snapshot(ADA, 1, "1", b"")),
 }
-SORTS = {"find", "ancestors", "descendants", "origins"}  # of what was found, which is little
+SORTS = {
+    "list folder",
+    "find",
+    "ancestors",
+    "descendants",
+    "origins",
+}  # of what was found, which is little
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -146,8 +146,8 @@ class Talk(Steps):
         match recorded.event:
             case TurnCompleted():
                 return OK
-            case TurnFailed(_, error):
-                return Ended(code_of(self._running.kind_of(error)), error)
+            case TurnFailed(_, error, failure):
+                return Ended(code_of(failure), error)
             case TurnInterrupted(_, reason):
                 return Ended(Exit.INTERRUPTED, f"The turn was interrupted: {reason or 'stopped'}.")
             case AgentKilled():

@@ -151,7 +151,8 @@ def interrupt_turn(scene: Scene, command: InterruptTurn, given: Given) -> Accept
 def fail_turn(scene: Scene, command: FailTurn, given: Given) -> Accepted:
     require_turn(scene.state, command.turn, command.asked)
     draft = Draft(scene.state, scene.live, given)
-    draft.add(TurnFailed(_size(scene.live, scene.counter), command.error))
+    size = _size(scene.live, scene.counter)
+    draft.add(TurnFailed(size, command.error, command.failure or ""))
     slide(draft, scene.counter)
     return draft.accepted()
 

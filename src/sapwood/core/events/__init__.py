@@ -52,6 +52,7 @@ from sapwood.core.events.turn import (
     TurnRecorded,
     TurnStarted,
 )
+from sapwood.core.events.unreadable import UnreadableEvent
 
 __all__ = [
     "HUMAN",
@@ -103,4 +104,5 @@ __all__ = [
     "TurnRecorded",
     "TurnStarted",
     "Unfocused",
+    "UnreadableEvent",
 ]

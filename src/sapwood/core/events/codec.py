@@ -3,6 +3,8 @@
 Long texts are taken out of the JSON and replaced by their hash, so that a store keeps each of
 them once and an event stays small. Which strings were replaced is told beside the JSON: a user's
 text can never be mistaken for such a reference, because no event holds an untyped object.
+
+Decoding never fails: what cannot be read becomes an `UnreadableEvent`.
 """
 
 import hashlib
@@ -11,15 +13,16 @@ from typing import Any, get_args
 
 import msgspec
 
-from sapwood.core.errors import NewerEvent
-from sapwood.core.events import Event
+from sapwood.core.events import Event, UnreadableEvent
 
-__all__ = ["LARGE", "Encoded", "NewerEvent", "decode", "encode"]
+__all__ = ["LARGE", "Encoded", "decode", "encode", "unreadable"]
 
 LARGE = 2048
 """Texts from this many characters on are stored once, by hash."""
 
-_KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in get_args(Event)}
+_KINDS: dict[str, type[Event]] = {
+    cls.kind: cls for cls in get_args(Event) if cls is not UnreadableEvent
+}
 _DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in _KINDS.items()}
 _encoder = msgspec.json.Encoder(order="deterministic")
 _PLACE = "$content"
@@ -34,7 +37,9 @@ class Encoded(msgspec.Struct, frozen=True):
 
 
 def encode(event: Event) -> Encoded:
-    """The event as a store keeps it."""
+    """The event as a store keeps it; one that cannot be read, as it was stored."""
+    if isinstance(event, UnreadableEvent):
+        return Encoded(event.kind, event.data.decode("utf-8", "replace"), {})
     data = _encoder.encode(event)
     if len(data) < LARGE:
         return Encoded(event.kind, data.decode(), {})
@@ -49,10 +54,25 @@ def decode(kind: str, data: str | bytes, contents: Mapping[str, str] | None = No
     """The event that `encode` took apart; `contents` must hold every text it took out."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
-        raise NewerEvent(kind)
-    if not contents:
-        return decoder.decode(data)
-    return msgspec.convert(_put_back(msgspec.json.decode(data), contents), _KINDS[kind])
+        reason = "its kind is unknown: a newer Sapwood wrote it"
+        return UnreadableEvent(kind, _bytes(data), reason, newer=True)
+    try:
+        if contents is None:
+            return decoder.decode(data)
+        return msgspec.convert(_put_back(msgspec.json.decode(data), contents), _KINDS[kind])
+    except KeyError:
+        return unreadable(kind, data, "a long text of it is missing")
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return unreadable(kind, data, str(error) or type(error).__name__)
+
+
+def unreadable(kind: str, data: str | bytes, reason: str) -> UnreadableEvent:
+    """An event of a known kind that is damaged."""
+    return UnreadableEvent(kind, _bytes(data), reason)
+
+
+def _bytes(data: str | bytes) -> bytes:
+    return data.encode("utf-8", "replace") if isinstance(data, str) else data
 
 
 def _take_out(value: Any, contents: dict[str, str]) -> Any:

@@ -10,11 +10,12 @@ from sapwood.core.events.context import ContextEvent
 from sapwood.core.events.files import FilesEvent
 from sapwood.core.events.mail import MailEvent
 from sapwood.core.events.turn import TurnEvent
+from sapwood.core.events.unreadable import UnreadableEvent
 from sapwood.core.ids import AgentId, CommandId, EventRef
 
 __all__ = ["HUMAN", "SYSTEM", "Actor", "Event", "Recorded", "Role"]
 
-Event = AgentEvent | TurnEvent | ContextEvent | FilesEvent | MailEvent
+Event = AgentEvent | TurnEvent | ContextEvent | FilesEvent | MailEvent | UnreadableEvent
 
 Role = Literal["human", "model", "system"]
 

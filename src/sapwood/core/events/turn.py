@@ -111,13 +111,18 @@ class TurnInterrupted(Struct, frozen=True, gc=False):
     reason: str = ""
 
 
-class TurnFailed(Struct, frozen=True, gc=False):
-    """The turn could not go on. What was there is kept."""
+class TurnFailed(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The turn could not go on. What was there is kept.
+
+    `failure` is one of `sapwood.core.calling.FailureKind`, or empty where it is not known. It is
+    plain text, so that a kind of a later version can be read.
+    """
 
     kind: ClassVar = "turn.failed"
 
     size: Size
     error: str = ""
+    failure: str = ""
 
 
 class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -36,7 +36,7 @@ from sapwood.core.refusals.files import (
     UnknownCheckpoint,
 )
 from sapwood.core.refusals.refusal import Refusal, nearest
-from sapwood.core.refusals.settings import BadSetting, EmptyText, ModelTooSmall, TooLong
+from sapwood.core.refusals.settings import BadSetting, BadValue, EmptyText, ModelTooSmall, TooLong
 from sapwood.core.refusals.turns import (
     AskedAgain,
     CallsOpen,
@@ -57,6 +57,7 @@ __all__ = [
     "BadId",
     "BadMarkName",
     "BadSetting",
+    "BadValue",
     "CallStarted",
     "CallsOpen",
     "CheckpointGone",

@@ -3,7 +3,7 @@
 from sapwood.core.counting import Count, show
 from sapwood.core.refusals.refusal import Refusal
 
-__all__ = ["BadSetting", "EmptyText", "ModelTooSmall", "TooLong"]
+__all__ = ["BadSetting", "BadValue", "EmptyText", "ModelTooSmall", "TooLong"]
 
 
 class BadSetting(Refusal, frozen=True):
@@ -15,6 +15,23 @@ class BadSetting(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"Setting '{self.name}' must be {self.rule}. Nothing was changed."
+
+
+class BadValue(Refusal, frozen=True):
+    """A value has a type or a size that cannot be stored.
+
+    >>> BadValue("parts[0].text", "text", "list").sentence
+    "'parts[0].text' must be text, and a list was given. Nothing was changed."
+    """
+
+    place: str
+    rule: str
+    given: str
+
+    @property
+    def sentence(self) -> str:
+        what = f"'{self.place}'" if self.place else "The value"
+        return f"{what} must be {self.rule}, and a {self.given} was given. Nothing was changed."
 
 
 class ModelTooSmall(Refusal, frozen=True):

@@ -8,7 +8,7 @@ from sapwood.store.postgres.job import plain_name
 from sapwood.store.postgres.reading import FOREVER
 from sapwood.store.postgres.sessions import Readers
 
-__all__ = ["ancestors", "descendants", "facts_of", "find", "page", "working"]
+__all__ = ["ancestors", "descendants", "facts_of", "find", "in_folder", "page", "working"]
 
 _FACTS = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = $2"
 _PAGE = """
@@ -16,6 +16,14 @@ _PAGE = """
     WHERE space = $1 AND (created, agent) < ($2, $3)
         AND ($4::text IS NULL OR parent = $4) AND ($5::text IS NULL OR status = $5)
     ORDER BY created DESC, agent DESC LIMIT $6
+"""
+# By the hour first, as the index has it: what is sorted then is only those of one hour.
+_UPDATED = "substring(facts from '\"updated\":(\\d+)')::bigint"
+_IN_FOLDER = f"""
+    SELECT facts FROM sapwood.agents
+    WHERE space = $1 AND folder = $2 AND parent IS NULL AND folder IS NOT NULL
+        AND hour <= $3 AND ({_UPDATED}, agent) < ($4, $5) AND ($6::text IS NULL OR status = $6)
+    ORDER BY hour DESC, {_UPDATED} DESC, agent DESC LIMIT $7
 """
 _WORKING = """
     SELECT facts FROM sapwood.agents WHERE space = $1 AND agent > $2 AND working
@@ -51,7 +59,10 @@ _DESCENDANTS = """
 """
 _LAST_CHARACTER = "\U0010ffff"
 
+_HOUR = 3_600_000_000
+
 _facts = msgspec.json.Decoder(Facts)
+_json = msgspec.json.Encoder()
 
 
 async def facts_of(readers: Readers, space: Space, agent: AgentId) -> Facts | None:
@@ -71,6 +82,25 @@ async def page(
     """The next agents after the last one seen, newest first."""
     created, agent = (after.created, after.agent) if after else (FOREVER, "")
     rows = await readers.fetch(_PAGE, space, created, agent, parent, status, limit)
+    return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def in_folder(
+    readers: Readers,
+    space: Space,
+    folder: str,
+    after: Facts | None,
+    limit: int,
+    status: str | None,
+) -> list[Facts]:
+    """The next root agents of a folder after the last one seen, last written to first."""
+    if not folder:
+        return []
+    asked = _json.encode(folder).decode()[1:-1]
+    updated, agent = (after.updated, after.agent) if after else (FOREVER, "")
+    rows = await readers.fetch(
+        _IN_FOLDER, space, asked, updated // _HOUR, updated, agent, status, limit
+    )
     return [_facts.decode(row["facts"]) for row in rows]
 
 

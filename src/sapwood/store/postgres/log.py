@@ -116,6 +116,18 @@ class PostgresLog:
         """A page of agents, newest first, going on after the last one seen."""
         return await listing.page(self._readers, space, after, limit, parent, status)
 
+    async def conversations(
+        self,
+        space: Space,
+        folder: str,
+        *,
+        after: Facts | None = None,
+        limit: int = 100,
+        status: str | None = None,
+    ) -> list[Facts]:
+        """A page of the root agents of a folder, last written to first."""
+        return await listing.in_folder(self._readers, space, folder, after, limit, status)
+
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[Facts]:

@@ -1,11 +1,12 @@
 """Events out of the database: parts of one log, and the texts that were kept apart."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sapwood.core.events import Actor, Recorded
-from sapwood.core.events.codec import decode
+from sapwood.core.events import SYSTEM, Actor, Recorded
+from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.store.postgres.sessions import Fetch
 
@@ -68,15 +69,21 @@ async def recorded_from(fetch: Fetch, space: Space, rows: "Sequence[Row]") -> li
 
 async def _contents(fetch: Fetch, space: Space, hashes: Iterable[bytes]) -> dict[bytes, str]:
     rows = await fetch(_CONTENTS, space, sorted(hashes))
-    return {row["hash"]: row["data"].decode() for row in rows}
+    texts: dict[bytes, str] = {}
+    for row in rows:
+        with suppress(UnicodeDecodeError):  # what is damaged is as good as missing
+            texts[row["hash"]] = row["data"].decode()
+    return texts
 
 
 def _recorded(row: "Row", contents: Mapping[bytes, str]) -> Recorded:
     agent, version, kind, data, hashes, at, actor, command = row[:8]
-    texts = {digest.hex(): contents[digest] for digest in _split(hashes)} if hashes else None
-    return Recorded(
-        AgentId(agent), version, decode(kind, data, texts), at, _actor(actor), CommandId(command)
-    )
+    known = [digest for digest in _split(hashes) if digest in contents] if hashes else ()
+    texts = {digest.hex(): contents[digest] for digest in known} if hashes else None
+    event, who = decode(kind, data, texts), _actor(actor)
+    if who is None:
+        event, who = unreadable(kind, data, "it is not known who did it"), SYSTEM
+    return Recorded(AgentId(agent), version, event, at, who, CommandId(command))
 
 
 def _split(hashes: bytes) -> list[bytes]:
@@ -84,5 +91,8 @@ def _split(hashes: bytes) -> list[bytes]:
 
 
 @lru_cache(maxsize=256)
-def _actor(text: str) -> Actor:
-    return Actor.parse(text)
+def _actor(text: str) -> Actor | None:
+    try:
+        return Actor.parse(text)
+    except ValueError:
+        return None

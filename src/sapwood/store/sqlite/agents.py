@@ -13,6 +13,7 @@ __all__ = [
     "find_facts",
     "insert_agent",
     "list_agents",
+    "list_folder",
     "list_working",
 ]
 
@@ -21,14 +22,15 @@ _COLUMNS = (
     " created, updated, tokens, exact, unread, working, source, session"
 )
 _Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int, str, str]
+_HOUR = 3_600_000_000
 _LAST_CHARACTER = "\U0010ffff"
 
 
 def insert_agent(connection: sqlite3.Connection, space: Space, expected: int, facts: Facts) -> bool:
     """A new agent; false if there is one already. `expected` is 0."""
     inserted = connection.execute(
-        f"INSERT INTO agents (space, {_COLUMNS})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        f"INSERT INTO agents (space, {_COLUMNS}, hour)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             space,
             facts.agent,
@@ -46,6 +48,7 @@ def insert_agent(connection: sqlite3.Connection, space: Space, expected: int, fa
             facts.working,
             facts.source,
             facts.session,
+            _hour(facts),
         ),
     )
     return inserted.rowcount == 1
@@ -56,13 +59,12 @@ def advance_agent(
 ) -> bool:
     """New facts of an agent at version `expected`; false if it is not."""
     listed = connection.execute(
-        "UPDATE agents SET version = ?, model = ?, folder = ?, updated = ?, tokens = ?,"
+        "UPDATE agents SET version = ?, model = ?, updated = ?, tokens = ?,"
         " exact = ?, unread = ? WHERE space = ? AND agent = ? AND version = ?"
-        " RETURNING status, name, parent, created, working",
+        " RETURNING status, name, parent, created, working, folder, hour",
         (
             facts.version,
             facts.model,
-            facts.folder,
             facts.updated,
             facts.tokens,
             facts.exact,
@@ -73,26 +75,22 @@ def advance_agent(
         ),
     ).fetchone()
     # These are indexed and seldom change; setting them would rewrite the indexes each time.
-    wanted = (facts.status, facts.name, facts.parent, facts.created, facts.working)
+    wanted = (
+        *(facts.status, facts.name, facts.parent, facts.created, facts.working),
+        *(facts.folder, _hour(facts)),
+    )
     if listed and listed != wanted:
-        _change_listing(connection, space, facts)
+        connection.execute(
+            "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?,"
+            " folder = ?, hour = ? WHERE space = ? AND agent = ?",
+            (*wanted, space, facts.agent),
+        )
     return listed is not None
 
 
-def _change_listing(connection: sqlite3.Connection, space: Space, facts: Facts) -> None:
-    connection.execute(
-        "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?"
-        " WHERE space = ? AND agent = ?",
-        (
-            facts.status,
-            facts.name,
-            facts.parent,
-            facts.created,
-            facts.working,
-            space,
-            facts.agent,
-        ),
-    )
+def _hour(facts: Facts) -> int:
+    """The hour of the last event."""
+    return facts.updated // _HOUR
 
 
 def find_facts(connection: sqlite3.Connection, space: Space, agent: AgentId) -> Facts | None:
@@ -125,6 +123,32 @@ def list_agents(
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM agents WHERE {' AND '.join(where)}"
         " ORDER BY created DESC, agent DESC LIMIT ?",
+        (*values, limit),
+    )
+    return [_facts(row) for row in rows]
+
+
+def list_folder(
+    connection: sqlite3.Connection,
+    space: Space,
+    folder: str,
+    after: Facts | None,
+    limit: int,
+    status: str | None,
+) -> list[Facts]:
+    """A page of the root agents of a folder, last written to first."""
+    where = ["space = ?", "folder = ?", "parent IS NULL", "folder <> ''"]
+    values: list[str | int] = [space, folder]
+    if after is not None:
+        where.append("hour <= ? AND (updated, agent) < (?, ?)")
+        values += [_hour(after), after.updated, after.agent]
+    if status is not None:
+        where.append("status = ?")
+        values.append(status)
+    # By the hour first, as the index has it: what is sorted then is only those of one hour.
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE {' AND '.join(where)}"
+        " ORDER BY hour DESC, updated DESC, agent DESC LIMIT ?",
         (*values, limit),
     )
     return [_facts(row) for row in rows]

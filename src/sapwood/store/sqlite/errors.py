@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sapwood.core.log import LogError
 
-__all__ = ["closed", "damaged", "explain", "explained"]
+__all__ = ["closed", "explain", "explained"]
 
 _KEPT = "Everything acknowledged before is kept."
 
@@ -33,14 +33,6 @@ def explain(error: Exception, path: Path) -> Exception:
 def closed() -> LogError:
     """The answer to a call that comes too late."""
     return LogError("The log is closed. Nothing was stored. Open it again to go on.")
-
-
-def damaged(what: str) -> LogError:
-    """Something is missing that the log itself has never deleted."""
-    return LogError(
-        f"The log is damaged: {what}. Nothing was changed. "
-        "Copy the file away, then restore it from a backup."
-    )
 
 
 def _words(error: sqlite3.Error, path: Path) -> str:

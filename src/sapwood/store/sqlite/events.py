@@ -3,13 +3,13 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 
-from sapwood.core.events import Actor, Recorded
-from sapwood.core.events.codec import decode
+from sapwood.core.events import SYSTEM, Actor, Recorded
+from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log import Cursor, Tailed
-from sapwood.store.sqlite.errors import damaged
 
 __all__ = [
     "Row",
@@ -108,18 +108,25 @@ def _contents(
         " WHERE space = ? AND hash IN (SELECT value FROM json_each(?))",
         (space, json.dumps(list(hashes))),
     )
-    texts = {digest: data.decode() for digest, data in found}
-    if missing := hashes - texts.keys():
-        raise damaged(f"{len(missing)} of its texts are missing")
+    texts: dict[str, str] = {}
+    for digest, data in found:
+        with suppress(UnicodeDecodeError):  # what is damaged is as good as missing
+            texts[digest] = data.decode()
     return texts
 
 
 def _recorded(agent: AgentId, row: _Event, texts: dict[str, str]) -> Recorded:
     version, kind, data, contents, at, actor, command = row
     event = decode(kind, data, texts if contents else None)
-    return Recorded(agent, version, event, at, _actor(actor), command)
+    who = _actor(actor)
+    if who is None:
+        event, who = unreadable(kind, data, "it is not known who did it"), SYSTEM
+    return Recorded(agent, version, event, at, who, command)
 
 
 @lru_cache(maxsize=256)
-def _actor(text: str) -> Actor:
-    return Actor.parse(text)
+def _actor(text: str) -> Actor | None:
+    try:
+        return Actor.parse(text)
+    except ValueError:
+        return None

@@ -7,7 +7,6 @@ reading thread; the writer only adds them, in batches too small to hold up a com
 import asyncio
 from contextlib import suppress
 
-from sapwood.core.events.codec import NewerEvent
 from sapwood.core.log import LogError
 from sapwood.store.sqlite.events import last_position
 from sapwood.store.sqlite.readers import Readers
@@ -63,7 +62,7 @@ class Indexing:
     async def _when_idle(self) -> None:
         try:
             # A search will say what is wrong; nobody would hear it here.
-            with suppress(LogError, NewerEvent):
+            with suppress(LogError):
                 more = True
                 while more:
                     idle = self._loop.time() - self._last_commit

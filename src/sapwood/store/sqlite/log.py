@@ -98,6 +98,20 @@ class SqliteLog:
             lambda on: listing.list_agents(on, space, after, limit, parent, status)
         )
 
+    async def conversations(
+        self,
+        space: Space,
+        folder: str,
+        *,
+        after: Facts | None = None,
+        limit: int = 100,
+        status: str | None = None,
+    ) -> list[Facts]:
+        """A page of the root agents of a folder, last written to first."""
+        return await self._readers.do(
+            lambda on: listing.list_folder(on, space, folder, after, limit, status)
+        )
+
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[Facts]:

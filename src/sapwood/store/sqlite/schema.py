@@ -12,7 +12,7 @@ from sapwood.core.log import LogError
 
 __all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare"]
 
-NEWEST = 3
+NEWEST = 4
 """The schema that this version of Sapwood works with."""
 
 APPLICATION = 0x53617077

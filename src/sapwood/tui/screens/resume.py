@@ -47,7 +47,9 @@ class ResumePage(Picker):
     async def items(self, typed: str) -> Sequence[Item]:
         """Last written to first."""
         held = self._connection
-        agents = await held.log.agents(held.space, limit=_MOST)
+        here = await held.log.conversations(held.space, self._folder, limit=_MOST)
+        newest = await held.log.agents(held.space, limit=_MOST)
+        agents = list({each.agent: each for each in (*here, *newest)}.values())
         words = typed.casefold()
         fitting = [each for each in agents if words in _searched(each)]
         known = {each.agent for each in agents}
