@@ -72,6 +72,10 @@ e2e *ARGS:
 prove *ARGS:
     python -m proofs.laws "$@"
 
+# The Python face, called with wrong, odd and hostile arguments
+prove-gate *ARGS:
+    python -m proofs.gate "$@"
+
 # Writers killed at random moments
 crash *ARGS:
     python -m proofs.crash "$@"

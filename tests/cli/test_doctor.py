@@ -1,7 +1,9 @@
 """`sapwood doctor`: what works, and what to type next. It changes nothing."""
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,25 @@ def test_a_damaged_database_is_broken(sapwood: Sapwooder, home: Path) -> None:
     file.write_text("not a database at all, but a text of some length " * 40)
     ran = sapwood("doctor", "--offline", "--json", "-d", str(file))
     assert states(ran)["database"] == "broken"
+
+
+def test_events_that_cannot_be_read_are_found(sapwood: Sapwooder, demo: str, home: Path) -> None:
+    assert states(sapwood("doctor", "--offline", "--json"))["events"] == "ok"
+    (file,) = home.rglob("*.db")
+    with closing(sqlite3.connect(file, isolation_level=None)) as owner:
+        for version, kind in ((1, "turn.dreamt"), (2, "turn.started")):
+            owner.execute(
+                "INSERT INTO events (space, agent, version, kind, data, at, actor, command)"
+                " VALUES ('local', 'eve', ?, ?, '{}', 1, 'system', 'c')",
+                (version, kind),
+            )
+    ran = sapwood("doctor", "--offline")
+    said = " ".join(ran.out.split())
+    assert "2 of" in said
+    assert "a newer Sapwood wrote eve:1 (turn.dreamt)" in said
+    assert "damaged: eve:2 (turn.started: Object missing required field" in said
+    assert "pip install --upgrade sapwood" in said
+    assert ran.code == 1
 
 
 def test_a_broken_configuration_is_found(sapwood: Sapwooder, home: Path) -> None:

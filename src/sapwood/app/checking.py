@@ -24,6 +24,7 @@ from sapwood.app.installing.checking import examine_agents
 from sapwood.app.keys import PROVIDERS, key_origins, load_keys
 from sapwood.app.opening import is_full, is_postgres, shown_address
 from sapwood.app.tracing import spans_go_to
+from sapwood.app.unreadable import Tell, examine_events
 from sapwood.core.calling import Failure
 from sapwood.core.errors import LogError
 from sapwood.models import window_of
@@ -45,9 +46,16 @@ _USES = {
 
 
 async def examine(
-    given: Mapping[str, str], environ: Mapping[str, str] = os.environ, *, online: bool = True
+    given: Mapping[str, str],
+    environ: Mapping[str, str] = os.environ,
+    *,
+    online: bool = True,
+    tell: Tell | None = None,
 ) -> list[Finding]:
-    """Looks at everything; `given` takes the place of configured values."""
+    """Looks at everything; `given` takes the place of configured values.
+
+    `tell` is called with the number of events read so far, when that takes more than a second.
+    """
     findings = [_versions()]
     try:
         config = structs.replace(load_config(environ), **given)
@@ -55,7 +63,7 @@ async def examine(
     except ConfigError as error:
         then = '$EDITOR "$(sapwood config path)"'
         return [*findings, Finding("configuration", "broken", str(error), then)]
-    findings += [_configuration(environ), await _database(config), *_keys(environ)]
+    findings += [_configuration(environ), *await _database(config, tell), *_keys(environ)]
     findings += await _model(config, keys, online=online)
     if online and config.servers:
         from sapwood.app.servers import examine_servers
@@ -80,16 +88,23 @@ def _configuration(environ: Mapping[str, str]) -> Finding:
     return Finding("configuration", "ok", f"{file} (not there: defaults hold)")
 
 
-async def _database(config: Config) -> Finding:
-    place = shown_address(config.address)
+async def _database(config: Config, tell: Tell | None) -> list[Finding]:
+    place, on_server = shown_address(config.address), is_postgres(config.address)
     try:
-        if is_postgres(config.address):
+        if on_server:
             says = await _postgres(config.address)
         else:
             says = await asyncio.to_thread(_sqlite, config.address)
+        found = [Finding("database", "ok", f"{place}: {says}")]
+        if "schema" in says and "schema 0" not in says:  # the tables are there
+            found.append(
+                await examine_events(config.address, config.space, tell, postgres=on_server)
+            )
+        return found
     except LogError as error:
-        return _broken(config.address, f"{place}: {error}")
-    return Finding("database", "ok", f"{place}: {says}")
+        return [_broken(config.address, f"{place}: {error}")]
+    except (sqlite3.Error, OSError) as error:
+        return [_broken(config.address, f"{place}: its events cannot be read ({error}).")]
 
 
 def _broken(address: str, says: str) -> Finding:

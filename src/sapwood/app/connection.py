@@ -118,6 +118,9 @@ def _configured_keys() -> tuple[str, ...]:
 
 
 def _space(name: str) -> Space:
-    if not isinstance(name, str) or not can_be_stored(name):  # pyright: ignore[reportUnnecessaryIsInstance] # from outside
-        raise LogError(f"{name!a} cannot be a space. Nothing was opened. Choose another name.")
-    return Space(str.__str__(name))
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] # from outside
+        raise LogError(f"The name of a space must be text, not {type(name).__name__}.")
+    plain = str.__str__(name)
+    if not can_be_stored(plain):
+        raise LogError(f"{plain!a} cannot be a space. Nothing was opened. Choose another name.")
+    return Space(plain)

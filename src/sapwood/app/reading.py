@@ -1,6 +1,7 @@
 """All turns of a log, in view or not. Pure."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
 from sapwood.core.turn import Turn, fold_turn
@@ -15,5 +16,5 @@ def turns_of(events: Sequence[Recorded]) -> Iterator[Turn]:
         for index, recorded in enumerate(events)
         if isinstance(recorded.event, TurnStarted | TurnRecorded)
     ]
-    for start, end in zip(starts, [*starts[1:], len(events)], strict=True):
+    for start, end in pairwise((*starts, len(events))):
         yield fold_turn(list(events[start:end]))

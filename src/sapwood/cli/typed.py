@@ -1,16 +1,11 @@
-"""What was typed or piped in, made fit to be stored."""
+"""Text that was piped in, or that stands in a file."""
 
 import sys
 from pathlib import Path
 
 import click
 
-__all__ = ["clean", "piped", "text_of"]
-
-
-def clean(text: str) -> str:
-    """The text without lone surrogates, which no encoding can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+__all__ = ["piped", "text_of"]
 
 
 def piped() -> str | None:

@@ -58,7 +58,8 @@ def follow(live: Live, recorded: Recorded, context: Context) -> Live | None:
     """
     if type(recorded.event) is UnreadableEvent:
         return None
-    return inherited(_grown(live, recorded), context)
+    grown = _grown(live, recorded)
+    return None if grown is None else inherited(grown, context)
 
 
 def inherited(live: Live, context: Context) -> Live | None:
@@ -92,7 +93,7 @@ def _heavier(weight: Size | None, size: Size | None) -> Size | None:
     return Size(weight.tokens + size.tokens, weight.counter)
 
 
-def _grown(live: Live, recorded: Recorded) -> Live:
+def _grown(live: Live, recorded: Recorded) -> Live | None:
     match recorded.event:
         case TurnStarted() as event:
             return structs.replace(live, open=open_turn(recorded, event))
@@ -106,7 +107,9 @@ def _grown(live: Live, recorded: Recorded) -> Live:
             return live
 
 
-def _joined(live: Live, ended: Turn) -> Live:
+def _joined(live: Live, ended: Turn) -> Live | None:
+    if ended.parent != live.context.tip:  # the turn before it cannot be read
+        return None
     context = structs.replace(live.context, tip=ended.ref)
     weight = _heavier(live.weight, ended.size) if live.turns else ended.size
     turns = live.turns if isinstance(live.turns, Growing) else Growing(live.turns)
@@ -146,7 +149,8 @@ class Walk:
     Walks from `tip` towards `head`. Turns mostly stand one after the other in one log, so each
     answer may hold more than the turn asked for, and the walk asks backwards in growing strides,
     never past `head`. A parent elsewhere (another branch, another agent) is a jump, after which
-    strides are short again: what stands before it may be a branch that nobody wants.
+    strides are short again: what stands before it may be a branch that nobody wants. Where `head`
+    is not on the path, because events that led there cannot be read, the walk ends at the root.
     """
 
     FIRST_STRIDE, LAST_STRIDE = 64, 4096
@@ -217,8 +221,6 @@ class Walk:
         self._next = turn.parent if turn.parent != self._context.head else None
         if type(head.event) is UnreadableEvent:  # what stood before it is not known
             self._next = None
-        elif turn.parent is None and self._context.head is not None:
-            raise ValueError(f"{self._context.head} is not on the path to {self._context.tip}")
         return True
 
     def live(self, open_turn: Turn | None = None) -> Live:

@@ -17,8 +17,9 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from sapwood.core.commands import Command, Given
-from sapwood.core.content import Text, Thinking, ToolCall, Usage
+from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
+from sapwood.core.origin import Origin, Passage
 from sapwood.core.refusals import BadValue
 from sapwood.runtime.conversion import (
     Unfit,
@@ -42,18 +43,16 @@ Mask = Callable[[str], str]
 _T = TypeVar("_T")
 _Convert = Callable[[Any, Mask], Any]
 
-# Names that are compared or sent back as they are. A mask in one of them would break what it names.
-_IDENTIFIERS = frozenset({"id", "call", "tool_call", "mail", "first", "last", "session", "command"})
-_EXACT = frozenset(
-    {
-        *("model", "hash", "tools", "provider", "signature", "source", "path", "failure"),
-        *("commit", "tree", "folder", "worktree", "branch"),
-    }
-)
+# Ids of other programs: a number stands for its digits.
+_IDENTIFIERS = frozenset({"id", "call", "tool_call", "mail", "session", "command"})
+_LABELS = frozenset({"name", "topic", "mark", "model", "provider", "source", "path", "words"})
 _JSON = frozenset({"args", "params"})
-_LABELS = frozenset({"name", "topic", "mark"})
-_EXACT_NAMES = frozenset({Actor, ToolCall})
-"""Classes whose `name` is exact: who acted, and a tool."""
+# Values that are sent back, compared or opened as they are: a mask would break them.
+_EXACT = frozenset(
+    {"hash", "tools", "signature", "failure", "commit", "tree", "folder", "worktree", "branch"}
+)
+_EXACT_CLASSES = frozenset({Actor, Origin, Passage})
+"""Classes that name who acted, a transcript, and rows of it."""
 
 _COMMANDS: frozenset[type[Command]] = frozenset(get_args(Command))
 
@@ -153,14 +152,14 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
         return lambda value, _: as_integer(value, least=0)
     if kind is Given and name == "at":
         return lambda value, _: as_moment(value)
-    if hint is str and name == "name" and kind in _EXACT_NAMES:
+    if hint is str and kind in _EXACT_CLASSES:
         return lambda value, _: as_identifier(value)
     return _typed(hint, _text(name))
 
 
 def _text(name: str) -> _Convert:
     if name in _IDENTIFIERS:
-        return lambda value, _: as_identifier(value)
+        return lambda value, mask: mask(as_identifier(value))
     if name in _EXACT:
         return lambda value, _: as_label(value)
     if name in _JSON:

@@ -54,13 +54,12 @@ async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
 
 
 def _parsed(submission: str) -> "Script":
-    from sapwood.cli.typed import clean
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
     from sapwood.core.slash import parse
     from sapwood.core.slash.chunks import has_prompt
 
-    script = parse(clean(submission))
+    script = parse(submission)
     if isinstance(script, Refusal):
         raise RefusedError(script)
     if has_prompt(script) or not script:

@@ -17,9 +17,9 @@ __all__ = ["command"]
 def command(invocation: Invocation, offline: bool, as_json: bool) -> Exit:
     """Say what is set up and works, and what to type next.
 
-    Looks at the configuration, the database, the keys (which are never shown), the model, the MCP
-    servers, and what else is installed. Changes nothing. Ends with 1 when something has to be
-    mended.
+    Looks at the configuration, the database and its events, the keys (which are never shown), the
+    model, the MCP servers, and what else is installed. Changes nothing. Ends with 1 when something
+    has to be mended.
     """
     import asyncio
 
@@ -37,7 +37,12 @@ async def _examine(invocation: Invocation, offline: bool, as_json: bool) -> Exit
 
     logging.getLogger("sapwood").addHandler(logging.NullHandler())  # the findings say it all
     given = {"database": invocation.database, "space": invocation.space}
-    findings = await examine({k: v for k, v in given.items() if v}, online=not offline)
+
+    def tell(events: int) -> None:
+        click.echo(f"Reading events: {events:,} so far.", err=True)
+
+    wanted = {k: v for k, v in given.items() if v}
+    findings = await examine(wanted, online=not offline, tell=tell)
     if as_json:
         print_lines(json_line(finding) for finding in findings)
     else:

@@ -60,13 +60,12 @@ def command(
 async def _fork(invocation: Invocation, typed: str, mark: str | None, goal: str, name: str) -> None:
     from sapwood.app.finding import find
     from sapwood.cli.giving import give, giving
-    from sapwood.cli.typed import clean
     from sapwood.core.commands import Fork
     from sapwood.runtime.fresh import new_agent_id
 
     async with giving(invocation) as held:
         agent = await find(held, typed)
-        await give(held, Fork(agent, new_agent_id(), mark, clean(goal), name=clean(name)))
+        await give(held, Fork(agent, new_agent_id(), mark, goal, name=name))
 
 
 async def _fork_session(
@@ -80,7 +79,6 @@ async def _fork_session(
     from sapwood.app.gardening.sessions import Sessions
     from sapwood.app.keys import load_keys
     from sapwood.cli.giving import giving
-    from sapwood.cli.typed import clean
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
 
@@ -94,5 +92,5 @@ async def _fork_session(
             )
             if isinstance(change, Refusal):
                 raise RefusedError(change)
-        child = await adopter.fork(agent, goal=clean(goal), name=clean(name), change=change)
+        child = await adopter.fork(agent, goal=goal, name=name, change=change)
         click.echo(f"Forked. Child: {child} (from {agent})")

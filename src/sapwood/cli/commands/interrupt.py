@@ -24,8 +24,7 @@ def command(invocation: Invocation, agent: str, reason: str) -> None:
 async def _interrupt(invocation: Invocation, typed: str, reason: str) -> None:
     from sapwood.app.finding import find
     from sapwood.cli.giving import give, giving
-    from sapwood.cli.typed import clean
     from sapwood.core.commands import InterruptTurn
 
     async with giving(invocation) as held:
-        await give(held, InterruptTurn(await find(held, typed), clean(reason)))
+        await give(held, InterruptTurn(await find(held, typed), reason))

@@ -80,16 +80,16 @@ def command(
 
 def _script(prompt: str | None, source: str | None) -> "Script | None":
     """The script to play; None when there is nothing to say."""
-    from sapwood.cli.typed import clean, piped, text_of
+    from sapwood.cli.typed import piped, text_of
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
     from sapwood.core.slash import Say, parse
 
     submission = prompt if prompt is not None or source is not None else piped()
-    script = parse(clean(submission or ""))
+    script = parse(submission or "")
     if isinstance(script, Refusal):
         raise RefusedError(script)
-    if source is not None and (text := clean(text_of(source)).strip("\n")):
+    if source is not None and (text := text_of(source).strip("\n")):
         # Whatever stands in a file is text: it must not be able to give commands.
         if script and isinstance(last := script[-1], Say) and not last.goal:
             return (*script[:-1], Say(f"{last.text}\n\n{text}"))

@@ -41,11 +41,10 @@ async def _search(
     from sapwood.cli.display.jsons import json_line
     from sapwood.cli.helping import columns
     from sapwood.cli.looking import print_lines
-    from sapwood.cli.typed import clean
 
     async with invocation.connected() as held:
         among = [await find(held, each) for each in typed] or None
-        hits = await held.log.search(held.space, clean(query), agents=among, limit=limit)
+        hits = await held.log.search(held.space, query, agents=among, limit=limit)
     if as_json:
         print_lines(json_line(hit) for hit in hits)
     elif hits:

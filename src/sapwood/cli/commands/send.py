@@ -25,10 +25,10 @@ def command(invocation: Invocation, agent: str, message: tuple[str, ...]) -> Non
 async def _send(invocation: Invocation, typed: str, message: str) -> None:
     from sapwood.app.finding import find
     from sapwood.cli.giving import give, giving
-    from sapwood.cli.typed import clean, text_of
+    from sapwood.cli.typed import text_of
     from sapwood.core.commands import Send
     from sapwood.runtime.fresh import new_mail_id
 
     text = text_of("-") if message == "-" else message
     async with giving(invocation) as held:
-        await give(held, Send(await find(held, typed), new_mail_id(), clean(text)))
+        await give(held, Send(await find(held, typed), new_mail_id(), text))

@@ -111,6 +111,8 @@ def gist(event: Event) -> str:
             return f"from {sender or 'outside'}: {text}"
         case events.MailRead(mails):
             return f"{len(mails)} read"
+        case events.UnreadableEvent(_, _, reason):
+            return f"cannot be read: {reason}"
 
 
 def _item(item: Said | Got) -> str:

@@ -8,10 +8,9 @@ from sapwood.app.choosing import first_settings, require_model, switch_model
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection
 from sapwood.app.finding import find
-from sapwood.cli.typed import clean
 from sapwood.core.commands import Command, Configure, StartAgent
 from sapwood.core.errors import RefusedError, SapwoodError
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, can_be_stored
 from sapwood.core.refusals import Imported, Refusal
 from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.runtime.fresh import given, new_agent_id
@@ -54,8 +53,8 @@ async def choose_agent(
 async def _start(
     connection: Connection, config: Config, keys: dict[str, str], wanted: Wanted
 ) -> AgentId:
-    name = clean(wanted.agent or "")
-    taken = await connection.log.find(connection.space, name) if name else []
+    name = wanted.agent or ""
+    taken = await connection.log.find(connection.space, name) if can_be_stored(name) else []
     if any(facts.name == name and facts.status == "running" for facts in taken):
         raise SapwoodError(
             f"An agent '{name}' is running already. Leave --new out to go on with it, "
@@ -63,10 +62,9 @@ async def _start(
         )
     model = wanted.model or config.model
     require_model(model, config, keys)
-    system = None if wanted.system is None else clean(wanted.system)
-    settings = first_settings(config, model, system=system, cap=wanted.cap)
+    settings = first_settings(config, model, system=wanted.system, cap=wanted.cap)
     agent = new_agent_id()
-    await _do(connection, StartAgent(agent, name, settings, Workspace(folder=clean(os.getcwd()))))
+    await _do(connection, StartAgent(agent, name, settings, Workspace(folder=os.getcwd())))
     return agent
 
 
@@ -81,7 +79,7 @@ async def _change(
     if state.origin is not None:
         raise RefusedError(Imported(agent, state.origin.source))
     change = SettingsChange(
-        system=UNSET if wanted.system is None else clean(wanted.system),
+        system=UNSET if wanted.system is None else wanted.system,
         cap=UNSET if wanted.cap is None else wanted.cap,
     )
     if wanted.model is not None and wanted.model != state.settings.model:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from sapwood.core.events import SYSTEM, Actor, Recorded
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
+from sapwood.core.log import Cursor
 from sapwood.store.postgres.sessions import Fetch
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.sessions import Row
 
-__all__ = ["COLUMNS", "FOREVER", "read", "read_refs", "recorded_from"]
+__all__ = ["COLUMNS", "FOREVER", "read", "read_newest", "read_refs", "recorded_from"]
 
 COLUMNS = "agent, version, kind, data, contents, at, actor, command"
 FOREVER = 2**63 - 1
@@ -29,6 +30,11 @@ _REFS = f"""
     FROM unnest($2::text[], $3::bigint[]) AS asked (agent, version)
     JOIN sapwood.events AS event
         ON event.space = $1 AND event.agent = asked.agent AND event.version = asked.version
+"""
+_NEWEST = f"""
+    SELECT {COLUMNS}, tx, position FROM sapwood.events
+    WHERE space = $1 AND ($2::xid8 IS NULL OR (tx, position) < ($2, $3))
+    ORDER BY tx DESC, position DESC LIMIT $4
 """
 _CONTENTS = "SELECT hash, data FROM sapwood.contents WHERE space = $1 AND hash = ANY($2)"
 _HASH_BYTES = 32
@@ -58,6 +64,20 @@ async def read_refs(
     agents, versions = [ref.agent for ref in refs], [ref.version for ref in refs]
     rows = await fetch(_REFS, space, agents, versions)
     return {each.ref: each for each in await recorded_from(fetch, space, rows)}
+
+
+async def read_newest(
+    fetch: Fetch, space: Space, before: Cursor | None, limit: int
+) -> tuple[list[Recorded], Cursor | None]:
+    """The events of a space before a place, the newest first, and where to go on; None at the end.
+
+    For a look through the log as it is now: what is being committed meanwhile may be passed over.
+    """
+    place = (None, None) if before is None else (before.transaction, before.position)
+    rows = await fetch(_NEWEST, space, *place, limit)
+    events = await recorded_from(fetch, space, rows)
+    last = Cursor(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == limit else None
+    return events, last
 
 
 async def recorded_from(fetch: Fetch, space: Space, rows: "Sequence[Row]") -> list[Recorded]:

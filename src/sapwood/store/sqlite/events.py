@@ -17,6 +17,7 @@ __all__ = [
     "origins_after",
     "read_after",
     "read_all_after",
+    "read_all_before",
     "read_part",
     "recorded_of",
 ]
@@ -67,6 +68,14 @@ def read_all_after(connection: sqlite3.Connection, position: int, limit: int) ->
     """The next events of all spaces, undecoded; for what serves every space alike."""
     return connection.execute(
         f"SELECT {_COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ?",
+        (position, limit),
+    ).fetchall()
+
+
+def read_all_before(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
+    """The events of all spaces before a position, the newest first, undecoded."""
+    return connection.execute(
+        f"SELECT {_COLUMNS} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?",
         (position, limit),
     ).fetchall()
 
