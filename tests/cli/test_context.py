@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.app.gardening.focusing import project_agent
 from sapwood.app.tending.memory import remember_session
 from sapwood.app.tending.moment import tending_folder
 from sapwood.cli.entry import run
@@ -152,12 +153,45 @@ def test_a_topic_goes_into_focus_and_to_the_background(sapwood: Sapwooder, data:
         "  2. Docs",
     ]
     sapwood("context", "unfocus", "docs")
-    focus = json.loads((data / "focus.json").read_text())
+    focus = json.loads(sapwood("context", "focus", "--json").out)
     assert focus["topics"][0]["name"] == "OAuth for mobile"
     assert focus["topics"][0]["priority"] == 1
     assert focus["background"] == [{"name": "Docs", "archived": False, "project": str(Path.cwd())}]
-    assert json.loads(sapwood("context", "focus", "--json").out) == focus
+    assert not (data / "focus.json").exists()
     assert [did for did, _ in acts(data)] == ["focused", "focused", "unfocused"]
+
+
+def test_the_focus_is_in_the_log_of_an_agent_for_the_project(
+    sapwood: Sapwooder, data: Path
+) -> None:
+    sapwood("context", "focus", "OAuth")
+    sapwood("context", "focus", "oauth")
+    sapwood("context", "unfocus", "OAuth")
+    agent = project_agent(str(Path.cwd()))
+    events = [json.loads(line) for line in sapwood("log", agent, "--json").out.splitlines()]
+    assert [event["kind"] for event in events] == [
+        "agent.started",
+        "topic.focused",
+        "topic.unfocused",
+    ]
+
+
+def test_the_focus_of_an_earlier_version_is_taken_over(sapwood: Sapwooder, data: Path) -> None:
+    here = str(Path.cwd())
+    data.mkdir(parents=True)
+    old = {
+        "topics": [
+            {"name": "OAuth", "since": "", "priority": 1, "project": here},
+            {"name": "Elsewhere", "since": "", "priority": 1, "project": "/else"},
+        ],
+        "background": [{"name": "Docs", "archived": False, "project": here}],
+    }
+    (data / "focus.json").write_text(json.dumps(old))
+    assert sapwood("context", "focus").out.splitlines()[:2] == ["In focus:", "  1. OAuth"]
+    sapwood("context", "focus", "Speed")
+    focus = json.loads(sapwood("context", "focus", "--json").out)
+    assert [each["name"] for each in focus["topics"]] == ["Speed", "OAuth"]
+    assert [each["name"] for each in focus["background"]] == ["Docs"]
 
 
 def test_what_is_not_in_focus_cannot_leave_it(sapwood: Sapwooder, data: Path) -> None:

@@ -1,21 +1,18 @@
-"""The focus stack says what matters now, per project, in a file that people read."""
+"""The focus stack says what matters now, per project."""
 
-import json
-import stat
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sapwood.core.errors import SapwoodError
 from sapwood.garden.focus import (
     Focus,
-    archived,
     focused,
     names_in_focus,
     of_project,
     read_focus,
     unfocused,
-    write_focus,
 )
 
 NOW = "2026-01-12T10:00:00Z"
@@ -71,22 +68,11 @@ def test_projects_do_not_mix() -> None:
     assert names_in_focus(of_project(less, "/srv/site")) == ("Docs",)
 
 
-def test_an_archived_topic_of_the_background_is_remembered_as_such() -> None:
-    away = unfocused(stack("A"), "A", project="/srv/shop")
-    kept = archived(away, ["a"], project="/srv/shop")
-    assert [each.archived for each in kept.background] == [True]
-
-
-def test_the_file_is_readable_json_for_its_owner_alone(tmp_path: Path) -> None:
-    file = tmp_path / "data" / "focus.json"
+def test_the_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "focus.json"
     made = unfocused(stack("A", "B"), "A", project="/srv/shop")
-    write_focus(file, made)
+    file.write_bytes(msgspec.json.encode(made))
     assert read_focus(file) == made
-    assert json.loads(file.read_text())["topics"] == [
-        {"name": "B", "since": NOW, "priority": 1, "project": "/srv/shop"}
-    ]
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert list(file.parent.iterdir()) == [file]
 
 
 def test_a_file_that_is_not_there_is_an_empty_stack(tmp_path: Path) -> None:

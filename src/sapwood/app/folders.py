@@ -13,6 +13,7 @@ __all__ = [
     "config_folder",
     "data_folder",
     "focus_file",
+    "focus_stamp_file",
     "handoffs_folder",
     "journal_file",
     "known_folder",
@@ -53,8 +54,13 @@ def handoffs_folder() -> Path:
 
 
 def focus_file() -> Path:
-    """Where the focus stack is."""
+    """Where an earlier version kept the focus stack, which is in the log now."""
     return data_folder() / "focus.json"
+
+
+def focus_stamp_file() -> Path:
+    """An empty file, written whenever a focus stack changes on this machine."""
+    return data_folder() / "focus.changed"
 
 
 def journal_file() -> Path:

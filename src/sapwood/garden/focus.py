@@ -1,7 +1,7 @@
 """The focus stack: what matters now, the most important first, and what went to the background.
 
-Kept as JSON that people read and may edit. A topic belongs to the project in which it was declared,
-so that work in one folder does not colour another.
+A topic belongs to the project in which it was declared, so that work in one folder does not colour
+another. The log keeps the stack; `read_focus` reads the file in which an earlier version kept it.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,16 @@ from msgspec import Struct, structs
 
 from sapwood.core.errors import SapwoodError
 from sapwood.core.refusals import nearest
-from sapwood.garden.filing import file_over
 
 __all__ = [
     "BackgroundTopic",
     "Focus",
     "FocusedTopic",
-    "archived",
     "focused",
     "names_in_focus",
     "of_project",
     "read_focus",
     "unfocused",
-    "write_focus",
 ]
 
 _LONGEST = 120
@@ -48,7 +45,7 @@ class BackgroundTopic(Struct, frozen=True):
 
 
 class Focus(Struct, frozen=True):
-    """What `focus.json` holds."""
+    """Topics in focus and in the background."""
 
     topics: tuple[FocusedTopic, ...] = ()
     background: tuple[BackgroundTopic, ...] = ()
@@ -104,16 +101,6 @@ def unfocused(focus: Focus, topic: str, *, project: str) -> Focus:
     return _with_topics(Focus(focus.topics, (*focus.background, *added)), own, project)
 
 
-def archived(focus: Focus, topics: Sequence[str], *, project: str) -> Focus:
-    """The stack that remembers which topics of the background have an archive now."""
-
-    def known(each: BackgroundTopic) -> BackgroundTopic:
-        is_one = each.project in ("", project) and any(_is(each.name, name) for name in topics)
-        return structs.replace(each, archived=True) if is_one else each
-
-    return Focus(focus.topics, tuple(map(known, focus.background)))
-
-
 def read_focus(file: Path) -> Focus:
     """What the file holds. One that is not there is an empty stack."""
     try:
@@ -124,11 +111,6 @@ def read_focus(file: Path) -> Focus:
         raise SapwoodError(
             f"{file} cannot be understood: {error}. Mend it or move it away; nothing was changed."
         ) from error
-
-
-def write_focus(file: Path, focus: Focus) -> None:
-    """Replaces the file."""
-    file_over(file, msgspec.json.format(msgspec.json.encode(focus), indent=2).decode() + "\n")
 
 
 def _with_topics(focus: Focus, own: Sequence[FocusedTopic], project: str) -> Focus:

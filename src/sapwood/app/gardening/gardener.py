@@ -31,6 +31,7 @@ class Gardener:
     """Does errands for whoever works in a folder, perhaps from within a running session."""
 
     def __init__(self, folder: Path, config: Config, running: str = "") -> None:
+        self._config = config
         self._sessions = Sessions(folder, config, running)
         self._levels = config.context.levels
 
@@ -45,11 +46,11 @@ class Gardener:
                 return await self._resume(errand)
             case _:
                 subject = await self._subject(errand)
-                return await asyncio.to_thread(self._work, errand, subject)
+                focus = await focus_in(self._config, subject.session.folder, subject)
+                return await asyncio.to_thread(self._work, errand, subject, focus)
 
-    def _work(self, errand: Errand, subject: Subject) -> Answer:
+    def _work(self, errand: Errand, subject: Subject, focus: Focus) -> Answer:
         session = subject.session
-        focus = focus_in(session.folder, subject)
         counter = RememberingCounter(counter_for(session.model))
         match errand.action:
             case "estimate":
@@ -108,10 +109,10 @@ class Gardener:
         else:
             project = await self._sessions.project()
         if errand.action == "unfocus":
-            return unfocus(errand.topic, project)
+            return await unfocus(self._config, errand.topic, project)
         if not errand.topic:
-            return focus_in(project)
-        return focus_on(errand.topic, errand.priority, project)
+            return await focus_in(self._config, project)
+        return await focus_on(self._config, errand.topic, errand.priority, project)
 
     async def _search(self, errand: Errand) -> Answer:
         subject = await self._subject_if_any(errand)
@@ -124,6 +125,6 @@ class Gardener:
         if subject and not named and len(subject.session.turns) <= _JUST_BEGUN:
             subject = await self._sessions.before(subject.session) or subject
         project = subject.session.folder if subject else await self._sessions.project()
-        focus = focus_in(project, subject)
+        focus = await focus_in(self._config, project, subject)
         counter = RememberingCounter(counter_for(subject.session.model if subject else ""))
         return await asyncio.to_thread(resume, errand, subject, project, counter, focus)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from sapwood.app.folders import archives_folder
 from sapwood.app.gardening.answers import Archived, Archives, Resumption
 from sapwood.app.gardening.errand import Errand
-from sapwood.app.gardening.focusing import remember_archived
 from sapwood.app.gardening.looking import drift_in
 from sapwood.app.gardening.subject import Subject
 from sapwood.app.journaling import note, now
@@ -34,8 +33,6 @@ def archive(errand: Errand, subject: Subject, counter: Counter, focus: Focus) ->
         raise SapwoodError("There is nothing to archive: nothing was said yet.")
     chosen = _chosen(errand, subject, counter, focus)
     made = [_archived(subject, topic, turns, counter) for topic, turns in chosen.items()]
-    if subject.kept:
-        remember_archived([each.topic for each in made], session.folder)
     return Archives(tuple(made))
 
 

@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from sapwood.app.folders import focus_file
+from sapwood.app.folders import focus_stamp_file
 from sapwood.app.tending.memory import Memory
 from sapwood.app.tending.tended import MUCH, Tended
 
@@ -45,9 +45,9 @@ def recall(memory: Memory) -> Prepared | None:
 
 
 def focus_stamp() -> int:
-    """When the focus stack was last changed."""
+    """When a focus stack was last changed on this machine."""
     try:
-        return os.stat(focus_file()).st_mtime_ns
+        return os.stat(focus_stamp_file()).st_mtime_ns
     except OSError:
         return 0
 
@@ -55,10 +55,11 @@ def focus_stamp() -> int:
 def prepare(tended: Tended, environ: Mapping[str, str], size: int = MUCH) -> Prepared:
     """Prepares everything anew from so many bytes at the end, and remembers it."""
     from sapwood.app.config import load_config
+    from sapwood.app.gardening.focusing import stack_now
     from sapwood.app.tending.keeping import kept_archives
     from sapwood.core.ledger import ledger_of
     from sapwood.garden.drifting import drift_of
-    from sapwood.garden.focus import names_in_focus, of_project, read_focus
+    from sapwood.garden.focus import names_in_focus
     from sapwood.garden.losing import freeing_acts, loss_of
     from sapwood.garden.pruning import advise
     from sapwood.garden.resuming import resumption_prompt
@@ -66,12 +67,13 @@ def prepare(tended: Tended, environ: Mapping[str, str], size: int = MUCH) -> Pre
 
     length, stamp = tended.size, focus_stamp()
     session, counter = tended.read(size), Chars4Counter()
-    focus = of_project(read_focus(focus_file()), session.folder)
+    config = load_config(environ)
+    focus = stack_now(config, session.folder)
     names, archives = (
         names_in_focus(focus),
         [archive for _, archive in kept_archives(tended.memory)],
     )
-    tending = load_config(environ).tending
+    tending = config.tending
     ledger = ledger_of(session)
     give = partial(
         *(resumption_prompt, session, counter), focus=names, archives=archives, ledger=ledger
