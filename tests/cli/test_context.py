@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.app.gardening.focusing import project_agent
+from sapwood.app.project_focus import project_agent
 from sapwood.app.tending.memory import remember_session
 from sapwood.app.tending.moment import tending_folder
 from sapwood.cli.entry import run

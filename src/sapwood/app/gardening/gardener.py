@@ -8,7 +8,6 @@ from sapwood.app.config import Config
 from sapwood.app.gardening.answers import Answer
 from sapwood.app.gardening.errand import Errand
 from sapwood.app.gardening.errors import NoSession
-from sapwood.app.gardening.focusing import focus_in, focus_on, unfocus
 from sapwood.app.gardening.handing import hand_off
 from sapwood.app.gardening.keeping import archive, resume
 from sapwood.app.gardening.knowing import KnownTurns
@@ -16,9 +15,10 @@ from sapwood.app.gardening.looking import breakdown_of, drift_in, estimate_of, p
 from sapwood.app.gardening.searching import search
 from sapwood.app.gardening.sessions import Sessions
 from sapwood.app.gardening.subject import Subject
+from sapwood.app.project_focus import focus_on, read_stack, unfocus
 from sapwood.core.counting import Counter
 from sapwood.core.ledger import ledger_of
-from sapwood.garden.focus import Focus
+from sapwood.garden.focus import BackgroundTopic, Focus, FocusedTopic
 from sapwood.tokens import RememberingCounter, counter_for
 
 __all__ = ["Gardener"]
@@ -46,7 +46,8 @@ class Gardener:
                 return await self._resume(errand)
             case _:
                 subject = await self._subject(errand)
-                focus = await focus_in(self._config, subject.session.folder, subject)
+                stack = await read_stack(self._config, subject.session.folder)
+                focus = _with_declared(stack, subject)
                 return await asyncio.to_thread(self._work, errand, subject, focus)
 
     def _work(self, errand: Errand, subject: Subject, focus: Focus) -> Answer:
@@ -111,7 +112,7 @@ class Gardener:
         if errand.action == "unfocus":
             return await unfocus(self._config, errand.topic, project)
         if not errand.topic:
-            return await focus_in(self._config, project)
+            return await read_stack(self._config, project)
         return await focus_on(self._config, errand.topic, errand.priority, project)
 
     async def _search(self, errand: Errand) -> Answer:
@@ -125,6 +126,19 @@ class Gardener:
         if subject and not named and len(subject.session.turns) <= _JUST_BEGUN:
             subject = await self._sessions.before(subject.session) or subject
         project = subject.session.folder if subject else await self._sessions.project()
-        focus = await focus_in(self._config, project, subject)
+        stack = await read_stack(self._config, project)
+        focus = _with_declared(stack, subject) if subject else stack
         counter = RememberingCounter(counter_for(subject.session.model if subject else ""))
         return await asyncio.to_thread(resume, errand, subject, project, counter, focus)
+
+
+def _with_declared(stack: Focus, subject: Subject) -> Focus:
+    """The stack of the project, with the topics that an own agent's log declares below."""
+    known = {each.name.casefold() for each in (*stack.topics, *stack.background)}
+    last = len(stack.topics)
+    declared = [name for name in subject.focus if name.casefold() not in known]
+    away = [name for name in subject.background if name.casefold() not in known]
+    return Focus(
+        (*stack.topics, *(FocusedTopic(n, priority=last + i) for i, n in enumerate(declared, 1))),
+        (*stack.background, *map(BackgroundTopic, away)),
+    )

@@ -55,7 +55,7 @@ def focus_stamp() -> int:
 def prepare(tended: Tended, environ: Mapping[str, str], size: int = MUCH) -> Prepared:
     """Prepares everything anew from so many bytes at the end, and remembers it."""
     from sapwood.app.config import load_config
-    from sapwood.app.gardening.focusing import stack_now
+    from sapwood.app.project_focus import stack_now
     from sapwood.app.tending.keeping import kept_archives
     from sapwood.core.ledger import ledger_of
     from sapwood.garden.drifting import drift_of

@@ -1,8 +1,8 @@
 """The focus stack of a project, in the log: events of an agent that stands for the project.
 
-A topic belongs to the project in which it was declared, and outlives its sessions. Own agents may
-declare further topics in their own logs, which come below. A `focus.json` of an earlier version is
-read as long as the log has nothing of the project, and taken over with the first change.
+A topic belongs to the project in which it was declared, and outlives its sessions. A `focus.json`
+of an earlier version is read as long as the log has nothing of the project, and taken over with the
+first change.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ from pathlib import Path
 from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
 from sapwood.app.folders import archives_folder, focus_file, focus_stamp_file
-from sapwood.app.gardening.subject import Subject
 from sapwood.app.journaling import note
 from sapwood.app.opening import is_postgres, prepare_folder
 from sapwood.core.commands import Command, StartAgent, Unfocus
@@ -36,10 +35,10 @@ from sapwood.garden.focus import (
 from sapwood.runtime.fresh import given
 from sapwood.sources.naming import agent_of
 
-__all__ = ["PROJECT", "focus_in", "focus_on", "project_agent", "stack_now", "unfocus"]
+__all__ = ["PROJECT", "focus_on", "project_agent", "read_stack", "stack_now", "unfocus"]
 
 PROJECT = "project"
-"""The source of the agents that stand for projects: no conversation, but what was declared there."""
+"""The source of the agents that stand for projects. They hold declarations and no conversation."""
 
 _PATIENCE = 5.0
 
@@ -49,35 +48,23 @@ def project_agent(project: str) -> AgentId:
     return agent_of(PROJECT, project)
 
 
-async def focus_in(config: Config, project: str, subject: Subject | None = None) -> Focus:
-    """The stack of a project, with the topics that an own agent's log declares below.
+async def read_stack(config: Config, project: str) -> Focus:
+    """The stack of a project.
 
     A database that is not there is not made, and one that does not answer has no stack.
     """
-    stack = await _read(config, project)
-    if subject is None:
-        return stack
-    known = {each.name.casefold() for each in (*stack.topics, *stack.background)}
-    last = len(stack.topics)
-    return Focus(
-        (
-            *stack.topics,
-            *(
-                FocusedTopic(name, priority=last + place)
-                for place, name in enumerate(subject.focus, 1)
-                if name.casefold() not in known
-            ),
-        ),
-        (
-            *stack.background,
-            *(BackgroundTopic(n) for n in subject.background if n.casefold() not in known),
-        ),
-    )
+    if not _is_there(config.address):
+        return _from_file(project)
+    try:
+        async with _connected(config) as held:
+            return await _stack(held, project)
+    except LogError:
+        return _from_file(project)
 
 
 def stack_now(config: Config, project: str) -> Focus:
     """The stack of a project, for a caller that runs no event loop."""
-    return asyncio.run(_read(config, project))
+    return asyncio.run(read_stack(config, project))
 
 
 async def focus_on(config: Config, topic: str, priority: int, project: str) -> Focus:
@@ -97,23 +84,13 @@ async def unfocus(config: Config, topic: str, project: str) -> Focus:
     return stack
 
 
-async def _read(config: Config, project: str) -> Focus:
-    if not _is_there(config.address):
-        return _from_file(project)
-    try:
-        async with _connected(config) as held:
-            return await _stack(held, project)
-    except LogError:
-        return _from_file(project)
-
-
 def _is_there(address: str) -> bool:
     return is_postgres(address) or Path(address).expanduser().is_file()
 
 
 async def _changed(config: Config, project: str, change: Callable[[Focus], Focus]) -> Focus:
     """The stack after a change, which is decided on the stack that the log holds then."""
-    change(await _read(config, project))  # raises before a database is made
+    change(await read_stack(config, project))  # raises before a database is made
     prepare_folder(config)
     async with _connected(config) as held:
         agent = project_agent(project)
