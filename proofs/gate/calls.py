@@ -187,10 +187,10 @@ class Caller:
             (Said((self.tool_call(),)), Got(self.any("0", "1", "2"), self.text()), self.text()),
             (hostile(self._random),),
         )
-        given = items if isinstance(items, tuple) else (items,)
+        given = cast("tuple[Any, ...]", items if type(items) is tuple else (items,))
         return await (await self.free()).record(
             self.any("Hello", self.parts()),
-            *cast("Any", given),
+            *given,
             status=self.any("completed", "interrupted", "failed"),
             reason=self.text(""),
         )

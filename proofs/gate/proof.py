@@ -5,6 +5,7 @@ import json
 import tempfile
 import traceback
 from collections import Counter
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -137,7 +138,7 @@ async def _check(wood: Sapwood, findings: Findings) -> None:
 async def _tail(wood: Sapwood, count: int) -> list[Tailed]:
     """Every event of the space."""
     found: list[Tailed] = []
-    async with aclosing(wood.tail()) as events:  # pyright: ignore[reportArgumentType] # a generator
+    async with aclosing(cast("AsyncGenerator[Tailed]", wood.tail())) as events:
         with suppress(TimeoutError):
             while len(found) < count:
                 found.append(await asyncio.wait_for(anext(events), 30))

@@ -25,8 +25,9 @@ def new_mail_id() -> str:
 
 def given(actor: Actor = HUMAN, *, call: str | None = None, command: str | None = None) -> Given:
     """Now, by this actor, under a new id unless one is named."""
-    new = command is None or (isinstance(command, str) and not str.__len__(command))
-    return Given(CommandId(secrets.token_hex(12) if new else command), now(), actor, call)
+    if command is None or (type(command) is str and not command):
+        command = secrets.token_hex(12)
+    return Given(CommandId(command), now(), actor, call)
 
 
 def now() -> int:
