@@ -22,6 +22,7 @@ setup:
     command -v uv > /dev/null || python -m pip install --quiet --require-hashes -r requirements/boot.txt
     uv pip sync --quiet --require-hashes requirements/dev.txt
     uv pip install --quiet --no-deps --no-build-isolation --editable .
+    uv pip install --quiet --no-deps --no-build-isolation --editable packages/scripted-model
 
 # Format the code and sort its imports
 fmt:
@@ -116,6 +117,11 @@ reference *ARGS:
 lock *ARGS:
     {{ compile }} pyproject.toml --all-extras --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
+
+# Build the wheels of both distributions into dist/, without a network
+build:
+    uv build --quiet --wheel --no-build-isolation --out-dir dist .
+    uv build --quiet --wheel --no-build-isolation --out-dir dist packages/scripted-model
 
 # Remove what tools left behind; `.venv` stays
 clean:

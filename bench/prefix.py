@@ -30,8 +30,7 @@ from sapwood.core.events import (
     PinRemoved,
     SettingsChanged,
 )
-from sapwood.testing.scripted import Asked, Logged, ScriptedModel, call, think
-from sapwood.testing.scripted.reply import Step
+from scripted_model import LoggedRequest, ModelRequest, ReplyLike, ScriptedModel, call, think
 
 TURNS = 200
 QUICK = 16
@@ -74,7 +73,7 @@ class Tally:
         self._seen = 0
         self._last: Sent | None = None
 
-    async def take(self, requests: list[Logged]) -> None:
+    async def take(self, requests: list[LoggedRequest]) -> None:
         """Takes in what the agent sent since the last time."""
         waiting = iter(requests)
         for recorded in await self.agent.events(self._seen + 1):
@@ -101,7 +100,7 @@ def _moves_context(event: Event) -> bool:
     return isinstance(event, ContextEvent | PinAdded | PinRemoved | SettingsChanged)
 
 
-def model(asked: Asked) -> Step:
+def model(asked: ModelRequest) -> ReplyLike:
     """Two rounds of tools, then an answer of some length; a summary when one is asked for."""
     last = asked.messages[-1].text
     if "Summarise this conversation" in last:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from sapwood.api import Agent, Sapwood, open
 from sapwood.engine.dbos import DbosEngine
 from sapwood.engine.dbos.place import Place, find_place
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["Idle", "measure_idle"]
 

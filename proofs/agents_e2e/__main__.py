@@ -13,7 +13,7 @@ from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.model import Seen
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.agents_e2e.story import tell_story
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["main"]
 

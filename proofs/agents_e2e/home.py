@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sapwood.garden.archiving import read_archives
 from sapwood.garden.journal import Act, read_acts
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["Home"]
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["Seen", "Sent"]
 

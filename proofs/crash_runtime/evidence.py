@@ -11,7 +11,7 @@ from proofs.crash_runtime.rounds import Key, Round, key_of, tokens_in
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import Recorded, ReplyAdded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId
-from sapwood.testing.scripted import Logged
+from scripted_model import LoggedRequest
 
 __all__ = [
     "Answer",
@@ -93,7 +93,7 @@ def _answer(turn: Turn, event: ReplyAdded, at: int) -> Answer:
     return Answer(Key(round_.label, round_.number, len(turn.answers)), text, at, calls, {})
 
 
-def requests_of(journal: Sequence[Logged]) -> dict[Key, list[int]]:
+def requests_of(journal: Sequence[LoggedRequest]) -> dict[Key, list[int]]:
     """When the model was asked for each step, in order."""
     asked: dict[Key, list[int]] = defaultdict(list)
     for logged in journal:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from proofs.crash_runtime.rounds import Key, key_of
-from sapwood.testing.scripted import Asked, Reply, ScriptedModel
+from scripted_model import ModelRequest, Reply, ScriptedModel
 
 __all__ = ["answer_of", "scripted_team"]
 
@@ -20,7 +20,7 @@ def scripted_team(ledger: Path, chance: random.Random) -> ScriptedModel:
     lock = threading.Lock()
     server = ScriptedModel()
 
-    def answer(asked: Asked) -> Reply | None:
+    def answer(asked: ModelRequest) -> Reply | None:
         found = key_of(asked.body)
         if found is None:
             return None

@@ -16,7 +16,7 @@ from proofs.crash_runtime.model import scripted_team
 from proofs.crash_runtime.workers import Workers
 from sapwood.app.connection import Connection, connect
 from sapwood.engine.dbos import DbosEngine
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["Plan", "prove"]
 

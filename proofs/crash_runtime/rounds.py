@@ -8,9 +8,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from sapwood.core.content import ToolCall
-from sapwood.testing.scripted import call
-from sapwood.testing.scripted.jsontree import Json, JsonObject, is_object, objects_at, text_at
+from scripted_model import ToolCall, call
+from scripted_model.json_values import Json, JsonObject, is_object, objects_at, text_at
 
 __all__ = ["FOUNDER", "SCOUT", "TOKEN", "Key", "Round", "key_of", "tokens_in"]
 

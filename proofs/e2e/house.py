@@ -25,8 +25,7 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Workspace
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.fresh import given, new_agent_id
-from sapwood.testing.scripted import Asked, ScriptedModel
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, ScriptedModel
 
 __all__ = ["House", "open_house"]
 
@@ -59,7 +58,7 @@ class House(Struct):
         """The model that speaks the format."""
         return WIRES[self.wire]
 
-    def script(self, play: Callable[[Asked], Step | None]) -> None:
+    def script(self, play: Callable[[ModelRequest], ReplyLike | None]) -> None:
         """From now on the model answers as this function says."""
         self.server.script(play)
 

@@ -22,7 +22,7 @@ from proofs.e2e.scenes import (
     turn,
 )
 from proofs.e2e.wires import LIMITS
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["SCENES", "prove"]
 

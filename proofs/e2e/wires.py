@@ -1,6 +1,6 @@
 """The four wire formats, each with a model that speaks it."""
 
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["KEYS", "LIMITS", "SMALL", "WIRES", "base_urls"]
 

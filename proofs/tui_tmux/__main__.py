@@ -15,8 +15,7 @@ from typing import TypeVar
 from proofs.tui_tmux.inline import INLINE_STEPS, InlineDay
 from proofs.tui_tmux.program import DEFECT, Program, play
 from proofs.tui_tmux.terminal import Failed, Terminal
-from sapwood.testing.scripted import Asked, ScriptedModel
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, ScriptedModel
 
 __all__ = ["main"]
 
@@ -239,7 +238,7 @@ STEPS: tuple[Callable[[Day], None], ...] = (
 )
 
 
-def answer(asked: Asked) -> Step | None:
+def answer(asked: ModelRequest) -> ReplyLike | None:
     """What the model says, whatever else the request holds."""
     said = {
         "Where do herons nest?": "In **tall** trees.",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from proofs.tui_tmux.terminal import Failed, Terminal
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["DEFECT", "Program", "play"]
 

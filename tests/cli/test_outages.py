@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from sapwood.api import open
-from sapwood.testing.scripted import Asked, Reply, ScriptedModel, call
+from scripted_model import ModelRequest, Reply, ScriptedModel, call
 from tests.cli.calling import Sapwooder
 from tests.cli.test_worker import answered
 from tools.postgres import Cluster, cluster
@@ -59,7 +59,7 @@ class Den(ScriptedModel):
         self.may_go_on = threading.Event()
         self.script(self._answer)
 
-    def _answer(self, asked: Asked) -> Reply:
+    def _answer(self, asked: ModelRequest) -> Reply:
         replies = sum(message.role == "assistant" for message in asked.messages)
         if replies == 0:
             return Reply.of(call("list_files", path="."))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.api import Sapwood
-from sapwood.testing.scripted import Asked, Reply, ScriptedModel, call, fail
+from scripted_model import ModelRequest, Reply, ScriptedModel, call, fail
 from tests.cli.calling import Database, Ran, Sapwooder
 
 pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
@@ -78,7 +78,7 @@ def test_every_provider_answers(program: Sapwooder, model: ScriptedModel, name: 
 
 
 def test_a_conversation_goes_on_by_name(sapwood: Sapwooder, model: ScriptedModel) -> None:
-    seen: list[Asked] = []
+    seen: list[ModelRequest] = []
     model.script(seen.append)
     model.replies(["Hello to you.", "You said hello."])
     sapwood("run", "--agent", "demo", "--new", "-p", "Hello!", "--system", "Be brief.")
@@ -96,7 +96,7 @@ def test_a_conversation_goes_on_by_name(sapwood: Sapwooder, model: ScriptedModel
 
 
 def test_the_newest_agent_is_gone_on_with(sapwood: Sapwooder, model: ScriptedModel) -> None:
-    seen: list[Asked] = []
+    seen: list[ModelRequest] = []
     model.script(seen.append)
     model.replies(["One.", "Two."])
     sapwood("run", "-p", "First.")
@@ -140,7 +140,7 @@ def test_a_script_on_stdin_is_played(sapwood: Sapwooder, model: ScriptedModel) -
 
 
 def test_piped_text_is_never_a_command(sapwood: Sapwooder, model: ScriptedModel) -> None:
-    seen: list[Asked] = []
+    seen: list[ModelRequest] = []
     model.script(seen.append)
     ran = sapwood("run", "-p", "Review this.", "-i", "-", stdin="/kill abc123\n+ a line\n")
     assert ran.code == 0

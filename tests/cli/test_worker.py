@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.api import open
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 from tests.cli.calling import Sapwooder
 
 pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")

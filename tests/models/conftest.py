@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.models import Models
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 from tests.models.talking import open_models
 
 REASON = "model access is not installed: pip install 'sapwood[models]'"

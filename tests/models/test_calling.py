@@ -9,7 +9,7 @@ from sapwood.core.content import Text, Thinking, ToolCall, Usage
 from sapwood.core.view import Block, Message, Request, ToolResult
 from sapwood.models import Models, price_of
 from sapwood.models.wire.seals import opened
-from sapwood.testing.scripted import Reply, ScriptedModel, call, think
+from scripted_model import Reply, ScriptedModel, call, think
 from tests.models.talking import MODELS, Talk, ask, every_wire, hear
 
 LONG = "Oslo is the capital of Norway and lies at the end of a fjord, which is long."

@@ -14,7 +14,7 @@ from sapwood.core.view import Message, Request, ToolResult
 from sapwood.models import Models
 from sapwood.models.failures import failure_of
 from sapwood.models.names import resolve
-from sapwood.testing.scripted import Reply, ScriptedModel, fail
+from scripted_model import Reply, ScriptedModel, fail, say
 from tests.models.relay import relaying
 from tests.models.talking import KEYS, MODELS, TOOLS, ask, every_wire, hear, open_models
 
@@ -210,7 +210,7 @@ async def test_a_provider_that_asks_for_too_long_is_not_waited_for(
 async def test_an_overload_in_the_middle_of_an_answer_is_not_tried_again(
     server: ScriptedModel, models: Models, model: str
 ) -> None:
-    server.replies([Reply((Text(LONG),), status=529, at=40), "Not this one."])
+    server.replies([Reply((say(LONG),), status=529, at=40), "Not this one."])
     came, failure = await failing(models, ask(model, "Where?"))
     assert came
     assert failure.again

@@ -10,7 +10,7 @@ from msgspec import Raw
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.models import Models
-from sapwood.testing.scripted import ScriptedModel, call, think
+from scripted_model import ScriptedModel, call, think
 from tests.models.relay import relaying
 from tests.models.talking import MODELS, Talk, every_wire, hear, open_models
 

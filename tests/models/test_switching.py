@@ -7,7 +7,7 @@ import pytest
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.view import ToolResult
 from sapwood.models import Models
-from sapwood.testing.scripted import ScriptedModel, call, think
+from scripted_model import ScriptedModel, call, think
 from tests.models.talking import MODELS, Talk
 
 PAIRS = list(permutations(MODELS.values(), 2))

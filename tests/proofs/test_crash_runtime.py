@@ -15,7 +15,7 @@ from proofs.crash_runtime.evidence import Evidence, requests_of, searches_in
 from proofs.crash_runtime.model import answer_of
 from proofs.crash_runtime.proof import Plan, prove
 from proofs.crash_runtime.rounds import Key, Round, key_of
-from sapwood.core.content import Text
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import (
     HUMAN,
     Event,
@@ -30,8 +30,8 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.testing.scripted import Logged
-from sapwood.testing.scripted.jsontree import Json
+from scripted_model import LoggedRequest
+from scripted_model.json_values import Json
 
 OAK = AgentId("oak")
 SENT = MailSent("m", OAK, "Mail oak0.1.2.0.")
@@ -72,7 +72,7 @@ def round_of_one() -> list[tuple[int, Event]]:
     events: list[tuple[int, Event]] = [(1, TurnStarted(None, (Text(ONE.prompt),)))]
     at = 10
     for step, calls in enumerate(ONE.steps("ledger")):
-        named = tuple(replace(call, id=f"{step}-{n}") for n, call in enumerate(calls))
+        named = tuple(ToolCall(f"{step}-{n}", c.name, c.args) for n, c in enumerate(calls))
         said = Text(answer_of(Key("oak0", 1, step), 1))
         events.append((at, ReplyAdded((said, *named))))
         for call in named:
@@ -215,7 +215,7 @@ def test_a_request_tells_which_step_it_asks_for() -> None:
             {"role": "tool", "content": "y"},
         ]
     }
-    logged = Logged(1, 2.5, "POST", "/", {}, {}, body)
+    logged = LoggedRequest(1, 2.5, "POST", "/", {}, {}, body)
     assert key_of(body) == (ONE, Key("oak0", 1, 1))
     assert requests_of([logged]) == {Key("oak0", 1, 1): [2_500_000]}
     assert key_of({"messages": [{"role": "user", "content": "Hello"}]}) is None

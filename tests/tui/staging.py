@@ -9,10 +9,10 @@ from textual.pilot import Pilot
 from sapwood.app.config import Config, ScreenConfig
 from sapwood.app.connection import Connection, connect
 from sapwood.core.ids import AgentId
-from sapwood.testing.scripted import ScriptedModel
 from sapwood.tui.app import SapwoodApp
 from sapwood.tui.conversation import Conversation
 from sapwood.tui.transcript.widget import Transcript
+from scripted_model import ScriptedModel
 
 __all__ = ["Stage", "on_stage", "until"]
 

@@ -14,10 +14,10 @@ from sapwood.api import Sapwood
 from sapwood.app.config import Config, ScreenConfig
 from sapwood.app.connection import connect
 from sapwood.runtime.fresh import now
-from sapwood.testing.scripted import ScriptedModel
 from sapwood.tui.app import SapwoodApp
 from sapwood.workspace.permissions.asking import Answer, Question
 from sapwood.workspace.permissions.rules import parse_rules
+from scripted_model import ScriptedModel
 from tools.pictures.scenes import ANSWER, CHANGE, MODEL, oauth
 from tools.pictures.svg import Frame, moving, still
 

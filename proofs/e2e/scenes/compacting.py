@@ -4,8 +4,7 @@ from proofs.e2e.house import House
 from sapwood.api.agent import Agent
 from sapwood.core.events import ContextSummarized, ModelCalled
 from sapwood.runtime.dispatch import Done
-from sapwood.testing.scripted import Asked, call
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, call
 
 __all__ = ["play"]
 
@@ -19,10 +18,10 @@ class _Summariser:
     """Works, and when asked for a summary forgets what mattered until it is told."""
 
     def __init__(self) -> None:
-        self.seen: list[Asked] = []
+        self.seen: list[ModelRequest] = []
         self.summaries: list[str] = []
 
-    def model(self, asked: Asked) -> Step:
+    def model(self, asked: ModelRequest) -> ReplyLike:
         """Answers a request."""
         self.seen.append(asked)
         prompt = asked.messages[-1].text

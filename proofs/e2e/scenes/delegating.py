@@ -8,8 +8,7 @@ import threading
 from proofs.e2e.house import LONGEST, House
 from sapwood.api.agent import Agent
 from sapwood.core.refusals import Refusal
-from sapwood.testing.scripted import Asked, call
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, call
 
 __all__ = ["play"]
 
@@ -38,9 +37,9 @@ async def play(house: House) -> None:
 
 
 async def _sub_agent_pattern(house: House) -> None:
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         if asked.results:
             return "Reported."
@@ -73,7 +72,7 @@ async def _parallel_research(house: House) -> None:
     """Two children research while the parent works: all three are with the model at once."""
     checks, meeting = house.checks, threading.Barrier(3)
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         if asked.results:
             return "Reported."
         if asked.prompt.startswith("Research") or asked.prompt.endswith(OTHER_WORK):

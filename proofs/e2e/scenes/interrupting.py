@@ -5,9 +5,7 @@ import asyncio
 from proofs.e2e.house import LONGEST, House
 from sapwood.core.calling import Delta
 from sapwood.core.content import Text
-from sapwood.core.view import ToolResult
-from sapwood.testing.scripted import Asked, Reply, call
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, Reply, ReplyLike, ToolResult, call
 
 __all__ = ["play"]
 
@@ -21,9 +19,9 @@ async def play(house: House) -> None:
 
 
 async def _while_the_model_speaks(house: House) -> None:
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         return Reply.of(WORDS, stall=LONGEST) if asked.prompt == "Tell me." else "I went on."
 
@@ -48,9 +46,9 @@ async def _while_the_model_speaks(house: House) -> None:
 
 
 async def _while_a_tool_runs(house: House) -> None:
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         waits = asked.prompt == "Wait."
         return call("shell", command=f"sleep {LONGEST:.0f}") if waits else "I went on."

@@ -7,8 +7,7 @@ from proofs.e2e.house import LONGEST, House
 from sapwood.api.agent import Agent
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import Refusal
-from sapwood.testing.scripted import Asked, call
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, call
 
 __all__ = ["play"]
 
@@ -23,7 +22,7 @@ async def _by_a_person(house: House) -> None:
     checks, over = house.checks, threading.Event()
     counting, going_on = threading.Event(), threading.Event()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         if asked.prompt == "Have it counted." and not asked.results:
             return call("slash", command="fork", args="-- Count for ever.")
         (going_on if asked.results else counting).set()
@@ -58,7 +57,7 @@ async def _by_a_model(house: House) -> None:
     root = await house.start("elder")
     heard: list[str] = []
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         if asked.prompt.endswith("Rest."):
             return "Resting."
         if asked.results:

@@ -2,13 +2,10 @@
 
 from proofs.e2e.house import House
 from proofs.e2e.wires import SMALL
-from sapwood.core.content import ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ReplyAdded, ResultsMasked, ToolFinished, ToolStarted
 from sapwood.core.shortening import MOST_SHOWN
-from sapwood.core.view import ToolResult
-from sapwood.testing.scripted import Asked, Reply, call
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, Reply, ReplyLike, ToolCall, ToolResult, call
 
 __all__ = ["play"]
 
@@ -26,9 +23,9 @@ async def play(house: House) -> None:
 
 
 async def _a_reply_is_cut_off(house: House) -> None:
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         return Reply.of("Once upon a time.", limit=9) if asked.prompt == "Tell." else "I see."
 
@@ -44,9 +41,9 @@ async def _a_reply_is_cut_off(house: House) -> None:
 
 async def _a_call_is_cut_off(house: House) -> None:
     """Gemini leaves such a call out; all others send what there was of it."""
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         if len(seen) > 1:
             return "In pieces, then."
@@ -67,10 +64,10 @@ async def _a_call_is_cut_off(house: House) -> None:
 
 
 async def _a_result_is_long(house: House) -> None:
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
     (house.folder / "long.txt").write_text(LONG, encoding="utf-8")
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         if not asked.results:
             return call("read_file", path="long.txt")
@@ -92,10 +89,10 @@ async def _a_result_is_long(house: House) -> None:
 
 
 async def _a_request_is_too_long(house: House) -> None:
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
     (house.folder / "half.txt").write_text(LONG[:20_000], encoding="utf-8")
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         return call("read_file", path="half.txt") if len(seen) < 6 else "It fits."
 

@@ -13,8 +13,8 @@ from sapwood.core.events import ModelCalled
 from sapwood.core.view import Request
 from sapwood.models import Models
 from sapwood.runtime.slash_tool import slash_spec
-from sapwood.testing.scripted import ScriptedModel
 from sapwood.workspace.toolbox import WorkspaceToolbox
+from scripted_model import ScriptedModel
 
 __all__ = ["play"]
 

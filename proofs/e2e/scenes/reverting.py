@@ -5,15 +5,14 @@ import subprocess
 from proofs.e2e.house import House
 from sapwood.app.checkpointing import revert
 from sapwood.runtime.dispatch import Done
-from sapwood.testing.scripted import Asked, call
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, call
 
 __all__ = ["play"]
 
 THEIRS = "The heron nests on the roof.\n"
 
 
-def _model(asked: Asked) -> Step:
+def _model(asked: ModelRequest) -> ReplyLike:
     if asked.results or not asked.prompt.startswith("Correct"):
         return "Done."
     return call("write_file", path="notes.txt", content=THEIRS)

@@ -1,8 +1,7 @@
 """Rewind and undo, by a person and by a model that leaves itself a note."""
 
 from proofs.e2e.house import House
-from sapwood.testing.scripted import Asked, call, think
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, call, think
 
 __all__ = ["play"]
 
@@ -16,9 +15,9 @@ async def play(house: House) -> None:
 
 
 async def _by_a_person(house: House) -> None:
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         if asked.results:
             return f"Read, and {asked.prompt}"
@@ -47,9 +46,9 @@ async def _by_a_person(house: House) -> None:
 
 
 async def _by_a_model(house: House) -> None:
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         if NOTE in str(asked.messages[0]):
             return "The second way works."

@@ -9,8 +9,7 @@ from typing import Any
 
 from proofs.e2e.house import LONGEST, House
 from sapwood.app.toml_edit import encoded
-from sapwood.testing.scripted import Asked, call, think
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, call, think
 
 __all__ = ["play"]
 
@@ -36,7 +35,7 @@ ANSWERS = {
 LONG = "The heron nests in the tall pine, and nobody knows for how long it has done so. " * 20
 
 
-def _model(asked: Asked) -> Step:
+def _model(asked: ModelRequest) -> ReplyLike:
     prompt = asked.prompt
     if prompt.startswith("Summarise this conversation"):
         return "They asked what was learnt of the heron."

@@ -6,9 +6,7 @@ model thought itself comes back to it, as its provider wants it.
 
 from proofs.e2e.house import House
 from proofs.e2e.wires import WIRES
-from sapwood.core.content import Thinking, ToolCall
-from sapwood.testing.scripted import Asked, call, think
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, Thinking, ToolCall, call, think
 
 __all__ = ["play"]
 
@@ -22,9 +20,9 @@ SEALS = {
 
 async def play(house: House) -> None:
     """Plays it."""
-    seen: list[Asked] = []
+    seen: list[ModelRequest] = []
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         if asked.results:
             return [think(f"{asked.model} sees it."), f"{asked.model} has read it."]
@@ -39,7 +37,7 @@ async def play(house: House) -> None:
         await _in_the_middle_of_a_turn(house, other)
 
 
-async def _there_and_back(house: House, other: str, seen: list[Asked]) -> None:
+async def _there_and_back(house: House, other: str, seen: list[ModelRequest]) -> None:
     checks, own, foreign = house.checks, house.model, WIRES[other]
     agent = await house.start()
     for name in (own, foreign, own):
@@ -65,9 +63,9 @@ async def _there_and_back(house: House, other: str, seen: list[Asked]) -> None:
 
 async def _in_the_middle_of_a_turn(house: House, other: str) -> None:
     """One vendor's model calls a tool, another's gets the result."""
-    checks, seen = house.checks, list[Asked]()
+    checks, seen = house.checks, list[ModelRequest]()
 
-    def model(asked: Asked) -> Step:
+    def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         if asked.results:
             return [think("It has slept."), f"{asked.model} woke up."]
@@ -85,6 +83,6 @@ async def _in_the_middle_of_a_turn(house: House, other: str) -> None:
     checks.same("which answers", said, f"{names[1]} woke up.")
 
 
-def _thoughts(asked: Asked) -> list[str]:
+def _thoughts(asked: ModelRequest) -> list[str]:
     parts = (part for message in asked.messages for part in message.parts)
     return [part.text for part in parts if isinstance(part, Thinking) and part.text]

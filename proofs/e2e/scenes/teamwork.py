@@ -3,10 +3,8 @@
 import threading
 
 from proofs.e2e.house import LONGEST, House
-from sapwood.core.content import ToolCall
-from sapwood.core.view import ToolResult
-from sapwood.testing.scripted import Asked, call
-from sapwood.testing.scripted.reply import Part, Step
+from sapwood.core.content import ToolCall as RecordedCall
+from scripted_model import ModelRequest, PartLike, ReplyLike, ToolCall, ToolResult, call
 
 __all__ = ["play"]
 
@@ -31,7 +29,7 @@ async def play(house: House) -> None:
     for child, goal in zip(children, TASKS.values(), strict=True):
         messages = (await child.request()).messages
         checks.same("a child is born with the text after the mark", messages[0].text, goal)
-        calls = [part for m in messages for part in m.parts if isinstance(part, ToolCall)]
+        calls = [part for m in messages for part in m.parts if isinstance(part, RecordedCall)]
         checks.many("and without its parent's calls", calls, 1)
     names = {child.id for child in children}
     told = [letter for letter in team.letters if any(name in letter for name in names)]
@@ -46,24 +44,24 @@ class _Team:
         self.letters: list[str] = []
         self._meeting = threading.Barrier(4, lambda: setattr(self, "met", True))
 
-    def model(self, asked: Asked) -> Step:
+    def model(self, asked: ModelRequest) -> ReplyLike:
         """Answers a request of anybody in the team."""
         return self._lead(asked) if asked.messages[0].text == ASKED else self._child(asked)
 
-    def _child(self, asked: Asked) -> Step:
+    def _child(self, asked: ModelRequest) -> ReplyLike:
         if asked.results:
             return "Reported."
         self._meeting.wait(LONGEST)
         return _slash("send", f"parent I read about it: {asked.prompt}")
 
-    def _lead(self, asked: Asked) -> Step:
+    def _lead(self, asked: ModelRequest) -> ReplyLike:
         forks = _calls(asked, "fork")
         names = list(TASKS)
         if not asked.results:
             return _slash("mark", names[0])
         if len(forks) < len(TASKS):
             name = names[len(forks)]
-            parts: list[Part] = [TASKS[name], _slash("fork", name)]
+            parts: list[PartLike] = [TASKS[name], _slash("fork", name)]
             return parts if name == names[-1] else [*parts, _slash("mark", names[len(forks) + 1])]
         last = asked.results[-1].content
         if last.startswith("Forked"):
@@ -81,11 +79,11 @@ def _slash(command: str, args: str = "") -> ToolCall:
     return call("slash", command=command, args=args)
 
 
-def _calls(asked: Asked, command: str) -> list[ToolCall]:
+def _calls(asked: ModelRequest, command: str) -> list[ToolCall]:
     parts = (part for message in asked.messages for part in message.parts)
     return [p for p in parts if isinstance(p, ToolCall) and f'"command":"{command}"' in p.args]
 
 
-def _results(asked: Asked) -> list[str]:
+def _results(asked: ModelRequest) -> list[str]:
     parts = (part for message in asked.messages for part in message.parts)
     return [part.content for part in parts if isinstance(part, ToolResult)]

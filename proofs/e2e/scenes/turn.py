@@ -3,15 +3,14 @@
 from proofs.e2e.house import House
 from sapwood.core.content import Thinking
 from sapwood.core.events import ReplyAdded, ToolFinished
-from sapwood.testing.scripted import Asked, call, think
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, call, think
 
 __all__ = ["play"]
 
 ANSWER = "The heron nests in the tall pine, and main.py prints its name."
 
 
-def _model(asked: Asked) -> Step:
+def _model(asked: ModelRequest) -> ReplyLike:
     if asked.results:
         return ANSWER
     return [

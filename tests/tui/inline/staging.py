@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from sapwood.app.config import Config, ScreenConfig
 from sapwood.app.connection import Connection, connect
 from sapwood.core.ids import AgentId
-from sapwood.testing.scripted import ScriptedModel
 from sapwood.tui.inline.app import InlineApp
+from scripted_model import ScriptedModel
 from tests.tui.inline.terminal import PlainTerminal
 from tests.tui.staging import MODEL, until
 
