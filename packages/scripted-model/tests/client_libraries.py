@@ -1,4 +1,4 @@
-"""Importing libraries that need not be there: whoever uses one is collected only if it is."""
+"""Imports client libraries that may be absent. Their tests are collected only if they are there."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["library"]
 
 
 def library(name: str, *parts: str) -> Any:  # what may be missing has no type to name
-    """The module, with these parts of it imported."""
+    """Returns the module, after importing these submodules."""
     for part in parts:
         import_module(part)
     return import_module(name)

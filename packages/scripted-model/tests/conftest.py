@@ -1,4 +1,4 @@
-"""A scripted model for each test, and the clients that it is tried with if they are installed."""
+"""A server for each test. Tests of client libraries are collected if the library is installed."""
 
 from collections.abc import Generator
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ LIBRARIES = {
 
 
 def is_installed(name: str) -> bool:
-    """Could it be imported?"""
+    """Whether the module can be imported."""
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:
@@ -30,7 +30,7 @@ collect_ignore = [file for file, names in MISSING.items() if names]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says which clients went untried, and why."""
+    """Prints which tests were not run, and why."""
     for file in collect_ignore:
         terminalreporter.write_line(f"not run: {file} ({', '.join(MISSING[file])} not installed)")
 

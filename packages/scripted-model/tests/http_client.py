@@ -1,4 +1,4 @@
-"""What these tests share: a client for each wire format, as plain as can be, and valid requests."""
+"""A plain HTTP client, and the smallest valid request of each wire format."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ SCHEMA: Tree = {
 
 @dataclass
 class Got:
-    """A response. `broken` if the connection ended before it did."""
+    """A response. `broken` means that the connection was dropped before its end."""
 
     status: int
     headers: dict[str, str]
@@ -42,7 +42,7 @@ class Got:
 
     @property
     def events(self) -> list[tuple[str, Tree]]:
-        """Name and data of each event of a stream; one without a name has that of its `type`."""
+        """Name and data of each event of a stream."""
         return list(_events(self.text))
 
     @property
@@ -65,7 +65,7 @@ def fetch(
     headers: dict[str, str] | None = None,
     method: str = "POST",
 ) -> Got:
-    """Sends one request and reads all that comes."""
+    """Sends one request and reads the whole response."""
     connection = HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]), timeout=30)
     try:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -86,7 +86,7 @@ def _read(response: HTTPResponse) -> Got:
 
 
 def path_of(wire: str, *, stream: bool = False, model: str | None = None) -> str:
-    """Where a request of this format goes."""
+    """Returns the path of this wire format."""
     match wire:
         case "anthropic":
             return "/v1/messages"
@@ -100,7 +100,7 @@ def path_of(wire: str, *, stream: bool = False, model: str | None = None) -> str
 
 
 def request_of(wire: str, prompt: str, **more: object) -> Tree:
-    """The smallest valid request."""
+    """Returns the smallest valid request."""
     model = MODELS[wire]
     match wire:
         case "anthropic":
@@ -115,18 +115,18 @@ def request_of(wire: str, prompt: str, **more: object) -> Tree:
 
 
 def ask(server: ScriptedModel, wire: str, prompt: str, **more: object) -> Got:
-    """Asks for a reply in one piece."""
+    """Sends a prompt and reads the reply."""
     return fetch(server, path_of(wire), request_of(wire, prompt, **more))
 
 
 def stream(server: ScriptedModel, wire: str, prompt: str, **more: object) -> Got:
-    """Asks for a reply as a stream."""
+    """Sends a prompt and reads the reply as a stream."""
     flag = {} if wire == "gemini" else {"stream": True}
     return fetch(server, path_of(wire, stream=True), request_of(wire, prompt, **flag, **more))
 
 
 def said(wire: str, got: Got) -> str:
-    """The text of a reply that came in one piece."""
+    """Returns the text of a reply."""
     match wire:
         case "anthropic":
             return "".join(block.get("text", "") for block in got.json["content"])
@@ -141,7 +141,7 @@ def said(wire: str, got: Got) -> str:
 
 
 def streamed(wire: str, got: Got) -> str:
-    """The text of a reply that came as a stream, as far as it came."""
+    """Returns the text of a streamed reply, as far as it was sent."""
     return "".join(_DELTAS[wire](data) for _, data in got.events)
 
 
@@ -175,11 +175,11 @@ def violation(
     model: str = "",
     action: Action = "reply",
 ) -> Violation | None:
-    """The rule that a request breaks, without any server."""
+    """Returns the rule that a request breaks, without a server."""
     return WIRES[wire].first_violation(Post(action, body, {**HEADERS, **(headers or {})}, model))
 
 
 def complaint(wire: str, body: Tree, **more: Any) -> str:
-    """What the provider says of a request; empty if nothing."""
+    """Returns the error message for a request, or an empty text."""
     found = violation(wire, body, **more)
     return "" if found is None else found.message

@@ -94,7 +94,7 @@ def test_a_failure_is_understood(server: ScriptedModel, prompt: str, error: str)
         send(server, streams=True, model=MODEL, max_tokens=10, messages=messages)
 
 
-def test_a_cut_is_noticed(server: ScriptedModel) -> None:
+def test_a_dropped_connection_is_noticed(server: ScriptedModel) -> None:
     messages = [{"role": "user", "content": "[[cut: 3]] [[say: It is cold.]]"}]
     with pytest.raises(Exception, match=r"(?i)incomplete|peer closed|connection"):
         send(server, streams=True, model=MODEL, max_tokens=10, messages=messages)

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API: what a reply looks like, whole and as a stream."""
+"""Anthropic's Messages API: replies and streams."""
 
 import json
 
@@ -98,13 +98,13 @@ def test_thinking_comes_back_with_its_signature(server: ScriptedModel) -> None:
     assert fetch(server, "/v1/messages", body).status == 200
 
 
-def test_a_model_that_must_think_does(server: ScriptedModel) -> None:
+def test_a_model_that_must_think_sends_thinking(server: ScriptedModel) -> None:
     thinking = {"type": "enabled", "budget_tokens": 1024}
     message = ask(server, "anthropic", "[[say: x]]", thinking=thinking, max_tokens=4000).json
     assert [block["type"] for block in message["content"]] == ["thinking", "text"]
 
 
-def test_thinking_that_is_not_to_be_shown_is_only_signed(server: ScriptedModel) -> None:
+def test_thinking_that_is_not_displayed_is_only_signed(server: ScriptedModel) -> None:
     thinking = {"type": "adaptive", "display": "omitted"}
     message = ask(server, "anthropic", "[[think: secret]] [[say: x]]", thinking=thinking).json
     assert message["content"][0]["thinking"] == ""

@@ -1,4 +1,4 @@
-"""What OpenAI's Chat Completions API refuses, and what it accepts."""
+"""Requests that OpenAI's Chat Completions API rejects and accepts."""
 
 import pytest
 
@@ -149,7 +149,7 @@ def test_arguments_are_text() -> None:
         ),
     ],
 )
-def test_calls_and_results_pair_up(messages: list[Tree], message: str, param: str) -> None:
+def test_every_call_needs_one_result(messages: list[Tree], message: str, param: str) -> None:
     found = violation("chat", body(*messages))
     assert found is not None
     assert message in found.message

@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions API: what a reply looks like, whole and as a stream."""
+"""OpenAI's Chat Completions API: replies and streams."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_the_arguments_of_parallel_calls_are_streamed_by_index(server: ScriptedM
     assert got.events[-2][1]["choices"][0]["finish_reason"] == "tool_calls"
 
 
-def test_calls_and_results_go_round(server: ScriptedModel) -> None:
+def test_calls_and_results_can_be_sent_back(server: ScriptedModel) -> None:
     prompt = '[[tools: weather {"city": "Oslo"} patch {"input": "*** x"}]] [[say: Cold.]]'
     body = request_of("chat", prompt, tools=TOOLS)
     message = fetch(server, "/v1/chat/completions", body).json["choices"][0]["message"]

@@ -1,4 +1,4 @@
-"""The scripted model for shells."""
+"""The command `scripted-model`."""
 
 import json
 import subprocess
@@ -30,14 +30,14 @@ def run(*options: str, prompt: str = "[[say: hello]]", **more: object) -> list[s
     return [*options, "--", sys.executable, "-c", CLIENT, body]
 
 
-def test_a_command_is_led_to_the_server(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_command_finds_the_server(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "requests.jsonl"
     assert main(run("--log", str(log), "--key", "k")) == 0
     assert capfd.readouterr().out == "hello\n"
     assert json.loads(log.read_text())["path"] == "/v1/messages"
 
 
-def test_a_command_that_was_refused_fails(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_code_is_1_after_a_rejection(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(run(colour="blue")) == 1
     out, err = capfd.readouterr()
     assert out == "400\n"
@@ -48,7 +48,7 @@ def test_the_exit_code_of_the_command_is_kept() -> None:
     assert main(["--", sys.executable, "-c", "raise SystemExit(7)"]) == 7
 
 
-def test_without_a_command_it_tells_where_it_is() -> None:
+def test_without_a_command_it_prints_its_address() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "scripted_model", "--port", "0"],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The server fails in every way in which a provider does."""
+"""The server fails in every way in which providers fail."""
 
 import json
 import time
@@ -23,7 +23,7 @@ OVERLOADED = {"anthropic": 529, "responses": 503, "chat": 503, "gemini": 503}
 
 
 def error_of(wire: str, got: Got) -> tuple[str | None, str]:
-    """What kind of error it is, and its message, in the provider's form."""
+    """Returns the kind and the message of an error in the form of the provider."""
     error = got.json["error"]
     if wire == "anthropic":
         assert got.json["type"] == "error"
@@ -42,7 +42,7 @@ def test_a_provider_is_overloaded_twice_and_then_answers(server: ScriptedModel, 
     assert server.rejections == []
 
 
-def test_each_conversation_fails_for_itself(server: ScriptedModel) -> None:
+def test_failures_are_counted_per_conversation(server: ScriptedModel) -> None:
     prompts = [f"{name} [[status: 500 x1]] [[say: ok]]" for name in "ab"]
     statuses = [[ask(server, "chat", prompt).status for prompt in prompts] for _ in range(2)]
     assert statuses == [[500, 500], [200, 200]]
@@ -57,7 +57,7 @@ def test_each_conversation_fails_for_itself(server: ScriptedModel) -> None:
         ("gemini", "RESOURCE_EXHAUSTED"),
     ],
 )
-def test_a_provider_asks_for_patience(server: ScriptedModel, wire: str, kind: str) -> None:
+def test_errors_have_a_retry_after(server: ScriptedModel, wire: str, kind: str) -> None:
     server.replies([fail(429, retry_after=7)])
     got = ask(server, wire, "hello")
     assert got.status == 429
@@ -270,7 +270,7 @@ def test_a_call_that_runs_out_of_tokens_ends_in_the_middle_or_is_not_made(
     [Reply.of("It is cold.", sleep=30), Reply.of("It is cold.", stall=30)],
     ids=["", "piece"],
 )
-def test_a_client_that_hangs_up_is_noticed_at_once(server: ScriptedModel, slow: Reply) -> None:
+def test_a_client_that_disconnects_is_noticed_at_once(server: ScriptedModel, slow: Reply) -> None:
     server.replies([slow])
     body = json.dumps(request_of("chat", "hello", stream=True)).encode()
     connection = HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]), timeout=30)

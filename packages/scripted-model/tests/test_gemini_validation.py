@@ -1,4 +1,4 @@
-"""What Google's Gemini API refuses, and what it accepts."""
+"""Requests that Google's Gemini API rejects and accepts."""
 
 from typing import Any
 

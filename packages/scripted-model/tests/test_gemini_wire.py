@@ -1,4 +1,4 @@
-"""Google's Gemini API: what a reply looks like, whole and as a stream."""
+"""Google's Gemini API: replies and streams."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_thoughts_are_shown_if_asked_for(server: ScriptedModel) -> None:
 
 
 @pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3-pro"])
-def test_calls_and_results_go_round(server: ScriptedModel, model: str) -> None:
+def test_calls_and_results_can_be_sent_back(server: ScriptedModel, model: str) -> None:
     body = request_of("gemini", '[[tools: weather {"city": "a"} weather]] [[say: ok]]', tools=TOOLS)
     path = path_of("gemini", model=model)
     content = fetch(server, path, body).json["candidates"][0]["content"]

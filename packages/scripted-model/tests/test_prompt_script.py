@@ -1,4 +1,4 @@
-"""The script in a prompt is read as it is meant, whatever brackets it holds."""
+"""Scripts in prompts are parsed correctly, with any brackets in them."""
 
 import pytest
 
@@ -99,12 +99,12 @@ def test_waits_and_faults_belong_to_the_next_step() -> None:
     assert script.step(2).reply_for(0).cut is None
 
 
-def test_a_fault_strikes_as_often_as_it_says() -> None:
+def test_a_counted_fault_ends_after_its_count() -> None:
     step = parse("[[status: 529 x2]] [[say: a]]").step(0)
     assert [step.reply_for(attempt).status for attempt in range(4)] == [529, 529, None, None]
 
 
-def test_a_fault_without_a_number_always_strikes() -> None:
+def test_a_fault_without_a_count_never_ends() -> None:
     step = parse("[[status: 500]] [[say: a]]").step(0)
     assert step.reply_for(99).status == 500
 
@@ -118,11 +118,11 @@ def test_a_failure_may_come_inside_the_stream() -> None:
     )
 
 
-def test_a_fault_with_no_step_after_it_strikes_what_follows_the_script() -> None:
+def test_a_fault_after_the_last_step_applies_to_the_next_reply() -> None:
     assert parse("Hello [[status: 429]]").step(0).reply_for(0).status == 429
 
 
-def test_past_its_end_a_script_is_done() -> None:
+def test_after_its_last_step_a_script_is_done() -> None:
     script = parse("[[say: a]]")
     assert [script.step(number).reply.parts for number in (1, 2)] == [(Text("done."),)] * 2
 

@@ -1,4 +1,4 @@
-"""What OpenAI's Responses API refuses, and what it accepts."""
+"""Requests that OpenAI's Responses API rejects and accepts."""
 
 from typing import Any
 
@@ -147,7 +147,7 @@ def test_two_items_of_one_id_are_refused() -> None:
         ),
     ],
 )
-def test_calls_and_results_pair_up(items: list[Tree], message: str) -> None:
+def test_every_call_needs_one_result(items: list[Tree], message: str) -> None:
     assert message in says(body(*items))
 
 
@@ -168,7 +168,7 @@ def test_reasoning_comes_back_whole(items: list[Tree], message: str) -> None:
     assert message in says(body(*items))
 
 
-def test_what_was_not_stored_is_not_found() -> None:
+def test_an_item_that_was_not_stored_is_not_found() -> None:
     bare = reasoning(encrypted_content=None)
     found = violation("responses", body(user(), bare, call(), result(), store=False))
     assert found is not None

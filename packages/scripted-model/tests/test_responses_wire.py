@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: what a reply looks like, whole and as a stream."""
+"""OpenAI's Responses API: replies and streams."""
 
 import json
 

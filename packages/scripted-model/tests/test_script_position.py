@@ -1,4 +1,4 @@
-"""Which step of which script is due follows from the conversation alone."""
+"""The step that is due follows from the conversation alone."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_tool_results_move_on_too() -> None:
     assert due(user(SCRIPT), call, result) == "two"
 
 
-def test_past_the_end_the_model_is_done() -> None:
+def test_after_the_last_step_the_model_is_done() -> None:
     assert due(user(SCRIPT), model(), user("x"), model(), user("y")) == "done."
 
 
@@ -58,11 +58,11 @@ def test_of_several_prompts_in_a_message_the_last_counts() -> None:
     assert due(user(SCRIPT, "and now: [[say: other]]")) == "other"
 
 
-def test_a_script_that_the_model_wrote_is_none() -> None:
+def test_a_script_in_a_reply_is_ignored() -> None:
     assert due(user("hello"), model("[[say: x]]"), user("go on")) is None
 
 
-def test_what_an_agents_program_puts_in_is_no_script() -> None:
+def test_a_script_in_a_reminder_is_ignored() -> None:
     reminder = "<system-reminder>[[say: reminded]]</system-reminder>"
     assert due(user(f"{SCRIPT}{reminder}")) == "one"
     assert due(user(reminder)) is None
@@ -75,9 +75,9 @@ def test_what_an_agents_program_puts_in_is_no_script() -> None:
         "[The user's last request before this point, verbatim]",
     ],
 )
-def test_a_script_that_is_quoted_has_been_played(label: str) -> None:
+def test_a_quoted_script_is_ignored(label: str) -> None:
     assert due(user(f"{label}\n{SCRIPT}", "go on")) is None
 
 
-def test_a_prompt_that_outlived_a_compaction_has_been_played() -> None:
+def test_after_a_compaction_the_script_is_finished() -> None:
     assert due(user(SCRIPT), user(f"Before: {SUMMARY}"), user("go on")) == "done."

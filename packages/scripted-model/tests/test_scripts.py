@@ -1,4 +1,4 @@
-"""Where replies come from: Python, a list, the prompt, or nowhere."""
+"""Replies come from a function, a list, the prompt, or a default."""
 
 import threading
 
@@ -171,7 +171,7 @@ def test_system_prompts_are_kept_apart(server: ScriptedModel) -> None:
     assert seen == ["Be brief."] * 4
 
 
-def test_a_function_may_pass(server: ScriptedModel) -> None:
+def test_a_function_may_return_none(server: ScriptedModel) -> None:
     server.script(lambda request: call("weather") if "weather" in request.prompt else None)
     assert ask(server, "chat", "the weather?").json["choices"][0]["finish_reason"] == "tool_calls"
     assert said("chat", ask(server, "chat", "[[say: from the prompt]]")) == "from the prompt"
@@ -227,14 +227,14 @@ FORMS: dict[str, Tree] = {
 
 
 @pytest.mark.parametrize("wire", WIRE_NAMES)
-def test_who_asks_for_json_gets_json(server: ScriptedModel, wire: str) -> None:
+def test_a_request_for_json_gets_json(server: ScriptedModel, wire: str) -> None:
     assert said(wire, ask(server, wire, "hello", **FORMS[wire])) == '{"city":"text"}'
     scripted = '[[say: {"city": "Oslo"}]]'
     assert said(wire, ask(server, wire, scripted, **FORMS[wire])) == '{"city": "Oslo"}'
 
 
 @pytest.mark.parametrize("wire", WIRE_NAMES)
-def test_who_asks_for_a_summary_gets_one(wire: str) -> None:
+def test_a_request_for_a_summary_gets_a_summary(wire: str) -> None:
     with ScriptedModel(summary="IN SHORT", summary_words=["boil it down"]) as server:
         assert "IN SHORT" in said(wire, ask(server, wire, "Please summarise the conversation."))
         assert said(wire, ask(server, wire, "Now boil it down.")) == "IN SHORT"

@@ -1,4 +1,4 @@
-"""The server as such: its log, its addresses, its manners under load, its end."""
+"""The server: recorded requests, addresses, connections, load, start and stop."""
 
 import asyncio
 import gzip
@@ -29,7 +29,7 @@ def port_of(server: ScriptedModel) -> int:
     return int(server.url.rpartition(":")[2])
 
 
-def test_every_request_is_logged_whole(server: ScriptedModel) -> None:
+def test_every_request_is_recorded_completely(server: ScriptedModel) -> None:
     body = request_of("anthropic", "hello", metadata={"user_id": "me"})
     fetch(server, "/v1/messages?beta=true", body)
     (logged,) = server.requests
@@ -66,12 +66,12 @@ def test_requests_are_appended_to_a_file(tmp_path: Path) -> None:
     assert lines[0]["at"] > 1_700_000_000
 
 
-def test_a_log_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_fails_at_once(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         ScriptedModel(log=tmp_path / "nowhere" / "requests.jsonl")
 
 
-def test_only_so_many_requests_are_held() -> None:
+def test_keep_limits_the_requests_in_memory() -> None:
     with ScriptedModel(keep=2) as server:
         for prompt in "abc":
             ask(server, "chat", prompt)
@@ -103,7 +103,9 @@ def test_rules_can_be_switched_off(wire: str) -> None:
 
 @pytest.mark.parametrize("wire", WIRE_NAMES)
 @pytest.mark.parametrize("raw", [b"{", b"[1]", b"\xff"])
-def test_what_is_no_json_object_is_rejected(server: ScriptedModel, wire: str, raw: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_rejected(
+    server: ScriptedModel, wire: str, raw: bytes
+) -> None:
     assert fetch(server, path_of(wire), raw).status == 400
     assert "not valid JSON" in server.rejections[0].message
 
@@ -145,7 +147,7 @@ def test_bodies_may_be_chunked_or_compressed(server: ScriptedModel) -> None:
     assert got.status == 200
 
 
-def test_a_client_may_ask_whether_to_go_on(server: ScriptedModel) -> None:
+def test_expect_100_continue_is_answered(server: ScriptedModel) -> None:
     body = json.dumps(request_of("chat", "hello")).encode()
     with socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as client:
         head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n"
@@ -155,7 +157,7 @@ def test_a_client_may_ask_whether_to_go_on(server: ScriptedModel) -> None:
         assert client.recv(100).startswith(b"HTTP/1.1 200")
 
 
-def test_variables_lead_every_library_here(server: ScriptedModel) -> None:
+def test_the_variables_point_every_library_at_the_server(server: ScriptedModel) -> None:
     env = server.env()
     assert env["ANTHROPIC_BASE_URL"] == server.anthropic_url == server.url
     assert env["OPENAI_BASE_URL"] == server.openai_url == f"{server.url}/v1"
@@ -172,7 +174,7 @@ def test_codex_gets_a_configuration(server: ScriptedModel) -> None:
     assert provider["env_key"] in server.env()
 
 
-def test_one_can_wait_for_requests(server: ScriptedModel) -> None:
+def test_a_test_can_wait_for_requests(server: ScriptedModel) -> None:
     threads = [threading.Thread(target=ask, args=(server, "chat", "hello")) for _ in range(3)]
     for thread in threads:
         thread.start()
@@ -184,7 +186,7 @@ def test_one_can_wait_for_requests(server: ScriptedModel) -> None:
         thread.join()
 
 
-def test_it_can_start_over(server: ScriptedModel) -> None:
+def test_clear_deletes_everything(server: ScriptedModel) -> None:
     prompt = "[[status: 500 x1]] [[say: ok]]"
     assert [ask(server, "chat", prompt).status for _ in range(2)] == [500, 200]
     ask(server, "chat", "hello", colour="blue")
@@ -195,7 +197,7 @@ def test_it_can_start_over(server: ScriptedModel) -> None:
     assert server.requests[0].number == 1
 
 
-def test_a_client_that_hangs_up_is_noticed(server: ScriptedModel) -> None:
+def test_a_client_that_disconnects_is_noticed(server: ScriptedModel) -> None:
     body = json.dumps(request_of("chat", f"[[say: {'x' * 2_000_000}]]", stream=True)).encode()
     with socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as client:
         head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -205,7 +207,7 @@ def test_a_client_that_hangs_up_is_noticed(server: ScriptedModel) -> None:
     assert server.requests[0].outcome == "abandoned"
 
 
-def test_stopping_cuts_off_what_is_being_answered() -> None:
+def test_stop_closes_open_connections() -> None:
     server = ScriptedModel()
     server.start()
     got: list[bool] = []

@@ -1,4 +1,4 @@
-"""What a call is said to cost follows from what was sent, and from what was sent before."""
+"""Token usage follows from the request and from earlier requests."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def model(*blocks: Tree) -> Tree:
 
 
 def spent(server: ScriptedModel, body: Tree) -> tuple[int, int, int]:
-    """Tokens written to the cache, read from it, and neither."""
+    """Returns tokens written to the cache, read from it, and neither."""
     usage = fetch(server, "/v1/messages", body).json["usage"]
     return (
         usage["cache_creation_input_tokens"],
@@ -104,7 +104,7 @@ def test_a_short_prefix_is_not_cached() -> None:
         assert written == read > 0
 
 
-def test_writes_for_an_hour_are_told_apart(server: ScriptedModel) -> None:
+def test_one_hour_writes_are_counted_separately(server: ScriptedModel) -> None:
     body = claude(user(text("y" * 800, MARK)), system=[text(RULES, HOUR)])
     usage = fetch(server, "/v1/messages", body).json["usage"]
     kinds = usage["cache_creation"]
@@ -113,7 +113,7 @@ def test_writes_for_an_hour_are_told_apart(server: ScriptedModel) -> None:
     assert sum(kinds.values()) == usage["cache_creation_input_tokens"]
 
 
-def test_all_parts_make_up_what_was_counted(server: ScriptedModel) -> None:
+def test_read_written_and_uncached_tokens_add_up(server: ScriptedModel) -> None:
     body = claude(user(text("one", MARK), text("two")), system=[text(RULES, MARK)])
     counted = fetch(
         server, "/v1/messages/count_tokens", {k: v for k, v in body.items() if k != "max_tokens"}
@@ -121,7 +121,7 @@ def test_all_parts_make_up_what_was_counted(server: ScriptedModel) -> None:
     assert sum(spent(server, body)) == sum(spent(server, body)) == counted
 
 
-def test_scripted_usage_keeps_the_shares(server: ScriptedModel) -> None:
+def test_scripted_usage_keeps_the_proportions(server: ScriptedModel) -> None:
     def body(prompt: str) -> Tree:
         return claude(user(text(prompt)), system=[text(RULES, MARK)])
 
@@ -169,7 +169,7 @@ def test_a_failed_request_fills_no_cache(server: ScriptedModel) -> None:
     assert spent(server, body)[1] == 0
 
 
-def test_a_cache_forgets_after_a_while() -> None:
+def test_cache_entries_expire() -> None:
     marked, prefixes = BreakpointCache(minimum=1), PrefixCache(minimum=1)
     turn = [Segment(b"x" * 4000, "5m")]
     for cache, lifetime in ((marked, 300), (prefixes, 600)):
@@ -177,7 +177,7 @@ def test_a_cache_forgets_after_a_while() -> None:
         assert [read > 0 for read in reads] == [False, True, False]
 
 
-def test_a_cache_is_kept_alive_by_reading() -> None:
+def test_reading_extends_a_cache_entry() -> None:
     cache = BreakpointCache(minimum=1)
     turn = [Segment(b"x" * 4000, "5m")]
     reads = [cache.record("m", turn, at).cache_read for at in (0, 250, 500, 750)]

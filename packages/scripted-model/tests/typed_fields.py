@@ -1,4 +1,4 @@
-"""Walks the typed dictionaries in which a library describes requests."""
+"""Reads the fields of requests from the typed dictionaries of a client library."""
 
 import types
 import typing
@@ -11,12 +11,12 @@ __all__ = ["by_discriminator", "fields_of", "missing_from"]
 
 
 def fields_of(kind: Any) -> frozenset[str]:
-    """The names of the fields of a typed dictionary."""
+    """Returns the names of the fields of a typed dictionary."""
     return frozenset(typing.get_type_hints(kind, include_extras=True))
 
 
 def by_discriminator(kind: Any) -> dict[str, list[frozenset[str]]]:
-    """The fields of every dictionary below one, by its `type`, which several may share."""
+    """Returns the fields of every dictionary inside one, by `type`. Several may share a type."""
     seen: dict[Any, Mapping[str, Any]] = {}
     _walk(kind, seen)
     found: dict[str, list[frozenset[str]]] = {}
@@ -29,7 +29,7 @@ def by_discriminator(kind: Any) -> dict[str, list[frozenset[str]]]:
 def missing_from(
     table: Mapping[str, Shape], known: Mapping[str, list[frozenset[str]]]
 ) -> dict[str, set[str]]:
-    """Fields of the library that a table does not allow, by the name of their object."""
+    """Returns the fields of the library that a table does not allow, by object."""
     found: dict[str, set[str]] = {}
     for name, form in table.items():
         variants = known.get(name, [])

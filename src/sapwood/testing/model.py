@@ -1,4 +1,4 @@
-"""A model in memory that answers by a plan: for tests that need no wire format.
+"""A model in memory whose replies come from a function, for tests without HTTP.
 
 >>> import asyncio
 >>> from sapwood.core.content import Text
@@ -21,20 +21,24 @@ __all__ = ["NoTools", "Plan", "Planned", "PlannedModel", "slash"]
 Planned = str | Answer | ToolCall | Sequence[Text | ToolCall]
 
 Plan = Callable[[Request, str], Planned]
-"""What to answer to a request whose last words, or last tool result, were these."""
+"""Returns the reply to a request and the last text of the user, or the last tool result."""
 
 _numbers = count(1)
 
 
 def slash(command: str, args: str = "") -> ToolCall:
-    """A call of the slash tool."""
+    """Returns a call of the tool `slash`."""
     return ToolCall(
         f"call{next(_numbers)}", "slash", json.dumps({"command": command, "args": args})
     )
 
 
 class PlannedModel:
-    """Answers by a plan and remembers what it was sent."""
+    """A model that replies what a function returns, and records the requests.
+
+    `window` is the context window of every model in tokens. `thinks_for` is the time before each
+    reply in seconds. `requests` are the requests so far, and `asked` is set by the first one.
+    """
 
     def __init__(self, plan: Plan, *, window: int = 200_000, thinks_for: float = 0) -> None:
         self._plan = plan
@@ -50,7 +54,7 @@ class PlannedModel:
         *,
         params: Mapping[str, object] | None = None,
     ) -> AsyncGenerator[Delta | Answer]:
-        """The planned answer, its text as one delta first."""
+        """Yields each text of the reply as a delta, then the whole reply."""
         self.requests.append(request)
         self.asked.set()
         if self._thinks_for:
@@ -63,27 +67,27 @@ class PlannedModel:
         yield answer
 
     def window_of(self, model: str) -> int | None:
-        """The same for every model."""
+        """Returns the same window for every model."""
         return self._window
 
 
 class NoTools:
-    """A toolbox without tools."""
+    """A set of tools that is empty."""
 
     async def specs(self) -> Sequence[ToolSpec]:
-        """None."""
+        """Returns no tools."""
         return ()
 
     def effect(self, use: ToolUse) -> Effect:
-        """None."""
+        """Returns `none` for every call."""
         return "none"
 
     async def run(self, use: ToolUse) -> ToolOutcome:
-        """What a model is told that calls a tool which is not there."""
+        """Returns an error: the tool does not exist."""
         return ToolOutcome(f"There is no tool '{use.call.name}'.", error=True)
 
     async def close(self) -> None:
-        """Nothing was started."""
+        """Does nothing."""
 
 
 def _answer(planned: str | ToolCall | Sequence[Text | ToolCall], request: Request) -> Answer:
@@ -99,7 +103,7 @@ def _answer(planned: str | ToolCall | Sequence[Text | ToolCall], request: Reques
 
 
 def _heard(request: Request) -> str:
-    """The last words of the user, or the last result of a tool."""
+    """Returns the last text of the user, or the last tool result."""
     for message in reversed(request.messages):
         if message.role == "user":
             last = message.parts[-1]

@@ -1,6 +1,6 @@
-"""Transcripts as Claude Code writes them, for tests of whoever reads them.
+"""Writes transcripts in the form of Claude Code, for tests of code that reads them.
 
-Only the rows that tell a conversation: prompts, replies, calls with their results, compactions.
+Contains only the rows of the conversation: prompts, replies, tool calls with results, compactions.
 """
 
 import json
@@ -12,7 +12,7 @@ __all__ = ["ClaudeTranscript"]
 
 
 class ClaudeTranscript:
-    """A transcript that grows with each call.
+    """A transcript file. Each method appends rows and returns the transcript.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -37,11 +37,11 @@ class ClaudeTranscript:
         return f"ClaudeTranscript({self.session!r})"
 
     def ask(self, text: str) -> "ClaudeTranscript":
-        """A prompt of the user."""
+        """Appends a prompt of the user."""
         return self._add("user", message={"role": "user", "content": text})
 
     def say(self, text: str, *, used: int = 1_000) -> "ClaudeTranscript":
-        """The reply that ends a turn; `used` are the tokens that its request had."""
+        """Appends the reply that ends a turn. `used` is the number of tokens of its request."""
         return self._reply([{"type": "text", "text": text}], "end_turn", used)
 
     def call(
@@ -53,7 +53,7 @@ class ClaudeTranscript:
         failed: bool = False,
         used: int = 1_000,
     ) -> "ClaudeTranscript":
-        """A call of a tool, and its result."""
+        """Appends a tool call and its result."""
         call = f"toolu_{self._rows}"
         use = {"type": "tool_use", "id": call, "name": name, "input": args}
         got = {"type": "tool_result", "tool_use_id": call, "content": result, "is_error": failed}
@@ -61,7 +61,7 @@ class ClaudeTranscript:
         return self._add("user", message={"role": "user", "content": [got]})
 
     def compact(self, summary: str, *, trigger: str = "auto") -> "ClaudeTranscript":
-        """A compaction: a summary in place of all that came before."""
+        """Appends a compaction: the summary replaces everything before it."""
         metadata = {"trigger": trigger, "preTokens": 95_000, "postTokens": 3_000}
         self._last = None
         self._add(
@@ -70,8 +70,8 @@ class ClaudeTranscript:
             content="Conversation compacted",
             compactMetadata=metadata,
         )
-        told = {"role": "user", "content": summary}
-        return self._add("user", message=told, isCompactSummary=True)
+        message = {"role": "user", "content": summary}
+        return self._add("user", message=message, isCompactSummary=True)
 
     def _reply(self, content: list[Any], stop: str, used: int) -> "ClaudeTranscript":
         message = {

@@ -1,6 +1,6 @@
-"""A whole Sapwood in memory, pure and synchronous: the core without a store or a loop.
+"""The core in memory, synchronous and without a store, for tests of commands and contexts.
 
-For specifications in the form given, when, then: give commands, look at logs and requests.
+A test gives commands and compares logs and requests.
 
 >>> from sapwood.core.commands import Rewind, SetMark
 >>> world = World()
@@ -43,18 +43,18 @@ __all__ = ["CharacterCounter", "World"]
 
 
 class CharacterCounter:
-    """Counts characters: what a test says is what it means."""
+    """Counts one token per character, so that tests can state sizes."""
 
     name = "characters"
     exact = True
 
     def count(self, text: str) -> Count:
-        """One token a character."""
+        """Returns one token per character."""
         return Count(len(text), exact=True)
 
 
 class World:
-    """Agents with their logs, states and live paths."""
+    """Agents with their logs, states and live paths, in memory."""
 
     def __init__(self, counter: Counter | None = None) -> None:
         self.counter: Counter = counter or CharacterCounter()
@@ -64,7 +64,7 @@ class World:
         self.commands = 0
 
     def copy(self) -> "World":
-        """The same world, to try something in."""
+        """Returns an independent copy."""
         other = World(self.counter)
         other.logs = {agent: list(log) for agent, log in self.logs.items()}
         other.states = dict(self.states)
@@ -73,19 +73,19 @@ class World:
         return other
 
     def start(self, name: str = "", settings: Settings | None = None) -> AgentId:
-        """A new root agent."""
+        """Starts a new root agent and returns its id."""
         agent = AgentId(f"agent{len(self.logs) + 1}")
         self.do(StartAgent(agent, name, settings or Settings(model="scripted")))
         return agent
 
     def turn(self, agent: AgentId, prompt: str, reply: str) -> None:
-        """A completed turn without tools."""
+        """Adds a completed turn without tools."""
         self.do(StartTurn(agent, (Text(prompt),)))
         self.do(AddReply(agent, (Text(reply),)))
         self.do(CompleteTurn(agent))
 
     def do(self, command: Command, actor: Actor = HUMAN, call: str | None = None) -> Decision:
-        """Decides a command and applies what follows."""
+        """Decides a command, applies its events and returns the decision."""
         self.commands += 1
         given = Given(CommandId(f"c{self.commands}"), self.commands * 1000, actor, call)
         decision = decide(self.scene(command), command, given)
@@ -95,18 +95,18 @@ class World:
         return decision
 
     def request(self, agent: AgentId) -> Request:
-        """What the model would be sent now."""
+        """Returns the request that the model would get now."""
         return view(self.states[agent], self.lives[agent])
 
     def request_at(self, agent: AgentId, version: int) -> Request:
-        """What the model would have been sent after this event, from the log alone."""
+        """Returns the request after the event of this version, computed from the log alone."""
         state = State(agent)
         for recorded in self.logs[agent][:version]:
             state = evolve(state, recorded)
         return view(state, self._walked(state))
 
     def scene(self, command: Command) -> Scene:
-        """What a decision on this command may look at."""
+        """Returns the input of the decision on this command."""
         agent = command.agent
         others = {a: s for a, s in self.states.items() if a != agent}
         if isinstance(command, Kill):
@@ -120,7 +120,7 @@ class World:
         )
 
     def ancestors(self, agent: AgentId) -> list[AgentId]:
-        """Parent, its parent, and so on."""
+        """Returns the parent, its parent, and so on."""
         found: list[AgentId] = []
         state = self.states.get(agent)
         while state is not None and state.parent is not None:
@@ -129,7 +129,7 @@ class World:
         return found
 
     def read_live(self, agent: AgentId, context: Context | None = None) -> Live:
-        """The live path, read from the logs by walking; or that of another context."""
+        """Reads the live path of the agent, or of another context, from the logs."""
         state = self.states[agent]
         if context is not None:
             state = structs.replace(state, context=context, open=None)
@@ -145,7 +145,7 @@ class World:
         return walk.live(fold_turn(turn))
 
     def _inherited(self, born: Event) -> Live:
-        """The part of its parent's path that a child is born with."""
+        """Returns the part of the path of its parent with which a child starts."""
         if not isinstance(born, AgentStarted) or born.parent is None:
             return EMPTY
         parents = structs.replace(self.lives[born.parent], open=None)

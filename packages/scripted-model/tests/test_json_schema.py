@@ -1,4 +1,4 @@
-"""A tool's schema is checked as far as tools use JSON Schema, and can be sampled."""
+"""Checks and samples of JSON schemas."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_schema_passes(schema: JsonObject) -> None:
         ({"$ref": "#/$defs/B", "$defs": {}}, "$ref: #/$defs/B leads nowhere"),
     ],
 )
-def test_what_is_wrong_with_a_schema_is_said(schema: JsonObject, problem: str) -> None:
+def test_the_problem_of_a_schema_is_named(schema: JsonObject, problem: str) -> None:
     assert schema_problem(schema) == problem
 
 
@@ -77,6 +77,6 @@ def test_a_sample_follows_its_schema(schema: JsonObject, expected: object) -> No
     assert sample(schema) == expected
 
 
-def test_a_schema_that_holds_itself_has_a_sample() -> None:
+def test_a_recursive_schema_has_a_sample() -> None:
     schema: JsonObject = {"type": "object", "properties": {"next": {"$ref": "#"}}}
     assert isinstance(sample(schema), dict)
