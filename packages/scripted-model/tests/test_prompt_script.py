@@ -4,7 +4,7 @@ import pytest
 
 from scripted_model.conversation import Text, Thinking, ToolCall
 from scripted_model.directives import directives
-from scripted_model.prompt_script import ScriptError, parse
+from scripted_model.prompt_script import ScriptError, parse_script
 
 
 def values(text: str) -> list[str]:
@@ -12,7 +12,7 @@ def values(text: str) -> list[str]:
 
 
 def parts(text: str) -> list[tuple[object, ...]]:
-    return [step.reply.parts for step in parse(text).steps]
+    return [step.reply.parts for step in parse_script(text).steps]
 
 
 @pytest.mark.parametrize(
@@ -82,17 +82,17 @@ def test_escaped_quotes_of_a_command_line_are_understood() -> None:
 
 
 def test_usage_holds_from_where_it_is_written() -> None:
-    script = parse("[[usage: 5]] [[say: a]] [[usage: 9]] [[say: b]]")
+    script = parse_script("[[usage: 5]] [[say: a]] [[usage: 9]] [[say: b]]")
     assert [script.step(number).reply.usage for number in range(4)] == [5, 9, 9, 9]
 
 
 def test_usage_after_the_last_step_holds_for_all() -> None:
-    script = parse("[[say: a]] [[out: 7]]")
+    script = parse_script("[[say: a]] [[out: 7]]")
     assert [script.step(number).reply.out for number in range(2)] == [7, 7]
 
 
 def test_waits_and_faults_belong_to_the_next_step() -> None:
-    script = parse("[[say: a]] [[sleep: 1.5]] [[stall: 2]] [[cut: 3]] [[say: b]]")
+    script = parse_script("[[say: a]] [[sleep: 1.5]] [[stall: 2]] [[cut: 3]] [[say: b]]")
     assert script.step(0).reply_for(0).sleep == 0
     second = script.step(1).reply_for(0)
     assert (second.sleep, second.stall, second.cut) == (1.5, 2, 3)
@@ -100,17 +100,17 @@ def test_waits_and_faults_belong_to_the_next_step() -> None:
 
 
 def test_a_counted_fault_ends_after_its_count() -> None:
-    step = parse("[[status: 529 x2]] [[say: a]]").step(0)
+    step = parse_script("[[status: 529 x2]] [[say: a]]").step(0)
     assert [step.reply_for(attempt).status for attempt in range(4)] == [529, 529, None, None]
 
 
 def test_a_fault_without_a_count_never_ends() -> None:
-    step = parse("[[status: 500]] [[say: a]]").step(0)
+    step = parse_script("[[status: 500]] [[say: a]]").step(0)
     assert step.reply_for(99).status == 500
 
 
 def test_a_failure_may_come_inside_the_stream() -> None:
-    step = parse("[[status: 529 x1 at 10]] [[say: a]]").step(0)
+    step = parse_script("[[status: 529 x1 at 10]] [[say: a]]").step(0)
     assert (step.reply_for(0).status, step.reply_for(0).at, step.reply_for(1).status) == (
         529,
         10,
@@ -119,11 +119,11 @@ def test_a_failure_may_come_inside_the_stream() -> None:
 
 
 def test_a_fault_after_the_last_step_applies_to_the_next_reply() -> None:
-    assert parse("Hello [[status: 429]]").step(0).reply_for(0).status == 429
+    assert parse_script("Hello [[status: 429]]").step(0).reply_for(0).status == 429
 
 
 def test_after_its_last_step_a_script_is_done() -> None:
-    script = parse("[[say: a]]")
+    script = parse_script("[[say: a]]")
     assert [script.step(number).reply.parts for number in (1, 2)] == [(Text("done."),)] * 2
 
 
@@ -141,4 +141,4 @@ def test_after_its_last_step_a_script_is_done() -> None:
 )
 def test_a_script_that_cannot_be_read_says_why(text: str, words: str) -> None:
     with pytest.raises(ScriptError, match=words):
-        parse(text)
+        parse_script(text)

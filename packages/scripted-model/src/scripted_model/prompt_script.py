@@ -44,7 +44,7 @@ __all__ = [
     "ScriptPosition",
     "ScriptStep",
     "find_position",
-    "parse",
+    "parse_script",
     "user_text",
 ]
 
@@ -68,8 +68,9 @@ class ScriptStep(Struct, frozen=True):
 
     def reply_for(self, attempt: int) -> Reply:
         """Returns the reply for this attempt, counted from 0."""
-        struck = self.fault is not None and (self.times is None or attempt < self.times)
-        return self.fault if struck and self.fault is not None else self.reply
+        if self.fault is not None and (self.times is None or attempt < self.times):
+            return self.fault
+        return self.reply
 
 
 class Script(Struct, frozen=True):
@@ -85,22 +86,24 @@ class Script(Struct, frozen=True):
         return self.rest if number == len(self.steps) else ScriptStep(_bare(self.rest.reply))
 
 
-def parse(text: str) -> Script:
+def parse_script(text: str) -> Script:
     """Returns the script in a text.
 
     Raises:
         ScriptError: A directive has a wrong form.
 
-    >>> script = parse('Go on. [[tool: read {"path": "a[0]"}]] [[status: 529 x2]] [[say: Done.]]')
+    >>> script = parse_script(
+    ...     'Go on. [[tool: read {"path": "a[0]"}]] [[status: 529 x2]] [[say: Done.]]'
+    ... )
     >>> script.step(0).reply.parts
     (ToolCall(id='', name='read', args='{"path":"a[0]"}'),)
     >>> [script.step(1).reply_for(attempt).status for attempt in (0, 1, 2)]
     [529, 529, None]
     """
-    writer = _ScriptBuilder()
+    builder = _ScriptBuilder()
     for directive in directives(text):
-        writer.take(directive)
-    return writer.script()
+        builder.take(directive)
+    return builder.script()
 
 
 def _bare(reply: Reply) -> Reply:
@@ -223,7 +226,7 @@ def find_position(messages: tuple[Message, ...], summary: str) -> ScriptPosition
             continue
         for text in _texts(message):
             if has_directives(text):
-                script = parse(text)
+                script = parse_script(text)
                 return ScriptPosition(script, len(script.steps) + 1 if summarised else replies)
             summarised = summarised or summary in text
     return None

@@ -7,7 +7,6 @@ tables with the types of the library, where it is installed.
 from scripted_model.wires.wire import Post, shape, shapes
 
 __all__ = [
-    "AS_OF",
     "BETA_BLOCKS",
     "BLOCKS",
     "CACHE_CONTROL",

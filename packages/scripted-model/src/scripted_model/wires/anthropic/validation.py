@@ -34,7 +34,7 @@ from scripted_model.wires.anthropic.history_validation import (
 from scripted_model.wires.anthropic.message_validation import message_violations
 from scripted_model.wires.wire import Post, Violation
 
-__all__ = ["cache_control_violations", "first_violation", "tool_violations", "top_level_violations"]
+__all__ = ["first_violation"]
 
 _TYPES: dict[str, tuple[type, str]] = {
     "model": (str, "string"),

@@ -7,7 +7,6 @@ where it is installed.
 from scripted_model.wires.wire import shape, shapes
 
 __all__ = [
-    "AS_OF",
     "CALLS",
     "CUSTOM",
     "CUSTOM_CALL",

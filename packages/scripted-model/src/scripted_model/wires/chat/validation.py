@@ -29,13 +29,7 @@ from scripted_model.wires.chat.fields import (
 from scripted_model.wires.openai import function_violations, length_violations, shape_violations
 from scripted_model.wires.wire import Post, Violation
 
-__all__ = [
-    "first_violation",
-    "message_violations",
-    "tool_result_violations",
-    "tool_violations",
-    "top_level_violations",
-]
+__all__ = ["first_violation"]
 
 _REASONING = re.compile(r"(?:o[1-9]|gpt-[5-9])")
 _ID_LENGTH = 40

@@ -13,7 +13,6 @@ from scripted_model.json_values import Json, JsonObject, is_object
 from scripted_model.wires.wire import Shape, Violation, shape, shapes
 
 __all__ = [
-    "AS_OF",
     "CONTENT",
     "DATA",
     "DECLARATION",

@@ -8,7 +8,6 @@ from scripted_model.json_values import JsonObject, text_at
 from scripted_model.wires.wire import shape, shapes
 
 __all__ = [
-    "AS_OF",
     "ID_PREFIXES",
     "ITEMS",
     "NAMESPACE_TOOLS",

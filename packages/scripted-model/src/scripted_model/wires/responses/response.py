@@ -19,12 +19,9 @@ from scripted_model.wires.responses.request import has_trigger
 from scripted_model.wires.wire import ErrorResponse, StreamEvent, named_event
 
 __all__ = [
-    "_output_items",
-    "_usage",
     "context_length_error",
     "new_call_id",
     "response_body",
-    "response_object",
     "stream_error_events",
     "stream_events",
     "token_count",

@@ -24,14 +24,7 @@ from scripted_model.wires.responses.fields import (
 )
 from scripted_model.wires.wire import Post, Shape, Violation
 
-__all__ = [
-    "first_violation",
-    "item_violations",
-    "reasoning_violations",
-    "tool_result_violations",
-    "tool_violations",
-    "top_level_violations",
-]
+__all__ = ["first_violation"]
 
 _FORMS = {"reply": TOP, "compact": TOP_COMPACT, "count": TOP_COUNT}
 _LONGEST_ID = 64
