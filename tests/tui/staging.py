@@ -14,9 +14,19 @@ from sapwood.tui.app import SapwoodApp
 from sapwood.tui.conversation import Conversation
 from sapwood.tui.transcript.widget import Transcript
 
-__all__ = ["Stage", "on_stage", "until"]
+__all__ = ["SettledPilot", "Stage", "on_stage", "until"]
 
 MODEL = "claude-sonnet-5-5"
+
+
+class SettledPilot(Pilot[object]):
+    """Presses keys and waits until they are handled, however slow the machine is."""
+
+    async def press(self, *keys: str) -> None:
+        assert isinstance(self.app, SapwoodApp)
+        await super().press(*keys)
+        await self.app.key_order.handled()
+        await self._wait_for_screen()
 
 
 class Stage:
@@ -99,7 +109,8 @@ async def on_stage(
         )
         app = SapwoodApp(held, config, {"anthropic": "sk-test"}, folder, agent)
         try:
-            async with app.run_test(size=size) as pilot:
+            async with app.run_test(size=size):
+                pilot = SettledPilot(app)
                 await pilot.pause()
                 yield Stage(app, pilot, server)
         finally:

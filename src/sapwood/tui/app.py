@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from msgspec import structs
+from textual import events
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 from textual.worker import WorkerFailed
@@ -18,6 +19,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.slash import COMMANDS
 from sapwood.tui.conversation import Conversation
 from sapwood.tui.desk import Desk
+from sapwood.tui.key_order import KeyOrder
 from sapwood.tui.keys import KEYS
 from sapwood.tui.terminal import take_mouse
 from sapwood.tui.themes import DARK, THEMES
@@ -42,6 +44,7 @@ class SapwoodApp(App[object]):
         agent: AgentId | None = None,
     ) -> None:
         super().__init__()
+        self.key_order = KeyOrder(self)
         self.desk = Desk(connection, config, keys, folder)
         self.desk.agent = agent
         self.conversation = self.FRONT(self.desk)
@@ -58,6 +61,11 @@ class SapwoodApp(App[object]):
         await self.push_screen(self.conversation)
         if self.desk.agent is None:
             self._ask_for_model()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handles an event, a key only after everything that was typed before it."""
+        if not self.key_order.takes(event):
+            await super().on_event(event)
 
     def _ask_for_model(self) -> None:
         config = self.desk.config

@@ -22,6 +22,7 @@ from sapwood.tui.editing import edited
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.following import GLANCE, Following
 from sapwood.tui.host import host
+from sapwood.tui.key_order import COMMAND, PAGE, PROMPT
 from sapwood.tui.keys import bindings
 from sapwood.tui.pages import Pages
 from sapwood.tui.side.sidebar import Sidebar
@@ -35,6 +36,19 @@ _TWICE = 1.5
 
 _PAUSE = 1.5
 """Seconds without a letter after which somebody does not type any more."""
+
+_SLOW = "slow"
+"""The worker group of what may take long. Keys do not wait for it, so that escape can stop it."""
+
+_SLOW_COMMANDS = ("/compact", "/wait")
+
+
+def _group_of(text: str) -> str:
+    """The worker group in which a submission runs."""
+    lines = text.splitlines()
+    if any(line.startswith(_SLOW_COMMANDS) for line in lines):
+        return _SLOW
+    return COMMAND if text.startswith("/") else PROMPT
 
 
 class Conversation(Following):
@@ -63,9 +77,11 @@ class Conversation(Following):
     def _sent(self, event: Composer.Sent) -> None:
         self.submit(event.text)
 
-    @work(group="submit")
-    async def submit(self, text: str) -> None:
-        """Carries out a submission, and says what goes on while that takes."""
+    def submit(self, text: str) -> None:
+        """Carries out a submission in the background, and says what goes on while that takes."""
+        self.run_worker(self._submit(text), group=_group_of(text))
+
+    async def _submit(self, text: str) -> None:
         self._note("")
         word = text.split(maxsplit=1)[0] if text.startswith("/") else ""
         with self._busy(word.removeprefix("/")):
@@ -77,7 +93,7 @@ class Conversation(Following):
             self.composer.put(text)
         await self._tell()
 
-    @work(group="submit")
+    @work(group=_SLOW)
     async def bring(self, path: str) -> None:
         """Imports a session of another program and shows it."""
         with self._busy("importing"):
@@ -163,7 +179,7 @@ class Conversation(Following):
 
     def turn_to(self, run: Run) -> None:
         """A page that a command asks for."""
-        self.run_worker(self.pages.open(run.command.name, run.args))
+        self.run_worker(self.pages.open(run.command.name, run.args), group=PAGE)
 
     async def asked(self, question: Question) -> Answer:
         """A tool asks whether it may: on a page of its own, with a bell for who looks elsewhere."""
@@ -223,7 +239,8 @@ class Conversation(Following):
         if self._closed_something():
             return
         if self._doing:
-            self.workers.cancel_group(self, "submit")  # pyright: ignore[reportUnknownMemberType]
+            for group in (COMMAND, PROMPT, _SLOW):
+                self.workers.cancel_group(self, group)  # pyright: ignore[reportUnknownMemberType]
             self.said("Stopped. Nothing was changed.")
         elif await self.desk.interrupt():
             self._note("")

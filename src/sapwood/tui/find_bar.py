@@ -11,6 +11,7 @@ from textual.widgets import Input, Static
 
 from sapwood.app.connection import Connection
 from sapwood.core.ids import AgentId
+from sapwood.tui.key_order import LIST
 
 __all__ = ["FindBar"]
 
@@ -71,7 +72,7 @@ class FindBar(Horizontal):
         event.stop()
         self.action_step(1)
 
-    @work(exclusive=True)
+    @work(exclusive=True, group=LIST)
     async def _find(self, words: str) -> None:
         held = self._connection
         hits = []

@@ -254,7 +254,7 @@ class Following(Screen[None]):
 
     async def _draw(self) -> None:
         self._drawing = False
-        if not self.query(Composer):  # somebody left meanwhile
+        if not host(self).is_running:  # the widgets are being removed
             return
         await self.paper.grow()
         await self.paper.stream(self._streaming.row())
@@ -274,7 +274,7 @@ class Following(Screen[None]):
         """Head, sidebar and status line as of now."""
         self._told_at = self._timeline.version
         around = self._around = await look_around(self.desk)
-        if self.query(StatusLine):  # or somebody left meanwhile
+        if host(self).is_running:  # else the widgets are being removed
             self._show_around(around)
 
     @work(group="tell", exclusive=True)

@@ -15,7 +15,7 @@ from sapwood.core.ids import AgentId
 from sapwood.testing.scripted import ScriptedModel
 from sapwood.tui.inline.app import InlineApp
 from tests.tui.inline.terminal import PlainTerminal
-from tests.tui.staging import MODEL, until
+from tests.tui.staging import MODEL, SettledPilot, until
 
 __all__ = ["Below", "below_prompt"]
 # pyright: reportPrivateUsage=false
@@ -122,7 +122,8 @@ async def below_prompt(
         app = _App(held, config, {"anthropic": "sk-test"}, "/tmp/project", agent)
         app.terminal = terminal
         try:
-            async with app.run_test(size=size) as pilot:
+            async with app.run_test(size=size):
+                pilot = SettledPilot(app)
                 await pilot.pause()
                 yield Below(app, pilot, terminal, server)
         finally:

@@ -13,6 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from sapwood.core.errors import SapwoodError
+from sapwood.tui.key_order import LIST
 from sapwood.tui.screens.sheet import Sheet
 
 __all__ = ["Item", "Picker"]
@@ -69,7 +70,7 @@ class Picker(Sheet[str]):
     def _typed(self, event: Input.Changed) -> None:
         self._fill(event.value)
 
-    @work(exclusive=True, group="fill")
+    @work(exclusive=True, group=LIST)
     async def _fill(self, typed: str) -> None:
         looking = self.set_timer(_SOON, lambda: self.say("Looking …"))
         try:
