@@ -49,7 +49,6 @@ class Terminal:
         """Types a text, and sends it."""
         self._tmux("send-keys", "-l", text)
         if enter:
-            time.sleep(_GLANCE)
             self.keys("Enter")
 
     def paste(self, text: str) -> None:
