@@ -107,7 +107,7 @@ async def talking(model: Plan | ModelAccess) -> AsyncGenerator[At]:
     face = Face(connection, 80, running=running)
     await running.start()
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield At(wood, agent, Talk(running, agent.id, face, shown, stop), stop, shown)
     finally:
         await running.close()

@@ -43,10 +43,10 @@ def test_growing_costs_the_same_at_any_length() -> None:
         growing = Growing([object() for _ in range(size)])
         best = sys.float_info.max
         for _ in range(50):
-            began = time.perf_counter()
+            began = time.thread_time()
             for _ in range(20):
                 growing = growing.plus(None)
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.thread_time() - began)
         return best
 
     assert cost(100_000) < 20 * cost(10)

@@ -1,4 +1,4 @@
-"""`python -m tests.engine.another_worker ADDRESS WITNESS NAME STORM AGENTS`: a worker elsewhere.
+"""`python -m tests.engine.another_worker ADDRESS WITNESS NAME STORM AGENTS DEAD_AFTER`: a worker.
 
 It drives until it is told to end by SIGTERM. An agent whose name starts with `held` is driven until
 the witness has the note `release`. With a storm it gives work to agents itself, and wakes them.
@@ -12,6 +12,8 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+
+from msgspec import structs
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.dbos import DbosEngine
@@ -27,11 +29,20 @@ SPACE = Space("main")
 class AnotherWorker:
     """A worker in a process of its own."""
 
-    def __init__(self, address: str, witness: Witness, name: str, storm: int, agents: int) -> None:
+    def __init__(
+        self,
+        address: str,
+        witness: Witness,
+        name: str,
+        storm: int,
+        agents: int,
+        dead_after: float = FAST.dead_after,
+    ) -> None:
         self.name = name
         self._witness = witness
         self._errors = witness.path.with_name(f"{name}.stderr")
-        arguments = (address, str(witness.path), name, str(storm), str(agents))
+        numbers = (str(storm), str(agents), str(dead_after))
+        arguments = (address, str(witness.path), name, *numbers)
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, *arguments], stderr=errors
@@ -109,10 +120,13 @@ def _log_what_dbos_says() -> None:
     logging.getLogger("sapwood").addHandler(logging.NullHandler())
 
 
-async def _main(address: str, path: str, name: str, storm: int, agents: int) -> None:
+async def _main(
+    address: str, path: str, name: str, storm: int, agents: int, dead_after: float
+) -> None:
     told_to_end = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_end.set)
-    witness, engine = Witness(Path(path)), DbosEngine(address, pace=FAST)
+    pace = structs.replace(FAST, dead_after=dead_after)
+    witness, engine = Witness(Path(path)), DbosEngine(address, pace=pace)
     await engine.launch(drive_for(witness, name))
     witness.note(f"{name} launched")
     await _storm(engine, witness, storm, agents)
@@ -123,6 +137,6 @@ async def _main(address: str, path: str, name: str, storm: int, agents: int) -> 
 
 
 if __name__ == "__main__":
-    address, path, name, storm, agents = sys.argv[1:]
+    address, path, name, storm, agents, dead_after = sys.argv[1:]
     _log_what_dbos_says()
-    asyncio.run(_main(address, path, name, int(storm), int(agents)))
+    asyncio.run(_main(address, path, name, int(storm), int(agents), float(dead_after)))

@@ -100,8 +100,8 @@ async def start_worker(durable: DurableBackend, witness: Witness) -> AsyncGenera
     """Starts workers in processes of their own. At the end they close, and wrote nothing."""
     workers: list[AnotherWorker] = []
 
-    def start(name: str, storm: int = 0, agents: int = 0) -> AnotherWorker:
-        workers.append(AnotherWorker(durable.address, witness, name, storm, agents))
+    def start(name: str, storm: int = 0, agents: int = 0, **more: float) -> AnotherWorker:
+        workers.append(AnotherWorker(durable.address, witness, name, storm, agents, **more))
         return workers[-1]
 
     yield start

@@ -120,7 +120,7 @@ async def test_a_delayed_wake_comes_late_but_not_early(open_engine: OpenEngine) 
     engine, recorder, started = open_engine(), Recorder(), time.monotonic()
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, ADA, delay=1.0)
-    await eventually(lambda: recorder.done["ada"], within=10)
+    await eventually(lambda: recorder.done["ada"])
     assert time.monotonic() - started >= 1.0
 
 

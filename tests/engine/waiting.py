@@ -10,7 +10,7 @@ __all__ = ["eventually"]
 _T = TypeVar("_T")
 
 
-async def eventually(look: Callable[[], _T], within: float = 20.0) -> _T:
+async def eventually(look: Callable[[], _T], within: float = 60.0) -> _T:
     """What `look` returns as soon as that is true; fails if it is not after so many seconds."""
     deadline = time.monotonic() + within
     while not (found := look()):

@@ -288,7 +288,7 @@ async def test_what_no_library_understands_is_told_too(
 
 @every_wire
 async def test_cancelling_closes_the_connection_at_once(server: ScriptedModel, model: str) -> None:
-    server.replies([Reply.of(LONG, stall=30)])
+    server.replies([Reply.of(LONG, stall=300)])
     begun = asyncio.Event()
     async with relaying(server.url) as relay, open_models(relay.url) as models:
 
@@ -297,23 +297,23 @@ async def test_cancelling_closes_the_connection_at_once(server: ScriptedModel, m
                 begun.set()
 
         task = asyncio.create_task(listen())
-        await asyncio.wait_for(begun.wait(), 10)
+        await asyncio.wait_for(begun.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(relay.open[0], 1)
+        await asyncio.wait_for(relay.open[0], 60)
 
 
 @every_wire
 async def test_closing_the_stream_closes_the_connection_at_once(
     server: ScriptedModel, model: str
 ) -> None:
-    server.replies([Reply.of(LONG, stall=30)])
+    server.replies([Reply.of(LONG, stall=300)])
     async with relaying(server.url) as relay, open_models(relay.url) as models:
         stream = models.stream(ask(model, "Where?"))
         await anext(stream)
         await stream.aclose()
-        await asyncio.wait_for(relay.open[0], 1)
+        await asyncio.wait_for(relay.open[0], 60)
 
 
 async def test_cancelling_while_waiting_to_try_again_ends_the_wait(

@@ -52,7 +52,7 @@ async def house(
     running = Running(connection, LocalEngine(), model, tools or NoTools(), secrets)
     await running.start()
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield House(Sapwood(connection), running, model)
     finally:
         await running.close()

@@ -45,7 +45,7 @@ class Told:
         """Has the agent make a turn, and waits for its end."""
         before = (await self.agent.state()).version
         await self.agent.submit(prompt)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             async for recorded in self.agent.follow(before):
                 if recorded.kind in _ENDS:
                     break

@@ -60,7 +60,7 @@ def test_a_collector_that_is_away_costs_a_few_seconds_at_most(
         use_a_tool(tracing)
         started = time.monotonic()
         tracing.close()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
     assert any(record.name.startswith("opentelemetry") for record in caplog.records)
 
 

@@ -76,9 +76,9 @@ def test_an_estimate_is_near_the_exact_count(text: str, _: int) -> None:
     "text", [" " * 200_000, "\n \n" * 70_000, "a" * 200_000 + "1", "a1" * 100_000, "-=" * 100_000]
 )
 def test_no_text_takes_more_than_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     FeatureCounter().count(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_the_weights_are_those_that_the_fit_prints() -> None:

@@ -71,13 +71,13 @@ class Stage:
         self.conversation.composer.put(text)
         await self.pilot.press("enter")
 
-    async def sees(self, words: str, seconds: float = 30.0) -> None:
+    async def sees(self, words: str, seconds: float = 120.0) -> None:
         """Waits until these words are on the screen."""
         await until(lambda: words in self.screen(), seconds, lambda: self.screen())
 
 
 async def until(
-    condition: Callable[[], bool], seconds: float = 30.0, shown: Callable[[], str] = str
+    condition: Callable[[], bool], seconds: float = 120.0, shown: Callable[[], str] = str
 ) -> None:
     """Waits for something to become true."""
     try:

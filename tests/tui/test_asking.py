@@ -1,6 +1,9 @@
 """A tool that no rule speaks of asks whoever sits at the screen."""
 
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from sapwood.core.events import ToolFinished
 from sapwood.tui.screens.ask import AskPage
@@ -71,13 +74,18 @@ async def test_a_question_goes_when_the_turn_is_interrupted_elsewhere(tmp_path: 
         await stage.sees("interrupted")
 
 
-async def test_who_is_typing_answers_nothing_by_accident(tmp_path: Path) -> None:
+async def test_who_is_typing_answers_nothing_by_accident(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(monotonic=lambda: 100.0)  # no time passes between two letters
+    monkeypatch.setattr("sapwood.tui.conversation.time", clock)
     async with on_stage(folder=str(tmp_path), delay=0.02) as stage:
         await stage.type(WRITE)
         for letter in "yyyyyyyyyyyyyyyyyyyy":
             await stage.pilot.press(letter)
             await stage.pilot.pause(0.1)
             assert not isinstance(stage.app.screen, AskPage)
+        clock.monotonic = lambda: 200.0
         await stage.sees("May it?")
         assert stage.conversation.composer.text == "y" * 20
         assert not (tmp_path / "a.txt").exists()

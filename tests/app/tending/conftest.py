@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sapwood.app.tending import indexing
+from sapwood.app.tending import hooks, indexing
 from sapwood.app.tending.hooks import run_hook
 from sapwood.garden.journal import Act, read_acts
 from sapwood.testing.transcripts import ClaudeTranscript
@@ -64,4 +64,5 @@ def tended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tended:
     monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(indexing, "start", at_once)
+    monkeypatch.setattr(hooks, "SECONDS", 60)  # a slow machine is no failure here
     return Tended(tmp_path, environ)

@@ -138,7 +138,7 @@ async def test_a_server_that_stays_away_is_an_error_in_time(
         await start(ours, space, ADA, "one")
         proxy.down = True
         proxy.cut()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             with pytest.raises(LogError, match="Nothing was changed"):
                 await ours.facts(space, ADA)
             with pytest.raises(LogError, match=r"Nothing was stored|not known"):

@@ -137,7 +137,7 @@ def test_a_health_check_is_answered(server: ScriptedModel) -> None:
 
 
 def test_a_connection_is_used_again(server: ScriptedModel) -> None:
-    connection = HTTPConnection("127.0.0.1", port_of(server), timeout=10)
+    connection = HTTPConnection("127.0.0.1", port_of(server), timeout=60)
     for kind in ({}, {"stream": True}, {}):
         body = json.dumps(request_of("chat", "hello", **kind))
         connection.request("POST", "/v1/chat/completions", body)
@@ -150,7 +150,7 @@ def test_a_connection_is_used_again(server: ScriptedModel) -> None:
 
 def test_bodies_may_be_chunked_or_compressed(server: ScriptedModel) -> None:
     body = json.dumps(request_of("chat", "hello")).encode()
-    connection = HTTPConnection("127.0.0.1", port_of(server), timeout=10)
+    connection = HTTPConnection("127.0.0.1", port_of(server), timeout=60)
     connection.request(
         "POST", "/v1/chat/completions", iter([body[:10], body[10:]]), encode_chunked=True
     )
@@ -163,7 +163,7 @@ def test_bodies_may_be_chunked_or_compressed(server: ScriptedModel) -> None:
 
 def test_a_client_may_ask_whether_to_go_on(server: ScriptedModel) -> None:
     body = json.dumps(request_of("chat", "hello")).encode()
-    with socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port_of(server)), timeout=60) as client:
         head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n"
         client.sendall(f"{head}Expect: 100-continue\r\nConnection: close\r\n\r\n".encode())
         assert client.recv(100).startswith(b"HTTP/1.1 100")
@@ -213,7 +213,7 @@ def test_it_can_start_over(server: ScriptedModel) -> None:
 
 def test_a_client_that_hangs_up_is_noticed(server: ScriptedModel) -> None:
     body = json.dumps(request_of("chat", f"[[say: {'x' * 2_000_000}]]", stream=True)).encode()
-    with socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port_of(server)), timeout=60) as client:
         head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
         client.sendall(head.encode() + body)
         client.recv(100)

@@ -83,13 +83,13 @@ class Below:
         self.app.conversation.composer.put(text)
         await self.pilot.press("enter")
 
-    async def sees(self, words: str, seconds: float = 30.0) -> None:
+    async def sees(self, words: str, seconds: float = 120.0) -> None:
         """Waits until these words stand somewhere."""
         await until(lambda: words in self.text, seconds, lambda: self.text)
 
     async def misses(self, words: str) -> None:
         """Waits until these words stand nowhere on the screen."""
-        await until(lambda: words not in self.screen, 30.0, lambda: self.text)
+        await until(lambda: words not in self.screen, 120.0, lambda: self.text)
 
     async def resize(self, width: int, height: int) -> None:
         """Gives the terminal another size."""

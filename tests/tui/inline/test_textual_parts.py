@@ -54,7 +54,7 @@ async def test_the_driver_passes_on_where_the_cursor_is(monkeypatch: pytest.Monk
     driver.fileno = reading
     reader = asyncio.create_task(asyncio.to_thread(driver.run_input_thread))
     os.write(writing, b"\x1b[5;3R")
-    assert await asyncio.wait_for(told, 5) == 4
+    assert await asyncio.wait_for(told, 60) == 4
     assert driver.cursor_origin is None
     driver.exit_event.set()
     await reader
