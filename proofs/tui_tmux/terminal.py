@@ -13,6 +13,8 @@ from pathlib import Path
 __all__ = ["Failed", "Terminal"]
 
 _GLANCE = 0.1
+_STILL = 0.6
+"""Seconds in which nothing changes on a screen that is drawn to its end."""
 
 
 class Failed(AssertionError):
@@ -22,7 +24,7 @@ class Failed(AssertionError):
 class Terminal:
     """One window of a fresh tmux server, which ends with it; each start has a server of its own."""
 
-    def __init__(self, columns: int, lines: int, *, patience: float = 60.0) -> None:
+    def __init__(self, columns: int, lines: int, *, patience: float = 120.0) -> None:
         if shutil.which("tmux") is None:
             raise Failed("tmux is not installed. On Debian: apt-get install tmux")
         self._name = ""
@@ -79,6 +81,23 @@ class Terminal:
         return self._wait(
             lambda shown: not any(word in shown for word in words), f"not to see {words}"
         )
+
+    def agrees(self, fault: Callable[[str], str]) -> None:
+        """Waits until nothing is wrong with scrollback and screen, and nothing moves any more.
+
+        `fault` says what is wrong with a text; nothing if all is well.
+        """
+        end, before = time.monotonic() + self._patience, ""
+        while True:
+            text = self.everything()
+            wrong = fault(text)
+            if time.monotonic() > end:
+                wrong = wrong or "it still moves"
+                raise Failed(f"waited {self._patience:.0f} s; {wrong}; this is there:\n{text}")
+            if not wrong and text == before:
+                return
+            before = text
+            time.sleep(_STILL)
 
     def in_full_screen(self) -> bool:
         """Whether the program has taken the whole screen."""

@@ -1,9 +1,12 @@
 """The screen on a stage: a database in memory, a scripted model, a pilot at the keys."""
 
 import asyncio
+import unicodedata
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
+from textual import events
+from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 
 from sapwood.app.config import Config, ScreenConfig
@@ -15,18 +18,31 @@ from sapwood.tui.conversation import Conversation
 from sapwood.tui.transcript.widget import Transcript
 
 __all__ = ["SettledPilot", "Stage", "on_stage", "until"]
+# pyright: reportPrivateUsage=false
 
 MODEL = "claude-sonnet-5-5"
 
 
 class SettledPilot(Pilot[object]):
-    """Presses keys and waits until they are handled, however slow the machine is."""
+    """Presses keys in one burst and waits until they are handled, however slow the machine is."""
 
     async def press(self, *keys: str) -> None:
-        assert isinstance(self.app, SapwoodApp)
-        await super().press(*keys)
-        await self.app.key_order.handled()
-        await self._wait_for_screen()
+        app = self.app
+        assert isinstance(app, SapwoodApp)
+        for key in keys:
+            app.post_message(_key_event(key))
+        await app.key_order.handled()
+        if app.is_running:
+            await self.pause()
+
+
+def _key_event(key: str) -> events.Key:
+    name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+    try:
+        character = unicodedata.lookup(_get_unicode_name_from_key(REPLACED_KEYS.get(name, name)))
+    except KeyError:
+        character = name if len(name) == 1 else None
+    return events.Key(name, character)
 
 
 class Stage:
@@ -63,7 +79,7 @@ class Stage:
 
     def screen(self) -> str:
         """Everything on the screen."""
-        compositor = self.app.screen._compositor  # pyright: ignore[reportPrivateUsage]
+        compositor = self.app.screen._compositor
         return "\n".join(strip.text.rstrip() for strip in compositor.render_strips())
 
     async def type(self, text: str) -> None:

@@ -47,7 +47,7 @@ async def test_ctrl_c_twice_leaves() -> None:
         await stage.pilot.press("ctrl+c")
         assert stage.app.is_running
         await stage.sees("once more to leave")
-        await stage.pilot.press("ctrl+c")
+        await stage.pilot.press("ctrl+c", "ctrl+c")
         await until(lambda: not stage.app.is_running)
 
 

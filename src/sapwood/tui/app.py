@@ -49,6 +49,7 @@ class SapwoodApp(App[object]):
         self.desk.agent = agent
         self.conversation = self.FRONT(self.desk)
         self.desk.front = self.conversation
+        self.conversation.last_typed = self.key_order.last_typed
         self.failure: Exception | None = None
         self._mouse = config.screen.mouse
         for theme in THEMES:

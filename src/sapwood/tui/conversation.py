@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -62,6 +62,7 @@ class Conversation(Following):
         self._refused_text = ""
         self._pressed: dict[str, float] = {}
         self._typed_at = -_PAUSE
+        self.last_typed: Callable[[], float] = time.monotonic
 
     @property
     def _known(self) -> Known:
@@ -273,8 +274,8 @@ class Conversation(Following):
             self.said("Press ctrl+c once more to leave. Everything is kept.")
 
     def _again(self, key: str) -> bool:
-        """Whether a key was pressed twice in a row."""
-        at, before = time.monotonic(), self._pressed.get(key, 0.0)
+        """Whether a key was pressed twice in a row. What counts is when it was typed."""
+        at, before = self.last_typed(), self._pressed.get(key, -_TWICE)
         self._pressed[key] = at
         return at - before < _TWICE
 

@@ -63,6 +63,7 @@ class KeyOrder:
         self._task: asyncio.Task[None] | None = None
         self._empty = asyncio.Event()
         self._empty.set()
+        self._typed_at = 0.0
         self._written_to: Widget | None = None
         self._hurried = asyncio.Event()
 
@@ -75,8 +76,10 @@ class KeyOrder:
             return False
         if self._released and self._released[0] is event:
             self._released.popleft()
+            self._typed_at = event.time
             return False
         if self._empty.is_set() and self._continues_text(event):
+            self._typed_at = event.time
             return False
         if _is_leaving(event) and any(_is_leaving(each) for each in self._arrived):
             self._hurried.set()
@@ -85,6 +88,10 @@ class KeyOrder:
             self._empty.clear()
             self._task = asyncio.create_task(self._release(), name="key order")
         return True
+
+    def last_typed(self) -> float:
+        """When the key that was handled last was typed, on the monotonic clock."""
+        return self._typed_at
 
     async def handled(self) -> None:
         """Waits until every key that has arrived so far is handled, with the work it started."""

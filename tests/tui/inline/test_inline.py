@@ -221,7 +221,7 @@ async def test_leaving_takes_the_live_area_away() -> None:
     async with below_prompt(agent.id, connection=connection) as below:
         await below.pilot.press("ctrl+c")
         await below.sees("once more to leave")
-        await below.pilot.press("ctrl+c")
+        await below.pilot.press("ctrl+c", "ctrl+c")
         await until(lambda: not below.app.is_running)
     assert below.terminal.everything[-1].endswith("Paragraph 2 of answer 2.")
     assert below.terminal.lines[below.terminal.y] == ""
