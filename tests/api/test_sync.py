@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import assert_type
 
@@ -53,6 +53,14 @@ def kinds(agent: SyncAgent) -> list[str]:
 
 def said(agent: SyncAgent) -> list[str]:
     return [message.text for message in agent.request().messages]
+
+
+@pytest.fixture(autouse=True)
+def heeds_ctrl_c() -> Generator[None]:
+    """A shell that starts the tests in the background has them ignore ctrl+c."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def press_ctrl_c() -> None:
