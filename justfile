@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"
 
 # The whole check; the tests come last so that their closing line does
-check: fmt-check lint types contracts bench-quick tui-tmux-twice test-twice
+check: fmt-check lint types contracts bench-quick tui-tmux test-parallel
 
 # Make `.venv` with every extra and group from the hashed requirements
 setup:
@@ -22,6 +22,7 @@ setup:
     command -v uv > /dev/null || python -m pip install --quiet --require-hashes -r requirements/boot.txt
     uv pip sync --quiet --require-hashes requirements/dev.txt
     uv pip install --quiet --no-deps --no-build-isolation --editable .
+    uv pip install --quiet --no-deps --no-build-isolation --editable packages/scripted-model
 
 # Format the code and sort its imports
 fmt:
@@ -48,9 +49,9 @@ contracts:
 test *ARGS:
     python -m pytest "$@"
 
-# All tests, several at a time, since many wait; what fails then is run once more, alone, and must pass
-test-twice:
-    python -m pytest -n 4 --dist loadfile || python -m pytest --last-failed --last-failed-no-failures none
+# All tests and doctests, several files at a time, since many tests wait
+test-parallel *ARGS:
+    python -m pytest -n 4 --dist loadfile "$@"
 
 # One benchmark; prints its figure last and fails when it is short
 bench NAME *ARGS:
@@ -72,6 +73,10 @@ e2e *ARGS:
 prove *ARGS:
     python -m proofs.laws "$@"
 
+# The Python face, called with wrong, odd and hostile arguments
+prove-gate *ARGS:
+    python -m proofs.gate "$@"
+
 # Writers killed at random moments
 crash *ARGS:
     python -m proofs.crash "$@"
@@ -87,10 +92,6 @@ tui-test *ARGS:
 # The screen in a real terminal, against the scripted model; needs tmux
 tui-tmux *ARGS:
     python -m proofs.tui_tmux "$@"
-
-# The same, once more where a step was not seen in time; what was on the screen is printed
-tui-tmux-twice:
-    python -m proofs.tui_tmux || python -m proofs.tui_tmux
 
 # Make the pictures in docs/images from scripted conversations; look at them before you commit
 screenshots *ARGS:
@@ -116,6 +117,11 @@ reference *ARGS:
 lock *ARGS:
     {{ compile }} pyproject.toml --all-extras --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
+
+# Build the wheels of both distributions into dist/, without a network
+build:
+    uv build --quiet --wheel --no-build-isolation --out-dir dist .
+    uv build --quiet --wheel --no-build-isolation --out-dir dist packages/scripted-model
 
 # Remove what tools left behind; `.venv` stays
 clean:

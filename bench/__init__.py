@@ -1,7 +1,7 @@
-"""Benchmarks: each prints its figure on the last line and fails when it is short.
+"""Benchmarks. Each prints its figure on the last line and fails when the figure misses its limit.
 
 Timings are ratios measured in one run, because machines are noisy.
 """
 
 QUICK_SLACK = 1.5
-"""How much wider limits are in a quick run: it is short, and guards against a slip, not a drift."""
+"""The factor by which limits are wider in a quick run, which is short and less exact."""

@@ -1,8 +1,7 @@
-"""One turn of eight events, about 1 kB each, made durable: ours beside the bare driver.
+"""The time to store one turn of eight events of about 1 kB: Sapwood and the bare driver.
 
-On PostgreSQL also with 32 writers at once, beside pgbench inserting the same rows. A measurement
-that falls short is repeated, because the machine may have been busy with something else: what is
-too slow by itself is too slow three times.
+On PostgreSQL also with 32 writers at once, compared with pgbench inserting the same rows. A
+measurement that misses its limit is repeated up to twice, because the machine may have been busy.
 """
 
 import argparse
@@ -20,7 +19,7 @@ T = TypeVar("T")
 
 
 class Sizes(NamedTuple):
-    """How much is measured."""
+    """How many turns are measured."""
 
     turns: int
     crowd_turns: int
@@ -28,7 +27,7 @@ class Sizes(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a run must keep."""
+    """The limits of a run."""
 
     sqlite: float
     postgres: float
@@ -39,7 +38,7 @@ FULL, QUICK = Sizes(1500, 150, 5), Sizes(300, 40, 3)
 
 
 def main(argv: list[str]) -> int:
-    """Prints the table; fails when one figure is short."""
+    """Prints the table; returns 1 if a figure misses its limit."""
     parser = argparse.ArgumentParser(prog="python -m bench append", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer turns, wider limits")
     sizes = QUICK if parser.parse_args(argv).quick else FULL
@@ -64,7 +63,7 @@ def main(argv: list[str]) -> int:
 
 
 def best(measure: Callable[[], T], enough: Callable[[T], bool]) -> T:
-    """The first measurement that is good enough, or the last."""
+    """The first measurement within the limit, or the last one."""
     figures = measure()
     for _ in range(ATTEMPTS - 1):
         if enough(figures):
@@ -74,7 +73,7 @@ def best(measure: Callable[[], T], enough: Callable[[T], bool]) -> T:
 
 
 def show(sizes: Sizes, limits: Limits, sqlite: Figures, one: Figures, crowd: Crowd) -> None:
-    """The table and the last line."""
+    """Prints the table and the last line."""
     print(f"a turn of 8 events, median of {sizes.turns:,}; {'quick' if sizes is QUICK else 'full'}")
     print(f"{'':32}{'ours':>12}{'bare':>12}{'ratio':>8}")
     for name, it in (("SQLite, one writer", sqlite), ("PostgreSQL, one writer", one)):

@@ -1,10 +1,10 @@
-"""What a turn costs on PostgreSQL: eight events made durable, against the bare driver and pgbench.
+"""The time to store a turn of eight events on PostgreSQL, beside the bare driver and pgbench.
 
-The bare side has a table of its own, made by the same migration under another name: the same
-columns, partitions, indexes, constraints and triggers. It encodes nothing, keeps no receipt and
-no list of agents. It inserts the eight rows in one transaction, as one statement of eight rows and
-as one that is executed eight times; the faster one counts. Whose turn it is alternates, and each
-turn follows a short pause, as turns of agents do.
+The bare side has its own table, made by the same migration under another name: the same columns,
+partitions, indexes, constraints and triggers. It encodes nothing and keeps no receipt and no list
+of agents. It inserts the eight rows in one transaction, as one statement of eight rows and as one
+that is executed eight times; the faster one counts. Both sides are measured alternately, with a
+short pause before each turn, as between turns of agents.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from bench.append_sqlite import EVENTS, SPACE, WARM_UP, Figures, commit_of_turn
 from bench.database import own_database
 from sapwood.core.events.codec import encode
 from sapwood.core.ids import AgentId
-from sapwood.core.log import Commit
+from sapwood.core.log_values import Commit
 from sapwood.store.postgres import PostgresLog
-from sapwood.store.postgres.migrating import migrations, script
+from sapwood.store.postgres.schema import migrations, script
 
 __all__ = ["WRITERS", "Crowd", "measure_crowd", "measure_postgres"]
 
@@ -57,25 +57,25 @@ _PGBENCH = (
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Turns in a second of 32 writers."""
+    """Turns per second of 32 writers."""
 
     ours: float
     pgbench: float
 
     @property
     def ratio(self) -> float:
-        """Our share of what pgbench does."""
+        """Our rate divided by that of pgbench."""
         return self.ours / self.pgbench
 
 
 def measure_postgres(server: str, turns: int) -> Figures:
-    """Times as many turns on either side, one after the other."""
+    """Measures the same number of turns on both sides, alternately."""
     with own_database(server) as dsn:
         return asyncio.run(_measure(dsn, turns))
 
 
 def measure_crowd(server: str, turns: int, rounds: int) -> Crowd:
-    """Has 32 writers write so many turns each, ours and pgbench's by rounds."""
+    """Measures 32 writers, ours and pgbench's in alternating rounds."""
     with own_database(server) as dsn:
         return asyncio.run(_measure_crowd(dsn, turns, rounds))
 
@@ -158,7 +158,7 @@ def _pgbench() -> str:
 
 
 async def _prepare(dsn: str) -> PostgresLog:
-    """The log in an empty database, and beside it the bare table of the same shape."""
+    """Creates the log in an empty database, and the bare table of the same shape beside it."""
     log = await PostgresLog.open(dsn)
     session: Session = await asyncpg.connect(dsn)
     await session.execute("CREATE SCHEMA bare")

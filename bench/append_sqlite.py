@@ -1,8 +1,9 @@
-"""What a turn costs on SQLite: eight events made durable, against the bare driver.
+"""The time to store a turn of eight events on SQLite, beside the bare driver.
 
 The bare side runs the same eight inserts into the same tables, with the same triggers, in one
 transaction of a plain `sqlite3` connection (WAL, synchronous FULL). It encodes nothing, keeps no
-receipt and no list of agents. The two take turns in one run, so that the disk's moods hit both.
+receipt and no list of agents. Both are measured alternately in one run, so that changes of the disk
+affect both.
 """
 
 import asyncio
@@ -19,9 +20,9 @@ from pathlib import Path
 from sapwood.core.content import Text
 from sapwood.core.events import HUMAN, Event, Recorded, ReplyAdded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import Append, Commit, Facts, Receipt
+from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 from sapwood.store.sqlite import SqliteLog
-from sapwood.store.sqlite.commits import rows_of
+from sapwood.store.sqlite.commit_rows import rows_of
 
 __all__ = ["EVENTS", "Figures", "commit_of_turn", "measure_sqlite"]
 
@@ -44,12 +45,12 @@ class Figures:
 
     @property
     def ratio(self) -> float:
-        """How many times the bare driver ours takes."""
+        """Our time divided by that of the bare driver."""
         return self.ours_ms / self.bare_ms
 
 
 def measure_sqlite(turns: int) -> Figures:
-    """Times as many turns on either side."""
+    """Measures the same number of turns on both sides."""
     with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as folder:
         return asyncio.run(_measure(Path(folder), turns))
 
@@ -99,7 +100,9 @@ def commit_of_turn(agent: AgentId, number: int) -> Commit:
         Recorded(agent, version, _event(place, words), version * 1000, HUMAN, command)
         for place, version in enumerate(range(number * EVENTS + 1, number * EVENTS + EVENTS + 1))
     )
-    facts = Facts(agent, number * EVENTS + EVENTS, model="model", updated=number, tokens=number)
+    facts = AgentSummary(
+        agent, number * EVENTS + EVENTS, model="model", updated=number, tokens=number
+    )
     receipt = Receipt(command, "", tuple(event.ref for event in events))
     return Commit((Append(agent, number * EVENTS, events, facts),), receipt)
 
@@ -112,7 +115,7 @@ def _event(place: int, words: random.Random) -> Event:
 
 
 def main() -> None:
-    """Prints the figures; the argument is the number of turns."""
+    """Prints the figures. The argument is the number of turns."""
     figures = measure_sqlite(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
     print(
         f"append sqlite: {figures.turns} turns of {EVENTS} events, median {figures.ours_ms:.3f} ms,"

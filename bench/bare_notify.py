@@ -1,4 +1,4 @@
-"""What LISTEN and NOTIFY take alone: a row and its notice in one commit, then the row is read."""
+"""The delay of bare LISTEN and NOTIFY: commit a row with a notification, then read the row."""
 
 import asyncio
 import time
@@ -19,15 +19,15 @@ _READ = "SELECT body FROM public.notices WHERE number = $1"
 async def bare_notify(
     dsn: str, enough: asyncio.Event | None, most: int | None = None
 ) -> list[float]:
-    """Milliseconds from the writer's answer to the row in hand, one row at a time."""
+    """Milliseconds from the end of a commit until the listener has read its row."""
     writer, listener, reader = [await asyncpg.connect(dsn) for _ in range(3)]
     await writer.execute(_TABLE)
     heard: asyncio.Queue[int] = asyncio.Queue()
 
-    def hear(session: object, pid: int, channel: str, number: object) -> None:
+    def on_notice(session: object, pid: int, channel: str, number: object) -> None:
         heard.put_nowait(int(str(number)))
 
-    await listener.add_listener("notices", hear)
+    await listener.add_listener("notices", on_notice)
     delays: list[float] = []
     while not (enough and enough.is_set()) and len(delays) != most:
         writing = asyncio.create_task(_write(writer))

@@ -1,7 +1,7 @@
-"""What a checkpoint costs beside `git status`, in a repository of ten thousand files.
+"""The time of a checkpoint, beside `git status`, in a repository of ten thousand files.
 
-Both look at every file. They take turns in one run; the ratio of the medians counts. The first
-checkpoint, which reads every file once, is told beside it, and so is a revert.
+Both check every file. They run alternately; the ratio of the medians counts. The output also shows
+the first checkpoint, which reads every file, and a revert.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from bench import QUICK_SLACK
 from sapwood.core.checkpoint import Restored, Saved
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
-from sapwood.workspace.checkpoints.keeper import GitCheckpoints
+from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 
 FILES = 10_000
 LIMIT = 4.0
@@ -30,7 +30,7 @@ def git(top: Path, *arguments: str) -> None:
 
 
 def build(top: Path, files: int) -> None:
-    """A repository with a hundred files a folder, all committed."""
+    """Creates a repository with a hundred files in each folder, all committed."""
     for number in range(files):
         path = top / f"part{number // 1000}" / f"folder{number // 100}" / f"file{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def build(top: Path, files: int) -> None:
 
 
 async def checkpoint(top: Path) -> tuple[Saved, float]:
-    """A checkpoint, and how many milliseconds it took."""
+    """Makes a checkpoint; returns it and the milliseconds it took."""
     started = time.perf_counter()
     saved = await GitCheckpoints().save(Workspace(str(top)), AGENT)
     elapsed = (time.perf_counter() - started) * 1000
@@ -51,14 +51,14 @@ async def checkpoint(top: Path) -> tuple[Saved, float]:
 
 
 def status(top: Path) -> float:
-    """How many milliseconds `git status` takes."""
+    """The milliseconds that `git status` takes."""
     started = time.perf_counter()
     git(top, "status", "--porcelain")
     return (time.perf_counter() - started) * 1000
 
 
 async def measure(top: Path, files: int, rounds: int) -> float:
-    """Prints what each costs and returns the ratio."""
+    """Prints the times and returns the ratio."""
     build(top, files)
     first, first_took = await checkpoint(top)
     present = first
@@ -86,7 +86,7 @@ async def measure(top: Path, files: int, rounds: int) -> float:
 
 
 def main(argv: list[str]) -> int:
-    """Prints the ratio last; 1 when it is too large."""
+    """Prints the ratio last; returns 1 if it is too large."""
     parser = argparse.ArgumentParser(prog="bench checkpoint", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     options = parser.parse_args(argv)

@@ -1,4 +1,4 @@
-"""A PostgreSQL database for one measurement, dropped after it."""
+"""A PostgreSQL database for one measurement; it is dropped afterwards."""
 
 import asyncio
 import itertools
@@ -16,7 +16,7 @@ _numbers = itertools.count(1)
 
 @contextmanager
 def own_database(server: str) -> Generator[str]:
-    """The address of an empty database on this server."""
+    """The address of a new empty database on this server."""
     name = f"sapwood_bench_{os.getpid()}_{next(_numbers)}"
     asyncio.run(_execute(server, f"CREATE DATABASE {name}"))
     try:

@@ -1,13 +1,13 @@
 """How much later the first token comes through Sapwood than through a bare HTTP client.
 
-Both send the same conversation of 100,000 tokens to the same server, a process of its own that
-answers at once, over a connection that is open; they take turns. Each call adds a message, as calls
-do. The added delay must stay under 20 ms at the median. `new` is a call with a history that this
-process never sent: after a start, a switch of models, or a move of `head`. `load` is what a process
-spends once on a provider's library, before its first call and apart from the event loop.
+Both send the same conversation of 100,000 tokens, alternately and over an open connection, to the
+same server, which is a separate process and answers at once. Each call adds a message. The median
+of the added delay must stay under 20 ms. `new` is a call with a history that this process has not
+sent before: after a start, a switch of models, or a move of `head`. `load` is the time that a
+process needs once to import a provider's library, before its first call and off the event loop.
 
-The four wires are measured from a request to its first token. `agent` is the whole way of a prompt
-that is sent to an agent on SQLite and the durable engine, on one of the wires.
+The four wire formats are measured from a request to its first token. `agent` is measured from a
+prompt to an agent, on SQLite with the durable engine, in one of the wire formats.
 """
 
 import argparse
@@ -27,8 +27,8 @@ from msgspec import Struct
 from bench import QUICK_SLACK
 from bench.first_token_agent import running_agent
 from bench.first_token_server import PLAIN, WIRES, serving
-from sapwood.core.calling import ToolSpec
 from sapwood.core.content import Text, ToolCall
+from sapwood.core.model_calls import ToolSpec
 from sapwood.core.view import Block, Message, Request, ToolResult
 from sapwood.models import Models
 from sapwood.tokens import counter_for
@@ -54,7 +54,7 @@ class Figures(Struct):
 
     @property
     def added(self) -> float:
-        """What we add, at the median of calls that were made one after the other."""
+        """The median of the added delay, over pairs of calls."""
         return statistics.median(b - a for a, b in zip(self.bare, self.ours, strict=True))
 
 
@@ -62,7 +62,7 @@ class Figures(Struct):
 
 
 def conversation(tokens: int, seed: int = 0) -> list[Message]:
-    """Prompts, calls, results and answers, of about so many tokens."""
+    """Prompts, calls, results and answers of about this many tokens."""
     dice = random.Random(seed)
 
     def text() -> str:
@@ -81,7 +81,7 @@ def conversation(tokens: int, seed: int = 0) -> list[Message]:
 
 
 async def measure(models: Models, url: str, wire: str, tokens: int, rounds: int) -> Figures:
-    """Takes turns between the two clients."""
+    """Measures both clients alternately."""
     name, _ = WIRES[wire]
     messages = conversation(tokens)
     figures = Figures(wire, 0, load(name), [], [], [])
@@ -102,7 +102,7 @@ async def measure(models: Models, url: str, wire: str, tokens: int, rounds: int)
 
 
 async def measure_agent(models: Models, url: str, tokens: int, rounds: int) -> Figures:
-    """Takes turns between an agent that runs and the bare client."""
+    """Measures a running agent and the bare client alternately."""
     figures = Figures("agent", 0, load(AGENT), [], [], [])
     await models.warm(AGENT)
     with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as folder:
@@ -125,7 +125,7 @@ async def measure_agent(models: Models, url: str, tokens: int, rounds: int) -> F
 
 
 def load(model: str) -> float:
-    """Seconds that a new process needs to get ready for a model."""
+    """Seconds that a new process needs to import what a model needs."""
     code = (
         "import asyncio, time; from sapwood.models import Models; start = time.perf_counter(); "
         f"asyncio.run(Models({{}}, urls={{'den': 'http://den'}}).warm('{model}')); "
@@ -155,7 +155,7 @@ async def through_http(client: httpx2.AsyncClient, url: str, body: str) -> float
 
 
 async def run(tokens: int, rounds: int) -> list[Figures]:
-    """Every wire."""
+    """Measures every wire format."""
     keys = {"anthropic": "none", "openai": "none", "google": "none"}
     with serving() as url:
         urls = {"anthropic": url, "openai": f"{url}/v1", "google": url, "den": url + PLAIN}
@@ -165,7 +165,7 @@ async def run(tokens: int, rounds: int) -> list[Figures]:
 
 
 def main(argv: list[str]) -> int:
-    """Prints the table; fails when a wire adds too much."""
+    """Prints the table; returns 1 if the added delay of a format is too long."""
     parser = argparse.ArgumentParser(prog="python -m bench first_token", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     options = parser.parse_args(argv)

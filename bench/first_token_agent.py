@@ -1,7 +1,7 @@
-"""An agent that runs, and how long the first token takes after a prompt is sent to it.
+"""The delay from a prompt to an agent until the first token.
 
-That is the whole way: the prompt committed, the agent woken, its request built, checked, counted,
-hashed and recorded, and then the call itself.
+It includes everything: commit the prompt, wake the agent, build, check, count, hash and record the
+request, and make the call.
 """
 
 import asyncio
@@ -11,11 +11,11 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 from sapwood.api import Agent, Sapwood
+from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
-from sapwood.app.running import Running
-from sapwood.core.calling import Delta
-from sapwood.core.content import Got, Said, Text, Thinking, ToolCall
+from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.events import Recorded, TurnCompleted
+from sapwood.core.model_calls import Delta
 from sapwood.core.view import Message, ToolResult
 from sapwood.engine.dbos import DbosEngine
 from sapwood.models import Models
@@ -25,14 +25,14 @@ __all__ = ["RunningAgent", "running_agent"]
 
 
 class RunningAgent:
-    """An agent and what runs it."""
+    """An agent and the engine that runs it."""
 
-    def __init__(self, running: Running, agent: Agent) -> None:
+    def __init__(self, running: AgentRunner, agent: Agent) -> None:
         self._running = running
         self._agent = agent
 
     async def remember(self, messages: Sequence[Message]) -> None:
-        """Puts a conversation into its log; its last message, which nobody answers, stays out."""
+        """Records a conversation in its log, without the last message, which has no answer."""
         turns: list[list[Message]] = []
         for message in messages[:-1]:
             if message.role == "user" and isinstance(message.parts[0], Text):
@@ -68,9 +68,9 @@ class RunningAgent:
 
 @asynccontextmanager
 async def running_agent(database: Path, models: Models, model: str) -> AsyncGenerator[RunningAgent]:
-    """A new agent in a database of its own, run by the durable engine."""
+    """A new agent in its own database, run by the durable engine."""
     connection = await connect(database)
-    running = Running(connection, DbosEngine(database), models, NoTools())
+    running = AgentRunner(connection, DbosEngine(database), models, NoTools())
     await running.start()
     try:
         agent = await Sapwood(connection).start(model=model, system="Be brief.", cap=0)
@@ -80,8 +80,12 @@ async def running_agent(database: Path, models: Models, model: str) -> AsyncGene
         await connection.close()
 
 
-def _items(message: Message) -> list[Said | Got]:
+def _items(message: Message) -> list[RecordedReply | RecordedResult]:
     if message.role == "assistant":
-        said = [part for part in message.parts if isinstance(part, Text | Thinking | ToolCall)]
-        return [Said(tuple(said))]
-    return [Got(part.call, part.content) for part in message.parts if isinstance(part, ToolResult)]
+        parts = [part for part in message.parts if isinstance(part, Text | Thinking | ToolCall)]
+        return [RecordedReply(tuple(parts))]
+    return [
+        RecordedResult(part.call, part.content)
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    ]

@@ -1,4 +1,4 @@
-"""A model server that answers at once, in a process of its own, and says what it was sent last."""
+"""A model server in a separate process. It answers at once and returns its last request."""
 
 import asyncio
 import json
@@ -18,11 +18,11 @@ WIRES = {
     "gemini": ("google:gemini-2.5-flash", "streamGenerateContent"),
 }
 PLAIN = "/plain/v1"
-"""Below this path a chat is answered without a call, so that a turn ends."""
+"""Under this path the server answers a chat without a tool call, so that the turn ends."""
 
 
 async def serve() -> None:
-    """Answers every request with a short stream, and says what it was sent last."""
+    """Answers every request with a short stream, and returns the last request when asked."""
     sent: dict[str, str] = {}
     answers = _answers()
 
@@ -62,7 +62,7 @@ SSE = b"text/event-stream"
 
 
 def _answers() -> dict[str, bytes]:
-    folder = files("sapwood.models.rehearsal")
+    folder = files("sapwood.models.warmup")
     answers = {
         path: folder.joinpath(f"{wire}.sse").read_bytes() for wire, (_, path) in WIRES.items()
     }
@@ -73,7 +73,7 @@ def _answers() -> dict[str, bytes]:
 
 @contextmanager
 def serving() -> Generator[str]:
-    """The server, in a process of its own; its address."""
+    """Runs the server in a separate process and yields its address."""
     command = [sys.executable, "-m", "bench.first_token_server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -1,7 +1,7 @@
-"""What each hook and the status line cost: processor time of the whole process, start-up included.
+"""Processor time of each hook and of the status line, start-up included.
 
-On a transcript of 40 MB beside one of 400 kB, in turns, so that the ratio says what length costs.
-Work that a hook leaves to a process of its own is not the hook's, and is not counted.
+Measured alternately on transcripts of 40 MB and of 400 kB; the ratio shows the cost of length. The
+time of a background process that a hook starts is not counted.
 """
 
 import argparse
@@ -18,15 +18,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench import QUICK_SLACK
-from sapwood.app.installing.plugin_files import own_command
-from sapwood.app.tending.preparing import prepare
-from sapwood.app.tending.tended import Tended
-from sapwood.garden.journal import read_acts
-from sapwood.testing.transcripts import ClaudeTranscript
+from sapwood.hooks.prepared_context import prepare
+from sapwood.hooks.watched_session import WatchedSession
+from sapwood.install.plugin_files import own_command
+from sapwood.journal import read_entries
+from sapwood.testing.claude_transcript import ClaudeTranscript
 
 LIMIT_MS, LENGTH_LIMIT = 150.0, 1.5
 USUAL_START_MS = 12.0
-"""A machine on which Python itself starts in so many milliseconds is what the limit is for."""
+"""The start-up time of Python, in milliseconds, on the machine that the limit was set for."""
 SMALL, LARGE = 400_000, 40_000_000
 
 # In the order of a session's life; each does all that it can do.
@@ -45,7 +45,7 @@ HOOKS: dict[str, dict[str, object]] = {
 
 
 def write_transcript(path: Path, size: int) -> ClaudeTranscript:
-    """A session of many like turns: files read and changed, tests that fail and pass."""
+    """A session of many similar turns: files are read and changed, tests fail and pass."""
     talk = ClaudeTranscript(path)
     module = "def answer(request: Request) -> Response:\n    return respond(request)  # 200\n" * 50
     number = 0
@@ -64,7 +64,7 @@ def write_transcript(path: Path, size: int) -> ClaudeTranscript:
     return talk
 
 
-def cpu_ms(command: list[str], told: bytes, environ: Mapping[str, str]) -> float:
+def cpu_ms(command: list[str], hook_input: bytes, environ: Mapping[str, str]) -> float:
     """Processor time of one run, in milliseconds."""
     reading, writing = os.pipe()
     silence = os.open(os.devnull, os.O_RDWR)
@@ -78,7 +78,7 @@ def cpu_ms(command: list[str], told: bytes, environ: Mapping[str, str]) -> float
             (os.POSIX_SPAWN_DUP2, silence, 2),
         ],
     )
-    os.write(writing, told)
+    os.write(writing, hook_input)
     for handle in (reading, writing, silence):
         os.close(handle)
     _, status, usage = os.wait4(child, 0)
@@ -88,24 +88,25 @@ def cpu_ms(command: list[str], told: bytes, environ: Mapping[str, str]) -> float
 
 
 def a_session_before(talk: ClaudeTranscript, name: str, locks: ExitStack) -> dict[str, object]:
-    """What a program tells of a session that was tended before, as all but the newest were.
+    """The hook input for a session that hooks have seen before, as most sessions are.
 
-    While the locks are held, what hooks start in the background finds that others wait already,
-    and leaves.
+    The caller holds the locks, so background processes that hooks start find them taken and exit.
     """
-    tended = Tended(str(talk.path), name, "/srv/wood")
-    tended.memory.put("prepared", Tended(tended.path, talk.session, "").memory.get("prepared"))
-    tended.memory.put("asked", tended.size)
-    tended.memory.put("transcript", tended.path)
-    tended.memory.put("window", 100_000)
+    watched = WatchedSession(str(talk.path), name, "/srv/wood")
+    watched.memory.put(
+        "prepared", WatchedSession(watched.path, talk.session, "").memory.get("prepared")
+    )
+    watched.memory.put("asked", watched.size)
+    watched.memory.put("transcript", watched.path)
+    watched.memory.put("window", 100_000)
     for work in ("prepare", "import"):
-        file = Path(tended.memory.place) / f"{work}-waiting.lock"
+        file = Path(watched.memory.folder) / f"{work}-waiting.lock"
         fcntl.flock(locks.enter_context(file.open("w")), fcntl.LOCK_EX)
-    return {"session_id": name, "transcript_path": tended.path, "cwd": tended.folder}
+    return {"session_id": name, "transcript_path": watched.path, "cwd": watched.folder}
 
 
 def wait_for_background(folder: Path) -> None:
-    """Returns when nothing that hooks started for these transcripts runs any more."""
+    """Waits until no background process of a hook runs for these transcripts."""
     marks = os.fsencode(folder)
     for _ in range(600):
         commands = [_command_of(process) for process in Path("/proc").glob("[0-9]*")]
@@ -123,20 +124,26 @@ def _command_of(process: Path) -> bytes:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that this share of all does not exceed."""
+    """The value that this share of the samples does not exceed."""
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
-def call_all(told: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    """Each hook once, and what it cost."""
+def call_all(
+    hook_input: Mapping[str, object], environ: Mapping[str, str]
+) -> Iterator[tuple[str, float]]:
+    """Calls each hook once; yields its name and its cost."""
     for hook, more in HOOKS.items():
-        each = {**told, "agent_transcript_path": told["transcript_path"], "hook_event_name": hook}
+        each = {
+            **hook_input,
+            "agent_transcript_path": hook_input["transcript_path"],
+            "hook_event_name": hook,
+        }
         content = json.dumps({**each, **more}).encode()
         yield hook, cpu_ms([*own_command(), "hook", hook], content, environ)
 
 
 def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float]], list[float]]:
-    """Every hook on both transcripts, and the bare interpreter, in turns."""
+    """Measures every hook on both transcripts, and the bare interpreter, alternately."""
     talks = {size: write_transcript(folder / f"{size}.jsonl", size) for size in (SMALL, LARGE)}
     for size in (SMALL, LARGE):
         print(f"  a transcript of {talks[size].path.stat().st_size:,} bytes", flush=True)
@@ -144,25 +151,25 @@ def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float
     os.environ["SAPWOOD_DATA"] = str(data)
     environ = {**os.environ, "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
     for talk in talks.values():
-        prepare(Tended(str(talk.path), talk.session, "/srv/wood"), environ)
+        prepare(WatchedSession(str(talk.path), talk.session, "/srv/wood"), environ)
     found: dict[tuple[str, int], list[float]] = {(h, s): [] for h in HOOKS for s in talks}
     bare: list[float] = []
     with ExitStack() as locks:
         for number in range(-1, rounds):  # the first round warms up
             bare += [cpu_ms([sys.executable, "-c", "pass"], b"", environ)] * (number >= 0)
             for size, talk in talks.items():
-                told = a_session_before(talk, f"{size}-{number}", locks)
-                for hook, spent in call_all(told, environ):
+                hook_input = a_session_before(talk, f"{size}-{number}", locks)
+                for hook, spent in call_all(hook_input, environ):
                     found[hook, size] += [spent] * (number >= 0)
         wait_for_background(folder)
-    failed = [act.says for act in read_acts(data / "journal.jsonl") if act.did == "failed"]
+    failed = [act.message for act in read_entries(data / "journal.jsonl") if act.kind == "failed"]
     if failed:
         raise RuntimeError(f"{len(failed)} hooks failed, the last: {failed[-1]}")
     return found, bare
 
 
 def main(argv: list[str]) -> int:
-    """Prints every hook; fails when one costs more than promised."""
+    """Prints every hook; returns 1 if one costs more than its limit."""
     parser = argparse.ArgumentParser(prog="python -m bench hooks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     quick = parser.parse_args(argv).quick

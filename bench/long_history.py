@@ -1,4 +1,4 @@
-"""Long agents, made fast: turns with tools, decided by the core and written straight to a log.
+"""Creates agents with long histories: turns with tools, written directly to a log.
 
 The window clips at every turn, so that an agent of a million events has the same live path as one
 of a thousand: the last 100,000 tokens.
@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from sapwood.core.commands import CompleteTurn, Given
+from sapwood.core.commands import CommandMeta, CompleteTurn
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.counting import Counter
-from sapwood.core.decide import Accepted, Scene, decide
+from sapwood.core.decide import Accepted, DecisionInput, decide
 from sapwood.core.events import (
     HUMAN,
     AgentStarted,
@@ -24,15 +23,15 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.evolve import evolve
-from sapwood.core.facts import facts_of
+from sapwood.core.history_size import settled
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.live import EMPTY, Live, follow
-from sapwood.core.log import Append, Commit, Receipt
-from sapwood.core.measure import settled
+from sapwood.core.live_path import EMPTY, LivePath, follow
+from sapwood.core.log_values import Append, Commit, Receipt, summary_of
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
+from sapwood.core.token_count import Counter
 from sapwood.runtime.log import Log
-from sapwood.runtime.opening import SNAPSHOT_EVERY, snapshot_of
+from sapwood.runtime.open_agent import SNAPSHOT_EVERY, snapshot_of
 
 CAP = 100_000
 TURNS_A_COMMIT = 64
@@ -44,25 +43,25 @@ _PROSE = (
 
 
 class Grown(Struct, frozen=True):
-    """An agent so far."""
+    """An agent and its state so far."""
 
     state: State
-    live: Live
+    live: LivePath
 
 
 def start(agent: AgentId) -> Grown:
-    """An agent before its first event."""
+    """A new agent before its first event."""
     return Grown(State(agent), EMPTY)
 
 
 async def grow(log: Log, space: Space, grown: Grown, events: int, counter: Counter) -> Grown:
-    """Appends turns until the log holds at least this many events."""
+    """Appends turns until the log has at least this many events."""
     commits = 0
     while grown.state.version < events:
         before = grown.state.version
         recorded, grown, snapshots = _write(grown, events, counter)
         commits += 1
-        facts = facts_of(grown.state, settled(grown.live, counter, grown.state.ratio()))
+        facts = summary_of(grown.state, settled(grown.live, counter, grown.state.ratio()))
         append = Append(grown.state.agent, before, tuple(recorded), facts)
         receipt = Receipt(CommandId(f"{grown.state.agent}-{before}"))
         await log.commit(space, Commit((append,), receipt))
@@ -105,8 +104,8 @@ def _turn(state: State) -> Iterator[Event]:
 
 def _complete(grown: Grown, recorded: list[Recorded], counter: Counter) -> Grown:
     command = CompleteTurn(grown.state.agent)
-    scene = Scene(grown.state, grown.live, counter)
-    decision = decide(scene, command, Given(CommandId("complete"), 1_700_000_000_000_000))
+    scene = DecisionInput(grown.state, grown.live, counter)
+    decision = decide(scene, command, CommandMeta(CommandId("complete"), 1_700_000_000_000_000))
     if not isinstance(decision, Accepted):
         raise RuntimeError(decision.sentence)
     for event in decision.changes[0].events:

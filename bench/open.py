@@ -1,7 +1,7 @@
-"""From a closed database to a finished request: a million events beside a thousand.
+"""The time from a closed database to a finished request: a million events and a thousand.
 
-Both agents have a live window of about 100,000 tokens. They are opened in turns in one run, each
-time with a new connection; the ratio of the medians counts.
+Both agents have a live window of about 100,000 tokens. They are opened alternately, each time with
+a new connection; the ratio of the medians counts.
 """
 
 import argparse
@@ -20,8 +20,8 @@ import sapwood
 from bench import QUICK_SLACK
 from bench.long_history import CAP, grow, start
 from sapwood.app.connection import connect
-from sapwood.core.counting import show
 from sapwood.core.ids import AgentId
+from sapwood.core.token_count import show
 from sapwood.tokens import counter_for
 from tools.postgres import dsn_or_throwaway
 
@@ -42,7 +42,7 @@ class Opening(Struct):
 
 
 async def build(address: str, space: str, events: int) -> None:
-    """Two agents: one young, one old."""
+    """Creates two agents: one with a short log, one with a long log."""
     connection = await connect(address, space)
     counter = counter_for("claude-sonnet")
     started = time.monotonic()
@@ -69,7 +69,7 @@ async def open_once(address: str, space: str, agent: AgentId) -> float:
 
 
 async def measure(address: str, events: int, rounds: int) -> Opening:
-    """Opens both, turn by turn."""
+    """Opens both alternately."""
     space = f"bench-{time.time_ns()}"
     await build(address, space, events)
     async with sapwood.open(address, space=space) as wood:
@@ -86,7 +86,7 @@ async def measure(address: str, events: int, rounds: int) -> Opening:
 
 
 def main(argv: list[str]) -> int:
-    """Prints both databases; fails when age costs more than promised."""
+    """Prints both times; returns 1 if the long log costs too much."""
     parser = argparse.ArgumentParser(prog="python -m bench open", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="30,000 events")
     options = parser.parse_args(argv)

@@ -1,10 +1,10 @@
 """How often a request extends the one before it, byte for byte as it was sent: law 7 on the wire.
 
-An agent of the assembled product talks for 200 turns with a scripted model over real HTTP, in each
-wire format: several calls of tools a turn, a window that clips, summaries, rewinds, undo, pins,
-another agent in between, and a process that starts anew in the middle. A provider caches what a
-request shares with the one before it; unless a context event came between, that has to be all of
-it. Such a request is an opportunity, and one that extends the one before it is a hit.
+An agent of the complete product talks for 200 turns with a scripted model over HTTP, in each wire
+format: several tool calls in a turn, a window that clips, summaries, rewinds, undo, pins, another
+agent in between, and a restart of the process in the middle. A provider caches the part that a
+request shares with the request before. Without a context event in between, this must be the whole
+earlier request. Such a request is an opportunity; if it extends the one before, it is a hit.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from proofs.e2e.checks import Checks
-from proofs.e2e.house import House, open_house
+from proofs.e2e.system_under_test import SystemUnderTest, open_system
 from proofs.e2e.wires import WIRES
 from sapwood.api.agent import Agent
 from sapwood.core.events import (
@@ -30,8 +30,7 @@ from sapwood.core.events import (
     PinRemoved,
     SettingsChanged,
 )
-from sapwood.testing.scripted import Asked, Logged, ScriptedModel, call, think
-from sapwood.testing.scripted.reply import Step
+from scripted_model import LoggedRequest, ModelRequest, ReplyLike, ScriptedModel, call, think
 
 TURNS = 200
 QUICK = 16
@@ -41,14 +40,14 @@ WORDS = "heron stork pine roof nest water reed wing feather patience".split()
 
 
 class Sent(Struct, frozen=True):
-    """A request as it was sent: every field, and the history item by item, as raw bytes."""
+    """A sent request: every field, and each item of the history, as raw bytes."""
 
     fields: dict[str, bytes]
     items: list[bytes]
 
     @classmethod
     def of(cls, body: bytes) -> "Sent":
-        """Takes a body apart without changing a byte."""
+        """Splits a body without changing a byte."""
         fields = msgspec.json.decode(body, type=dict[str, Raw])
         (name,) = [name for name in HISTORIES if name in fields]
         items = msgspec.json.decode(fields.pop(name), type=list[Raw])
@@ -57,13 +56,13 @@ class Sent(Struct, frozen=True):
         )
 
     def extends(self, earlier: "Sent") -> bool:
-        """Whether it says all that the earlier one said, in the same bytes, and goes on."""
+        """Whether it starts with all bytes of the earlier request."""
         same = self.items[: len(earlier.items)] == earlier.items
         return self.fields == earlier.fields and same
 
 
 class Tally:
-    """Goes through the requests of one agent beside its log."""
+    """Compares the requests of one agent with its log."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
@@ -74,8 +73,8 @@ class Tally:
         self._seen = 0
         self._last: Sent | None = None
 
-    async def take(self, requests: list[Logged]) -> None:
-        """Takes in what the agent sent since the last time."""
+    async def take(self, requests: list[LoggedRequest]) -> None:
+        """Adds the requests that the agent has sent since the last call."""
         waiting = iter(requests)
         for recorded in await self.agent.events(self._seen + 1):
             self._seen = recorded.version
@@ -101,8 +100,8 @@ def _moves_context(event: Event) -> bool:
     return isinstance(event, ContextEvent | PinAdded | PinRemoved | SettingsChanged)
 
 
-def model(asked: Asked) -> Step:
-    """Two rounds of tools, then an answer of some length; a summary when one is asked for."""
+def model(asked: ModelRequest) -> ReplyLike:
+    """Two rounds of tools, then a long answer; or a summary if the request asks for one."""
     last = asked.messages[-1].text
     if "Summarise this conversation" in last:
         return f"They talked of birds: {last[-60:]}"
@@ -120,26 +119,26 @@ def model(asked: Asked) -> Step:
 
 
 class Talk:
-    """The conversation: what happens at which turn."""
+    """The conversation, and what happens at which turn."""
 
-    def __init__(self, house: House, main: Tally, other: Tally, turns: int) -> None:
-        self._house = house
+    def __init__(self, system: SystemUnderTest, main: Tally, other: Tally, turns: int) -> None:
+        self._system = system
         self._main = main
         self._other = other
         self._turns = turns
         self._taken = 0
 
     async def run(self, first: int, last: int) -> None:
-        """Plays some of the turns."""
+        """Runs some of the turns."""
         for number in range(first, last):
             await self._before(number)
-            await self._say(self._main, f"Turn {number}: tell me of {WORDS[number % 10]}.")
+            await self._ask(self._main, f"Turn {number}: tell me of {WORDS[number % 10]}.")
             if number % 9 == 4:
-                await self._say(self._other, f"And you, at {number}?")
+                await self._ask(self._other, f"And you, at {number}?")
         await self._take(self._main)
 
     async def _before(self, number: int) -> None:
-        """Something happens to the context, now and then."""
+        """Changes the context before some turns."""
         agent, part = self._main.agent, number % max(self._turns // 5, 8)
         if part == 3:
             await agent.mark("HERE")
@@ -149,46 +148,46 @@ class Talk:
             await agent.undo()
         elif part == 7:
             await agent.pin("style", f"Since turn {number}: be brief.")
-            await self._house.running.compact(agent.id, keep=1)
+            await self._system.running.compact(agent.id, keep=1)
 
-    async def _say(self, tally: Tally, text: str) -> None:
-        await self._house.ask(tally.agent, text)
+    async def _ask(self, tally: Tally, text: str) -> None:
+        await self._system.ask(tally.agent, text)
         await self._take(tally)
 
     async def _take(self, tally: Tally) -> None:
-        new = [each for each in self._house.server.requests if each.number > self._taken]
+        new = [each for each in self._system.server.requests if each.number > self._taken]
         self._taken += len(new)
         await tally.take(new)
 
 
 async def converse(wire: str, turns: int) -> list[Tally]:
-    """The whole conversation in one wire format."""
+    """Runs the whole conversation in one wire format."""
     tallies: list[Tally] = []
     with tempfile.TemporaryDirectory(prefix="sapwood-prefix-") as folder:
         for part in range(2):
             with ScriptedModel(keep=50, piece=400) as server:
-                async with open_house(wire, Path(folder), server, Checks()) as house:
-                    house.script(model)
+                async with open_system(wire, Path(folder), server, Checks()) as system:
+                    system.script(model)
                     if not tallies:
-                        tallies = [await begun(house, name) for name in ("main", "other")]
+                        tallies = [await new_agent(system, name) for name in ("main", "other")]
                     for tally in tallies:  # the log is the same, the process is another
-                        tally.agent = await house.wood.agent(tally.agent.id)
-                    talk = Talk(house, *tallies, turns)
+                        tally.agent = await system.wood.agent(tally.agent.id)
+                    talk = Talk(system, *tallies, turns)
                     await talk.run(turns * part // 2, turns * (part + 1) // 2)
                 rejected = server.rejections
             assert rejected == [], rejected
     return tallies
 
 
-async def begun(house: House, name: str) -> Tally:
-    """An agent whose window is small, so that it clips often."""
-    agent = await house.start(name)
+async def new_agent(system: SystemUnderTest, name: str) -> Tally:
+    """A new agent with a small window, so that it clips often."""
+    agent = await system.start(name)
     await agent.configure(cap=CAP, mask_over=1_000)
     return Tally(agent)
 
 
 def main(argv: list[str]) -> int:
-    """Prints a line for each wire format; fails when a request did not extend the last."""
+    """Prints a line for each wire format; returns 1 if a request did not extend the last."""
     parser = argparse.ArgumentParser(prog="python -m bench prefix", description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} turns instead of {TURNS}")
     turns = QUICK if parser.parse_args(argv).quick else TURNS

@@ -1,15 +1,15 @@
-"""What a turn costs in the runtime, beside bare DBOS; and what an idle agent costs a worker.
+"""The cost of a turn in the runtime, beside bare DBOS, and the cost of an idle agent.
 
     python -m bench runtime [--quick]
 
-Ours: so many agents at once are sent prompts, one after the other. Each turn is one of three steps,
-as turns of agents are: a model asks for a tool, the tool answers, the model does; model and tool
-answer at once. It goes the whole way: the prompt committed, the agent woken, driven, every event in
-the log, the drive recorded. Bare: as many workflows of three empty steps, with as many under way at
-once. The two take turns in one run; at least half of bare is asked for. What a turn takes with one
-agent is all overhead. On SQLite and on PostgreSQL.
+Ours: several agents run at once, and each gets one prompt after the other. A turn has three steps:
+the model calls a tool, the tool returns, the model answers; model and tool return at once. It
+includes everything: the prompt is committed, the agent is woken and driven, every event is in the
+log, and the drive is recorded. Bare: the same number of workflows of three empty steps, with the
+same concurrency. Both run alternately; ours must reach at least half of the rate. With one agent,
+the time of a turn is all overhead. On SQLite and on PostgreSQL.
 
-Idle: a `sapwood worker` on a database of agents that were all driven once, and sleep.
+Idle: a `sapwood worker` on a database whose agents were all driven once and now sleep.
 """
 
 import argparse
@@ -29,18 +29,18 @@ from bench.database import own_database
 from bench.runtime_bare import all_recorded, bare_workflows
 from bench.runtime_idle import measure_idle
 from sapwood.api import Sapwood
-from sapwood.app.config import Config
+from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection, connect
-from sapwood.app.running import Running
-from sapwood.core.calling import ToolOutcome, ToolUse
+from sapwood.config.config_file import Config
 from sapwood.core.content import ToolCall
 from sapwood.core.events import TurnCompleted
 from sapwood.core.ids import AgentId
-from sapwood.core.log import Append
+from sapwood.core.log_values import Append
+from sapwood.core.model_calls import ToolOutcome, ToolUse
 from sapwood.core.view import Request
-from sapwood.engine import Limits
+from sapwood.engine import DriveLimits
 from sapwood.engine.dbos import DbosEngine
-from sapwood.engine.dbos.place import Place, find_place
+from sapwood.engine.dbos.system_database import SystemDatabase, open_system_database
 from sapwood.testing import NoTools, PlannedModel
 from tools.postgres import dsn_or_throwaway
 
@@ -53,7 +53,7 @@ _PROMPT, _RESULT = "Look.", "Seen."
 
 
 class Turns(Struct, frozen=True):
-    """Turns and bare workflows a second, with so many at once: all rounds together."""
+    """Turns and bare workflows per second at one concurrency, over all rounds."""
 
     agents: int
     ours: list[float]
@@ -61,7 +61,7 @@ class Turns(Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
-        """Ours as a part of bare, at the median of rounds that came one after the other."""
+        """Our rate divided by the bare rate: the median over pairs of rounds."""
         return statistics.median(a / b for a, b in zip(self.ours, self.bare, strict=True))
 
 
@@ -81,25 +81,27 @@ def plan(request: Request, heard: str) -> str | ToolCall:
 
 
 class OurTurns:
-    """Agents that run in this process, and how to have them make turns."""
+    """Agents that run in this process, and the turns that they make."""
 
-    def __init__(self, connection: Connection, place: Place, agents: list[AgentId]) -> None:
+    def __init__(
+        self, connection: Connection, system: SystemDatabase, agents: list[AgentId]
+    ) -> None:
         self._wood = Sapwood(connection)
-        self._place = place
+        self._system = system
         self._agents = agents
         self._ended = {agent: asyncio.Event() for agent in agents}
         connection.dispatcher.on_commit(self._committed)
 
     async def one(self, number: int) -> None:
-        """A turn from its prompt to its end."""
+        """Runs a turn from its prompt to its end."""
         agent = self._agents[number]
         self._ended[agent].clear()
         await (await self._wood.agent(agent)).submit(_PROMPT)
         await self._ended[agent].wait()
 
     async def settle(self) -> None:
-        """Returns when the engine has recorded everything."""
-        await all_recorded(self._place)
+        """Waits until the engine has recorded everything."""
+        await all_recorded(self._system)
 
     def _committed(self, appends: tuple[Append, ...]) -> None:
         for append in appends:
@@ -109,20 +111,20 @@ class OurTurns:
 
 @asynccontextmanager
 async def our_turns(address: str, agents: int) -> AsyncGenerator[OurTurns]:
-    """So many new agents, run as `sapwood worker` would but with a model in memory."""
+    """New agents, run as by `sapwood worker` but with a model in memory."""
     connection = await connect(address)
-    engine = DbosEngine(address, Limits(per_worker=Config().workers))
-    running = Running(connection, engine, PlannedModel(plan), Looking())
-    place = await asyncio.to_thread(find_place, address)
+    engine = DbosEngine(address, DriveLimits(per_worker=Config().workers))
+    running = AgentRunner(connection, engine, PlannedModel(plan), Looking())
+    system = await asyncio.to_thread(open_system_database, address)
     try:
         await running.start()
         wood = Sapwood(connection)
         started = [(await wood.start(model="planned")).id for _ in range(agents)]
-        yield OurTurns(connection, place, started)
+        yield OurTurns(connection, system, started)
     finally:
         await running.close()
         await connection.close()
-        place.database.dispose()
+        system.sql.dispose()
 
 
 # Both
@@ -134,7 +136,7 @@ async def timed(
     agents: int,
     turns: int,
 ) -> float:
-    """So many turns, or workflows, a second."""
+    """Turns, or workflows, per second."""
 
     async def some(number: int) -> None:
         for _ in range(turns // agents):
@@ -158,7 +160,7 @@ async def measure_bare(address: str, at_once: int, workflows: int) -> float:
 
 
 def measure(ours: str, bare: str, agents: int, turns: int, rounds: int) -> Turns:
-    """Takes turns between the two, each on the database at its address."""
+    """Measures both alternately, each on its own database."""
     found = Turns(agents, [], [])
     for _ in range(rounds):
         found.ours.append(asyncio.run(measure_ours(ours, agents, turns)))
@@ -167,7 +169,7 @@ def measure(ours: str, bare: str, agents: int, turns: int, rounds: int) -> Turns
 
 
 def report(kind: str, ours: str, bare: str, quick: bool) -> list[float]:
-    """Prints every number of agents; returns the ratios."""
+    """Prints the rates for each number of agents; returns the ratios."""
     ratios: list[float] = []
     for agents in QUICK_AGENTS if quick else AGENTS:
         turns = 2 * agents if quick else max(200, 2 * agents)
@@ -183,7 +185,7 @@ def report(kind: str, ours: str, bare: str, quick: bool) -> list[float]:
 
 
 def main(argv: list[str]) -> int:
-    """Prints the figures; fails when they are short."""
+    """Prints the figures; returns 1 if one misses its limit."""
     parser = argparse.ArgumentParser(prog="python -m bench runtime", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer agents and turns")
     options = parser.parse_args(argv)

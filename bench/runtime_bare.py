@@ -1,7 +1,7 @@
-"""Bare DBOS, for comparison: workflows of so many empty steps, started directly.
+"""Bare DBOS, for comparison: workflows of empty steps, started directly.
 
-That is its fastest way. Like our log it keeps what it acknowledged through a power cut, as DBOS
-does by default; on SQLite it has the write-ahead log that it does not turn on by itself.
+This is the fastest way to use it. Like our log it keeps acknowledged work through a power failure,
+which is the default of DBOS. On SQLite it uses a write-ahead log, which is not the default of DBOS.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer
 from sqlalchemy import event
 
-from sapwood.engine.dbos.place import Place, find_place
-from sapwood.engine.dbos.quiet import quieten
+from sapwood.engine.dbos.dbos_logging import quiet_dbos_logging
+from sapwood.engine.dbos.system_database import SystemDatabase, open_system_database
 
 __all__ = ["BareWorkflows", "all_recorded", "bare_workflows"]
 
@@ -25,8 +25,8 @@ _IN_FLIGHT = "('ENQUEUED', 'PENDING')"
 class BareWorkflows:
     """DBOS, launched."""
 
-    def __init__(self, place: Place, steps: int) -> None:
-        self._place = place
+    def __init__(self, system: SystemDatabase, steps: int) -> None:
+        self._system = system
 
         @DBOS.step()
         async def step() -> None:
@@ -40,39 +40,39 @@ class BareWorkflows:
         self._workflow = workflow
 
     async def one(self, _: int) -> None:
-        """A workflow from its start to its end."""
+        """Runs a workflow from its start to its end."""
         await (await DBOS.start_workflow_async(self._workflow)).get_result()
 
     async def settle(self) -> None:
-        """Returns when everything is recorded."""
-        await all_recorded(self._place)
+        """Waits until everything is recorded."""
+        await all_recorded(self._system)
 
 
 @asynccontextmanager
 async def bare_workflows(address: str, steps: int) -> AsyncGenerator[BareWorkflows]:
-    """Workflows of so many steps, in an engine's database of their own for this address."""
-    quieten()
-    place = await asyncio.to_thread(find_place, address)
-    event.listen(place.database, "connect", _flush_sqlite if place.schema is None else _flush)
-    place.database.dispose()  # the connections made before know nothing of it
-    DBOS(config=_config(place))
-    workflows = BareWorkflows(place, steps)
+    """Workflows with this number of steps, in their own engine database for this address."""
+    quiet_dbos_logging()
+    system = await asyncio.to_thread(open_system_database, address)
+    event.listen(system.sql, "connect", _flush_sqlite if system.schema is None else _flush)
+    system.sql.dispose()  # the connections made before know nothing of it
+    DBOS(config=_config(system))
+    workflows = BareWorkflows(system, steps)
     DBOS.launch()
     try:
         yield workflows
     finally:
         DBOS.destroy(destroy_registry=True)
-        place.database.dispose()
+        system.sql.dispose()
 
 
-async def all_recorded(place: Place) -> None:
-    """Returns when no workflow waits or runs."""
+async def all_recorded(system: SystemDatabase) -> None:
+    """Waits until no workflow waits or runs."""
     query = sa.text(
-        f"SELECT count(*) FROM {place.prefix}workflow_status WHERE status IN {_IN_FLIGHT}"
+        f"SELECT count(*) FROM {system.prefix}workflow_status WHERE status IN {_IN_FLIGHT}"
     )
 
     def left() -> int:
-        with place.database.connect() as connection:
+        with system.sql.connect() as connection:
             return connection.execute(query).scalar_one()
 
     while await asyncio.to_thread(left):  # noqa: ASYNC110  # threads of DBOS's finish them
@@ -88,14 +88,14 @@ def _flush(connection: psycopg.Connection, record: object) -> None:
     connection.commit()
 
 
-def _config(place: Place) -> DBOSConfig:
+def _config(system: SystemDatabase) -> DBOSConfig:
     return DBOSConfig(
         name="bare",
         application_version="bare",
-        system_database_engine=place.database,
-        dbos_system_schema=place.schema,
+        system_database_engine=system.sql,
+        dbos_system_schema=system.schema,
         serializer=DBOSPortableJSONSerializer(),
-        max_executor_threads=place.threads,
+        max_executor_threads=system.threads,
         use_listen_notify=False,
         log_level="WARNING",
     )

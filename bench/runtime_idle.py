@@ -1,7 +1,7 @@
-"""What idle agents cost a worker: a real `sapwood worker`, seen from outside.
+"""The cost of idle agents: a real `sapwood worker`, measured from outside.
 
-Every agent is woken and driven once. Some have a turn to make, with a model over HTTP, so that the
-worker has loaded what it needs for that; the others find nothing to do. Then all sleep.
+Every agent is woken and driven once. Some make a turn, with a model over HTTP, so that the worker
+has imported what it needs; the others have nothing to do. Then all sleep.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from sapwood.api import Agent, Sapwood, open
 from sapwood.engine.dbos import DbosEngine
-from sapwood.engine.dbos.place import Place, find_place
-from sapwood.testing.scripted import ScriptedModel
+from sapwood.engine.dbos.system_database import SystemDatabase, open_system_database
+from scripted_model import ScriptedModel
 
 __all__ = ["Idle", "measure_idle"]
 
@@ -29,7 +29,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Idle(Struct, frozen=True):
-    """A worker whose agents all sleep. `empty` is what it took before the first was driven."""
+    """A worker whose agents all sleep. `empty` is its memory before the first was driven."""
 
     agents: int
     megabytes: float
@@ -44,7 +44,7 @@ class Idle(Struct, frozen=True):
 
 
 async def measure_idle(database: Path, agents: int, seconds: float) -> Idle:
-    """Has so many agents driven once by a worker, then watches it for so many seconds."""
+    """Lets a worker drive each agent once, then measures it for some seconds."""
     with ScriptedModel() as model:
         model.script(lambda _: "Done.")
         async with open(database) as wood:
@@ -70,30 +70,32 @@ async def _start(wood: Sapwood, agents: int) -> list[Agent]:
 
 
 async def _drive(wood: Sapwood, database: Path, agents: Sequence[Agent]) -> None:
-    engine, place = DbosEngine(database), await asyncio.to_thread(find_place, database)
+    engine, system = DbosEngine(database), await asyncio.to_thread(open_system_database, database)
     try:
         for some in _pages(agents):
             await asyncio.gather(*(engine.wake(wood.connection.space, agent.id) for agent in some))
         async with asyncio.timeout(600):
-            while await asyncio.to_thread(_bells, place):  # noqa: ASYNC110  # in another process
+            while await asyncio.to_thread(_wake_requests, system):  # noqa: ASYNC110  # in another process
                 await asyncio.sleep(0.2)
     finally:
         await engine.close()
-        place.database.dispose()
+        system.sql.dispose()
     for agent in agents[:TALKING]:
         if (await agent.state()).open is not None:
             raise RuntimeError(f"the worker left the turn of {agent.id} open")
 
 
-def _bells(place: Place) -> int:
-    """Agents that were woken and are not done."""
-    with place.database.connect() as connection:
-        return connection.execute(sa.text(f"SELECT count(*) FROM {place.prefix}bells")).scalar_one()
+def _wake_requests(system: SystemDatabase) -> int:
+    """The number of agents that were woken and have not finished."""
+    with system.sql.connect() as connection:
+        return connection.execute(
+            sa.text(f"SELECT count(*) FROM {system.prefix}bells")
+        ).scalar_one()
 
 
 @asynccontextmanager
 async def _worker(database: Path, url: str) -> AsyncGenerator[Process]:
-    """A worker on this database whose models answer at this address."""
+    """Runs a worker on this database, with models at this address."""
     home = database.parent
     config = home / "config.toml"
     config.write_text(f'[base_urls]\nden = "{url}"\n')
@@ -106,9 +108,9 @@ async def _worker(database: Path, url: str) -> AsyncGenerator[Process]:
     worker = await create_subprocess_exec(*command, env=os.environ | settings, stderr=PIPE)
     assert worker.stderr is not None
     try:
-        said = await worker.stderr.readline()
-        if not said.startswith(b"Working on"):
-            raise RuntimeError(said.decode())
+        line = await worker.stderr.readline()
+        if not line.startswith(b"Working on"):
+            raise RuntimeError(line.decode())
         yield worker
     finally:
         worker.terminate()

@@ -1,9 +1,9 @@
 """The live tail of a space while 16 writers in four processes commit as fast as they can.
 
-Every event must come once, and each agent's in the order of their versions. The delay is from the
-moment when a writer has its answer to the moment when the subscriber has the event in hand. Beside
-it, in the same run: one bare writer who commits a row and a NOTIFY together, and a bare session
-that listens and reads the row. Both are measured in the rush and once more in the quiet after it.
+Every event must arrive once, and the events of each agent in the order of their versions. The delay
+starts when the writer's commit returns and ends when the subscriber has the event. For comparison,
+in the same run: a bare writer that commits a row with a NOTIFY, and a bare connection that listens
+and reads the row. Both are measured under load and again without load.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from bench.bare_notify import bare_notify
 from bench.database import own_database
 from bench.subscribe_writers import PROCESSES, SPACE, WRITERS, Acknowledged, run_writers, write_one
 from sapwood.core.ids import AgentId, EventRef
-from sapwood.core.log import Cursor, Tailed
+from sapwood.core.log_values import Cursor, TailedEvent
 from sapwood.store.postgres import PostgresLog
 from tools.postgres import dsn_or_throwaway
 
@@ -30,18 +30,18 @@ STALLED = 60.0
 
 @dataclass
 class Seen:
-    """What the subscriber got, and when."""
+    """The events that the subscriber received, and when."""
 
-    tailed: list[Tailed] = field(default_factory=list[Tailed])
+    tailed: list[TailedEvent] = field(default_factory=list[TailedEvent])
     when: dict[EventRef, float] = field(default_factory=dict[EventRef, float])
 
-    def add(self, tailed: Tailed) -> None:
-        """One more event in hand."""
+    def add(self, tailed: TailedEvent) -> None:
+        """Records a received event."""
         self.when.setdefault(tailed.recorded.ref, time.time())
         self.tailed.append(tailed)
 
     def delays(self, acknowledged: Acknowledged) -> list[float]:
-        """Milliseconds from each writer's answer to the event in hand."""
+        """Milliseconds from the end of each commit until the event was received."""
         return [
             1000 * (self.when[ref] - done) for ref, done in acknowledged.items() if ref in self.when
         ]
@@ -49,7 +49,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is wrong, and how long things took."""
+    """The errors and the delays."""
 
     events: int
     missed: int
@@ -63,12 +63,12 @@ class Findings:
 
     @property
     def whole(self) -> bool:
-        """Whether every event came once and in order."""
+        """Whether every event arrived once and in order."""
         return not (self.missed or self.repeated or self.disordered)
 
 
 def main(argv: list[str]) -> int:
-    """Prints the table; fails when an event was missed, repeated or out of order."""
+    """Prints the table; returns 1 if an event was missed, repeated or out of order."""
     parser = argparse.ArgumentParser(prog="python -m bench subscribe", description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} events")
     events = QUICK if parser.parse_args(argv).quick else FULL
@@ -87,7 +87,7 @@ def main(argv: list[str]) -> int:
 
 
 async def measure(dsn: str, events: int) -> Findings:
-    """The rush, the quiet after it, and one more look at the whole."""
+    """Measures under load and without load, then reads the whole tail again."""
     log = await PostgresLog.open(dsn)
     seen = Seen()
     subscriber = asyncio.create_task(_subscribe(log, seen))
@@ -121,7 +121,7 @@ async def _subscribe(log: PostgresLog, seen: Seen) -> None:
 
 
 async def _rush(dsn: str, events: int) -> tuple[Acknowledged, list[float]]:
-    """All writers at once; a bare pair of sessions is measured beside them."""
+    """Runs all writers at once, and measures the bare pair of connections at the same time."""
     enough = asyncio.Event()
     bare = asyncio.create_task(bare_notify(dsn, enough))
     loop = asyncio.get_running_loop()
@@ -135,7 +135,7 @@ async def _rush(dsn: str, events: int) -> tuple[Acknowledged, list[float]]:
 
 
 async def _quiet(dsn: str, seen: Seen) -> tuple[Acknowledged, list[float]]:
-    """One commit at a time, of another process's log, each after a pause."""
+    """Makes one commit at a time in another process, with a pause before each."""
     other = await PostgresLog.open(dsn)
     acknowledged: Acknowledged = {}
     for number in range(QUIET_COMMITS):
@@ -148,7 +148,7 @@ async def _quiet(dsn: str, seen: Seen) -> tuple[Acknowledged, list[float]]:
 
 
 async def _until(seen: Seen, count: int) -> None:
-    """Waits until the subscriber has so many; gives up when nothing comes any more."""
+    """Waits until the subscriber has this many events; stops when no more arrive."""
     known, since = -1, time.monotonic()
     while len(seen.tailed) < count and time.monotonic() - since < STALLED:
         if len(seen.tailed) != known:
@@ -156,8 +156,8 @@ async def _until(seen: Seen, count: int) -> None:
         await asyncio.sleep(0.001)
 
 
-async def _first(log: PostgresLog, count: int) -> AsyncIterator[Tailed]:
-    """The whole tail once more, in two parts, the second from a cursor in the middle."""
+async def _first(log: PostgresLog, count: int) -> AsyncIterator[TailedEvent]:
+    """Reads the whole tail again in two parts, the second from a cursor in the middle."""
     place = Cursor()
     for part in (count // 2, count - count // 2):
         left = part

@@ -1,7 +1,7 @@
 """The writers of `bench.subscribe`, four in each of four processes.
 
-Each has agents of its own, and every few commits one of its own and one that all writers share
-grow together, so that commits wait for each other and end in another order than they began.
+Each writer has its own agents. Every few commits, it appends to one of them and to an agent that
+all writers share, so that commits wait for each other and end in another order than they began.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import time
 
 from sapwood.core.events import HUMAN, Recorded, ToolFinished
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.log import Append, Commit, Facts, Receipt, VersionConflict
+from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt, VersionConflict
 from sapwood.store.postgres import PostgresLog
 
 __all__ = ["PROCESSES", "SPACE", "WRITERS", "Acknowledged", "run_writers", "write_one"]
@@ -21,11 +21,11 @@ SHARED = 4
 TEXT = "some words of a tool that had much to say " * 4
 
 Acknowledged = dict[EventRef, float]
-"""When each event's writer had its answer."""
+"""The time at which the commit of each event returned."""
 
 
 def run_writers(dsn: str, process: int, events: int) -> Acknowledged:
-    """The writers of one process, so many events each."""
+    """Runs the writers of one process, with this number of events each."""
     return asyncio.run(_run(dsn, process, events))
 
 
@@ -64,7 +64,7 @@ async def _write(log: PostgresLog, writer: int, events: int, acknowledged: Ackno
         try:
             await log.commit(SPACE, _commit(f"{writer}-{number}", *growing))
         except VersionConflict:
-            continue  # somebody else was at the shared one first: look and try again
+            continue  # another writer was first at the shared agent: read its version and try again
         done = time.time()
         for name, expected, grown in growing:
             acknowledged.update((EventRef(name, expected + n), done) for n in range(1, grown + 1))
@@ -83,7 +83,7 @@ def _commit(command: str, *growing: tuple[AgentId, int, int]) -> Commit:
                 Recorded(agent, expected + n, ToolFinished(command, TEXT), n, HUMAN, id_)
                 for n in range(1, count + 1)
             ),
-            Facts(agent, expected + count),
+            AgentSummary(agent, expected + count),
         )
         for agent, expected, count in growing
     )

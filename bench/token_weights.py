@@ -1,8 +1,8 @@
 """Fits the weights of the feature estimator, by least squares of the relative error.
 
-One pass over the six kinds, for all features that they hold enough of; then a second, with those
-weights held, over the sample of other languages for the rest. Only `fit` messages are used, and
-only vocabularies that current models use: the older ones stay unseen.
+The first pass uses the six kinds and fits all features that are frequent in them. The second pass
+uses the sample of other languages, keeps these weights fixed and fits the rest. Only `fit` messages
+are used, and only vocabularies of current models; the older ones are not used.
 """
 
 from collections import Counter
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bench.corpora import KINDS, Message, read
-from sapwood.tokens.exact import ExactCounter
-from sapwood.tokens.shapes import FEATURES, features_of, shapes_of, worn
+from sapwood.tokens.counters import ExactCounter
+from sapwood.tokens.text_shapes import FEATURES, classes_of, features_of, shapes_of
 
 __all__ = ["SEEN", "fit", "main"]
 
@@ -30,7 +30,7 @@ OF_OTHER_LANGUAGES = ("accented", "alphabet", "kana", "hangul", "brahmic", "emoj
 
 
 class Row(NamedTuple):
-    """What is in a message, and its tokens in one vocabulary."""
+    """The features of a message, and its tokens in one vocabulary."""
 
     features: dict[str, int]
     tokens: int
@@ -47,7 +47,7 @@ def fit() -> dict[str, int]:
 
 
 def main() -> int:
-    """Print the weights as they stand in the estimator."""
+    """Prints the weights as the estimator has them."""
     for name, weight in fit().items():
         print(f'    "{name}": {weight},')
     return 0
@@ -64,20 +64,20 @@ def _rows(messages: Sequence[Message]) -> list[Row]:
 
 def _features(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
-    for shape, times in Counter(shapes_of(worn(text))).items():
+    for shape, times in Counter(shapes_of(classes_of(text))).items():
         for name, count in features_of(shape).items():
             found[name] = found.get(name, 0) + count * times
     return found
 
 
 def _least_squares(
-    rows: Sequence[Row], names: Sequence[str], held: dict[str, float]
+    rows: Sequence[Row], names: Sequence[str], fixed: dict[str, float]
 ) -> dict[str, float]:
-    """The weights that bring estimate / tokens nearest to 1, where those `held` stay."""
+    """The weights that bring estimate / tokens nearest to 1; those in `fixed` do not change."""
     matrix = [[0.0] * len(names) for _ in names]
     vector = [0.0] * len(names)
     for features, tokens in rows:
-        explained = sum(held.get(name, 0.0) * count for name, count in features.items())
+        explained = sum(fixed.get(name, 0.0) * count for name, count in features.items())
         present = [(i, features[name] / tokens) for i, name in enumerate(names) if name in features]
         for i, share in present:
             vector[i] += share * (1 - explained / tokens)
@@ -87,7 +87,7 @@ def _least_squares(
 
 
 def _solve(matrix: list[list[float]], vector: list[float]) -> list[float]:
-    """Gauss's elimination; the matrix is small, symmetric and positive."""
+    """Gaussian elimination; the matrix is small, symmetric and positive."""
     rows = [[*row, value] for row, value in zip(matrix, vector, strict=True)]
     for pivot in range(len(rows)):
         for below in range(pivot + 1, len(rows)):

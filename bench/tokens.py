@@ -1,9 +1,9 @@
-"""How far each counter is off, per message, from the exact counts of twelve public vocabularies.
+"""The error of each counter, per message, against the exact counts of twelve vocabularies.
 
-What calibration learns, it learns as in use: from the totals of a growing request, reported once a
-message, over a conversation of `fit` messages of all kinds. Only `score` messages are scored. The
-estimator's weights rest on `fit` messages too, and on nine of the vocabularies; `--fit` fits them
-anew and prints them.
+Calibration learns as in use: from the totals of a growing request, reported once for each message,
+over a conversation of `fit` messages of all kinds. Only `score` messages are scored. The weights of
+the estimator also come from `fit` messages, and from nine of the vocabularies; `--fit` computes
+them again and prints them.
 """
 
 import time
@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from bench import token_weights
 from bench.corpora import KINDS, read
-from sapwood.core.calibration import Calibration
-from sapwood.core.counting import Counter
+from sapwood.core.token_count import Calibration, Counter
 from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter, counter_for
 
 __all__ = ["main"]
@@ -51,7 +50,7 @@ class Reading(NamedTuple):
 
 
 def main(argv: list[str]) -> int:
-    """Print the errors, the vocabularies, the speed and the figure."""
+    """Prints the errors, the vocabularies, the speed and the figure."""
     if "--fit" in argv:
         return token_weights.main()
     ratios = {name: learnt(FeatureCounter(), ExactCounter(name)).ratio for name in MODELS}
@@ -65,7 +64,7 @@ def main(argv: list[str]) -> int:
 
 
 def learnt(counter: Counter, reference: Counter) -> Calibration:
-    """What the reports of a whole conversation teach, one request a message."""
+    """The calibration after a whole conversation, with one request for each message."""
     by_kind = [read(kind, "fit") for kind in KINDS]
     texts = [m.text for m in chain.from_iterable(zip_longest(*by_kind)) if m is not None]
     calibration = Calibration()
@@ -75,12 +74,12 @@ def learnt(counter: Counter, reference: Counter) -> Calibration:
 
 
 def totals(counter: Counter, texts: Sequence[str]) -> Iterator[int]:
-    """The tokens of each request, which holds all messages so far."""
+    """The tokens of each request, which has all messages so far."""
     return accumulate(counter.count(text).tokens for text in texts)
 
 
 def readings_of(vocabulary: str) -> Iterator[Reading]:
-    """Every counter on every scored message."""
+    """The errors of every counter on every scored message."""
     reference = ExactCounter(vocabulary)
     counters = counters_for(vocabulary, reference)
     for kind in (*KINDS, "languages"):
@@ -110,7 +109,7 @@ def mean_error(
 ) -> float:
     """The mean over all messages and vocabularies, or over those of one kind or vocabulary.
 
-    Other languages have a line of their own and are no part of the whole.
+    Other languages have their own line and are not part of the mean over all kinds.
     """
     return fmean(
         reading.error
@@ -122,7 +121,7 @@ def mean_error(
 
 
 def print_counters(readings: Sequence[Reading]) -> None:
-    """One row a counter, one column a kind."""
+    """Prints one row for each counter and one column for each kind."""
     print("mean error per message, %")
     print(f"{'counter':<22}" + "".join(f"{kind:>10}" for kind in KINDS) + f"{'overall':>10}")
     sizes = [len(read(kind, "score")) for kind in KINDS]
@@ -136,7 +135,7 @@ def print_counters(readings: Sequence[Reading]) -> None:
 
 
 def print_vocabularies(readings: Sequence[Reading], ratios: dict[str, float]) -> None:
-    """One row a vocabulary."""
+    """Prints one row for each vocabulary."""
     print(f"{'vocabulary':<22}{'ratio':>10}{'features':>10}{'calibrated':>12}")
     for name, ratio in ratios.items():
         raw = mean_error(readings, counter="features", vocabulary=name)
@@ -147,7 +146,7 @@ def print_vocabularies(readings: Sequence[Reading], ratios: dict[str, float]) ->
 
 
 def print_speed(seconds: float) -> None:
-    """Megabytes counted a second, message by message."""
+    """Prints the megabytes counted per second, message by message."""
     texts = [message.text for kind in KINDS for message in read(kind, "score")]
     size = sum(len(text.encode()) for text in texts) / 1e6
     for label, counter in (("features", FeatureCounter()), ("exact", ExactCounter("o200k_base"))):

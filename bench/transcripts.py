@@ -1,9 +1,9 @@
-"""Transcripts as large as wanted, with what real ones are made of.
+"""Generates transcripts of any size, similar to real ones.
 
-A Claude Code transcript is mostly the results of tools, each of them told twice: once as the model
-was shown it and once for the program itself, with the whole file around an edit. Around them stand
-rows of a kilobyte each with little to say. The files that are read and edited here are those of
-this repository, so that masking and counting meet what they meet in practice.
+A Claude Code transcript consists mostly of tool results. Each is stored twice: once as the model
+saw it, and once for the program itself, with the whole file around an edit. Between them are rows
+of a kilobyte each with little content. The files that are read and edited here are those of this
+repository, so that masking and counting work on realistic text.
 """
 
 import json
@@ -29,12 +29,12 @@ Row = dict[str, Any]
 
 
 def write_claude(path: Path, size: int, seed: int = 7) -> int:
-    """Writes a transcript of Claude Code of about this many bytes; how many turns it has."""
+    """Writes a Claude Code transcript of about this many bytes; returns the number of turns."""
     return _write(path, size, _Claude(seed).turns())
 
 
 def write_codex(path: Path, size: int, seed: int = 7) -> int:
-    """Writes a rollout of Codex of about this many bytes; how many turns it has."""
+    """Writes a Codex rollout of about this many bytes; returns the number of turns."""
     return _write(path, size, _Codex(seed).turns())
 
 
@@ -58,7 +58,7 @@ def _files() -> list[tuple[str, str]]:
 
 
 class _Program:
-    """Chance, ids and files for whoever writes a transcript."""
+    """Random numbers, ids and files for writing a transcript."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -115,8 +115,8 @@ class _Claude(_Program):
         return self._row("user", message={"role": "user", "content": content}, **fields)
 
     def _attachment(self) -> Row:
-        told = {"type": "hook_success", "hookName": "PostToolUse", "content": "ok " * 60}
-        return self._row("attachment", attachment=told)
+        attachment = {"type": "hook_success", "hookName": "PostToolUse", "content": "ok " * 60}
+        return self._row("attachment", attachment=attachment)
 
     def _says(self, content: list[Row], stop: str = "end_turn") -> Row:
         message = {
@@ -186,7 +186,7 @@ class _Codex(_Program):
     def _run(self, command: str, output: str) -> list[Row]:
         call, args = f"call_{self.uuid()}", json.dumps({"cmd": command})
         shown = f"Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n{output}"
-        told = {"type": "CommandExecution", "id": call, "aggregated_output": output}
+        item = {"type": "CommandExecution", "id": call, "aggregated_output": output}
         tokens = {"input_tokens": 60_000, "cached_input_tokens": 50_000, "output_tokens": 80}
         return [
             self._row(
@@ -199,7 +199,7 @@ class _Codex(_Program):
                 arguments=args,
                 call_id=call,
             ),
-            self._row("event_msg", type="item_completed", item=told),
+            self._row("event_msg", type="item_completed", item=item),
             self._row("response_item", type="function_call_output", call_id=call, output=shown),
             self._row(
                 "event_msg",

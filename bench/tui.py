@@ -1,8 +1,8 @@
-"""The screen on long conversations: opening, memory, scrolling, streaming, keys.
+"""The screen with long conversations: opening, memory, scrolling, streaming, keys.
 
-Everything is measured as CPU time in a process of its own on a terminal of its own, beside the
-usual way of one widget for each message, in the same run. Opening counts from the start of the
-process, imports included, until the last rows are painted.
+Everything is CPU time of a separate process on its own terminal, measured beside the usual design
+with one widget for each message. Opening is measured from the start of the process, imports
+included, until the last rows are painted.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from sapwood.app.connection import connect
 from sapwood.tokens import counter_for
 
 EVENTS_A_MESSAGE = 2
-"""A turn of the corpus is eight events and four messages."""
+"""A generated turn has eight events and four messages."""
 
 OPEN, MEMORY, FRAME, SHARE, ECHO = 1.0, 120.0, 16.0, 0.40, 60.0
 _SECONDS = 600
@@ -33,7 +33,7 @@ _SIZE = {"COLUMNS": "150", "LINES": "45", "TERM": "xterm-256color", "COLORTERM":
 
 
 class Figures(Struct):
-    """What a program found of itself: seconds, megabytes, milliseconds."""
+    """The measurements of one program: seconds, megabytes, milliseconds."""
 
     rows: int
     first: float
@@ -50,10 +50,11 @@ class Figures(Struct):
 
 
 async def build(address: str, messages: int) -> None:
-    """A conversation of so many messages, with its words indexed.
+    """Creates a conversation of this many messages, with its words indexed.
 
-    Whoever wrote a conversation has long indexed it by the time somebody scrolls it. Without the
-    search here the screen would do it, in a thread whose time would count as that of the frames.
+    In practice the words of a conversation are indexed long before a user scrolls through it.
+    Without the search here, the screen would index them in a thread, and its time would count as
+    frame time.
     """
     connection = await connect(address)
     counter = counter_for("claude-sonnet")
@@ -64,7 +65,7 @@ async def build(address: str, messages: int) -> None:
 
 
 def measure(kind: str, address: str, folder: str) -> Figures:
-    """Runs a program on a pseudo-terminal and reads what it found."""
+    """Runs a program on a pseudo-terminal and reads its measurements."""
     out = Path(folder) / f"{kind}.json"
     out.unlink(missing_ok=True)
     master, slave = os.openpty()
@@ -79,8 +80,8 @@ def measure(kind: str, address: str, folder: str) -> Figures:
         start_new_session=True,
     )
     os.close(slave)
-    said: list[bytes] = []
-    reading = threading.Thread(target=_drain, args=(master, said), daemon=True)
+    output: list[bytes] = []
+    reading = threading.Thread(target=_drain, args=(master, output), daemon=True)
     reading.start()
     try:
         child.wait(_SECONDS)
@@ -88,15 +89,15 @@ def measure(kind: str, address: str, folder: str) -> Figures:
         child.kill()
         child.wait()
     if not out.exists():
-        raise RuntimeError(f"{kind} measured nothing: {b''.join(said)[-2000:]!r}")
+        raise RuntimeError(f"{kind} measured nothing: {b''.join(output)[-2000:]!r}")
     return convert(json.loads(out.read_text(encoding="utf-8")), Figures)
 
 
-def _drain(master: int, said: list[bytes]) -> None:
+def _drain(master: int, output: list[bytes]) -> None:
     try:
         while data := os.read(master, 65536):
-            said.append(data)
-            del said[:-50]
+            output.append(data)
+            del output[:-50]
     except OSError:
         return
     finally:
@@ -104,7 +105,7 @@ def _drain(master: int, said: list[bytes]) -> None:
 
 
 def report(name: str, found: Figures) -> None:
-    """One line a program."""
+    """Prints one line for each program."""
     print(
         f"  {name}: {found.rows:,} rows, open {found.first:.2f} s of CPU"
         f"{f' ({found.whole:.2f} s until all of it is read)' if found.whole else ''}, "
@@ -114,7 +115,7 @@ def report(name: str, found: Figures) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Prints what each needs; fails when the screen needs more than promised."""
+    """Prints the measurements; returns 1 if the screen misses a limit."""
     parser = argparse.ArgumentParser(prog="python -m bench tui", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="2,000 messages, and no long one")
     options = parser.parse_args(argv)

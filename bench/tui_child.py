@@ -1,6 +1,6 @@
-"""One measured program on a terminal of its own: the screen, or a widget for each message.
+"""One measured program on its own terminal: the screen, or one widget for each message.
 
-`python -m bench.tui_child ours|widgets DATABASE OUT` writes what it found as JSON and ends.
+`python -m bench.tui_child ours|widgets DATABASE OUT` writes its measurements as JSON and exits.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown, Static
 
-from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
-from sapwood.core.calling import Delta
+from sapwood.config.config_file import Config
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Delta
+from sapwood.core.timeline.row_content import MessageEvent, message_parts
 from sapwood.tui.app import SapwoodApp
-from sapwood.tui.rows.row import pieces
 
 AGENT = AgentId("old")
 FRAMES = 150
@@ -37,24 +37,24 @@ _REPLY = (
 
 
 def memory() -> float:
-    """Megabytes that the process has needed at most."""
-    # What `getrusage` tells includes the process that started this one, before it became this one.
+    """The largest memory of the process so far, in megabytes."""
+    # `getrusage` also counts the parent process, from the time between fork and exec.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(peak.split()[1]) / 1024
 
 
 class Painted:
-    """Tells when something was painted."""
+    """An event that is set after each painted frame."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
-    def tell(self) -> None:
+    def mark_painted(self) -> None:
         self._event.set()
 
     async def wait(self) -> None:
-        """Until the next painting, or a moment later."""
+        """Waits for the next painted frame, or for a short time."""
         self._event.clear()
         try:
             await asyncio.wait_for(self._event.wait(), 0.5)
@@ -63,7 +63,7 @@ class Painted:
 
 
 async def frames(painted: Painted, step: Callable[[], Awaitable[None]]) -> list[float]:
-    """Milliseconds of CPU for each of many steps, painting included."""
+    """Milliseconds of CPU time for each of many steps, painting included."""
     found: list[float] = []
     for _ in range(FRAMES):
         before = time.process_time()
@@ -84,7 +84,7 @@ class Ours(SapwoodApp):
         self._out = out
 
     def post_display_hook(self) -> None:
-        self._painted.tell()
+        self._painted.mark_painted()
 
     async def on_mount(self) -> None:
         self.run_worker(self._measure())
@@ -97,7 +97,7 @@ class Ours(SapwoodApp):
             await self._painted.wait()
         await self._painted.wait()
         first = time.process_time()
-        while self.conversation.is_reading:  # noqa: ASYNC110 (it tells nobody)
+        while self.conversation.is_reading:  # noqa: ASYNC110 (it has no event to wait for)
             await asyncio.sleep(0.02)
         whole = time.process_time()
         opened = memory()
@@ -121,11 +121,11 @@ class Ours(SapwoodApp):
         self.exit()
 
     async def _stream(self) -> float:
-        """The share of a core that a fast answer takes."""
+        """The share of a CPU core that a fast streamed answer needs."""
         text = _REPLY * 30
         before, began = time.process_time(), time.monotonic()
         for token in range(TOKENS):
-            self.conversation.streamed(Delta("text", text[token * 4 : token * 4 + 4]))
+            self.conversation.add_delta(Delta("text", text[token * 4 : token * 4 + 4]))
             ahead = began + (token + 1) / RATE - time.monotonic()
             if ahead > 0:
                 await asyncio.sleep(ahead)
@@ -133,7 +133,7 @@ class Ours(SapwoodApp):
         return spent / (TOKENS / RATE)
 
     async def _type(self) -> list[float]:
-        """How soon keys are seen, in milliseconds."""
+        """The milliseconds from a key until it is painted."""
         found: list[float] = []
         composer = self.conversation.composer
         for _ in range(KEYS):
@@ -148,7 +148,7 @@ class Ours(SapwoodApp):
 
 
 class Widgets(App[None]):
-    """What most do: one widget for each message in a container that scrolls."""
+    """The usual design: one widget for each message in a scrolling container."""
 
     def __init__(self, messages: list[tuple[str, str]], out: Path) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class Widgets(App[None]):
                 yield Markdown(text) if role == "model" else Static(text, markup=False)
 
     def post_display_hook(self) -> None:
-        self._painted.tell()
+        self._painted.mark_painted()
 
     async def on_mount(self) -> None:
         self.run_worker(self._measure())
@@ -170,7 +170,7 @@ class Widgets(App[None]):
     async def _measure(self) -> None:
         scroll = self.query_one(VerticalScroll)
         await self._painted.wait()
-        while not scroll.max_scroll_y:  # noqa: ASYNC110 (it tells nobody)
+        while not scroll.max_scroll_y:  # noqa: ASYNC110 (it has no event to wait for)
             await asyncio.sleep(0.02)
         scroll.scroll_end(animate=False, force=True)
         await self._painted.wait()
@@ -187,13 +187,14 @@ class Widgets(App[None]):
 
 
 async def messages_of(connection: Connection) -> list[tuple[str, str]]:
-    """Who said what, as rows tell it."""
+    """The role and the text of each message, from the rows of the timeline."""
     found: list[tuple[str, str]] = []
     seen = 0
     while page := await connection.log.read(connection.space, AGENT, seen + 1, limit=1_000):
         for recorded in page:
-            for piece in pieces(recorded.event):
-                match piece:
+            event = recorded.event
+            for part in message_parts(event) if isinstance(event, MessageEvent) else ():
+                match part:
                     case Text(text):
                         found.append(("model" if recorded.kind == "reply.added" else "you", text))
                     case ToolCall(_, name, args):
@@ -205,13 +206,13 @@ async def messages_of(connection: Connection) -> list[tuple[str, str]]:
 
 
 async def main(argv: list[str]) -> None:
-    """Runs one of the two until it has measured itself."""
+    """Runs one of the two programs until it has measured itself."""
     kind, address, out = argv
     connection = await connect(address)
     if kind == "ours":
         app = Ours(connection, Path(out))
         await app.run_async()
-        await app.desk.close()
+        await app.controller.close()
         if app.failure is not None:
             raise app.failure
     else:

@@ -1,4 +1,4 @@
-"""What the window's low-water mark saves: simulated input cost over 500 turns.
+"""The saving by the low-water mark of the window: simulated input cost over 500 turns.
 
 Providers bill a cached prefix far below fresh input. A window that clips at every turn changes
 the prefix at every turn, so everything after the system prompt is fresh again; one that clips down
@@ -10,7 +10,7 @@ from random import Random
 
 from msgspec import Struct
 
-from sapwood.core.window import turns_to_leave
+from sapwood.core.decide.trims import turns_to_leave
 
 LIMIT = 1.9
 CAP = 100_000
@@ -19,7 +19,7 @@ TURNS = 500
 
 
 class Prices(Struct, frozen=True):
-    """Price of a token read from the cache and of one that was not, in units of plain input."""
+    """The price of a cached and of a fresh token, in units of plain input."""
 
     vendor: str
     fresh: float
@@ -35,7 +35,7 @@ PRICES = (
 
 
 def simulate(low_water: float, calls: int, prices: Prices, seed: int = 1) -> float:
-    """Cost of all input over the conversation, in plain tokens."""
+    """The cost of all input of the conversation, in plain tokens."""
     random = Random(seed)
     turns: list[int] = []
     cost = 0.0
@@ -55,7 +55,7 @@ def simulate(low_water: float, calls: int, prices: Prices, seed: int = 1) -> flo
 
 
 def main(argv: list[str]) -> int:
-    """Prints the table; fails when the low-water rule saves less than promised anywhere."""
+    """Prints the table; returns 1 if the low-water rule saves less than its limit anywhere."""
     parser = argparse.ArgumentParser(prog="python -m bench window", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the same: it takes a second")
     parser.parse_args(argv)

@@ -1,5 +1,5 @@
-"""Evals: how well the ledger, drift and resumption do on labelled sessions.
+"""Evals: the quality of the ledger, drift and the resumption prompt on labelled sessions.
 
-Each prints its figures beside those of a simple rule, for the sessions that rules were tuned on and
-for those that were held out, and fails when a figure is short.
+Each eval prints its figures beside those of simple rules, for the tuned and for the held-out
+sessions, and fails if a figure is below its limit.
 """

@@ -1,4 +1,4 @@
-"""`python -m evals NAME` runs one eval, `python -m evals all` every one."""
+"""`python -m evals NAME` runs one eval, `python -m evals all` runs all of them."""
 
 import sys
 from importlib import import_module
@@ -7,16 +7,16 @@ NAMES: tuple[str, ...] = ("ledger", "drift", "resume")
 
 
 def main(argv: list[str]) -> int:
-    """Runs what is named and returns whether one fell short."""
+    """Runs the named eval, or all. Returns 0 if all pass, 1 if one fails, 2 for a wrong name."""
     name, *args = argv or ["--help"]
     if name != "all" and name not in NAMES:
         print(f"usage: python -m evals {'|'.join((*NAMES, 'all'))} [--misses]", file=sys.stderr)
         return 2
-    short = 0
+    failed = 0
     for each in NAMES if name == "all" else (name,):
         print(f"\n== {each}", flush=True)
-        short += bool(import_module(f"evals.{each}").main(args))
-    return min(short, 1)
+        failed += bool(import_module(f"evals.{each}").main(args))
+    return min(failed, 1)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Topics and drift on labelled sessions.
+"""The eval of topics and drift.
 
-A found topic stands for the labelled one that it shares most turns with, each labelled topic for
-one found topic at most. Beside it: counting keywords (a turn is on the task if its prompt has a
-keyword of the first one, and its topic is its most frequent keyword), and 'largest topic always'
-(every turn is about the largest labelled topic, and on track).
+A found topic is paired with the labelled topic with which it shares most turns; each labelled topic
+has one found topic at most. There are two simple rules for comparison. Counting keywords: a turn is
+on the task if its prompt has a keyword of the first prompt, and its topic is its most frequent
+keyword. 'Largest topic always': every turn is about the largest labelled topic, and on track.
 """
 
 import re
@@ -12,22 +12,22 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from evals.labels import SETS, Labelled, read_set
+from evals.labels import SETS, LabelledSession, read_set
+from sapwood.analysis import drift_of
+from sapwood.analysis.language.word_stems import content_words
+from sapwood.analysis.session import Session
 from sapwood.core.content import Text
-from sapwood.core.ledger.speech.words import content_words
-from sapwood.core.session import Session
-from sapwood.garden import drift_of
 from sapwood.tokens import FeatureCounter
 
 __all__ = ["LIMIT", "DriftScore", "main", "score_of"]
 
 LIMIT = 0.90
-Placed = list[tuple[str, str]]
+TurnTopics = list[tuple[str, str]]
 """Topic and status of each turn."""
 
 
 class DriftScore(Struct, frozen=True):
-    """Turns whose topic and whose status were right, of all."""
+    """The number of turns with the right topic, with the right status, and of all turns."""
 
     topics: int = 0
     statuses: int = 0
@@ -40,47 +40,49 @@ class DriftScore(Struct, frozen=True):
 
 
 def main(argv: list[str]) -> int:
-    """Prints the scores of each session and of each set; fails if one of Sapwood's is short."""
-    short = 0
+    """Prints the scores of each session and set. Returns 1 if a total is below the limit."""
+    failed = 0
     for chosen in SETS:
         labelled = read_set(chosen)
         print(f"\n{chosen.replace('_', ' ')}\n{'':<30}{'topic':>8}{'status':>8}")
         for each in labelled:
-            print_row(each.name, score_of([each], placed))
+            print_row(each.name, score_of([each], sapwood_topics))
             if "--misses" in argv and chosen == "tuned":
                 print_misses(each)
         print_row("largest topic always", score_of(labelled, largest_topic))
         print_row("keyword counting", score_of(labelled, keyword_topics))
-        total = score_of(labelled, placed)
+        total = score_of(labelled, sapwood_topics)
         print_row("SAPWOOD", total)
         print_names(labelled)
-        short += min(total.topics, total.statuses) < LIMIT * total.turns
+        failed += min(total.topics, total.statuses) < LIMIT * total.turns
     print(f"\nlimit: {LIMIT:.2f} of all turns")
-    return int(short > 0)
+    return int(failed > 0)
 
 
-def score_of(labelled: Sequence[Labelled], place: Callable[[Labelled], Placed]) -> DriftScore:
-    """The sum over sessions."""
+def score_of(
+    labelled: Sequence[LabelledSession], place: Callable[[LabelledSession], TurnTopics]
+) -> DriftScore:
+    """Returns the sum of the scores of the sessions."""
     return sum((_score(each, place(each)) for each in labelled), DriftScore())
 
 
-def placed(each: Labelled) -> Placed:
-    """What Sapwood finds."""
+def sapwood_topics(each: LabelledSession) -> TurnTopics:
+    """Returns the topics and statuses that Sapwood finds."""
     return [(t.topic, t.status) for t in drift_of(each.session, FeatureCounter()).turns]
 
 
-def largest_topic(each: Labelled) -> Placed:
-    """Every turn is about the largest topic."""
+def largest_topic(each: LabelledSession) -> TurnTopics:
+    """The rule 'largest topic always'."""
     largest = Counter(turn.topic for turn in each.labels.turns).most_common(1)[0][0]
     return [(largest, "on-track") for _ in each.labels.turns]
 
 
-def keyword_topics(each: Labelled) -> Placed:
-    """Each turn is about its most frequent keyword."""
+def keyword_topics(each: LabelledSession) -> TurnTopics:
+    """The rule of counting keywords."""
     words = [content_words(prompt) for prompt in _prompts(each.session)]
     frequent = Counter(word for prompt in words for word in prompt)
     task = set(words[0]) if words else set[str]()
-    found: Placed = []
+    found: TurnTopics = []
     for prompt in words:
         topic = max(prompt, key=lambda word: frequent[word], default="")
         found.append((topic, "on-track" if task & set(prompt) else "tangent"))
@@ -95,7 +97,7 @@ def _prompts(session: Session) -> list[str]:
     ]
 
 
-def _score(each: Labelled, found: Placed) -> DriftScore:
+def _score(each: LabelledSession, found: TurnTopics) -> DriftScore:
     wanted = each.labels.turns
     pairs = Counter((topic, label.topic) for (topic, _), label in zip(found, wanted, strict=True))
     ours: dict[str, str] = {}
@@ -111,12 +113,12 @@ def _score(each: Labelled, found: Placed) -> DriftScore:
 
 
 def print_row(name: str, score: DriftScore) -> None:
-    """One row of the table."""
+    """Prints one row of the table."""
     print(f"{name:<30}{score.topics / score.turns:>8.2f}{score.statuses / score.turns:>8.2f}")
 
 
-def print_names(labelled: Sequence[Labelled]) -> None:
-    """The names that topics got, so that a person can judge them."""
+def print_names(labelled: Sequence[LabelledSession]) -> None:
+    """Prints the names of the topics, for a person to judge."""
     print("names:")
     for each in labelled:
         drift = drift_of(each.session, FeatureCounter())
@@ -125,12 +127,12 @@ def print_names(labelled: Sequence[Labelled]) -> None:
         print(f"  {each.name}\n    labelled  {wanted}\n    found     {found}")
 
 
-def print_misses(each: Labelled) -> None:
-    """Which turns were misplaced, for whoever tunes."""
+def print_misses(each: LabelledSession) -> None:
+    """Prints the turns with a wrong status, for tuning the rules."""
     prompts = _prompts(each.session)
     for (topic, status), label, prompt in zip(
-        placed(each), each.labels.turns, prompts, strict=True
+        sapwood_topics(each), each.labels.turns, prompts, strict=True
     ):
         if status != label.status:
-            said = re.sub(r"\s+", " ", prompt)[:70]
-            print(f"    {label.turn}: {status}, labelled {label.status} ({topic}): {said}")
+            start = re.sub(r"\s+", " ", prompt)[:70]
+            print(f"    {label.turn}: {status}, labelled {label.status} ({topic}): {start}")

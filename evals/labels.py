@@ -1,4 +1,4 @@
-"""The labelled sessions, as they stand in `evals/sessions`."""
+"""Reads the labelled sessions of `evals/sessions`."""
 
 from pathlib import Path
 from typing import Literal
@@ -6,18 +6,18 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from sapwood.core.session import Session
+from sapwood.analysis.session import Session
 from sapwood.sources import read_session
 
-__all__ = ["SETS", "Labelled", "Labels", "Set", "read_set"]
+__all__ = ["SETS", "LabelledSession", "Labels", "SessionSet", "read_set"]
 
 FOLDER = Path(__file__).parent / "sessions"
-Set = Literal["tuned", "held_out"]
-SETS: tuple[Set, ...] = ("tuned", "held_out")
+SessionSet = Literal["tuned", "held_out"]
+SETS: tuple[SessionSet, ...] = ("tuned", "held_out")
 
 
 class TurnLabel(Struct, frozen=True):
-    """What a turn was about, against the first request."""
+    """The topic and the status of a turn; the status compares it with the first request."""
 
     turn: int
     topic: str
@@ -40,7 +40,7 @@ class FileLabels(Struct, frozen=True):
 
 
 class CommandLabel(Struct, frozen=True):
-    """A command that ran and how it ended."""
+    """A command that ran, and its outcome."""
 
     command: str
     outcome: str
@@ -48,14 +48,14 @@ class CommandLabel(Struct, frozen=True):
 
 
 class FailingLabel(Struct, frozen=True):
-    """What fails at the end. Finding one that is `optional` is neither right nor wrong."""
+    """A command that fails at the end. Finding an `optional` one is neither right nor wrong."""
 
     command: str
     tests: list[str] = []
     optional: bool = False
 
 
-class SaidLabel(Struct, frozen=True):
+class SentenceLabel(Struct, frozen=True):
     """A decision or an open question."""
 
     text: str
@@ -74,12 +74,12 @@ class Labels(Struct, frozen=True):
     files: FileLabels
     commands: list[CommandLabel]
     failing: list[FailingLabel]
-    decisions: list[SaidLabel]
-    questions: list[SaidLabel]
+    decisions: list[SentenceLabel]
+    questions: list[SentenceLabel]
     last_request: str
 
 
-class Labelled(Struct, frozen=True):
+class LabelledSession(Struct, frozen=True):
     """A session with its labels."""
 
     name: str
@@ -87,11 +87,11 @@ class Labelled(Struct, frozen=True):
     labels: Labels
 
 
-def read_set(chosen: Set) -> list[Labelled]:
-    """Every session of a set, by name."""
-    found: list[Labelled] = []
+def read_set(chosen: SessionSet) -> list[LabelledSession]:
+    """Returns the sessions of a set, sorted by name."""
+    found: list[LabelledSession] = []
     for path in sorted((FOLDER / chosen).glob("*.labels.json")):
         name = path.name.removesuffix(".labels.json")
         labels = msgspec.json.decode(path.read_bytes(), type=Labels)
-        found.append(Labelled(name, read_session(path.with_name(f"{name}.jsonl")), labels))
+        found.append(LabelledSession(name, read_session(path.with_name(f"{name}.jsonl")), labels))
     return found

@@ -1,24 +1,24 @@
-"""The ledger on labelled sessions: files, outcomes, what fails, decisions, open questions.
+"""The eval of the ledger: files, outcomes, failures, decisions, open questions.
 
-Beside it stands what counting keywords finds: every path that a call or a reply names is a file
-that was changed, output with an error in it is a failure, sentences with certain words are
-decisions, and all with a question mark are open questions.
+Counting keywords is the simple rule for comparison: every path in a call is a changed file, output
+with the word 'error' is a failure, sentences with certain words are decisions, and all sentences
+with a question mark are open questions.
 """
 
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from evals.keywords import keyword_ledger
-from evals.labels import SETS, Labelled, read_set
-from evals.scoring import Score, compared, paired
-from sapwood.core.ledger import Ledger, ledger_of
-from sapwood.core.session import Session
+from evals.keyword_baseline import keyword_ledger
+from evals.labels import SETS, LabelledSession, read_set
+from evals.scores import Score, compare, match_labels
+from sapwood.analysis.ledger import Ledger, ledger_of
+from sapwood.analysis.session import Session
 
 __all__ = ["Scores", "main", "scores_of"]
 
-FILES = 0.98
-SPEECH = 0.80
+FILES_LIMIT = 0.98
+DIALOGUE_LIMIT = 0.80
 
 
 class Scores(Struct, frozen=True):
@@ -37,8 +37,8 @@ class Scores(Struct, frozen=True):
 
 
 def main(argv: list[str]) -> int:
-    """Prints the scores of each session and of each set; fails if one of Sapwood's is short."""
-    short = 0
+    """Prints the scores of each session and set. Returns 1 if a total is below its limit."""
+    failed = 0
     for chosen in SETS:
         labelled = read_set(chosen)
         print(f"\n{chosen.replace('_', ' ')}")
@@ -57,53 +57,58 @@ def main(argv: list[str]) -> int:
             f"reversed decisions: {total.reversals.right} of {_all(total.reversals)} found, "
             f"{total.reversals.wrong} made up; last request: {total.requests.recall:.2f}"
         )
-        short += falls_short(total)
-    print(f"\nlimits: files and outcomes F1 {FILES}, decisions and questions {SPEECH} each way")
-    return int(short > 0)
+        failed += is_below_limits(total)
+    print(
+        f"\nlimits: files and outcomes F1 {FILES_LIMIT}, "
+        f"decisions and questions {DIALOGUE_LIMIT} each way"
+    )
+    return int(failed > 0)
 
 
-def falls_short(scores: Scores) -> bool:
-    """Whether a figure is under its limit."""
-    speech = (scores.decisions, scores.questions)
+def is_below_limits(scores: Scores) -> bool:
+    """Whether a figure is below its limit."""
+    dialogue = (scores.decisions, scores.questions)
     return (
-        min(scores.files.f1, scores.outcomes.f1) < FILES
-        or min(min(each.precision, each.recall) for each in speech) < SPEECH
+        min(scores.files.f1, scores.outcomes.f1) < FILES_LIMIT
+        or min(min(each.precision, each.recall) for each in dialogue) < DIALOGUE_LIMIT
         or scores.requests.recall < 1
     )
 
 
-def scores_of(labelled: Sequence[Labelled], read: Callable[[Session], Ledger]) -> Scores:
-    """The sums over sessions."""
+def scores_of(labelled: Sequence[LabelledSession], read: Callable[[Session], Ledger]) -> Scores:
+    """Returns the sum of the scores of the sessions."""
     return sum((_scores(each, read(each.session)) for each in labelled), Scores())
 
 
-def _scores(each: Labelled, ledger: Ledger) -> Scores:
+def _scores(each: LabelledSession, ledger: Ledger) -> Scores:
     labels = each.labels
-    decisions, pairs, _, _ = paired(labels.decisions, [(d.text, d.turn) for d in ledger.decisions])
-    turned = [(label, ledger.decisions[place].reversed_by) for label, place in pairs]
-    right = sum(label.reversed_by == got for label, got in turned if label.reversed_by)
+    decisions, pairs, _, _ = match_labels(
+        labels.decisions, [(d.text, d.turn) for d in ledger.decisions]
+    )
+    reversals = [(label, ledger.decisions[place].reversed_by) for label, place in pairs]
+    right = sum(label.reversed_by == got for label, got in reversals if label.reversed_by)
     wanted = sum(label.reversed_by is not None for label in labels.decisions)
-    made_up = sum(got is not None and label.reversed_by != got for label, got in turned)
-    questions = paired(labels.questions, [(q.text, q.turn) for q in ledger.questions])[0]
+    made_up = sum(got is not None and label.reversed_by != got for label, got in reversals)
+    questions = match_labels(labels.questions, [(q.text, q.turn) for q in ledger.questions])[0]
     optional = {label.command.strip() for label in labels.failing if label.optional}
     return Scores(
-        files=compared(_labelled_files(each), _found_files(ledger)),
-        outcomes=compared(
+        files=compare(_labelled_files(each), _found_files(ledger)),
+        outcomes=compare(
             [(c.command.strip(), c.outcome, c.turn) for c in labels.commands],
             [(c.command.strip(), c.outcome, c.turn) for c in ledger.commands],
         ),
-        failing=compared(
+        failing=compare(
             [c.command.strip() for c in labels.failing if not c.optional],
             [c.command for c in ledger.failing if c.command not in optional],
         ),
         decisions=decisions,
         reversals=Score(right, made_up, wanted - right),
         questions=questions,
-        requests=compared([labels.last_request.strip()], [ledger.last_request.strip()]),
+        requests=compare([labels.last_request.strip()], [ledger.last_request.strip()]),
     )
 
 
-def _labelled_files(each: Labelled) -> list[tuple[str, str]]:
+def _labelled_files(each: LabelledSession) -> list[tuple[str, str]]:
     files = each.labels.files
     kinds = {n: getattr(files, n) for n in files.__struct_fields__}
     return [(kind, file.path) for kind, listed in kinds.items() for file in listed]
@@ -115,16 +120,16 @@ def _found_files(ledger: Ledger) -> list[tuple[str, str]]:
 
 
 def print_row(name: str, scores: Scores) -> None:
-    """One row of the table."""
-    speech = [f"{s.precision:.2f} / {s.recall:.2f}" for s in (scores.decisions, scores.questions)]
+    """Prints one row of the table."""
+    dialogue = [f"{s.precision:.2f} / {s.recall:.2f}" for s in (scores.decisions, scores.questions)]
     print(
         f"{name:<30}{scores.files.f1:>7.3f}{scores.outcomes.f1:>10.3f}{scores.failing.f1:>9.2f}"
-        f"{speech[0]:>14}{speech[1]:>14}"
+        f"{dialogue[0]:>14}{dialogue[1]:>14}"
     )
 
 
-def print_misses(each: Labelled) -> None:
-    """What is wrong on a session, for whoever tunes the rules."""
+def print_misses(each: LabelledSession) -> None:
+    """Prints the errors on a session, for tuning the rules."""
     ledger, labels = ledger_of(each.session), each.labels
     for title, wanted, found in (
         ("file", _labelled_files(each), _found_files(ledger)),
@@ -143,15 +148,15 @@ def print_misses(each: Labelled) -> None:
             print(f"    {title} missed   {missing}")
         for extra in [f for f in found if f not in wanted]:
             print(f"    {title} made up  {extra}")
-    for title, said, told in (
+    for title, labelled, found in (
         ("decision", labels.decisions, [(d.text, d.turn) for d in ledger.decisions]),
         ("question", labels.questions, [(q.text, q.turn) for q in ledger.questions]),
     ):
-        _, pairs, extra, missed = paired(said, told)
+        _, pairs, extra, missed = match_labels(labelled, found)
         for label in missed:
             print(f"    {title} missed   {label.turn}: {label.text}")
         for place in extra:
-            print(f"    {title} made up  {told[place][1]}: {told[place][0]}")
+            print(f"    {title} made up  {found[place][1]}: {found[place][0]}")
         for label, place in pairs:
             got = ledger.decisions[place].reversed_by if title == "decision" else None
             if title == "decision" and label.reversed_by != got:

@@ -1,1 +1,1 @@
-"""Proofs: what must always hold, tried on generated histories and under kills."""
+"""Proofs: checks of what must always hold, with generated histories and killed processes."""

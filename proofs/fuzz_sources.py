@@ -1,11 +1,10 @@
-"""Transcripts damaged at random: no crash, no good row lost, nothing written but the log.
+"""Reads randomly damaged transcripts: no crash, no sound row lost, only the log is written.
 
 `python -m proofs.fuzz_sources [--cases N]` damages sound transcripts of every program in up to four
 ways each: cut off, rows lost, repeated, reordered and mixed with those of another session, bytes
 flipped, other encodings, huge and deeply nested rows, values of other types, hostile ids and paths.
-Each is read as a whole and from its end; some go through a file, the import into a log, twice, and
-an archive. Every word of a row that was not damaged must be found in what became of it. The tests
-run fewer of the same cases.
+Each is read as a whole and from its end. Some are also written to a file, imported twice and
+archived. Every word of an undamaged row must be in the result. The tests run fewer of these cases.
 """
 
 import argparse
@@ -20,27 +19,26 @@ from pathlib import Path
 
 from proofs.fuzz.bases import BASES, Line
 from proofs.fuzz.damage import DAMAGES
-from proofs.fuzz.watching import Watch
+from proofs.fuzz.write_monitor import WriteMonitor
+from sapwood.analysis.session import Session
 from sapwood.app.connection import Connection, connect
-from sapwood.app.importing import Importer
+from sapwood.context_actions.archive_files import archive_of, write_archive
 from sapwood.core.events import Recorded
-from sapwood.core.searching import text_of
-from sapwood.core.session import Session
-from sapwood.garden.archiving import archive_of, write_archive
-from sapwood.sources.detecting import FAR, reader_for, source_of
-from sapwood.sources.errors import NotATranscript
-from sapwood.sources.sessions import read_session, session_of, tail_session
+from sapwood.core.search_text import text_of
+from sapwood.imports.importer import Importer
+from sapwood.sources.detection import FAR, NotATranscript, detect_source, reader_for
+from sapwood.sources.session_reader import read_session, session_of, tail_session
 
 CASES = 100_000
 _THROUGH_A_FILE = 20
-"""One case in so many is written to a file, imported and archived."""
+"""One case in this many is written to a file, imported and archived."""
 
 _MOST_DAMAGES = 4
 _WORD = re.compile(r"[ab]\d{1,3}w\d{4}")
 
 
 def damaged(number: int) -> tuple[str, list[Line]]:
-    """A case: the program, and its damaged transcript. The same number gives the same one."""
+    """The program and the damaged transcript of a case. The same number gives the same case."""
     chance = random.Random(number)
     source = chance.choice(list(BASES))
     lines = BASES[source](f"a{number % 1000}")
@@ -71,7 +69,7 @@ async def check_through_a_file(number: int, folder: Path) -> None:
     try:
         session = read_session(path, source)
         tail_session(path, source, max_bytes=1_000)
-        if source_of(path.read_bytes()[:FAR]):
+        if detect_source(path.read_bytes()[:FAR]):
             read_session(path)
         write_archive(folder / "archives", archive_of(session, at="2026-11-14T12:00:00"))
         await _check_import(number, source, lines, path)
@@ -82,21 +80,21 @@ async def check_through_a_file(number: int, folder: Path) -> None:
 
 
 async def _check_import(number: int, source: str, lines: Sequence[Line], path: Path) -> None:
-    held = await connect(":memory:")
-    importer = Importer(held, idle_seconds=-1)
+    connection = await connect(":memory:")
+    importer = Importer(connection, idle_seconds=-1)
     done = await importer.bring(path, source)
     assert not done.problem, f"case {number}: {done.problem}"
-    events = [each async for each in _all_events(held)]
+    events = [each async for each in _all_events(connection)]
     _require_words(number, lines, (text_of(each.event) for each in events))
     again = await importer.bring(path, source)
     assert (again.turns, again.problem) == (0, ""), f"case {number} was imported twice"
     await importer.close()
-    await held.close()
+    await connection.close()
 
 
-async def _all_events(held: Connection) -> AsyncIterator[Recorded]:
-    for facts in await held.log.agents(held.space, limit=1_000):
-        for recorded in await held.log.read(held.space, facts.agent):
+async def _all_events(connection: Connection) -> AsyncIterator[Recorded]:
+    for facts in await connection.log.agents(connection.space, limit=1_000):
+        for recorded in await connection.log.read(connection.space, facts.agent):
             yield recorded
 
 
@@ -116,7 +114,7 @@ def _require_words(number: int, lines: Iterable[Line], texts: Iterable[str]) -> 
 
 
 async def run(cases: int, first: int, folder: Path) -> None:
-    """Checks so many cases."""
+    """Checks this many cases."""
     for number in range(first, first + cases):
         try:
             check(number)
@@ -136,7 +134,7 @@ def main(argv: list[str]) -> int:
     sys.dont_write_bytecode = True
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sapwood-") as folder:
-        watch = Watch(Path(folder))
+        watch = WriteMonitor(Path(folder))
         asyncio.run(run(options.cases, options.first, Path(folder)))
         outside = list(watch.outside)
     for line in outside:

@@ -1,7 +1,7 @@
-"""Generated histories: short lists of numbers, read as commands that fit the world at hand.
+"""Generated histories: lists of numbers that become commands which fit the present state.
 
-Reading numbers against the present world keeps nearly every step meaningful and lets Hypothesis
-shrink a failure to the few commands that matter.
+Because a number is interpreted in the present state, nearly every step is meaningful, and
+Hypothesis can shrink a failure to the few commands that cause it.
 """
 
 from collections.abc import Callable
@@ -41,13 +41,13 @@ from sapwood.core.commands import (
     SetMark,
     StartAgent,
     StartRevert,
+    StartSuccessor,
     StartTool,
     StartTurn,
-    Succeed,
     Undo,
     Unfocus,
 )
-from sapwood.core.content import Got, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall, Usage
 from sapwood.core.context import ROOT
 from sapwood.core.events import HUMAN, SYSTEM, Actor
 from sapwood.core.ids import AgentId
@@ -60,13 +60,13 @@ __all__ = ["MODEL", "OPERATIONS", "Operation", "Step", "histories", "next_steps"
 MODEL = Actor("model", "scripted")
 
 Operation = tuple[int, int, int]
-"""Which command, and two numbers to choose its details by."""
+"""The command, and two numbers that choose its details."""
 
 MARKS = ("A", "B", "C")
 
 
 class Step(Struct, frozen=True):
-    """A command and who gives it."""
+    """A command and its actor."""
 
     command: Command
     actor: Actor = HUMAN
@@ -78,7 +78,7 @@ def _words(seed: int) -> str:
 
 
 def _got(seed: int) -> str:
-    """A result, now and then one that is too long to be shown whole."""
+    """A tool result; sometimes one that is too long to be shown whole."""
     return _words(seed) * (400 if seed % 64 == 22 else 1)
 
 
@@ -94,20 +94,20 @@ def _reply(world: World, agent: AgentId, a: int, b: int) -> Command:
 
 
 def _call(world: World, agent: AgentId, a: int, b: int) -> Command:
-    """A model call, now and then with a request that is no longer the present one."""
+    """A model call; sometimes with a request that is out of date."""
     hash_ = digest(world.request(agent)) if b % 5 else "outdated"
     return CallModel(agent, "scripted", hash_, estimate=40 + 5 * a)
 
 
 def _letter(world: World, seed: int) -> str:
-    """Words that no other mail has, so that it can be told where they are."""
+    """Words that no other mail has, so that a check can find them."""
     return f"{_words(seed)}{world.commands}"
 
 
 def _recorded(world: World, agent: AgentId, a: int, b: int) -> Command:
     call = ToolCall(f"r{len(world.logs[agent])}", "read", "{}")
-    tool = (Said((call,)), Got(call.id, _words(b))) if a % 2 else ()
-    items = (*tool, Said((Text(_words(b)),))) if b % 4 else (Said((call,)),)
+    tool = (RecordedReply((call,)), RecordedResult(call.id, _words(b))) if a % 2 else ()
+    items = (*tool, RecordedReply((Text(_words(b)),))) if b % 4 else (RecordedReply((call,)),)
     status = "completed" if b % 4 else "interrupted" if a % 2 else "failed"
     return RecordTurn(agent, (Text(_words(a)),), items, status)
 
@@ -184,7 +184,7 @@ def _tidied(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
 
 
 def _gone_back(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
-    """Files are saved, and they and the context go back to an earlier moment."""
+    """Files are saved; then files and context go back to an earlier turn."""
     state = world.states[agent]
     moments = [*state.marks, *state.undo, *state.redo]
     context = moments[a % len(moments)].context if moments else ROOT
@@ -258,7 +258,7 @@ OPERATIONS: tuple[_Maker, ...] = (
     _human(lambda w, g, a, b: _seldom(a, Kill(g))),
     _model(lambda w, g, a, b: Kill(_someone(w, a), by=g)),
     _human(lambda w, g, a, b: _seldom(a, Archive(g))),
-    _human(lambda w, g, a, b: _seldom(a, Succeed(g, _new(w)))),
+    _human(lambda w, g, a, b: _seldom(a, StartSuccessor(g, _new(w)))),
     # What a model must never be able to do.
     _model(lambda w, g, a, b: _forbidden(w, g, a, b)),
 )
@@ -273,7 +273,7 @@ def _forbidden(world: World, agent: AgentId, a: int, b: int) -> Command:
         RemovePin(agent, "p0"),
         Configure(agent, _change(a, b)),
         Archive(agent),
-        Succeed(agent, new),
+        StartSuccessor(agent, new),
         StartAgent(new),
         StartTurn(agent, (Text(_words(a)),)),
         RecordTurn(agent, (Text(_words(a)),)),
@@ -285,7 +285,7 @@ def _forbidden(world: World, agent: AgentId, a: int, b: int) -> Command:
 
 
 def next_steps(world: World, operation: Operation) -> list[Step]:
-    """What this operation means in this world. Most of them go to the same few agents."""
+    """The commands for this operation in this state. Most of them go to the same few agents."""
     which, a, b = operation
     running = [agent for agent, state in world.states.items() if state.status == "running"]
     if not running:
@@ -296,7 +296,7 @@ def next_steps(world: World, operation: Operation) -> list[Step]:
 
 
 def histories() -> st.SearchStrategy[list[Operation]]:
-    """Lists of operations: short ones, and ones long enough for marks, trims and undos to meet."""
+    """Lists of operations: short ones, and some that are long enough to combine marks and undos."""
     number = st.integers(0, 255)
     operation = st.tuples(st.integers(0, len(OPERATIONS) - 1), number, number)
     short = st.lists(operation, min_size=1, max_size=12)

@@ -1,8 +1,8 @@
-"""The laws of the design, checked after every command of generated histories.
+"""Checks the laws of the design after every command of generated histories.
 
-`python -m proofs.laws [--histories N]` runs many and prints how many; the tests run fewer of the
-same. Laws 8 and 9 speak of databases and are proved against them, in `proofs.crash` and in the
-contract suite of the stores.
+`python -m proofs.laws [--histories N]` runs many histories and prints their number; the tests run
+fewer of the same. Laws 8 and 9 are about databases: `proofs.crash` and the contract suite of the
+stores check them.
 """
 
 import argparse
@@ -46,7 +46,6 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import PromptPart, Text
 from sapwood.core.context import as_of_turn, find_mark
-from sapwood.core.counting import Count, Counter
 from sapwood.core.decide import Accepted
 from sapwood.core.events import (
     ContextEvent,
@@ -63,11 +62,12 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.evolve import evolve
+from sapwood.core.history_size import settled
 from sapwood.core.ids import AgentId
-from sapwood.core.live import Live
-from sapwood.core.measure import settled
+from sapwood.core.live_path import LivePath
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
+from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view import Message, check, view
 from sapwood.core.view.request import digest
@@ -86,13 +86,13 @@ FOR_MODELS = {
 
 
 class HalfCounter:
-    """An estimate that is wrong, so that what providers report corrects it."""
+    """A wrong estimate, which the counts that providers report must correct."""
 
     name = "halves"
     exact = False
 
     def count(self, text: str) -> Count:
-        """One token for two characters."""
+        """Counts one token for two characters."""
         return Count(len(text) // 2, exact=False)
 
 
@@ -104,13 +104,13 @@ class Violation(AssertionError):
 
 
 def require(law: int, holds: bool, what: str) -> None:
-    """Stops at a broken law."""
+    """Raises `Violation` if the law does not hold."""
     if not holds:
         raise Violation(law, what)
 
 
 class Run:
-    """One history with what must be remembered to judge it."""
+    """One history, and what the checks must remember of it."""
 
     def __init__(self, cap: int, counter: Counter) -> None:
         self.world = World(counter)
@@ -120,7 +120,7 @@ class Run:
         self.last_sent: dict[AgentId, list[object]] = {}
 
     def step(self, step: Step) -> None:
-        """Gives one command and checks everything that it could have broken."""
+        """Dispatches one command and checks everything that it could have broken."""
         world, command, agent = self.world, step.command, step.command.agent
         before = world.copy()
         decision = world.do(step.command, step.actor, step.call)
@@ -140,7 +140,7 @@ class Run:
         self._remember_marks(decision)
 
     def finish(self) -> None:
-        """Checks what only the whole history shows."""
+        """Checks the laws that concern the whole history."""
         for agent in self.world.logs:
             self._check_fold(agent)
             self._check_replay(agent)
@@ -170,7 +170,7 @@ class Run:
                 require(1, same, f"the call {recorded.ref} replays to another request")
 
     def _check_notes(self, agent: AgentId) -> None:
-        """Mail that was read reaches the model: it waits for the next prompt or was in one."""
+        """Mail that was read reaches the model: it is in a prompt or waits for the next one."""
         letters: dict[str, str] = {}
         read: set[str] = set()
         prompts: list[PromptPart] = list(self.world.states[agent].notes)
@@ -184,8 +184,8 @@ class Run:
                     prompts += event.prompt
                 case _:
                     pass
-        said = {part.text for part in prompts}
-        lost = [mail for mail in read if letters[mail] not in said]
+        prompt_texts = {part.text for part in prompts}
+        lost = [mail for mail in read if letters[mail] not in prompt_texts]
         require(6, not lost, f"{agent} lost mail {lost}")
 
     def _check_request(self, agent: AgentId) -> None:
@@ -197,9 +197,9 @@ class Run:
         require(6, not doubled, f"{agent} has in view what still waits: {doubled}")
 
     def _check_cap(self, command: Command, decision: Accepted) -> None:
-        """When a turn starts or ends, or the cap changes.
+        """Checks the cap when a turn starts or ends, or when the cap changes.
 
-        A context that was brought back is as large as it was, until the next prompt.
+        A restored context has its earlier size until the next prompt.
         """
         concerned = isinstance(command, (*ENDS, Configure, StartTurn)) or _completes(decision)
         if not concerned or not decision.changes:
@@ -244,20 +244,20 @@ class Run:
         require(4, waiting, "redo restored other notes")
 
     def _check_last_request(self, before: World, step: Step, decision: Accepted) -> None:
-        """What was asked last stays verbatim in view, whatever trims."""
+        """The last request stays in view unchanged, after every kind of trim."""
         agent = step.command.agent
         if not isinstance(step.command, TRIMS) or _cleared(decision, agent):
             return
         asked = _newest_request(before.lives[agent])
         if isinstance(step.command, RecordTurn):
             asked = step.command.prompt[0].text
-        said = " ".join(
+        view_text = " ".join(
             part.text
             for message in self.world.request(agent).messages
             for part in message.parts
             if isinstance(part, Text)
         )
-        require(6, asked in said, f"{type(step.command).__name__} lost the last request")
+        require(6, asked in view_text, f"{type(step.command).__name__} lost the last request")
 
     def _check_fork(self, before: World, command: Command, decision: Accepted) -> None:
         if not isinstance(command, Fork):
@@ -321,7 +321,7 @@ def _messages(world: World, agent: AgentId) -> Messages:
     return world.request(agent).messages
 
 
-def _settled(live: Live) -> Live:
+def _settled(live: LivePath) -> LivePath:
     """The path as it was when the open turn started."""
     if live.open is None:
         return live
@@ -330,7 +330,7 @@ def _settled(live: Live) -> Live:
 
 
 def _since_mark(world: World, agent: AgentId, name: str) -> tuple[Turn, ...]:
-    """The live turns after a mark; none, when it stands in the open turn."""
+    """The live turns after a mark; none if the mark is in the open turn."""
     state, live = world.states[agent], world.lives[agent]
     index = find_mark(state.marks, name)
     assert index is not None
@@ -342,12 +342,12 @@ def _since_mark(world: World, agent: AgentId, name: str) -> tuple[Turn, ...]:
     return tuple(live.turns[refs.index(tip) + 1 :] if tip in refs else live.turns)
 
 
-def _flat(live: Live) -> list[object]:
+def _flat(live: LivePath) -> list[object]:
     request = view(State(AgentId("any")), live)
     return list(request.flat())
 
 
-def _newest_request(live: Live) -> str:
+def _newest_request(live: LivePath) -> str:
     def words(turn: Turn) -> str:
         return next((part.text for part in turn.prompt if isinstance(part, Text)), "")
 
@@ -383,7 +383,7 @@ def _moves_context(event: Event) -> bool:
 
 
 def run_history(operations: list[Operation]) -> int:
-    """Plays one history; raises `Violation` at the first broken law. Returns commands given."""
+    """Runs one history; raises `Violation` at the first broken law. Returns the command count."""
     cap = (0, 150, 400, 1500)[operations[0][1] % 4]
     run = Run(cap, HalfCounter() if operations[0][2] % 3 == 0 else CharacterCounter())
     for operation in operations:
@@ -432,7 +432,7 @@ def _work(
 
 
 def main(argv: list[str]) -> int:
-    """Runs generated histories on all cores and prints how many."""
+    """Runs generated histories on all cores and prints their number."""
     parser = argparse.ArgumentParser(prog="python -m proofs.laws", description=__doc__)
     parser.add_argument("--histories", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)

@@ -1,1 +1,1 @@
-"""What the project needs around its code and does not ship."""
+"""Development tools that are not part of the package."""

@@ -1,13 +1,13 @@
-"""A PostgreSQL server for tests and benchmarks: the one you name, or one thrown away afterwards.
+"""A PostgreSQL server for tests and benchmarks: an existing one, or a temporary one.
 
     python -m tools.postgres -- just check
 
-runs the command with `SAPWOOD_TEST_POSTGRES` set. If the variable is set already, that server is
-used and left alone. Otherwise a new cluster starts on a free port of the loopback interface and
-is stopped and deleted when the command ends, however it ends.
+runs the command with `SAPWOOD_TEST_POSTGRES` set. If the variable is already set, the command uses
+that server. Otherwise a temporary cluster starts on a free port of the loopback interface. It is
+stopped and deleted when the command ends, also after an error or a signal.
 
-A throw-away cluster flushes its commits (`fsync` stays on), so what is measured on it is true of
-the disk under the temporary folder; `TMPDIR` chooses another.
+A temporary cluster flushes its commits (`fsync` stays on), so measurements include the disk of the
+temporary folder; `TMPDIR` chooses another one.
 """
 
 import contextlib
@@ -35,12 +35,12 @@ _STOP_SECONDS = 60
 
 
 class PostgresUnavailable(RuntimeError):
-    """No server could be had; the message says what to do."""
+    """There is no server. The message has the next step."""
 
 
 @contextlib.contextmanager
 def dsn_or_throwaway() -> Generator[str]:
-    """The address in `SAPWOOD_TEST_POSTGRES`, else that of a throw-away cluster."""
+    """The address in `SAPWOOD_TEST_POSTGRES`, or that of a temporary cluster."""
     if named := os.environ.get(VARIABLE):
         yield named
     else:
@@ -50,14 +50,14 @@ def dsn_or_throwaway() -> Generator[str]:
 
 @contextlib.contextmanager
 def throwaway() -> Generator[str]:
-    """The address of a new cluster, which lives as long as the `with` block."""
+    """The address of a temporary cluster, which runs until the end of the `with` block."""
     with cluster() as server:
         yield server.dsn
 
 
 @contextlib.contextmanager
 def cluster() -> Generator["Cluster"]:
-    """A new cluster, started, which lives as long as the `with` block."""
+    """Starts a temporary cluster, which runs until the end of the `with` block."""
     programs = _programs()
     owner = _owner()
     with tempfile.TemporaryDirectory(prefix="sapwood-pg-") as name:
@@ -74,7 +74,7 @@ def cluster() -> Generator["Cluster"]:
 
 
 def _programs() -> Path:
-    """The folder of PostgreSQL's programs. Debian keeps the newest off the `PATH`."""
+    """The folder of PostgreSQL's programs. On Debian they are not on the `PATH`."""
     versions = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     if versions:
         return versions[-1].parent
@@ -87,7 +87,7 @@ def _programs() -> Path:
 
 
 def _owner() -> str | None:
-    """The account that runs the server: PostgreSQL refuses root, so root lends it `postgres`."""
+    """The account that runs the server. PostgreSQL refuses root, so root uses `postgres`."""
     if os.geteuid() != 0:
         return None
     try:
@@ -129,7 +129,7 @@ def _free_port() -> int:
 
 
 class Cluster:
-    """A server of our own, which keeps its port and its data when it is stopped and started."""
+    """A server that keeps its port and its data when it is stopped and started."""
 
     def __init__(self, programs: Path, folder: Path, owner: str | None) -> None:
         self._programs = programs
@@ -140,11 +140,11 @@ class Cluster:
 
     @property
     def dsn(self) -> str:
-        """Where it is."""
+        """The address of the server."""
         return f"postgresql://{_ROLE}@127.0.0.1:{self._port}/postgres"
 
     def start(self) -> None:
-        """Returns when it takes connections."""
+        """Starts the server and waits until it accepts connections."""
         log = self._folder / "server.log"
         with log.open("ab") as output:
             self._server = subprocess.Popen(
@@ -169,16 +169,16 @@ class Cluster:
         _await_ready(self._programs, self._server, self._port, log)
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Closes all sessions and ends; `at_once`, as after a power cut, without tidying up."""
+        """Closes all connections and stops the server; with `at_once`, without a clean shutdown."""
         if self._server is not None:
             _stop(self._server, signal.SIGQUIT if at_once else signal.SIGINT)
             self._server = None
 
 
 def _dying_with_us() -> list[str]:
-    """A prefix that has Linux stop the server even when this process is killed outright.
+    """A command prefix that makes Linux stop the server if this process is killed.
 
-    Linux takes the thread that starts the server for its parent: start it in the main thread.
+    For Linux the parent is the thread that starts the server: start it in the main thread.
     """
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "INT"] if setpriv else []
@@ -203,7 +203,7 @@ def _stop(server: subprocess.Popen[bytes], how: signal.Signals) -> None:
 
 
 def _run(command: Sequence[str], dsn: str) -> int:
-    """Run the command to its end and return the code that a shell would report."""
+    """Runs the command and returns the exit code that a shell would report."""
     with subprocess.Popen(command, env={**os.environ, VARIABLE: dsn}) as child:
         while True:
             try:
@@ -221,7 +221,7 @@ def _terminated(signum: int, frame: object) -> NoReturn:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command after `--` against a server, and return its exit code."""
+    """Runs the command after `--` with a server, and returns its exit code."""
     command = list(arguments[1:] if arguments[:1] == ["--"] else arguments)
     if not command:
         print("usage: python -m tools.postgres -- COMMAND [ARGUMENT…]", file=sys.stderr)

@@ -1,10 +1,9 @@
-"""The reference pages, written from the code that they describe.
+"""Writes the reference pages from the code that they describe.
 
     python -m tools.reference           writes docs/reference/
     python -m tools.reference --check   fails when a page is out of date
 
-Words are never added here that the code could say itself: to change a page, change the registry,
-the event or the docstring.
+To change the text of a page, change the table, the event or the docstring that it comes from.
 """
 
 import argparse
@@ -14,15 +13,17 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import click
 from msgspec import Struct, structs
 
 import sapwood
-from sapwood.app import config
-from sapwood.cli.exits import MEANINGS
+from sapwood.cli.exit_codes import MEANINGS
 from sapwood.cli.root import root
+from sapwood.config import config_file as config
+from sapwood.conversation.service import HANDLERS
+from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.events import (
     Actor,
     AgentEvent,
@@ -33,8 +34,6 @@ from sapwood.core.events import (
     Recorded,
     TurnEvent,
 )
-from sapwood.core.ids import AgentId
-from sapwood.core.slash import COMMANDS, Fresh, Run, SlashCommand, interpret
 
 __all__ = ["main", "pages"]
 
@@ -75,7 +74,7 @@ def cli_page() -> str:
 
 
 def _help(context: click.Context) -> list[str]:
-    """The help of a command, and of those below it. What all share is told at the top alone."""
+    """The help of a command and its subcommands. Shared options are only at the top."""
     shown = context.get_help()
     if context.parent is not None:
         shown = shown.partition("\n\nOptions of every command:")[0]
@@ -99,23 +98,23 @@ def commands_page() -> str:
     lines = [
         "# Commands",
         "",
-        _MADE.format(source="the registry, `sapwood.core.slash.COMMANDS`"),
+        _MADE.format(source="the table, `sapwood.core.command_table.TABLE`"),
         "",
-        "The registry is complete, so that names stay what they are. In this version",
-        "`Agent.submit` carries out the commands marked with ● under its name; the others are",
-        "parsed and left to whoever shows the conversation. *Model* says that a model may give",
-        "the command too, *open* that a person may while a turn is open.",
+        "Every face carries out every command through `sapwood.conversation`: the screen,",
+        "`sapwood do`, `sapwood run` and `Agent.submit`. *Model* says that a model may use the",
+        "command too, *open* that a person may while a turn is open. *Answer* names the types in",
+        "`sapwood.conversation.answers` that the command is answered with.",
         "",
-        "| command | what it does | model | open | `submit` | method |",
+        "| command | what it does | model | open | answer | method |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for command in COMMANDS:
+    for command in TABLE.rows:
         cells = (
             ", ".join(f"`{name}`" for name in _typed(command)).replace("|", "\\|"),
             command.help,
             _dot(command.who == "both"),
             _dot(command.while_open),
-            _dot(_carried_out(command)),
+            ", ".join(f"`{name}`" for name in _answers(command)),
             f"`Agent.{command.name}`" if hasattr(sapwood.Agent, command.name) else "",
         )
         lines.append(f"| {' | '.join(cells)} |")
@@ -186,10 +185,13 @@ def _typed(command: SlashCommand) -> tuple[str, ...]:
     return (command.line, *(f"/{alias}" for alias in command.aliases))
 
 
-def _carried_out(command: SlashCommand) -> bool:
-    """Whether the core decides it: then arguments lead to a command or to a refusal."""
-    run = Run(command, "two words" if command.usage else "")
-    return interpret(run, AgentId("one"), Fresh(AgentId("two"), "mail")) is not None
+def _answers(command: SlashCommand) -> tuple[str, ...]:
+    """The answers that the handler of a command returns, by its types."""
+    handler = HANDLERS.get(command.name)
+    if handler is None:
+        return ()
+    returned = get_type_hints(handler)["return"]
+    return tuple(kind.__name__ for kind in get_args(returned) or (returned,))
 
 
 def _class(name: str, thing: type[Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sample messages of the kinds that fill agent conversations; README.md says where from."""
+"""Sample messages of the kinds found in agent conversations; README.md names their sources."""
 
 import json
 from dataclasses import dataclass

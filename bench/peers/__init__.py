@@ -1,7 +1,7 @@
-"""The peers' side of the comparison: what other stores take for the same conversation.
+"""Measures the stores of other frameworks ("peers") with the same conversation.
 
-Each store is measured by a program of its own in the peers' environment, one after another,
-with the settings that it ships with. Nothing of the peers is imported here.
+Each store is measured by its own program in the peers' environment, one after another, with its
+default settings. Nothing of the peers is imported here.
 """
 
 import os
@@ -34,15 +34,15 @@ _SILENCE = {
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
     "OTEL_SDK_DISABLED": "true",
 }
-"""Switches off every tracer that the peers bring, so that a run calls nobody."""
+"""Switches off the telemetry of the peers, so that a run makes no network calls."""
 
 _TIMEOUT_SECONDS = 300
 
 
 def measure_peers(messages: int, directory: Path | None = None) -> list[PeerFigures]:
-    """Measure every peer on a conversation of `messages` messages, one after another.
+    """Measures every peer on a conversation of `messages` messages, one after another.
 
-    The databases are made below `directory`, or below the usual temporary one, and removed.
+    The databases are created in `directory`, or in the usual temporary one, and then removed.
     """
     python = peers_python()
     return [_measure(python, program, store, messages, directory) for program, store in _STORES]

@@ -11,7 +11,7 @@ _HEADINGS = ("store", "append", "at the end", "load", "fork", "fork grew", "on d
 
 
 def main() -> None:
-    """Measure the peers and print what came out."""
+    """Measures the peers and prints the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{_QUICK:,} messages")
     messages = _QUICK if parser.parse_args().quick else _FULL

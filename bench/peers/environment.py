@@ -1,7 +1,7 @@
-"""The peers' own environment: made on demand from pinned and hashed requirements.
+"""The virtual environment of the peers, created on demand from pinned and hashed requirements.
 
-It lies beside this file and shares nothing with ours, so what the peers depend on never
-meets what Sapwood depends on.
+It is beside this file and shares nothing with ours, so the dependencies of the peers and of
+Sapwood never meet.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ _SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 
 
 class PeersError(Exception):
-    """The peers could not be measured; the text says why and what to do."""
+    """The peers cannot be measured. The text has the reason and the next step."""
 
 
 def peers_python() -> Path:
-    """The interpreter of the peers' environment, which is made first if it is not there."""
+    """The interpreter of the peers' environment, which is created if it is missing."""
     python = _ENVIRONMENT / _SCRIPTS / "python"
     stamp = _stamp()
     if not _STAMP.exists() or _STAMP.read_text() != stamp:
@@ -35,7 +35,7 @@ def peers_python() -> Path:
 
 
 def _stamp() -> str:
-    """What the environment depends on; another stamp means that it has to be made anew."""
+    """A fingerprint of the requirements. If it changes, the environment is created again."""
     requirements = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()
     return f"{sys.version}\n{requirements}\n"
 

@@ -1,4 +1,4 @@
-"""What is measured of one store, and its form on the line between the two interpreters."""
+"""The measurements of one store, and their JSON form between the two interpreters."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ class PeerFigures:
     name: str
     version: str
     messages: int
-    """How many messages the conversation held when it was loaded and forked."""
+    """The number of messages in the conversation when it was loaded and forked."""
     append_p50_ms: float
     """One turn made durable, over the whole growth of the conversation."""
     append_last_p50_ms: float

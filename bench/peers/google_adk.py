@@ -29,11 +29,11 @@ NAMES = {"database": "DatabaseSessionService", "sqlite": "SqliteSessionService"}
 OWNER = {"app_name": "bench", "user_id": "bench"}
 
 COPIES = 500
-"""How many events are copied to tell the cost of a fork; a later copy costs no more."""
+"""How many events are copied to measure a fork; a later copy costs no more."""
 
 REMARK = (
     "one transaction a message, more is not offered; offers no fork: a new session and every "
-    f"event appended to it again, told from the median of the first {COPIES} and their growth"
+    f"event appended to it again, computed from the median of the first {COPIES} and their growth"
 )
 
 
@@ -80,7 +80,7 @@ async def load(task, messages):
 
 
 async def fork(task, messages):
-    """The time of a fork and the bytes that it adds, told from some of the copies."""
+    """The time of a fork and the bytes that it adds, computed from some of the copies."""
     reading, copying = [], []
     async with open_service(task) as service:
         with stopwatch(reading):

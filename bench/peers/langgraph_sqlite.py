@@ -2,9 +2,9 @@
 
 Runs in the peers' environment, so our type checker leaves this file out.
 
-Each checkpoint of the usual channel holds all messages so far, so turn by turn the conversation
-would take hours and tens of gigabytes. It is grown in stages instead: a bulk update up to an
-evenly spaced length, a few turns measured there, and all of the last turns measured.
+Each checkpoint of the usual channel stores all messages so far, so the whole conversation would
+take hours and tens of gigabytes if it were written turn by turn. So it grows in stages: a bulk
+update up to a certain length, then a few measured turns. All of the last turns are measured.
 """
 
 from contextlib import ExitStack
@@ -65,7 +65,7 @@ def texts(snapshot):
 
 
 def measured_turns(turn_count):
-    """Where the measured turns of each stage begin and end: amid equal parts of the growth."""
+    """The first and the last measured turn of each stage, in the middle of equal parts."""
     part = (turn_count - LAST_TURNS) // STAGES
     if part < TURNS_A_STAGE:
         raise ValueError(f"{turn_count} turns are too few to be measured in stages.")
@@ -85,7 +85,7 @@ def append_in_bulk(graph, part):
 
 
 def append(task, messages):
-    """Times evenly spread over the growth, times at the end, and the bytes a last turn adds."""
+    """Times spread over the growth, times at the end, and the bytes that a last turn adds."""
     spread, last = [], []
     whole = turns(messages)
     done = 0
@@ -118,7 +118,7 @@ def tip_of(task):
 
 
 def copy_tip(graph, tip, messages):
-    """The cheapest fork: the last checkpoint once more, with nothing changed."""
+    """The cheapest fork: a copy of the last checkpoint, unchanged."""
     times = []
     for _ in range(FORKS):
         with stopwatch(times):
@@ -128,7 +128,7 @@ def copy_tip(graph, tip, messages):
 
 
 def change_tip(graph, tip, messages):
-    """The documented fork: a checkpoint that has successors gets one with another value."""
+    """The documented fork: an older checkpoint gets a successor with another value."""
     times = []
     with stopwatch(times):
         branch = graph.update_state(tip, as_update(messages[:1]), as_node=NODE)

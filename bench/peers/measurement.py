@@ -25,7 +25,7 @@ _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a program was asked to measure."""
+    """The task of a program: what it must measure."""
 
     store: str
     messages: int
@@ -49,7 +49,7 @@ def parse_task(description: str, stores: Sequence[str]) -> Task:
 
 @contextmanager
 def stopwatch(times: list[float]) -> Generator[None]:
-    """Add the milliseconds that the block took to `times`."""
+    """Adds the milliseconds that the block took to `times`."""
     started = time.perf_counter_ns()
     yield
     times.append((time.perf_counter_ns() - started) / 1e6)
@@ -61,18 +61,18 @@ def p50(times: Sequence[float]) -> float:
 
 
 def settled_bytes(file: Path) -> int:
-    """The size of a database once its write-ahead log is folded into it."""
+    """The size of a database after a checkpoint of its write-ahead log."""
     with closing(sqlite3.connect(file)) as connection:
         busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
-        raise RuntimeError(f"{file.name} is still in use, its size cannot be told.")
+        raise RuntimeError(f"{file.name} is still in use, so its size is not known.")
     return sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
 
 
 def durability(file: Path) -> str:
     """The journal mode and the synchronous level that a connection to `file` has by default.
 
-    No peer sets the synchronous level, so a bare connection of the same library has theirs.
+    No peer sets the synchronous level, so a bare connection of the same library has the same one.
     """
     with closing(sqlite3.connect(file)) as connection:
         (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
@@ -81,6 +81,6 @@ def durability(file: Path) -> str:
 
 
 def require_same(messages: Sequence[Message], texts: Sequence[str]) -> None:
-    """Refuse figures of a store that did not give back what it was given."""
+    """Raises if a store did not return the messages that it was given."""
     if [message.text for message in messages] != list(texts):
         raise RuntimeError(f"Of {len(messages)} messages the store gave back {len(texts)} others.")

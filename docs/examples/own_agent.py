@@ -1,4 +1,4 @@
-"""An agent of your own whose context Sapwood keeps. Runs as it is: the model is a function."""
+"""An agent of your own on Sapwood. Needs no API key: the model is a function."""
 
 import asyncio
 

@@ -1,6 +1,5 @@
-"""The real Claude Code and Codex, tended from end to end, against a scripted model.
+"""Tests Sapwood with the real Claude Code and Codex, and a scripted model.
 
-They run in a home of their own, where there is no network but loopback. Sapwood is installed by its
-own command, as a user would; what the model was sent, what lies in the files and what the programs
-said decides.
+They run in their own home, with no network except loopback. Sapwood is installed with its own
+command. The checks read the model's requests, the files and the output of the programs.
 """

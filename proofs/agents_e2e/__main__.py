@@ -6,24 +6,24 @@ import tempfile
 import time
 from pathlib import Path
 
-from proofs.agents_e2e.checking import Checks
+from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.drivers import ClaudeDriver, CodexDriver
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.model import Seen
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
-from proofs.agents_e2e.story import tell_story
-from sapwood.testing.scripted import ScriptedModel
+from proofs.agents_e2e.story import run_story
+from scripted_model import ScriptedModel
 
 __all__ = ["main"]
 
 DRIVERS = {"claude-code": ClaudeDriver, "codex": CodexDriver}
 LIMIT = 180.0
-"""Seconds that the whole proof may take."""
+"""The time limit of the whole proof, in seconds."""
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the proof and returns 1 if anything did not hold."""
+    """Runs the proof; returns 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="python -m proofs.agents_e2e", description=__doc__)
     parser.add_argument("agent", nargs="?", choices=tuple(DRIVERS), help="only this one")
     parser.add_argument("--keep", metavar="FOLDER", type=Path, help="leave the home there")
@@ -46,8 +46,10 @@ def _prove(only: str | None, programs: dict[str, Path], kept: Path | None) -> in
             _prove_one(name, (kept or Path(folder)) / name, programs, checks)
     seconds = time.monotonic() - started
     checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
-    total = checks.held + checks.failed
-    print(f"agents-e2e: {checks.held} of {total} held with {', '.join(names)} in {seconds:.0f} s")
+    total = checks.passed + checks.failed
+    print(
+        f"agents-e2e: {checks.passed} of {total} passed with {', '.join(names)} in {seconds:.0f} s"
+    )
     return int(checks.failed > 0)
 
 
@@ -55,7 +57,7 @@ def _prove_one(name: str, root: Path, programs: dict[str, Path], checks: Checks)
     print(f"\n{name}", flush=True)
     with ScriptedModel(allow={"anthropic": ["safeguards"]}) as model:  # sent from a terminal
         home = Home(root, programs, model)
-        tell_story(DRIVERS[name](home), home, Seen(model), checks)
+        run_story(DRIVERS[name](home), home, Seen(model), checks)
         checks.expect("the model refused nothing", not model.rejections, model.rejections)
 
 

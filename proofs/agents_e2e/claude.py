@@ -1,4 +1,4 @@
-"""Claude Code as a program drives it: a conversation in JSON lines."""
+"""Drives Claude Code through its JSON lines interface."""
 
 import json
 from typing import Any
@@ -23,12 +23,12 @@ class Claude(Talker):
         self.session = resume
 
     def ask(self, text: str) -> str:
-        """Sends a prompt or a slash command; all that was said until its result, as text."""
+        """Sends a prompt or a slash command; returns all output until its result, as text."""
         self.send({"type": "user", "message": {"role": "user", "content": text}})
-        heard = list(self.hear(_is_result))
+        heard = list(self.read_until(_is_result))
         self.session = heard[-1].get("session_id", self.session)
         return "\n".join(json.dumps(each, ensure_ascii=False) for each in heard)
 
 
-def _is_result(told: dict[str, Any]) -> bool:
-    return told.get("type") == "result"
+def _is_result(line: dict[str, Any]) -> bool:
+    return line.get("type") == "result"

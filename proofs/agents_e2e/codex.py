@@ -1,4 +1,4 @@
-"""Codex as a program drives it: its app server, spoken to in JSON lines."""
+"""Drives Codex through the JSON lines of its app server."""
 
 from typing import Any
 
@@ -22,17 +22,17 @@ class Codex(Talker):
         self.send({"method": "initialized"})
 
     def call(self, method: str, **params: object) -> dict[str, Any]:
-        """The result of a method."""
+        """Calls a method and returns its result."""
         self._calls += 1
         number = self._calls
         self.send({"id": number, "method": method, "params": params})
-        *_, answer = self.hear(lambda told: told.get("id") == number and "method" not in told)
+        *_, answer = self.read_until(lambda line: line.get("id") == number and "method" not in line)
         if "error" in answer:
             raise ProofError(f"Codex refused {method}: {answer['error']}")
         return answer["result"]
 
     def start(self, source: str = "startup") -> str:
-        """A new thread; its id."""
+        """Starts a new thread and returns its id."""
         answer = self.call(
             "thread/start",
             cwd=str(self._home.project),
@@ -43,7 +43,7 @@ class Codex(Talker):
         return answer["thread"]["id"]
 
     def ask(self, thread: str, text: str) -> str:
-        """Sends a prompt and waits for the end of its turn; how that ended."""
+        """Sends a prompt, waits for the end of its turn, and returns how it ended."""
         self.call("turn/start", threadId=thread, input=[{"type": "text", "text": text}])
         return self._end(thread)
 
@@ -53,12 +53,12 @@ class Codex(Talker):
         return self._end(thread)
 
     def _end(self, thread: str) -> str:
-        """How the open turn of this thread ends; those of subagents end on the same line."""
+        """Waits for the end of this thread's turn; ignores the turns of subagents."""
 
-        def ends(told: dict[str, Any]) -> bool:
-            return told.get("method") == "turn/completed" and told["params"]["threadId"] == thread
+        def ends(line: dict[str, Any]) -> bool:
+            return line.get("method") == "turn/completed" and line["params"]["threadId"] == thread
 
-        *_, last = self.hear(ends)
+        *_, last = self.read_until(ends)
         return last["params"]["turn"]["status"]
 
     def hooks(self) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ class Codex(Talker):
         return [hook for hook in found if hook.get("pluginId") == "sapwood@sapwood"]
 
     def trust_hooks(self) -> None:
-        """What a person does under /hooks: reviews and trusts. Sapwood itself never does it."""
+        """Trusts our hooks, as a user does under /hooks. Sapwood itself never does this."""
         edits = [
             {
                 "keyPath": f'hooks.state."{hook["key"]}".trusted_hash',

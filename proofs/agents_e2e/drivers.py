@@ -1,4 +1,4 @@
-"""Both programs, driven in the same words."""
+"""One interface to drive both programs."""
 
 import json
 
@@ -78,7 +78,7 @@ class ClaudeDriver:
 
 
 class CodexDriver:
-    """Codex. Before the first session its user reviews the hooks, as Codex wants it."""
+    """Codex. Before the first session the hooks are trusted, as Codex requires."""
 
     name = "codex"
 

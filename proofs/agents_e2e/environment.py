@@ -1,6 +1,6 @@
-"""The programs' own environment: made on first use from pinned and hashed requirements.
+"""The environment of the programs, created on first use from pinned and hashed requirements.
 
-It lies beside this file and shares nothing with ours.
+It is beside this file and shares nothing with ours.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ _PROGRAMS = {
 
 
 class ProofError(Exception):
-    """The proof cannot be run; the text says why and what to do."""
+    """The proof cannot run. The text has the reason and the next step."""
 
 
 def find_programs() -> dict[str, Path]:
-    """The programs by name; their environment is made first if it is not there."""
+    """The programs by name. Their environment is created if it is missing."""
     stamp = f"{sys.version}\n{hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()}\n"
     if not _STAMP.exists() or _STAMP.read_text() != stamp:
         _make()

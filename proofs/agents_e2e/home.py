@@ -1,4 +1,4 @@
-"""A home of its own: settings that somebody wrote, both programs, and eyes for its files."""
+"""A separate home folder: hand-written settings, both programs, and access to its files."""
 
 import hashlib
 import os
@@ -7,9 +7,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sapwood.garden.archiving import read_archives
-from sapwood.garden.journal import Act, read_acts
-from sapwood.testing.scripted import ScriptedModel
+from sapwood.context_actions.archive_files import read_archives
+from sapwood.journal import JournalEntry, read_entries
+from scripted_model import ScriptedModel
 
 __all__ = ["Home"]
 
@@ -26,11 +26,11 @@ model_auto_compact_token_limit = 60000
 {provider}
 [tui]
 animations = false"""
-"""Written by hand: odd spaces, comments, and a last line without an end."""
+"""Settings as written by hand: odd spaces, comments, no newline at the end."""
 
 
 class Home:
-    """Everything under one folder."""
+    """The home folder and the programs that run in it."""
 
     def __init__(self, root: Path, programs: Mapping[str, Path], model: ScriptedModel) -> None:
         self.root = root
@@ -59,7 +59,7 @@ class Home:
         }
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Runs a program here; a program that fails is looked at by whoever called it."""
+        """Runs a program in this home. The caller checks its exit code."""
         return subprocess.run(
             command,
             cwd=self.project,
@@ -76,11 +76,11 @@ class Home:
         return self.run(sys.executable, "-m", "sapwood.cli", *args)
 
     def snapshot(self, folder: Path) -> dict[str, str]:
-        """Every file under a folder with its fingerprint, and every folder."""
+        """Every file under a folder with its hash, and every folder."""
         return {str(path.relative_to(self.root)): _fingerprint(path) for path in folder.rglob("*")}
 
     def traces(self) -> list[str]:
-        """Files and folders of the programs that are named after us."""
+        """Files and folders of the programs with our name in their path."""
         found = (path for each in (self.claude, self.codex) for path in each.rglob("*"))
         return [str(path.relative_to(self.root)) for path in found if "sapwood" in path.name]
 
@@ -88,10 +88,10 @@ class Home:
         """The texts of all archives, the newest first."""
         return [path.read_text() for path, _ in read_archives(self.data / "archives")]
 
-    def acts(self, *deeds: str) -> list[Act]:
-        """What is in the journal."""
-        acts = read_acts(self.data / "journal.jsonl")
-        return [act for act in acts if not deeds or act.did in deeds]
+    def acts(self, *deeds: str) -> list[JournalEntry]:
+        """The entries of the journal."""
+        acts = read_entries(self.data / "journal.jsonl")
+        return [act for act in acts if not deeds or act.kind in deeds]
 
 
 def _fingerprint(path: Path) -> str:

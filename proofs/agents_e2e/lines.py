@@ -1,4 +1,4 @@
-"""A program that is spoken to in JSON lines, with an end to every wait."""
+"""A program that reads and writes JSON lines, with a time limit for every wait."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ _SECONDS = 60.0
 
 
 class Talker:
-    """A running program. One that says nothing for a minute is ended."""
+    """A running program. It is killed if it writes nothing for a minute."""
 
     def __init__(self, command: list[str], folder: Path, environ: Mapping[str, str]) -> None:
         self._name = command[0]
@@ -39,7 +39,7 @@ class Talker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Lets the program end by itself, which is when it calls its last hooks."""
+        """Waits for the program to exit, because it calls its last hooks then."""
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         self._program.stdin.close()
@@ -51,22 +51,22 @@ class Talker:
         self._program.stdout.close()
 
     def send(self, message: Mapping[str, object]) -> None:
-        """Says one line."""
+        """Sends one line."""
         assert self._program.stdin is not None
         self._program.stdin.write(json.dumps(message) + "\n")
         self._program.stdin.flush()
 
-    def hear(self, until: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-        """What it says, up to and with the line that was waited for."""
+    def read_until(self, until: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+        """Yields the lines of the program, up to and including the one that `until` accepts."""
         assert self._program.stdout is not None
         watch = threading.Timer(_SECONDS, self._program.kill)
         watch.start()
         try:
             for line in self._program.stdout:
-                told: dict[str, Any] = json.loads(line)
-                yield told
-                if until(told):
+                message: dict[str, Any] = json.loads(line)
+                yield message
+                if until(message):
                     return
         finally:
             watch.cancel()
-        raise ProofError(f"{self._name} ended, or said nothing for {_SECONDS:g} seconds.")
+        raise ProofError(f"{self._name} exited, or wrote nothing for {_SECONDS:g} seconds.")

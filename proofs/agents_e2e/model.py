@@ -1,10 +1,10 @@
-"""What the scripted model was sent, in the words of either provider."""
+"""The requests to the scripted model, in the format of either provider."""
 
 import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["Seen", "Sent"]
 
@@ -17,16 +17,16 @@ class Sent:
         self.text = json.dumps(body, ensure_ascii=False)
 
     def asks(self, words: str) -> bool:
-        """Whether the user asked this, as against somebody quoting it."""
+        """Whether the user asked this; a quotation does not count."""
         return any(text.startswith(words) for text in self._prompts())
 
-    def says(self, *words: str) -> bool:
-        """Whether one text in it holds all these words."""
+    def contains(self, *words: str) -> bool:
+        """Whether one text of it contains all these words."""
         texts = [text for part in self._parts() for text in _texts(part)]
         return any(all(word in text for word in words) for text in texts)
 
     def results(self) -> list[str]:
-        """What tools gave back, in order."""
+        """The tool results, in order."""
         return [json.dumps(part, ensure_ascii=False) for part in self._parts() if _is_result(part)]
 
     def _messages(self) -> list[dict[str, Any]]:
@@ -62,18 +62,18 @@ class Seen:
         self._mark = 0
 
     def mark(self) -> None:
-        """Everything up to here has been looked at."""
+        """Marks all requests so far as seen."""
         self._mark = len(self._model.requests)
 
     def since(self) -> list[Sent]:
         """The requests since the mark."""
         return [Sent(each.body) for each in self._model.requests[self._mark :]]
 
-    def said(self, *words: str) -> bool:
-        """Whether a request since the mark holds all these words in one text."""
-        return any(sent.says(*words) for sent in self.since())
+    def contains(self, *words: str) -> bool:
+        """Whether a request since the mark contains all these words in one text."""
+        return any(sent.contains(*words) for sent in self.since())
 
     def last(self, asking: str = "") -> Sent:
-        """The last request since the mark in which this was asked; an empty one if none was."""
+        """The last request since the mark in which the user asked this, or an empty one."""
         found = [sent for sent in self.since() if not asking or sent.asks(asking)]
         return (found or [Sent({})])[-1]

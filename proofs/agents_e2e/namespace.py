@@ -1,4 +1,4 @@
-"""A network with loopback alone: the programs can reach the scripted model and nobody else."""
+"""A network namespace with loopback only: the programs can reach only the scripted model."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 
 
 def enter_namespace(arguments: list[str]) -> None:
-    """Starts this program again inside, unless it is there already."""
+    """Starts this program again inside the namespace, unless it is already inside."""
     if os.environ.get(_INSIDE):
         _raise_loopback()
         return
@@ -38,13 +38,13 @@ def enter_namespace(arguments: list[str]) -> None:
 def _raise_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         request = struct.pack("16sh", b"lo", 0)
-        told = fcntl.ioctl(any_socket, _GET_FLAGS, request)
-        (flags,) = struct.unpack_from("h", told, 16)
+        answer = fcntl.ioctl(any_socket, _GET_FLAGS, request)
+        (flags,) = struct.unpack_from("h", answer, 16)
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh", b"lo", flags | _UP))
 
 
 def reaches_outside() -> bool:
-    """Whether there is a way out, which there must not be."""
+    """Whether an outside address can be reached, which must not be possible."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
             any_socket.connect(("192.0.2.1", 9))  # an address that is reserved for examples

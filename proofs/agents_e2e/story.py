@@ -1,26 +1,26 @@
-"""One story for both programs: connected, grown, compacted, resumed, cleared, taken out."""
+"""The steps for both programs: install, fill, compact, resume, clear, uninstall."""
 
 import time
 from collections.abc import Callable
 from typing import Protocol
 
-from proofs.agents_e2e.checking import Checks
+from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.model import Seen
 
-__all__ = ["Driver", "tell_story"]
+__all__ = ["Driver", "run_story"]
 
 RESUMPTION = "## Session Resumption"
 _PATIENCE = 20.0
 
 
 class Driver(Protocol):
-    """How one program is driven through the story."""
+    """Drives one program through the steps."""
 
     name: str
 
     def connected(self) -> bool:
-        """Whether the program itself says that it has loaded the plugin."""
+        """Whether the program reports that it has loaded the plugin."""
         ...
 
     def open(self, *, again: bool = False) -> None:
@@ -28,7 +28,7 @@ class Driver(Protocol):
         ...
 
     def ask(self, text: str) -> None:
-        """One turn."""
+        """Runs one turn."""
         ...
 
     def compact(self) -> None:
@@ -36,7 +36,7 @@ class Driver(Protocol):
         ...
 
     def clear(self) -> None:
-        """Starts afresh within the program."""
+        """Starts a new conversation within the program."""
         ...
 
     def close(self) -> None:
@@ -48,24 +48,24 @@ class Driver(Protocol):
         ...
 
     def writes(self, path: str, text: str) -> str:
-        """The script of a call that writes a file."""
+        """The model's script for a call that writes a file."""
         ...
 
     def runs(self, command: str) -> str:
-        """The script of a call that runs a command."""
+        """The model's script for a call that runs a command."""
         ...
 
     def delegates(self, task: str) -> str:
-        """The script of a call that starts a subagent."""
+        """The model's script for a call that starts a subagent."""
         ...
 
     def looks(self) -> str:
-        """The script of a call of the MCP tool `context` with the action `estimate`."""
+        """The model's script for a call of the MCP tool `context` with the action `estimate`."""
         ...
 
 
-def tell_story(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
-    """Plays the whole story and notes what held."""
+def run_story(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
+    """Runs all steps and counts the checks."""
     settings = home.claude / "settings.json" if driver.name == "claude-code" else None
     settings = settings or home.codex / "config.toml"
     own = settings.read_bytes()
@@ -113,7 +113,7 @@ def _come_and_go(driver: Driver, home: Home, checks: Checks) -> None:
 def _connect(driver: Driver, home: Home, checks: Checks) -> None:
     done = home.sapwood("install", driver.name, "--yes")
     checks.expect("sapwood install connects it", done.returncode == 0, done)
-    checks.expect("the program says that the plugin is loaded", driver.connected())
+    checks.expect("the program reports that the plugin is loaded", driver.connected())
 
 
 def _grow(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
@@ -123,38 +123,42 @@ def _grow(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
         "[[say: We decided to store nests as GeoJSON, because herons move.]]"
     )
     driver.ask("Which trees do herons like? [[usage: 45000]] [[say: Tall alders by the water.]]")
-    checks.expect("a quiet window warns nobody", not home.acts("warned"))
+    checks.expect("a window with free space causes no warning", not home.acts("warned"))
     seen.mark()
     driver.ask(
         f"And now count them. [[usage: 95000]] {driver.runs('echo counted')} [[say: Seven.]]"
     )
     checks.expect("a full window warns before it compacts", home.acts("warned"))
     checks.expect(
-        "the model is warned with figures", seen.said("Context at ", "/compact now frees ~")
+        "the model is warned with figures", seen.contains("Context at ", "/compact now frees ~")
     )
     checks.expect(
-        "it compacts by itself, and an archive is there", _said(home, "(auto)"), home.acts()
+        "it compacts automatically, and an archive exists",
+        _is_archived(home, "(auto)"),
+        home.acts(),
     )
     archive = home.archives()[-1] if home.archives() else ""
     for words in ("Map the heron nests.", "GeoJSON", "Tall alders by the water."):
-        checks.expect(f"the archive holds what was said before: {words}", words in archive, archive)
+        checks.expect(f"the archive contains the earlier text: {words}", words in archive, archive)
     sent = seen.last()
-    back = sent.says(RESUMPTION, "Map the heron nests.")
+    back = sent.contains(RESUMPTION, "Map the heron nests.")
     checks.expect("the next request holds the resumption prompt", back, sent.text)
-    checks.expect("with the file that was written", sent.says(RESUMPTION, "nests.md"), sent.text)
+    checks.expect(
+        "with the file that was written", sent.contains(RESUMPTION, "nests.md"), sent.text
+    )
 
 
 def _compact_by_hand(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     driver.ask("Do storks nest here? [[usage: 6000]] [[say: On the church roof.]]")
     driver.compact()
-    checks.expect("a compaction by hand is archived", _said(home, "(manual)"), home.acts())
+    checks.expect("a compaction by hand is archived", _is_archived(home, "(manual)"), home.acts())
     checks.expect(
-        "with what was said since", any("On the church roof." in each for each in home.archives())
+        "with the turns since then", any("On the church roof." in each for each in home.archives())
     )
     seen.mark()
     driver.ask("Go on. [[usage: 7000]] [[say: Going on.]]")
     sent = seen.last("Go on.")
-    back = sent.says(RESUMPTION, "Do storks nest here?")
+    back = sent.contains(RESUMPTION, "Do storks nest here?")
     checks.expect("the next request holds the resumption prompt", back, sent.text)
 
 
@@ -163,14 +167,16 @@ def _delegate(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     task = "Look for grebes. [[say: Two grebes on the pond.]]"
     driver.ask(f"Ask somebody. [[usage: 8000]] {driver.delegates(task)} [[say: Asked.]]")
     checks.expect(
-        "a subagent's work is archived", _wait(lambda: _said(home, "A subagent ended")), home.acts()
+        "a subagent's work is archived",
+        _wait(lambda: _is_archived(home, "A subagent ended")),
+        home.acts(),
     )
     checks.expect(
         "with its words", any("Two grebes on the pond." in each for each in home.archives())
     )
     sent = seen.last("Look for grebes.")
-    told = sent.says(RESUMPTION, "Map the heron nests.")
-    checks.expect("a subagent hears what the session is about", told, sent.text)
+    knows = sent.contains(RESUMPTION, "Map the heron nests.")
+    checks.expect("a subagent knows the goal of the session", knows, sent.text)
 
 
 def _look(driver: Driver, seen: Seen, checks: Checks) -> None:
@@ -187,7 +193,7 @@ def _resume(driver: Driver, seen: Seen, checks: Checks) -> None:
     driver.open(again=True)
     driver.ask("Here again. [[usage: 9000]] [[say: Welcome back.]]")
     sent = seen.last("Here again.")
-    back = sent.says(RESUMPTION, "How full is it?")
+    back = sent.contains(RESUMPTION, "How full is it?")
     checks.expect("a resumed session gets the resumption prompt", back, sent.text)
 
 
@@ -195,27 +201,29 @@ def _clear(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     driver.clear()
     seen.mark()
     driver.ask("A new page. [[usage: 5000]] [[say: Yes.]]")
-    checks.expect("a clear is archived", _said(home, "Before a clear"), home.acts())
+    checks.expect("a clear is archived", _is_archived(home, "Before a clear"), home.acts())
     sent = seen.last("A new page.")
-    back = sent.says(RESUMPTION, "Here again.")
+    back = sent.contains(RESUMPTION, "Here again.")
     checks.expect("a cleared session gets the resumption prompt", back, sent.text)
 
 
 def _account(driver: Driver, home: Home, checks: Checks) -> None:
     found = _wait(lambda: "alders" in home.sapwood("search", "alders", "water").stdout)
-    checks.expect("sapwood search finds what was said, of itself", found)
+    checks.expect("sapwood search finds the imported text", found)
     checks.expect("no hook failed", not home.acts("failed"), home.acts("failed"))
-    told = home.sapwood("journal", "--json")
-    checks.expect("sapwood journal tells what was done", '"did":"resumed"' in told.stdout, told)
+    journal = home.sapwood("journal", "--json")
+    checks.expect(
+        "sapwood journal lists the resumption", '"did":"resumed"' in journal.stdout, journal
+    )
     doctor = home.sapwood("doctor", "--offline").stdout
-    checks.expect("sapwood doctor says that it is connected", "connected (plugin" in doctor, doctor)
+    checks.expect("sapwood doctor reports the connection", "connected (plugin" in doctor, doctor)
     checks.expect(
         "and that its hooks ran", f"{driver.name} hooks" in doctor and " ran " in doctor, doctor
     )
 
 
-def _said(home: Home, words: str) -> bool:
-    return any(words in act.says for act in home.acts("archived"))
+def _is_archived(home: Home, words: str) -> bool:
+    return any(words in act.message for act in home.acts("archived"))
 
 
 def _wait(holds: Callable[[], bool]) -> bool:

@@ -1,4 +1,4 @@
-"""Claude Code as a person sees it: on a terminal, with its status line."""
+"""Claude Code on a terminal, with its status line."""
 
 import fcntl
 import json
@@ -22,7 +22,7 @@ _ROWS, _COLUMNS = 40, 160
 
 
 def status_line_shows(home: Home, prompt: str, words: str) -> bool:
-    """Whether these words come on the screen after a prompt was typed."""
+    """Types a prompt; returns whether these words then appear on the screen."""
     _welcome(home)
     child, screen = pty.fork()
     if not child:
@@ -44,22 +44,22 @@ def status_line_shows(home: Home, prompt: str, words: str) -> bool:
 
 
 def _welcome(home: Home) -> None:
-    """What somebody has answered who has used the program before: theme, key, trust."""
+    """The answers to the questions of a first start: theme, key, trust."""
     file = home.claude / ".claude.json"
-    told: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    settings: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     key = home.environ["ANTHROPIC_API_KEY"][-20:]
-    told |= {
+    settings |= {
         "hasCompletedOnboarding": True,
         "theme": "dark",
         "customApiKeyResponses": {"approved": [key], "rejected": []},
     }
-    project = told.setdefault("projects", {}).setdefault(str(home.project), {})
+    project = settings.setdefault("projects", {}).setdefault(str(home.project), {})
     project["hasTrustDialogAccepted"] = True
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(settings))
 
 
 def _comes(screen: int, words: str) -> bool:
-    """Reads the screen until the words are there. Spaces do not count: they may be moves."""
+    """Reads the screen until the words appear. Spaces are ignored: they may be cursor moves."""
     wanted = "".join(words.split())
     seen, until = b"", time.monotonic() + _SECONDS
     while time.monotonic() < until:

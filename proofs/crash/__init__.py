@@ -1,8 +1,8 @@
-"""Writers killed at random moments: what was acknowledged is there, once, whatever is killed when.
+"""Kills writers at random moments: every acknowledged commit must be stored exactly once.
 
     python -m proofs.crash [--kills N] [--backend sqlite|postgres|both]
 
-A command's id decides everything it writes but the versions it finds, so a check needs no other
-memory than the ids that were acknowledged. What a killed writer had begun, the next one gives
-again under the same id: it must be done once, before or now.
+The id of a command determines everything that it writes, except the versions. So a check needs only
+the acknowledged ids. The next writer repeats, under the same ids, the commands that a killed writer
+had begun; each must take effect once.
 """

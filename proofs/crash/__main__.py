@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proofs.crash.killing import Killing
+from proofs.crash.writer_killer import WriterKiller
 from tools.postgres import dsn_or_throwaway
 
 __all__ = ["main"]
@@ -28,14 +28,14 @@ def main(arguments: list[str]) -> int:
     kills = commits = lost = doubled = gaps = other = 0
     for backend in BACKENDS if options.backend == "both" else (options.backend,):
         with _address(backend) as address, tempfile.TemporaryDirectory() as folder:
-            killing = Killing(address, Path(folder, "diary"), random.Random(options.seed))
-            findings = killing.run(
+            killer = WriterKiller(address, Path(folder, "diary"), random.Random(options.seed))
+            findings = killer.run(
                 options.kills, 50, lambda line, name=backend: print(f"{name}: {line}", flush=True)
             )
         for sentence in findings.sentences:
             print(f"{backend}: {sentence}", file=sys.stderr)
-        kills += killing.kills
-        commits += len(killing.acknowledged)
+        kills += killer.kills
+        commits += len(killer.acknowledged)
         lost, doubled = lost + findings.lost, doubled + findings.doubled
         gaps, other = gaps + findings.gaps, other + findings.other
     print(

@@ -1,11 +1,11 @@
-"""Reads everything back and counts what is wrong."""
+"""Reads the whole log and counts the faults."""
 
 import sqlite3
 from collections import defaultdict
 from contextlib import closing
 
 from proofs.crash.commands import AGENTS, shares_of, text_of
-from sapwood.app.opening import open_log
+from sapwood.app.connection import open_log
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.runtime.log import Log
@@ -16,7 +16,7 @@ _PAGE = 5_000
 
 
 class Findings:
-    """How many of each fault, and a sentence on the first few."""
+    """The number of faults of each kind, and a sentence on the first few."""
 
     def __init__(self) -> None:
         self.lost = 0
@@ -29,14 +29,14 @@ class Findings:
         return bool(self.lost or self.doubled or self.gaps or self.other)
 
     def note(self, kind: str, sentence: str) -> None:
-        """One more fault."""
+        """Counts a fault."""
         setattr(self, kind, getattr(self, kind) + 1)
         if len(self.sentences) < 10:
             self.sentences.append(f"{kind}: {sentence}")
 
 
 async def check(address: str, space: Space, given: set[str], acknowledged: set[str]) -> Findings:
-    """Compares the log with what was given and acknowledged."""
+    """Compares the log with the submitted and the acknowledged commands."""
     found = Findings()
     log = await open_log(address)
     try:
@@ -46,7 +46,7 @@ async def check(address: str, space: Space, given: set[str], acknowledged: set[s
         for command in acknowledged - written.keys():
             found.note("lost", f"{command} was acknowledged and is not there")
         for command in written.keys() - given:
-            found.note("other", f"nobody gave {command}")
+            found.note("other", f"{command} was never submitted")
         for command, parts in written.items():
             await _check_command(log, space, command, parts, found)
         for command in given - written.keys():
@@ -75,7 +75,7 @@ async def _check_stream(
             written[recorded.command].setdefault(agent, []).append(recorded)
     facts = await log.facts(space, agent)
     if (facts.version if facts else 0) != version:
-        found.note("other", f"the list says {facts} where the log of {agent} ends at {version}")
+        found.note("other", f"the list has {facts} where the log of {agent} ends at {version}")
 
 
 async def _check_command(

@@ -1,4 +1,4 @@
-"""What a command writes, told by its id alone: into which logs, how many events, which texts."""
+"""What a command writes, computed from its id: which logs, how many events, which texts."""
 
 import random
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sapwood.core.content import Text
 from sapwood.core.events import SYSTEM, Recorded, TurnStarted
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.core.log import Append, Commit, Facts, Receipt
+from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 
 __all__ = ["AGENTS", "Share", "commit_of", "shares_of", "text_of"]
 
@@ -15,7 +15,7 @@ _SHARED = tuple(random.Random(number).randbytes(4_000).hex() for number in range
 
 
 class Share(NamedTuple):
-    """What a command writes into one log."""
+    """The events that a command writes into one log."""
 
     agent: AgentId
     texts: tuple[str, ...]
@@ -60,5 +60,5 @@ def _append(command: CommandId, share: Share, expected: int) -> Append:
         Recorded(share.agent, version, TurnStarted(None, (Text(text),)), version, SYSTEM, command)
         for version, text in enumerate(share.texts, start=expected + 1)
     )
-    facts = Facts(share.agent, expected + len(events), updated=expected)
+    facts = AgentSummary(share.agent, expected + len(events), updated=expected)
     return Append(share.agent, expected, events, facts)

@@ -1,8 +1,8 @@
 """The process that gets killed: `python -m proofs.crash.writer ADDRESS SPACE LIFE DIARY`.
 
-It reads from standard input, a line each, the commands that an earlier life left open, says
-`ready` once the log is open, and then writes as fast as it can. The diary gets `+command` before
-a command is given and `=command` when it was acknowledged; a killed process loses neither.
+It reads the commands that an earlier process left open from standard input, one on each line. It
+prints `ready` when the log is open, and then writes as fast as it can. It adds `+command` to the
+diary before it submits a command, and `=command` after the acknowledgement. Both survive a kill.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from proofs.crash.commands import AGENTS, commit_of
-from sapwood.app.opening import open_log
+from sapwood.app.connection import open_log
 from sapwood.core.errors import VersionConflict
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.runtime.log import Log
@@ -21,7 +21,7 @@ WRITERS = 6
 
 
 class Life:
-    """One life of a writer, of several tasks."""
+    """One writer process with several tasks."""
 
     def __init__(self, log: Log, space: Space, diary: int) -> None:
         self._log = log
@@ -30,14 +30,14 @@ class Life:
         self._versions: dict[AgentId, int] = {}
 
     async def write(self, commands: Iterator[CommandId]) -> None:
-        """Gives one command after the other."""
+        """Submits one command after the other."""
         for command in commands:
             os.write(self._diary, f"+{command}\n".encode())
             await self._give(command)
             os.write(self._diary, f"={command}\n".encode())
 
     async def look(self, agent: AgentId) -> None:
-        """Learns the version of a log."""
+        """Reads the version of a log."""
         facts = await self._log.facts(self._space, agent)
         self._versions[agent] = facts.version if facts else 0
 

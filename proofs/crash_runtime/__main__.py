@@ -16,14 +16,14 @@ from tools.postgres import dsn_or_throwaway
 __all__ = ["main"]
 
 DATABASES = {"postgres": (3, 5.0), "sqlite": (1, 2.0)}
-"""Each with its number of workers, and how many seconds one works at most before it is killed."""
+"""The databases, each with its number of workers and the longest life of one in seconds."""
 
 
 def main(arguments: list[str]) -> int:
     """Runs the proof and returns 1 if anything was lost, repeated, doubled or left open."""
     options = _options(arguments)
     print(f"seed {options.seed}")
-    told: list[str] = []
+    results: list[str] = []
     faults = 0
     for name in DATABASES if options.database == "both" else (options.database,):
         workers, longest = DATABASES[name]
@@ -35,12 +35,12 @@ def main(arguments: list[str]) -> int:
             print(f"{name}: {sentence}", file=sys.stderr)
         took = time.monotonic() - began
         faults += findings.faults
-        told.append(
+        results.append(
             f"{name}: {options.kills} kills of {workers} workers,"
             f" {options.agents} agents, {findings}, {took:.0f} s"
         )
-        print(told[-1], flush=True)
-    print(f"crash-runtime: {'; '.join(told)}")
+        print(results[-1], flush=True)
+    print(f"crash-runtime: {'; '.join(results)}")
     return int(bool(faults))
 
 
@@ -60,10 +60,10 @@ def _proved(database: str, plan: Plan) -> Findings:
         _address(database, Path(name)) as address,
     ):
 
-        def tell(line: str) -> None:
+        def report(line: str) -> None:
             print(f"{database}: {line}", flush=True)
 
-        return asyncio.run(prove(address, plan, Path(name), tell))
+        return asyncio.run(prove(address, plan, Path(name), report))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Compares the evidence with what was asked for, and counts what is wrong."""
+"""Compares the records with the given work, and counts the faults."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ _SHOWN = 12
 
 
 class Findings(Struct):
-    """How much there was, how much of it was wrong, and a sentence on the first few faults."""
+    """What was checked, the number of faults, and a sentence on the first few faults."""
 
     turns: int = 0
     not_ended: int = 0
@@ -34,29 +34,29 @@ class Findings(Struct):
     sentences: list[str] = []
 
     def note(self, kind: str, sentence: str) -> None:
-        """One more fault."""
+        """Counts a fault."""
         setattr(self, kind, getattr(self, kind) + 1)
         if len(self.sentences) < _SHOWN:
             self.sentences.append(f"{kind}: {sentence}")
 
     @property
     def faults(self) -> int:
-        """All that is wrong."""
+        """The total number of faults."""
         wrong = (self.not_ended, self.run_again, self.asked_again, self.lost, self.doubled)
         return sum(wrong) + self.other
 
     def __str__(self) -> str:
-        told = (
+        summary = (
             f"{self.turns:,} turns, {self.not_ended} not ended; {self.tools:,} tool calls,"
             f" {self.cut_off} cut off, {self.run_again} run again; {self.answers:,} answers,"
             f" {self.unanswered} more calls cut off, {self.asked_again} asked for again;"
             f" {self.mails:,} mails, {self.lost} lost, {self.doubled} doubled"
         )
-        return told + (f"; {self.other} other faults" if self.other else "")
+        return summary + (f"; {self.other} other faults" if self.other else "")
 
 
 def check(evidence: Evidence) -> Findings:
-    """Looks at everything."""
+    """Runs all checks."""
     findings = Findings(sentences=[])
     turns = {agent: turns_of(log) for agent, log in evidence.logs.items()}
     _check_team(evidence, findings)
@@ -80,7 +80,7 @@ def _check_team(evidence: Evidence, findings: Findings) -> None:
 
 
 def _check_rounds(evidence: Evidence, turns: dict[AgentId, list[Turn]], findings: Findings) -> None:
-    """Every round that was given was begun, and none twice."""
+    """Every given round was started exactly once."""
     begun = Counter(turn.round for each in turns.values() for turn in each)
     for round_ in evidence.given:
         if begun[round_] != 1:
@@ -103,7 +103,7 @@ def _check_answer(evidence: Evidence, answer: Answer, findings: Findings) -> Non
     known = {answer_of(answer.key, number) for number in range(1, len(asked) + 1)}
     findings.unanswered += len(asked) - 1
     if answer.text not in known:
-        findings.note("other", f"{answer.key}: nobody was asked for '{answer.text}'")
+        findings.note("other", f"{answer.key}: the model was never asked for '{answer.text}'")
     if any(at > answer.at for at in asked):
         findings.note("asked_again", f"{answer.key} was asked for after it was stored")
 
@@ -132,7 +132,7 @@ def _check_tools(evidence: Evidence, answer: Answer, findings: Findings) -> None
 def _check_effect(effects: int, token: str, is_unknown: bool, findings: Findings) -> None:
     findings.cut_off += is_unknown
     if effects > 1:
-        findings.note("run_again", f"{token} stands {effects} times in the ledger")
+        findings.note("run_again", f"{token} is {effects} times in the ledger")
     if effects == 0 and not is_unknown:
         findings.note("other", f"{token} finished and is not in the ledger")
 
@@ -166,7 +166,7 @@ def _check_reading(
     findings: Findings,
     events: Iterable[object],
 ) -> None:
-    """What was read reached the model once, and what was received is read or waits."""
+    """Mail that was read reached the model once; all other received mail is unread."""
     letters: dict[str, str] = {}
     read: Counter[str] = Counter()
     for event in events:

@@ -1,4 +1,4 @@
-"""What is left when all is over: the logs, the model's journal, the traces of the tools."""
+"""Reads the records of a run: the logs, the model's journal, the traces of the tools."""
 
 import re
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ from proofs.crash_runtime.rounds import Key, Round, key_of, tokens_in
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import Recorded, ReplyAdded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId
-from sapwood.testing.scripted import Logged
+from scripted_model import LoggedRequest
 
 __all__ = [
     "Answer",
@@ -28,7 +28,7 @@ _SEARCH = re.compile(r"^(\d+) .*--regexp (\S+)", re.MULTILINE)
 
 
 class Result(Struct, frozen=True):
-    """The result of a call, when it was stored, and whether it was one."""
+    """The result of a call, when it was stored, and whether the call succeeded."""
 
     content: str
     at: int
@@ -46,7 +46,7 @@ class Answer(Struct):
 
 
 class Turn(Struct):
-    """A turn as its log has it. `end` is the kind of the event that ended it."""
+    """A turn from the log. `end` is the kind of the event that ended it."""
 
     round: Round | None
     answers: list[Answer]
@@ -74,8 +74,8 @@ def turns_of(log: Sequence[Recorded]) -> list[Turn]:
     for recorded in log:
         event = recorded.event
         if isinstance(event, TurnStarted):
-            said = "\n".join(part.text for part in event.prompt if isinstance(part, Text))
-            turns.append(Turn(Round.found_in(said), []))
+            prompt = "\n".join(part.text for part in event.prompt if isinstance(part, Text))
+            turns.append(Turn(Round.found_in(prompt), []))
         elif isinstance(event, ReplyAdded) and turns:
             turns[-1].answers.append(_answer(turns[-1], event, recorded.at))
         elif isinstance(event, ToolFinished) and turns:
@@ -93,7 +93,7 @@ def _answer(turn: Turn, event: ReplyAdded, at: int) -> Answer:
     return Answer(Key(round_.label, round_.number, len(turn.answers)), text, at, calls, {})
 
 
-def requests_of(journal: Sequence[Logged]) -> dict[Key, list[int]]:
+def requests_of(journal: Sequence[LoggedRequest]) -> dict[Key, list[int]]:
     """When the model was asked for each step, in order."""
     asked: dict[Key, list[int]] = defaultdict(list)
     for logged in journal:
@@ -103,7 +103,7 @@ def requests_of(journal: Sequence[Logged]) -> dict[Key, list[int]]:
 
 
 def appended_in(ledger: Path) -> Counter[str]:
-    """How often each token stands in the ledger."""
+    """How often each token is in the ledger."""
     return Counter(tokens_in([ledger.read_text()]))
 
 

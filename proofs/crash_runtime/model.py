@@ -1,4 +1,4 @@
-"""The model of the team: plays each round, with some delay, and numbers its answers."""
+"""The scripted model of the team: answers each round with some delay and numbers its answers."""
 
 import random
 import threading
@@ -6,21 +6,21 @@ from collections import Counter
 from pathlib import Path
 
 from proofs.crash_runtime.rounds import Key, key_of
-from sapwood.testing.scripted import Asked, Reply, ScriptedModel
+from scripted_model import ModelRequest, Reply, ScriptedModel
 
 __all__ = ["answer_of", "scripted_team"]
 
 _LONGEST = 0.12
-"""Seconds that the model thinks at most, and that it may fall silent in mid-answer."""
+"""The longest delay before an answer, and the longest pause within one, in seconds."""
 
 
 def scripted_team(ledger: Path, chance: random.Random) -> ScriptedModel:
-    """A model that plays rounds. It says which of its answers to a request it is."""
+    """A model that answers rounds. Each answer to a request has its number."""
     tries: Counter[Key] = Counter()
     lock = threading.Lock()
     server = ScriptedModel()
 
-    def answer(asked: Asked) -> Reply | None:
+    def answer(asked: ModelRequest) -> Reply | None:
         found = key_of(asked.body)
         if found is None:
             return None
@@ -37,5 +37,5 @@ def scripted_team(ledger: Path, chance: random.Random) -> ScriptedModel:
 
 
 def answer_of(key: Key, number: int) -> str:
-    """The words of the so-manieth answer to a request."""
+    """The text of the answer with this number to a request."""
     return f"Step {key}, answer {number}."

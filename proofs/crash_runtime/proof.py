@@ -1,4 +1,4 @@
-"""One proof on one database: a team works while its workers are killed."""
+"""One run on one database: agents work while their workers are killed."""
 
 import asyncio
 import os
@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from proofs.crash_runtime.check import Findings, check
 from proofs.crash_runtime.evidence import Evidence, appended_in, requests_of, searches_in
-from proofs.crash_runtime.feeding import Feeder
 from proofs.crash_runtime.model import scripted_team
 from proofs.crash_runtime.workers import Workers
+from proofs.crash_runtime.workload import Workload
 from sapwood.app.connection import Connection, connect
 from sapwood.engine.dbos import DbosEngine
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["Plan", "prove"]
 
@@ -38,7 +38,7 @@ exit 1
 
 
 class Plan(Struct, frozen=True):
-    """How large a proof is. `longest` is how many seconds a worker lives at most once it works."""
+    """The size of a run. `longest` is the longest life of a working worker, in seconds."""
 
     agents: int
     workers: int
@@ -47,8 +47,8 @@ class Plan(Struct, frozen=True):
     seed: int
 
 
-async def prove(address: str, plan: Plan, folder: Path, tell: Callable[[str], None]) -> Findings:
-    """Has a team work on this database, kills its workers, and checks everything."""
+async def prove(address: str, plan: Plan, folder: Path, report: Callable[[str], None]) -> Findings:
+    """Runs agents on this database, kills their workers, and checks everything."""
     chance = random.Random(plan.seed)
     space = f"crash-{chance.getrandbits(64):016x}"
     ledger, trace = folder / "ledger", folder / "searches"
@@ -59,7 +59,7 @@ async def prove(address: str, plan: Plan, folder: Path, tell: Callable[[str], No
         engine = DbosEngine(address)
         try:
             project = str(folder / "project")
-            feeder = Feeder(connection, engine, _MODEL, plan.agents, project)
+            workload = Workload(connection, engine, _MODEL, plan.agents, project)
             workers = Workers(
                 environment,
                 folder,
@@ -67,10 +67,10 @@ async def prove(address: str, plan: Plan, folder: Path, tell: Callable[[str], No
                 kills=plan.kills,
                 longest=plan.longest,
                 progress=lambda: len(model.requests),
-                tell=tell,
+                report=report,
             )
-            await _work(feeder, workers, plan, tell)
-            evidence = await _evidence(connection, feeder, model, ledger, trace, plan)
+            await _work(workload, workers, plan, report)
+            evidence = await _evidence(connection, workload, model, ledger, trace, plan)
         finally:
             await engine.close()
             await connection.close()
@@ -82,15 +82,17 @@ async def prove(address: str, plan: Plan, folder: Path, tell: Callable[[str], No
     return findings
 
 
-async def _work(feeder: Feeder, workers: Workers, plan: Plan, tell: Callable[[str], None]) -> None:
-    await feeder.found()
+async def _work(
+    workload: Workload, workers: Workers, plan: Plan, report: Callable[[str], None]
+) -> None:
+    await workload.start()
     running = asyncio.create_task(workers.run(plan.workers))
-    feeding = asyncio.create_task(feeder.feed(workers.done_killing))
+    feeding = asyncio.create_task(workload.run(workers.done_killing))
     await asyncio.wait({running, feeding}, return_when=asyncio.FIRST_COMPLETED)
     await feeding
-    tell(f"{workers.kills} kills, {len(feeder.given)} rounds given; the last turns end")
-    if not await feeder.rest(_ENDING):
-        tell("not every turn has ended in time")
+    report(f"{workers.kills} kills, {len(workload.given)} rounds given; waiting for the last turns")
+    if not await workload.wait_until_idle(_ENDING):
+        report("not every turn has ended in time")
     workers.leave()
     await running
 
@@ -98,7 +100,7 @@ async def _work(feeder: Feeder, workers: Workers, plan: Plan, tell: Callable[[st
 def _home(
     folder: Path, address: str, space: str, model: ScriptedModel, trace: Path
 ) -> dict[str, str]:
-    """A home for the workers: configuration, a project, and a search program that is traced."""
+    """Creates a home for the workers: configuration, a project, and a traced search program."""
     for name in ("project", "bin", "home"):
         (folder / name).mkdir()
     (folder / "project" / "heartwood.txt").write_text("rings\n")
@@ -119,18 +121,18 @@ def _home(
 
 async def _evidence(
     connection: Connection,
-    feeder: Feeder,
+    workload: Workload,
     model: ScriptedModel,
     ledger: Path,
     trace: Path,
     plan: Plan,
 ) -> Evidence:
     log, space = connection.log, connection.space
-    team = await feeder.team()
+    team = await workload.team()
     return Evidence(
-        labels=feeder.labels,
+        labels=workload.labels,
         logs={facts.agent: await log.read(space, facts.agent) for facts in team},
-        given=feeder.given,
+        given=workload.given,
         requests=requests_of(model.requests),
         ledger=appended_in(ledger),
         searches=searches_in(trace),

@@ -1,6 +1,6 @@
 """A round of work: the prompt that asks for it, and what the model does step by step.
 
-Everything is in the prompt, so that a step is known from a request alone, whoever sends it.
+Everything is in the prompt, so that a request alone determines the step.
 """
 
 import re
@@ -8,25 +8,24 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from sapwood.core.content import ToolCall
-from sapwood.testing.scripted import call
-from sapwood.testing.scripted.jsontree import Json, JsonObject, is_object, objects_at, text_at
+from scripted_model import ToolCall, call
+from scripted_model.json_values import Json, JsonObject, is_object, objects_at, text_at
 
 __all__ = ["FOUNDER", "SCOUT", "TOKEN", "Key", "Round", "key_of", "tokens_in"]
 
 FOUNDER, SCOUT = "oak", "elm"
-"""What agents are called; an id has no vowels, so that no name is the start of one."""
+"""The names of agents. Ids have no vowels, so no name is a prefix of an id."""
 
 TOKEN = re.compile(rf"\b(?:{FOUNDER}|{SCOUT})\d+(?:\.\d+){{3}}\b")
-"""What a tool call leaves behind: whose round, which, which step, which call of it."""
+"""The trace of a tool call: agent, round, step and call."""
 
 _PROMPT = re.compile(r"Round (\d+) of (\w+)\. Mail: ([\w ]*)\. Scout: (\w*)\.")
 _WAITING = 3
-"""In every so many rounds the agent waits for mail."""
+"""In one of this many rounds, the agent waits for mail."""
 
 
 class Key(Struct, frozen=True, order=True):
-    """A model call: step so and so of a round."""
+    """A model call: one step of a round."""
 
     label: str
     number: int
@@ -46,7 +45,7 @@ class Round(Struct, frozen=True):
 
     @property
     def prompt(self) -> str:
-        """What the agent is told."""
+        """The prompt for the agent."""
         mail = " ".join(self.receivers)
         return f"Round {self.number} of {self.label}. Mail: {mail}. Scout: {self.scout}."
 
@@ -97,7 +96,7 @@ class Round(Struct, frozen=True):
 
 
 def tokens_in(texts: Iterable[str]) -> list[str]:
-    """Every token in some texts, as often as it stands there."""
+    """Every token in some texts, with repetitions."""
     return [token for text in texts for token in TOKEN.findall(text)]
 
 

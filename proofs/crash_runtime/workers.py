@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["Workers"]
 
-_READY = "Working on"
+_READY = "Running the agents of"
 _BEFORE_READY = 0.15
 """The share of workers that are killed while they start."""
 _STARTING = 2.0
@@ -19,7 +19,7 @@ _LEAVING = 30.0
 
 
 class Workers:
-    """So many workers at once, each killed after a while and replaced, `kills` times in all."""
+    """Several workers at once. Each is killed after a while and replaced, `kills` times in all."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Workers:
         kills: int,
         longest: float,
         progress: Callable[[], int],
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self._environment = environment
         self._folder = folder
@@ -38,20 +38,20 @@ class Workers:
         self._left = self._all = kills
         self._longest = longest
         self._progress = progress
-        self._tell = tell
+        self._report = report
         self.kills = 0
         self.faults: list[str] = []
         self.done_killing = asyncio.Event()
         self._leave = asyncio.Event()
 
     async def run(self, workers: int) -> None:
-        """Keeps them at work until `leave` is called."""
+        """Keeps the workers running until `leave` is called."""
         async with asyncio.TaskGroup() as places:
             for place in range(workers):
                 places.create_task(self._place(place))
 
     def leave(self) -> None:
-        """Lets the living ones go in peace."""
+        """Ends the running workers normally."""
         self._leave.set()
 
     async def _place(self, place: int) -> None:
@@ -63,7 +63,7 @@ class Workers:
         await self._last(self._folder / f"worker-{place}-last")
 
     async def _killed(self, output: Path) -> None:
-        """One life, ended in the middle of it."""
+        """Starts one worker and kills it while it works."""
         worker = await self._start(output)
         if self._chance.random() < _BEFORE_READY:
             await self._until_end(worker, self._chance.uniform(0, _STARTING))
@@ -72,7 +72,7 @@ class Workers:
             await self._until_progress(worker)
             await self._until_end(worker, self._chance.uniform(0, self._longest))
         if worker.returncode is not None:
-            self._fault(output, f"ended by itself with {worker.returncode}")
+            self._fault(output, f"exited with {worker.returncode}")
         else:
             worker.kill()
             await worker.wait()
@@ -80,7 +80,7 @@ class Workers:
             if self.kills == self._all:
                 self.done_killing.set()
             if self.kills % 10 == 0:
-                self._tell(f"{self.kills} kills")
+                self._report(f"{self.kills} kills")
         self._look_at(output)
 
     async def _last(self, output: Path) -> None:
@@ -110,11 +110,11 @@ class Workers:
             )
 
     async def _until_ready(self, worker: asyncio.subprocess.Process, output: Path) -> None:
-        while worker.returncode is None and _READY not in _said(output):
+        while worker.returncode is None and _READY not in _output_of(output):
             await self._until_end(worker, _LOOK)
 
     async def _until_progress(self, worker: asyncio.subprocess.Process) -> None:
-        """Waits until there is work under way: a worker that is alone takes over first."""
+        """Waits until the worker makes progress; a single worker first takes over open work."""
         before, looks = self._progress(), round(_TAKING_OVER / _LOOK)
         for _ in range(looks):
             if self._progress() > before or worker.returncode is not None:
@@ -122,7 +122,7 @@ class Workers:
             await self._until_end(worker, _LOOK)
 
     async def _until_end(self, worker: asyncio.subprocess.Process, seconds: float) -> None:
-        """Waits so long, or until it ends by itself."""
+        """Waits this long, or until the worker exits."""
         try:
             async with asyncio.timeout(seconds):
                 await worker.wait()
@@ -130,12 +130,12 @@ class Workers:
             pass
 
     def _look_at(self, output: Path) -> None:
-        if "Traceback" in _said(output):
+        if "Traceback" in _output_of(output):
             self._fault(output, "showed a traceback")
 
     def _fault(self, output: Path, what: str) -> None:
-        self.faults.append(f"{output.name} {what}: {_said(output)[-2_000:]}")
+        self.faults.append(f"{output.name} {what}: {_output_of(output)[-2_000:]}")
 
 
-def _said(output: Path) -> str:
+def _output_of(output: Path) -> str:
     return output.read_text(errors="replace")

@@ -1,5 +1,5 @@
-"""Everything end to end: the assembled product against a scripted model over real HTTP.
+"""End-to-end proof: the complete product with a scripted model over HTTP.
 
-`python -m proofs.e2e` plays every scene in each of the four wire formats, on an SQLite file, with
-the engine that one developer gets, and then replays every model call that was made.
+`python -m proofs.e2e` runs every scene in each of the four wire formats, on an SQLite file with the
+default engine, and then replays every model call.
 """

@@ -5,7 +5,7 @@ import asyncio
 import sys
 
 from proofs.e2e.checks import Checks
-from proofs.e2e.running import SCENES, prove
+from proofs.e2e.runner import SCENES, prove
 from proofs.e2e.wires import WIRES
 
 __all__ = ["main"]
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
         print(sentence, file=sys.stderr)
     print(
         f"e2e: {len(wires)} wire formats, {calls} model calls replayed, "
-        f"{checks.held} of {checks.made} claims hold"
+        f"{checks.passed} of {checks.made} claims are true"
     )
     return int(bool(checks.failed))
 

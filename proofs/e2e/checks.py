@@ -1,4 +1,4 @@
-"""What a scene claims, counted: the figure of the proof is how many claims held."""
+"""Counts the claims of the scenes. The figure of the proof is how many are true."""
 
 from collections.abc import Sized
 
@@ -8,22 +8,22 @@ _SHOWN = 600
 
 
 class Checks:
-    """Claims and what came of them. A claim that fails does not stop the scene."""
+    """The claims and their results. A false claim does not stop the scene."""
 
     def __init__(self) -> None:
-        self.held = 0
+        self.passed = 0
         self.failed: list[str] = []
         self.where = ""
 
     @property
     def made(self) -> int:
-        """How many claims there were."""
-        return self.held + len(self.failed)
+        """The number of all claims."""
+        return self.passed + len(self.failed)
 
     def that(self, claim: str, holds: object, seen: object = "") -> None:
-        """Claims that something holds; `seen` is shown if it does not."""
+        """Claims that `holds` is true; otherwise `seen` is shown."""
         if holds:
-            self.held += 1
+            self.passed += 1
         else:
             shown = str(seen)
             shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
@@ -34,9 +34,9 @@ class Checks:
         self.that(claim, got == wanted, f"{got!r} instead of {wanted!r}")
 
     def within(self, claim: str, part: str, whole: str) -> None:
-        """Claims that a text stands in another."""
+        """Claims that a text is in another."""
         self.that(claim, part in whole, f"{part!r} is not in {whole[-300:]!r}")
 
     def many(self, claim: str, things: Sized, count: int) -> None:
-        """Claims that there are so many."""
+        """Claims that there are `count` things."""
         self.that(claim, len(things) == count, f"{len(things)} instead of {count}: {things!r}")

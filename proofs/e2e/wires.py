@@ -1,6 +1,6 @@
-"""The four wire formats, each with a model that speaks it."""
+"""The four wire formats, each with a model that uses it."""
 
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["KEYS", "LIMITS", "SMALL", "WIRES", "base_urls"]
 
@@ -16,14 +16,14 @@ SMALL = {
     "chat": "openai-chat:gpt-5.4-nano",
     "gemini": "google:gemini-3.5-flash",
 }
-"""Models of which the server says that they take little."""
+"""Models with a small context limit on the scripted server."""
 
 LIMITS = {name.partition(":")[2]: 20_000 for name in SMALL.values()}
 KEYS = {name: f"scripted-key-of-{name}" for name in ("anthropic", "openai", "google")}
 
 
 def base_urls(server: ScriptedModel) -> dict[str, str]:
-    """Every provider's address, all on one server."""
+    """The address of every provider, all on one server."""
     return {
         "anthropic": server.anthropic_url,
         "openai": server.openai_url,

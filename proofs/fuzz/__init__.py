@@ -1,1 +1,1 @@
-"""Transcripts damaged at random: nothing crashes, nothing good is lost, nothing is written."""
+"""The parts of `proofs.fuzz_sources`: sound transcripts, kinds of damage, a monitor of writes."""

@@ -1,7 +1,6 @@
-"""Sound transcripts of every program, small, in which each row says something of its own.
+"""Small sound transcripts of every program, with a unique word in each row.
 
-A row that carries words has a word that stands nowhere else, so that it can be looked for in what
-became of the transcript.
+A row with text has a word that is nowhere else, so that a check can search for it in the result.
 """
 
 import json
@@ -19,7 +18,7 @@ _CWD = "/srv/wood"
 class Line(Struct):
     """A row as bytes, the word that it must not lose, and whether it is still sound.
 
-    `fixed` rows may be in no other place and come only once: they are replaced by later ones.
+    `fixed` rows must not be moved or repeated, because later rows of their kind replace them.
     """
 
     data: bytes
@@ -34,7 +33,7 @@ def _line(row: Row, word: str = "", *, fixed: bool = False) -> Line:
 
 
 class _Words:
-    """Words that nobody said before."""
+    """Generates unique words."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -72,7 +71,7 @@ class _Claude:
         word = self._word()
         return self.user(f"Please do {word}.", word, **fields)
 
-    def says(self, **fields: Any) -> str:
+    def answer(self, **fields: Any) -> str:
         word = self._word()
         return self._assistant([{"type": "text", "text": f"Done {word}."}], word, **fields)
 
@@ -85,8 +84,8 @@ class _Claude:
         self.user([result], word, toolUseResult={"stdout": "out"})
 
     def compacts(self) -> None:
-        told = {"trigger": "auto", "preTokens": 9, "preservedMessages": {"uuids": [self._last]}}
-        self.row("system", subtype="compact_boundary", compactMetadata=told, parentUuid=None)
+        metadata = {"trigger": "auto", "preTokens": 9, "preservedMessages": {"uuids": [self._last]}}
+        self.row("system", subtype="compact_boundary", compactMetadata=metadata, parentUuid=None)
         self.user("It was about numbers.", isCompactSummary=True)
 
     def _assistant(self, content: list[Row], word: str = "", **fields: Any) -> str:
@@ -107,8 +106,8 @@ def _claude(prefix: str) -> list[Line]:
             base.compacts()
         if turn == 3:
             asked = base.asks(isSidechain=True, parentUuid=None, agentId="af39")
-            base.says(isSidechain=True, parentUuid=asked, agentId="af39")
-        base.says()
+            base.answer(isSidechain=True, parentUuid=asked, agentId="af39")
+        base.answer()
     base.user("<command-name>/status</command-name>")
     base.user("<local-command-stdout>All well.</local-command-stdout>")
     base.asks()
@@ -119,22 +118,28 @@ def _codex(prefix: str) -> list[Line]:
     lines: list[Line] = []
     word = _Words(prefix)
 
-    def row(kind: str, said: str = "", **payload: Any) -> None:
+    def row(kind: str, word_of_row: str = "", **payload: Any) -> None:
         at = f"2026-11-14T12:00:{len(lines) % 60:02}.000Z"
-        lines.append(_line({"timestamp": at, "type": kind, "payload": payload}, said))
+        lines.append(_line({"timestamp": at, "type": kind, "payload": payload}, word_of_row))
 
-    def message(role: str, said: str) -> None:
-        content = [{"type": "text", "text": f"Well, {said}."}]
-        row("response_item", said, type="message", role=role, content=content)
+    def message(role: str, word_of_row: str) -> None:
+        content = [{"type": "text", "text": f"Well, {word_of_row}."}]
+        row("response_item", word_of_row, type="message", role=role, content=content)
 
     row("session_meta", id=prefix, cwd=_CWD)
     row("turn_context", model="gpt-5-codex")
     for turn in range(5):
         row("event_msg", type="task_started", model_context_window=9000)
         message("user", word())
-        call, said = f"call_{turn}", word()
+        call, word_of_row = f"call_{turn}", word()
         row("response_item", type="function_call", name="shell", arguments="{}", call_id=call)
-        row("response_item", said, type="function_call_output", call_id=call, output=f"out {said}")
+        row(
+            "response_item",
+            word_of_row,
+            type="function_call_output",
+            call_id=call,
+            output=f"out {word_of_row}",
+        )
         row("event_msg", type="token_count", info={"last_token_usage": {"total_tokens": 50}})
         if turn == 2:
             row("compacted", message="It was about numbers.", replacement_history=[])
@@ -147,20 +152,22 @@ def _gemini(prefix: str) -> list[Line]:
     word = _Words(prefix)
     lines = [_line({"sessionId": prefix, "projectHash": "0" * 64})]
 
-    def message(id: str, kind: str, said: str, *, fixed: bool = False, **fields: Any) -> None:
+    def message(
+        id: str, kind: str, word_of_row: str, *, fixed: bool = False, **fields: Any
+    ) -> None:
         at = f"2026-11-14T12:00:{len(lines) % 60:02}.000Z"
         row = {"id": f"{prefix}{id}", "timestamp": at, "type": kind}
-        content = [{"text": f"Well, {said}."}]
-        lines.append(_line(row | {"content": content} | fields, said, fixed=fixed))
+        content = [{"text": f"Well, {word_of_row}."}]
+        lines.append(_line(row | {"content": content} | fields, word_of_row, fixed=fixed))
 
     for turn in range(5):
         message(f"-asks-{turn}", "user", word())
         call: Row = {"id": f"c{turn}", "name": "read_file", "args": {}, "status": "executing"}
         message(f"-runs-{turn}", "gemini", "", fixed=True, toolCalls=[call])
-        said = word()
-        answer = {"functionResponse": {"response": {"output": f"out {said}"}}}
+        word_of_row = word()
+        answer = {"functionResponse": {"response": {"output": f"out {word_of_row}"}}}
         done = call | {"status": "success", "result": [answer]}
-        message(f"-runs-{turn}", "gemini", said, fixed=True, toolCalls=[done])
+        message(f"-runs-{turn}", "gemini", word_of_row, fixed=True, toolCalls=[done])
         message(f"-says-{turn}", "gemini", word(), tokens={"input": 5, "total": 6})
         lines.append(_line({"$set": {"lastUpdated": "2026-11-14T12:00:00Z"}}))
     return lines
@@ -171,4 +178,4 @@ BASES: dict[str, Callable[[str], list[Line]]] = {
     "codex": _codex,
     "gemini": _gemini,
 }
-"""For each program a function from a prefix of ids and words to a transcript."""
+"""For each program, a function that builds a transcript from a prefix for ids and words."""

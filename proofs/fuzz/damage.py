@@ -1,4 +1,4 @@
-"""Ways in which a transcript can be damaged. Each says which rows are no longer sound."""
+"""Ways to damage a transcript. Each marks the rows that are no longer sound."""
 
 import json
 import random
@@ -40,7 +40,7 @@ Damage = Callable[[random.Random, Lines, str], Lines]
 
 
 def _spoil(chance: random.Random, lines: Lines) -> int:
-    """One row that is about to be damaged."""
+    """Chooses a row to damage and marks it."""
     place = chance.randrange(len(lines))
     lines[place] = Line(lines[place].data, sound=False, fixed=lines[place].fixed)
     return place
@@ -60,20 +60,20 @@ def lose(chance: random.Random, lines: Lines, _source: str) -> Lines:
 
 
 def repeat(chance: random.Random, lines: Lines, source: str) -> Lines:
-    """Rows come twice, at once or later."""
+    """Rows are repeated, directly or later."""
     place = chance.randrange(len(lines))
     line = lines[place]
     if line.fixed:
         return lines
     later = chance.randrange(place + 1, len(lines) + 1)
-    if source == "gemini":  # the later one takes the place of the earlier, whatever it says
+    if source == "gemini":  # the later row replaces the earlier one
         lines[place] = Line(line.data, fixed=True)
         line = Line(line.data, line.word, line.sound, fixed=True)
     return [*lines[:later], line, *lines[later:]]
 
 
 def reorder(chance: random.Random, lines: Lines, _source: str) -> Lines:
-    """Some rows in a row come in another order."""
+    """Some neighbouring rows are in another order."""
     start = chance.randrange(len(lines))
     part = lines[start : start + chance.randint(2, 8)]
     if any(line.fixed for line in part):
@@ -94,7 +94,7 @@ def interleave(chance: random.Random, lines: Lines, source: str) -> Lines:
 
 
 def flip(chance: random.Random, lines: Lines, _source: str) -> Lines:
-    """Some bytes of a row are others."""
+    """Some bytes of a row are changed."""
     place = _spoil(chance, lines)
     data = bytearray(lines[place].data)
     for _ in range(chance.randint(1, 6)):
@@ -105,7 +105,7 @@ def flip(chance: random.Random, lines: Lines, _source: str) -> Lines:
 
 
 def garble(chance: random.Random, lines: Lines, _source: str) -> Lines:
-    """A row is in another encoding, or no text at all."""
+    """A row has another encoding, or is not text."""
     place = _spoil(chance, lines)
     data = lines[place].data
     lines[place].data = chance.choice(
@@ -144,7 +144,7 @@ def swell(chance: random.Random, lines: Lines, _source: str) -> Lines:
 
 
 def mistype(chance: random.Random, lines: Lines, _source: str) -> Lines:
-    """A value somewhere in a row is of another kind, or hostile."""
+    """A value in a row has another type, or is hostile."""
     place = chance.randrange(len(lines))
     row = _row_of(lines[place])
     if row:
@@ -169,7 +169,7 @@ def _is_object(value: Any) -> bool:
 
 
 def rename(chance: random.Random, lines: Lines, _source: str) -> Lines:
-    """Every row says another, hostile name for the session, its folder or its agent."""
+    """Every row has a hostile name for the session, its folder or its agent."""
     name = chance.choice(HOSTILE)
     field = chance.choice(("sessionId", "cwd", "agentId", "id", "title", "summary"))
     for line in lines:
@@ -192,7 +192,7 @@ def _row_of(line: Line) -> dict[str, Any]:
 
 
 def space_out(chance: random.Random, lines: Lines, _source: str) -> Lines:
-    """Lines end otherwise, and some are blank."""
+    """Lines have other line endings, and some are blank."""
     end = chance.choice((b"\r", b" ", b"\t", b""))
     return [Line(line.data + end, line.word, line.sound, line.fixed) for line in lines] + [
         Line(b"")

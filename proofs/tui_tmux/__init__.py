@@ -1,1 +1,1 @@
-"""The screen in a real terminal: a whole working day in tmux, against the scripted model."""
+"""Tests the screen in a real terminal: a whole session in tmux, with the scripted model."""

@@ -1,4 +1,4 @@
-"""The real program in a terminal, in a home of its own, against the scripted model."""
+"""The real program in a terminal, in its own home, with the scripted model."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from proofs.tui_tmux.terminal import Failed, Terminal
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 
 __all__ = ["DEFECT", "Program", "play"]
 
@@ -14,19 +14,19 @@ _KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KE
 
 DEFECT = """
 from sapwood.cli import main
-from sapwood.tui.conversation import Conversation
-from sapwood.tui.inline.conversation import InlineConversation
+from sapwood.tui.conversation_screen import ConversationScreen
+from sapwood.tui.inline.inline_screen import InlineScreen
 
 def fail(self):
     raise ZeroDivisionError("provoked")
 
-Conversation.action_sidebar = InlineConversation.action_sidebar = fail
+ConversationScreen.action_sidebar = InlineScreen.action_sidebar = fail
 main()
 """
 
 
 class Program:
-    """What a day begins with. Each method of a day is one thing that must work."""
+    """The start of a session. Each method of a session tests one thing."""
 
     def __init__(self, terminal: Terminal, folder: Path, server: ScriptedModel) -> None:
         self._terminal = terminal
@@ -52,7 +52,7 @@ class Program:
         }
 
     def _configure(self) -> None:
-        """Has the scripted model answer for Anthropic."""
+        """Configures the scripted model as the address of Anthropic."""
         config = self._folder / "config" / "sapwood"
         config.mkdir(parents=True)
         url = self._server.anthropic_url
@@ -67,7 +67,7 @@ D = TypeVar("D", bound=Program)
 
 
 def play(day: D, steps: Sequence[Callable[[D], None]]) -> None:
-    """Goes through a day, and says what has worked."""
+    """Runs a session, and prints each step that has worked."""
     for step in steps:
         step(day)
         print(f"  {step.__name__.replace('_', ' ')}: {(step.__doc__ or '').strip()}", flush=True)

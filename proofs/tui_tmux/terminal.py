@@ -1,4 +1,4 @@
-"""A terminal that a proof can type into and read from: a tmux server of its own."""
+"""A terminal to type into and read from: a separate tmux server."""
 
 import os
 import secrets
@@ -13,16 +13,18 @@ from pathlib import Path
 __all__ = ["Failed", "Terminal"]
 
 _GLANCE = 0.1
+_STILL = 0.6
+"""The screen is complete if it has not changed for this many seconds."""
 
 
 class Failed(AssertionError):
-    """What was expected is not on the screen."""
+    """The expected text is not on the screen."""
 
 
 class Terminal:
-    """One window of a fresh tmux server, which ends with it; each start has a server of its own."""
+    """One window of a tmux server. Each start has its own server, which ends with the window."""
 
-    def __init__(self, columns: int, lines: int, *, patience: float = 60.0) -> None:
+    def __init__(self, columns: int, lines: int, *, patience: float = 120.0) -> None:
         if shutil.which("tmux") is None:
             raise Failed("tmux is not installed. On Debian: apt-get install tmux")
         self._name = ""
@@ -49,26 +51,25 @@ class Terminal:
         """Types a text, and sends it."""
         self._tmux("send-keys", "-l", text)
         if enter:
-            time.sleep(_GLANCE)
             self.keys("Enter")
 
     def paste(self, text: str) -> None:
-        """Pastes a text, as a terminal does when it is told what is pasted."""
+        """Pastes a text, with the marks of a bracketed paste."""
         subprocess.run(
             ["tmux", "-L", self._name, "load-buffer", "-"], input=text.encode(), check=True
         )
         self._tmux("paste-buffer", "-p")
 
     def resize(self, columns: int, lines: int) -> None:
-        """Gives the window another size."""
+        """Changes the size of the window."""
         self._tmux("resize-window", "-x", str(columns), "-y", str(lines))
 
     def screen(self) -> str:
-        """What is on the screen."""
+        """The text on the screen."""
         return self._tmux("capture-pane", "-p")
 
     def everything(self, *args: str) -> str:
-        """What is on the screen, with all that has left it at the top."""
+        """The text on the screen and in the scrollback."""
         return self._tmux("capture-pane", "-p", "-S", "-", *args)
 
     def sees(self, *words: str) -> str:
@@ -81,19 +82,36 @@ class Terminal:
             lambda shown: not any(word in shown for word in words), f"not to see {words}"
         )
 
+    def agrees(self, fault: Callable[[str], str]) -> None:
+        """Waits until scrollback and screen are right and no longer change.
+
+        `fault` returns what is wrong with the text, or an empty text.
+        """
+        end, before = time.monotonic() + self._patience, ""
+        while True:
+            text = self.everything()
+            wrong = fault(text)
+            if time.monotonic() > end:
+                wrong = wrong or "it still moves"
+                raise Failed(f"waited {self._patience:.0f} s; {wrong}; this is there:\n{text}")
+            if not wrong and text == before:
+                return
+            before = text
+            time.sleep(_STILL)
+
     def in_full_screen(self) -> bool:
         """Whether the program has taken the whole screen."""
         return self._tmux("display", "-p", "#{alternate_on}").strip() == "1"
 
     def terminate(self) -> None:
-        """Tells what runs in the window to end."""
+        """Sends SIGTERM to the program in the window."""
         shell = self._tmux("display", "-p", "#{pane_pid}").strip()
         children = Path(f"/proc/{shell}/task/{shell}/children").read_text(encoding="ascii").split()
         for child in children:
             os.kill(int(child), signal.SIGTERM)
 
     def close(self) -> None:
-        """Ends the server and all that runs in it."""
+        """Ends the server and every program in it."""
         subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
 
     def _wait(self, seen: Callable[[str], bool], wanted: str) -> str:

@@ -9,57 +9,68 @@
 >>> asyncio.run(main())
 2
 
-Names are imported when they are first used, so that `import sapwood` costs next to nothing.
+Names are imported when they are first used, so that `import sapwood` is fast.
+`sapwood.__version__` is the version of the installed package.
 """
 
-TYPE_CHECKING = False  # that of `typing`, whose import would cost more than all of this
+TYPE_CHECKING = False  # not the one of `typing`: importing it takes longer than all of this
 if TYPE_CHECKING:
     from sapwood.api import Agent, Sapwood, TurnRecorder, open
     from sapwood.api.sync import SyncAgent, SyncSapwood, SyncTurnRecorder, open_sync
+    from sapwood.conversation.service import Outcome
     from sapwood.core.budget import Budget
-    from sapwood.core.content import Got, Note, Said, Text, Thinking, ToolCall, Usage
-    from sapwood.core.counting import Count, show
-    from sapwood.core.diff import ContextDiff
+    from sapwood.core.content import (
+        Note,
+        RecordedReply,
+        RecordedResult,
+        Text,
+        Thinking,
+        ToolCall,
+        Usage,
+    )
+    from sapwood.core.context_diff import ContextDiff
     from sapwood.core.errors import LogError, RefusedError, SapwoodError
     from sapwood.core.events import Actor, Recorded
     from sapwood.core.ids import EventRef
-    from sapwood.core.log import Cursor, Facts, Hit, Tailed
+    from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent
     from sapwood.core.settings import Settings
     from sapwood.core.state import Letter, State
+    from sapwood.core.token_count import Count, show
     from sapwood.core.view import Block, Message, Request, ToolResult
     from sapwood.runtime.replay import Replayed
-    from sapwood.runtime.submission import Outcome
+
+    __version__: str
 
 __all__ = [
     "Actor",
     "Agent",
+    "AgentSummary",
     "Block",
     "Budget",
     "ContextDiff",
     "Count",
     "Cursor",
     "EventRef",
-    "Facts",
-    "Got",
-    "Hit",
     "Letter",
     "LogError",
     "Message",
     "Note",
     "Outcome",
     "Recorded",
+    "RecordedReply",
+    "RecordedResult",
     "RefusedError",
     "Replayed",
     "Request",
-    "Said",
     "Sapwood",
     "SapwoodError",
+    "SearchHit",
     "Settings",
     "State",
     "SyncAgent",
     "SyncSapwood",
     "SyncTurnRecorder",
-    "Tailed",
+    "TailedEvent",
     "Text",
     "Thinking",
     "ToolCall",
@@ -74,24 +85,28 @@ __all__ = [
 _HOMES = {
     "sapwood.api": "Agent Sapwood TurnRecorder open",
     "sapwood.api.sync": "SyncAgent SyncSapwood SyncTurnRecorder open_sync",
+    "sapwood.conversation.service": "Outcome",
     "sapwood.core.budget": "Budget",
-    "sapwood.core.content": "Got Note Said Text Thinking ToolCall Usage",
-    "sapwood.core.counting": "Count show",
-    "sapwood.core.diff": "ContextDiff",
+    "sapwood.core.content": "RecordedResult Note RecordedReply Text Thinking ToolCall Usage",
+    "sapwood.core.token_count": "Count show",
+    "sapwood.core.context_diff": "ContextDiff",
     "sapwood.core.errors": "LogError RefusedError SapwoodError",
     "sapwood.core.events": "Actor Recorded",
     "sapwood.core.ids": "EventRef",
-    "sapwood.core.log": "Cursor Facts Hit Tailed",
+    "sapwood.core.log_values": "Cursor AgentSummary SearchHit TailedEvent",
     "sapwood.core.settings": "Settings",
     "sapwood.core.state": "Letter State",
     "sapwood.core.view": "Block Message Request ToolResult",
     "sapwood.runtime.replay": "Replayed",
-    "sapwood.runtime.submission": "Outcome",
 }
 
 if not TYPE_CHECKING:  # so that a type checker still reports a name that does not exist
 
     def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("sapwood")
         for home, names in _HOMES.items():
             if name in names.split():
                 from importlib import import_module

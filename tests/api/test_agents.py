@@ -75,7 +75,7 @@ async def test_an_id_is_taken_up_only_when_that_is_asked_for(wood: Sapwood) -> N
     await wood.start(id="chat-42")
     with pytest.raises(RefusedError, match="exists already"):
         await wood.start(id="chat-42")
-    with pytest.raises(ValueError, match="needs the id"):
+    with pytest.raises(RefusedError, match="the id of the agent"):
         await wood.start("demo", resume=True)
 
 
@@ -102,7 +102,9 @@ async def test_an_archived_agent_can_be_read_and_forked_but_not_written(agent: A
     await agent.record("Hello!", "Hello to you.")
     assert await agent.archive() == f"Archived {agent.id}."
     assert await said(agent) == ["Hello!", "Hello to you."]
-    with pytest.raises(RefusedError, match=r"is archived\. Its log can be read; fork it to go on"):
+    with pytest.raises(
+        RefusedError, match=r"is archived\. Its log can be read; fork it to continue"
+    ):
         await agent.record("More?", "No.")
     assert await said(await agent.fork()) == ["Hello!", "Hello to you."]
 

@@ -58,7 +58,7 @@ async def test_a_mark_that_is_not_there_is_refused_with_the_nearest_name(countin
 
 
 async def test_a_name_that_is_no_name_is_refused(agent: Agent) -> None:
-    with pytest.raises(RefusedError, match="'2nd' is no name for a mark"):
+    with pytest.raises(RefusedError, match="'2nd' cannot name a mark"):
         await agent.mark("2nd")
 
 
@@ -108,9 +108,9 @@ async def test_a_model_clears_its_own_context_when_its_turn_ends(counting: Agent
         await turn.reply(calls=[ToolCall("1", "slash")])
         wish = Rewind(counting.id, "THREE", note="Four is too many.")
         done = await counting.do(wish, Actor("model"), call="1")
-        await turn.result("1", done.says)
+        await turn.result("1", done.message)
         await turn.reply("I start again.")
-    assert done.says == "Takes effect when this turn completes."
+    assert done.message == "Takes effect when this turn completes."
     assert await said(counting) == FIRST + SECOND + THIRD
 
 
@@ -193,7 +193,7 @@ async def test_settings_change_alone_and_wrong_ones_change_nothing(agent: Agent)
     with pytest.raises(RefusedError, match="'low_water' must be more than 0 and at most 1"):
         await agent.configure(model="gpt-5", low_water=2)
     assert (await agent.state()).settings == before
-    assert await agent.configure(model="scripted") == "These are the settings already."
+    assert await agent.configure(model="scripted") == "The settings are already so."
 
 
 async def test_a_fork_sees_what_its_parent_saw_and_goes_its_own_way(counting: Agent) -> None:

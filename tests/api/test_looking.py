@@ -47,10 +47,10 @@ async def test_another_task_follows_an_agent_from_its_first_event_on(agent: Agen
                 return
 
     watching = asyncio.create_task(watch())
-    await asyncio.wait_for(caught_up.wait(), 10)
+    await asyncio.wait_for(caught_up.wait(), 60)
     async with agent.turn("Hello!") as turn:
         await turn.reply("Hello to you.")
-    await asyncio.wait_for(watching, 10)
+    await asyncio.wait_for(watching, 60)
     assert seen == ["agent.started", "turn.started", "reply.added", "turn.completed"]
 
 
@@ -58,7 +58,7 @@ async def test_following_can_start_from_now(agent: Agent) -> None:
     await agent.record("Old.", "Yes.")
     news = agent.follow(after=(await agent.state()).version)
     await agent.mark("NEW")
-    assert (await asyncio.wait_for(anext(news), 10)).kind == "mark.set"
+    assert (await asyncio.wait_for(anext(news), 60)).kind == "mark.set"
 
 
 async def test_a_tail_tells_of_every_agent_and_goes_on_from_a_cursor(
@@ -66,10 +66,10 @@ async def test_a_tail_tells_of_every_agent_and_goes_on_from_a_cursor(
 ) -> None:
     other = await wood.start("other")
     tail = wood.tail()
-    first = await asyncio.wait_for(anext(tail), 10)
-    second = await asyncio.wait_for(anext(tail), 10)
+    first = await asyncio.wait_for(anext(tail), 60)
+    second = await asyncio.wait_for(anext(tail), 60)
     assert [first.recorded.agent, second.recorded.agent] == [agent.id, other.id]
-    again = await asyncio.wait_for(anext(wood.tail(first.cursor)), 10)
+    again = await asyncio.wait_for(anext(wood.tail(first.cursor)), 60)
     assert again == second
 
 

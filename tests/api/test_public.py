@@ -5,6 +5,7 @@ import inspect
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ import pytest
 import sapwood
 
 PUBLIC = (
-    "Actor Agent Block Budget ContextDiff Count Cursor EventRef Facts Got Hit Letter LogError "
-    "Message Note Outcome Recorded RefusedError Replayed Request Said Sapwood SapwoodError "
-    "Settings State SyncAgent SyncSapwood SyncTurnRecorder Tailed Text Thinking ToolCall "
-    "ToolResult TurnRecorder Usage open open_sync show"
+    "Actor Agent AgentSummary Block Budget ContextDiff Count Cursor EventRef Letter LogError "
+    "Message Note Outcome Recorded RecordedReply RecordedResult RefusedError Replayed Request "
+    "Sapwood SapwoodError SearchHit Settings State SyncAgent SyncSapwood SyncTurnRecorder "
+    "TailedEvent Text Thinking ToolCall ToolResult TurnRecorder Usage open open_sync show"
 ).split()
 
 UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
@@ -47,6 +48,10 @@ def test_an_example_is_run_because_its_module_is_collected() -> None:
     things = [inspect.unwrap(getattr(sapwood, name)) for name in PUBLIC]
     homes = {inspect.getsourcefile(thing) for thing in things}
     assert all(home and Path(home).is_relative_to(source) for home in homes)
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert sapwood.__version__ == version("sapwood")
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import assert_type
 
@@ -13,9 +13,8 @@ import pytest
 import sapwood
 from sapwood import (
     Agent,
+    AgentSummary,
     Budget,
-    Facts,
-    Hit,
     LogError,
     Outcome,
     Recorded,
@@ -23,14 +22,15 @@ from sapwood import (
     Replayed,
     Request,
     Sapwood,
+    SearchHit,
     SyncAgent,
     SyncSapwood,
     SyncTurnRecorder,
-    Tailed,
+    TailedEvent,
     ToolCall,
     TurnRecorder,
 )
-from sapwood.api.sync import _plainly  # pyright: ignore[reportPrivateUsage]
+from sapwood.api.sync import _sync  # pyright: ignore[reportPrivateUsage]
 from sapwood.core.ids import AgentId
 
 
@@ -53,6 +53,14 @@ def kinds(agent: SyncAgent) -> list[str]:
 
 def said(agent: SyncAgent) -> list[str]:
     return [message.text for message in agent.request().messages]
+
+
+@pytest.fixture(autouse=True)
+def sigint_is_handled() -> Generator[None]:
+    """A shell that starts the tests in the background makes them ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def press_ctrl_c() -> None:
@@ -130,7 +138,7 @@ async def wait_for_a_model(agent: Agent) -> None:
 def test_ctrl_c_comes_back_when_what_it_stopped_has_been_put_away(
     agent: SyncAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SyncAgent, "archive", _plainly(wait_for_a_model))
+    monkeypatch.setattr(SyncAgent, "archive", _sync(wait_for_a_model))
     with pytest.raises(KeyboardInterrupt):
         agent.archive()
     assert kinds(agent)[-1] == "turn.interrupted"
@@ -197,9 +205,9 @@ def test_types_are_those_of_the_awaited_methods(wood: SyncSapwood, agent: SyncAg
     assert_type(agent.budget(), Budget)
     assert_type(agent.events(1, 2, limit=1), list[Recorded])
     assert_type(agent.follow(), Iterator[Recorded])
-    assert_type(wood.tail(), Iterator[Tailed])
-    assert_type(wood.search("one"), list[Hit])
-    assert_type(wood.agents(parent=agent.id), list[Facts])
+    assert_type(wood.tail(), Iterator[TailedEvent])
+    assert_type(wood.search("one"), list[SearchHit])
+    assert_type(wood.agents(parent=agent.id), list[AgentSummary])
     assert_type(wood.agent("demo"), SyncAgent)
     with agent.turn("one") as turn:
         assert_type(turn, SyncTurnRecorder)

@@ -7,12 +7,12 @@ import pytest
 
 from sapwood import (
     Agent,
-    Got,
     LogError,
     Message,
     Note,
+    RecordedReply,
+    RecordedResult,
     RefusedError,
-    Said,
     Sapwood,
     Text,
     Thinking,
@@ -21,8 +21,9 @@ from sapwood import (
     Usage,
 )
 from sapwood.core.commands import SetMark
+from sapwood.core.ids import AgentId
 from sapwood.core.refusals import CallsOpen, TurnEnded, TurnIsOpen
-from sapwood.runtime.opening import Opened
+from sapwood.runtime.open_agent import OpenAgent
 from tests.api.reading import kinds, said
 
 
@@ -55,13 +56,15 @@ async def test_a_whole_turn_is_one_event_and_reads_like_any_other(wood: Sapwood)
         await turn.reply(calls=[call])
         await turn.result("1", "-3 degrees")
         await turn.reply("Yes.")
-    await whole.record("Is it cold?", Said((call,)), Got("1", "-3 degrees"), "Yes.")
+    await whole.record(
+        "Is it cold?", RecordedReply((call,)), RecordedResult("1", "-3 degrees"), "Yes."
+    )
     assert await kinds(whole) == ["agent.started", "turn.recorded"]
     assert await whole.request() == await stepwise.request()
 
 
 async def test_a_whole_turn_may_have_failed(agent: Agent) -> None:
-    ask = Said((ToolCall("1", "weather"),))
+    ask = RecordedReply((ToolCall("1", "weather"),))
     await agent.record("Is it cold?", ask, status="failed", reason="no network")
     assert (await agent.request()).messages[2].parts == (
         ToolResult("1", "weather", "[failed: no network]", error=True),
@@ -70,7 +73,7 @@ async def test_a_whole_turn_may_have_failed(agent: Agent) -> None:
 
 async def test_a_whole_turn_without_a_result_for_a_call_is_refused(agent: Agent) -> None:
     with pytest.raises(RefusedError, match="Tool calls without a result: 1"):
-        await agent.record("Is it cold?", Said((ToolCall("1", "weather"),)))
+        await agent.record("Is it cold?", RecordedReply((ToolCall("1", "weather"),)))
     assert await kinds(agent) == ["agent.started"]
 
 
@@ -244,16 +247,17 @@ async def test_a_call_stores_parameters_as_they_are_and_tools_as_a_hash(agent: A
 async def test_a_call_that_something_overtook_is_built_again(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = agent.opened
+    dispatcher = agent.connection.dispatcher
+    opened = dispatcher.open
 
-    async def opened_then_overtaken() -> Opened:
-        found = await opened()
+    async def opened_then_overtaken(id: AgentId) -> OpenAgent:
+        found = await opened(id)
         await agent.pin("rule", "No jargon.")
         return found
 
     async with agent.turn("Is it cold?") as turn:
         with monkeypatch.context() as patch:
-            patch.setattr(agent, "opened", opened_then_overtaken)
+            patch.setattr(dispatcher, "open", opened_then_overtaken)
             request = await turn.call()
         await turn.reply("Yes.")
     assert [block.text for block in request.system] == ["No jargon."]
@@ -276,7 +280,7 @@ async def test_reported_usage_corrects_the_estimate(agent: Agent) -> None:
 async def test_a_command_given_twice_under_one_id_acts_once(agent: Agent) -> None:
     first = await agent.do(SetMark(agent.id, "HERE"), command_id="once")
     second = await agent.do(SetMark(agent.id, "HERE"), command_id="once")
-    assert (first.says, first.events) == (second.says, second.events)
+    assert (first.message, first.events) == (second.message, second.events)
     assert (first.repeated, second.repeated) == (False, True)
     assert await kinds(agent) == ["agent.started", "mark.set"]
 

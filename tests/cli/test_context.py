@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.app.tending.memory import remember_session
-from sapwood.app.tending.moment import tending_folder
 from sapwood.cli.entry import run
-from sapwood.cli.exits import Exit
+from sapwood.cli.exit_codes import Exit
+from sapwood.context_actions.hook_memory import hook_memory_folder, remember_session
+from sapwood.context_actions.project_focus import project_agent
 from tests.cli.calling import Sapwooder
 
 FIXTURES = Path(__file__).parents[1] / "sources" / "fixtures"
@@ -152,12 +152,45 @@ def test_a_topic_goes_into_focus_and_to_the_background(sapwood: Sapwooder, data:
         "  2. Docs",
     ]
     sapwood("context", "unfocus", "docs")
-    focus = json.loads((data / "focus.json").read_text())
+    focus = json.loads(sapwood("context", "focus", "--json").out)
     assert focus["topics"][0]["name"] == "OAuth for mobile"
     assert focus["topics"][0]["priority"] == 1
     assert focus["background"] == [{"name": "Docs", "archived": False, "project": str(Path.cwd())}]
-    assert json.loads(sapwood("context", "focus", "--json").out) == focus
+    assert not (data / "focus.json").exists()
     assert [did for did, _ in acts(data)] == ["focused", "focused", "unfocused"]
+
+
+def test_the_focus_is_in_the_log_of_an_agent_for_the_project(
+    sapwood: Sapwooder, data: Path
+) -> None:
+    sapwood("context", "focus", "OAuth")
+    sapwood("context", "focus", "oauth")
+    sapwood("context", "unfocus", "OAuth")
+    agent = project_agent(str(Path.cwd()))
+    events = [json.loads(line) for line in sapwood("log", agent, "--json").out.splitlines()]
+    assert [event["kind"] for event in events] == [
+        "agent.started",
+        "topic.focused",
+        "topic.unfocused",
+    ]
+
+
+def test_the_focus_of_an_earlier_version_is_taken_over(sapwood: Sapwooder, data: Path) -> None:
+    here = str(Path.cwd())
+    data.mkdir(parents=True)
+    old = {
+        "topics": [
+            {"name": "OAuth", "since": "", "priority": 1, "project": here},
+            {"name": "Elsewhere", "since": "", "priority": 1, "project": "/else"},
+        ],
+        "background": [{"name": "Docs", "archived": False, "project": here}],
+    }
+    (data / "focus.json").write_text(json.dumps(old))
+    assert sapwood("context", "focus").out.splitlines()[:2] == ["In focus:", "  1. OAuth"]
+    sapwood("context", "focus", "Speed")
+    focus = json.loads(sapwood("context", "focus", "--json").out)
+    assert [each["name"] for each in focus["topics"]] == ["Speed", "OAuth"]
+    assert [each["name"] for each in focus["background"]] == ["Docs"]
 
 
 def test_what_is_not_in_focus_cannot_leave_it(sapwood: Sapwooder, data: Path) -> None:
@@ -185,7 +218,7 @@ def test_a_topic_is_archived_by_name(sapwood: Sapwooder, session: str, data: Pat
     assert "Topic: echo" in Path(made["path"]).read_text()
     missing = sapwood("context", "archive", "--topic", "submarines")
     assert missing.code == Exit.FAILED
-    assert "Nothing was said of 'submarines'" in missing.err
+    assert "No turn mentions 'submarines'" in missing.err
 
 
 def test_every_topic_is_archived_on_its_own(sapwood: Sapwooder, session: str, data: Path) -> None:
@@ -217,7 +250,7 @@ def test_archives_alone_are_enough_to_go_on(
 def test_with_nothing_to_go_on_it_says_so(sapwood: Sapwooder, data: Path) -> None:
     ran = sapwood("context", "resume")
     assert ran.code == Exit.FAILED
-    assert "nothing to go on with" in ran.err
+    assert "nothing to resume" in ran.err
 
 
 def test_a_handoff_is_a_readable_file(sapwood: Sapwooder, session: str, data: Path) -> None:
@@ -278,7 +311,7 @@ def test_a_transcript_that_only_a_hook_was_told_of_is_found(
     transcript = tmp_path / "elsewhere" / "s.jsonl"
     transcript.parent.mkdir()
     transcript.write_bytes(TRANSCRIPT.read_bytes())
-    remember_session(tending_folder(), str(Path.cwd()), "s", str(transcript))
+    remember_session(hook_memory_folder(), str(Path.cwd()), "s", str(transcript))
     assert "echo two" in sapwood("context", "ledger").out
     transcript.unlink()
     assert sapwood("context", "ledger").code == Exit.NO_SESSION

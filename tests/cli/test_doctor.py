@@ -1,7 +1,9 @@
 """`sapwood doctor`: what works, and what to type next. It changes nothing."""
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ def test_a_new_user_is_told_what_to_type(sapwood: Sapwooder, home: Path) -> None
     assert ran.code == 1
     assert "sapwood config key anthropic" in ran.out
     assert "sapwood config set model" in ran.out
-    assert "not there yet" in " ".join(ran.out.split())
+    assert "does not exist yet" in " ".join(ran.out.split())
     assert list(home.rglob("*.db")) == []
 
 
@@ -35,6 +37,25 @@ def test_a_damaged_database_is_broken(sapwood: Sapwooder, home: Path) -> None:
     file.write_text("not a database at all, but a text of some length " * 40)
     ran = sapwood("doctor", "--offline", "--json", "-d", str(file))
     assert states(ran)["database"] == "broken"
+
+
+def test_events_that_cannot_be_read_are_found(sapwood: Sapwooder, demo: str, home: Path) -> None:
+    assert states(sapwood("doctor", "--offline", "--json"))["events"] == "ok"
+    (file,) = home.rglob("*.db")
+    with closing(sqlite3.connect(file, isolation_level=None)) as owner:
+        for version, kind in ((1, "turn.dreamt"), (2, "turn.started")):
+            owner.execute(
+                "INSERT INTO events (space, agent, version, kind, data, at, actor, command)"
+                " VALUES ('local', 'eve', ?, ?, '{}', 1, 'system', 'c')",
+                (version, kind),
+            )
+    ran = sapwood("doctor", "--offline")
+    said = " ".join(ran.out.split())
+    assert "2 of" in said
+    assert "a newer Sapwood wrote eve:1 (turn.dreamt)" in said
+    assert "damaged: eve:2 (turn.started: Object missing required field" in said
+    assert "pip install --upgrade sapwood" in said
+    assert ran.code == 1
 
 
 def test_a_broken_configuration_is_found(sapwood: Sapwooder, home: Path) -> None:
@@ -83,14 +104,14 @@ def test_it_says_where_spans_go(sapwood: Sapwooder, monkeypatch: pytest.MonkeyPa
     sapwood("config", "set", "telemetry.endpoint", "http://127.0.0.1:4318")
     sapwood("config", "set", "telemetry.content", "true")
     told = " ".join(sapwood("doctor", "--offline").out.split())
-    assert "sent to http://127.0.0.1:4318 with what was said" in told
-    monkeypatch.setattr("sapwood.app.checking._is_installed", set[str]().__contains__)
+    assert "sent to http://127.0.0.1:4318 with the text of conversations" in told
+    monkeypatch.setattr("sapwood.doctor.checks._is_installed", set[str]().__contains__)
     assert states(sapwood("doctor", "--offline", "--json"))["spans"] == "broken"
 
 
 def test_servers_whose_tools_agents_may_use_are_tried(sapwood: Sapwooder, home: Path) -> None:
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
-    program = Path(__file__).parents[1] / "workspace" / "servers" / "wood_server.py"
+    program = Path(__file__).parents[1] / "workspace" / "mcp_client" / "wood_server.py"
     for name, command in {
         "wood": [sys.executable, str(program)],
         "gone": [str(home / "no-such-program")],

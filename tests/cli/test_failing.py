@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from sapwood.cli.commands import agents
-from sapwood.cli.exits import MEANINGS, Exit
-from sapwood.cli.failing import code_of, explained
+from sapwood.cli.error_messages import error_message, exit_code_for
+from sapwood.cli.exit_codes import MEANINGS, Exit
 from sapwood.cli.invocation import Invocation
-from sapwood.core.calling import Failure
-from sapwood.core.errors import LogError, NewerEvent, SapwoodError
+from sapwood.core.errors import LogError, SapwoodError
+from sapwood.core.model_calls import Failure
 from tests.cli.calling import Sapwooder
 
 
@@ -65,17 +65,17 @@ def test_a_full_disk_is_the_first_thing_to_know(
         return full
 
     monkeypatch.setattr("shutil.disk_usage", asked)
-    told, code = explained(LogError("disk I/O error"), Invocation())
+    told, code = error_message(LogError("disk I/O error"), Invocation())
     assert code == Exit.DATABASE
     assert told.startswith("No space is left under ")
     assert "I/O" not in told
-    told, code = explained(SapwoodError("The turn of x is still open."), Invocation())
+    told, code = error_message(SapwoodError("The turn of x is still open."), Invocation())
     assert code == Exit.DATABASE
     assert told.startswith("The turn of x is still open. No space is left under ")
     file = home / "notes.db"
     file.write_text("no database at all " * 100)
     ran = sapwood("doctor", "--offline", "-d", str(file))
-    assert "no space is left under" in " ".join(ran.out.split())
+    assert "is full" in " ".join(ran.out.split())
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,13 @@ def test_a_full_disk_is_the_first_thing_to_know(
     ],
 )
 def test_each_kind_of_failed_call_has_its_code(kind: str | None, code: Exit) -> None:
-    assert code_of(kind) == code  # pyright: ignore[reportArgumentType] # each is a literal
+    assert exit_code_for(kind) == code
 
 
 @pytest.mark.parametrize(
     ("error", "code"),
     [
         (Failure("no_key", "There is no key."), Exit.NO_MODEL),
-        (NewerEvent("turn.dreamt"), Exit.DATABASE),
         (SapwoodError("No."), Exit.FAILED),
         (FileNotFoundError(errno.ENOENT, "No such file", "x.md"), Exit.FAILED),
         (OSError(errno.ENOSPC, "No space left on device"), Exit.FAILED),
@@ -108,7 +107,7 @@ def test_each_kind_of_failed_call_has_its_code(kind: str | None, code: Exit) -> 
     ],
 )
 def test_an_error_becomes_a_sentence(home: Path, error: Exception, code: Exit) -> None:
-    sentence, found = explained(error, Invocation())
+    sentence, found = error_message(error, Invocation())
     assert found == code
     assert sentence.endswith((".", "'"))
     assert "Traceback" not in sentence

@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from sapwood.cli.command import Command, Commands
-from sapwood.cli.listing import lines
-from sapwood.cli.root import root
+from sapwood.cli.root import root, summary_lines
 
 
 def command(name: str) -> click.Command:
@@ -20,7 +19,7 @@ def command(name: str) -> click.Command:
 def every_command() -> list[tuple[str, ...]]:
     """The words of each command, `config set` and its like included."""
     paths: list[tuple[str, ...]] = []
-    for name in lines():
+    for name in summary_lines():
         paths.append((name,))
         found = command(name)
         if isinstance(found, Commands):
@@ -28,11 +27,11 @@ def every_command() -> list[tuple[str, ...]]:
     return paths
 
 
-@pytest.mark.parametrize("name", list(lines()))
+@pytest.mark.parametrize("name", list(summary_lines()))
 def test_the_line_in_the_list_is_the_first_sentence_of_the_help(name: str) -> None:
     help_ = command(name).help
     assert help_ is not None
-    assert help_.split("\n\n")[0].rstrip(".") == lines()[name]
+    assert help_.split("\n\n")[0].rstrip(".") == summary_lines()[name]
 
 
 @pytest.mark.parametrize("path", every_command(), ids=" ".join)
@@ -63,4 +62,4 @@ def test_the_program_alone_shows_its_help_and_ends_well() -> None:
 
 
 def test_every_command_is_made_by_us() -> None:
-    assert all(isinstance(command(name), Command | Commands) for name in lines())
+    assert all(isinstance(command(name), Command | Commands) for name in summary_lines())

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.cli import progress as progress_module
-from sapwood.cli.progress import Progress
+from sapwood.cli import console
+from sapwood.cli.console import Progress
 from tests.cli.calling import Sapwooder
 from tests.sources.writing import ClaudeFile, CodexFile
 
@@ -121,7 +121,7 @@ def test_going_on_with_it_here_needs_a_fork(sapwood: Sapwooder, claude: ClaudeFi
 
 def test_the_newest_agent_is_an_own_one(sapwood: Sapwooder, claude: ClaudeFile) -> None:
     sapwood("import")
-    assert "There is no agent yet to go on with" in sapwood("run", "-c", "-p", "Why?").err
+    assert "There is no agent to continue" in sapwood("run", "-c", "-p", "Why?").err
 
 
 def test_the_bar_is_drawn_for_people_only(
@@ -130,9 +130,9 @@ def test_the_bar_is_drawn_for_people_only(
     with Progress(100) as quiet:
         quiet.advance(50)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress_module.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(console.sys.stderr, "isatty", lambda: True)
     with Progress(4_000_000) as shown:
-        shown.at("1 of 2")
+        shown.set_label("1 of 2")
         shown.advance(1_000_000)
     drawn = capsys.readouterr().err
     assert " 25% " in drawn

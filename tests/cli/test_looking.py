@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood import Got, Said, ToolCall, Usage
+from sapwood import RecordedReply, RecordedResult, ToolCall, Usage
 from sapwood.api import Sapwood
 from tests.cli.calling import Database, Sapwooder
 
@@ -84,15 +84,15 @@ def test_one_event_is_shown_whole(sapwood: Sapwooder, demo: str) -> None:
 def test_an_event_that_is_not_there_names_the_last(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("show", "abc123:99")
     assert ran.code == 1
-    assert "The log of abc123 ends at version 8." in ran.err
+    assert "the log of abc123 ends at version 8." in ran.err
 
 
 def test_long_results_are_cut_unless_asked_for(sapwood: Sapwooder, database: Database) -> None:
     async def work(wood: Sapwood) -> None:
         agent = await wood.start("worker")
         lines = "\n".join(f"line {number}" for number in range(50))
-        ask = Said((ToolCall("1", "shell", '{"command": "ls"}'),))
-        await agent.record("List them.", ask, Got("1", lines), "Done.")
+        ask = RecordedReply((ToolCall("1", "shell", '{"command": "ls"}'),))
+        await agent.record("List them.", ask, RecordedResult("1", lines), "Done.")
 
     database(work)
     assert "… 42 more lines" in sapwood("show", "worker").out
@@ -297,8 +297,8 @@ def test_a_fence_in_a_result_does_not_break_the_export(
 ) -> None:
     async def work(wood: Sapwood) -> None:
         agent = await wood.start("fenced")
-        ask = Said((ToolCall("1", "read_file", '{"path": "a.md"}'),))
-        await agent.record("Read it.", ask, Got("1", "```\ncode\n```"), "Done.")
+        ask = RecordedReply((ToolCall("1", "read_file", '{"path": "a.md"}'),))
+        await agent.record("Read it.", ask, RecordedResult("1", "```\ncode\n```"), "Done.")
 
     database(work)
     assert "````\n```\ncode\n```\n````" in sapwood("export", "fenced").out

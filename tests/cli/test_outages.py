@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from sapwood.api import open
-from sapwood.testing.scripted import Asked, Reply, ScriptedModel, call
+from scripted_model import ModelRequest, Reply, ScriptedModel, call
 from tests.cli.calling import Sapwooder
 from tests.cli.test_worker import answered
 from tools.postgres import Cluster, cluster
@@ -22,8 +22,8 @@ from tools.postgres import Cluster, cluster
 pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
-AWAY = "The database does not answer. What is under way waits for it."
-BACK = "The database is back. What was under way goes on."
+AWAY = "The database does not answer. Open work waits until it does."
+BACK = "The database is back. Open work continues."
 _OTHERS = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -59,7 +59,7 @@ class Den(ScriptedModel):
         self.may_go_on = threading.Event()
         self.script(self._answer)
 
-    def _answer(self, asked: Asked) -> Reply:
+    def _answer(self, asked: ModelRequest) -> Reply:
         replies = sum(message.role == "assistant" for message in asked.messages)
         if replies == 0:
             return Reply.of(call("list_files", path="."))
@@ -140,7 +140,7 @@ def test_a_worker_waits_for_the_database_and_says_so(
     server: Cluster, den: Den, space: str, outage: Callable[[Cluster, Callable[[], None]], None]
 ) -> None:
     worker = Heard("worker")
-    worker.until("Working on")
+    worker.until("Running the agents of")
     asyncio.run(_start(server.dsn, space))
     subprocess.run(
         [

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.api import Sapwood
-from sapwood.testing.scripted import Asked, Reply, ScriptedModel, call, fail
+from scripted_model import ModelRequest, Reply, ScriptedModel, call, fail
 from tests.cli.calling import Database, Ran, Sapwooder
 
 pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
@@ -78,7 +78,7 @@ def test_every_provider_answers(program: Sapwooder, model: ScriptedModel, name: 
 
 
 def test_a_conversation_goes_on_by_name(sapwood: Sapwooder, model: ScriptedModel) -> None:
-    seen: list[Asked] = []
+    seen: list[ModelRequest] = []
     model.script(seen.append)
     model.replies(["Hello to you.", "You said hello."])
     sapwood("run", "--agent", "demo", "--new", "-p", "Hello!", "--system", "Be brief.")
@@ -96,7 +96,7 @@ def test_a_conversation_goes_on_by_name(sapwood: Sapwooder, model: ScriptedModel
 
 
 def test_the_newest_agent_is_gone_on_with(sapwood: Sapwooder, model: ScriptedModel) -> None:
-    seen: list[Asked] = []
+    seen: list[ModelRequest] = []
     model.script(seen.append)
     model.replies(["One.", "Two."])
     sapwood("run", "-p", "First.")
@@ -140,7 +140,7 @@ def test_a_script_on_stdin_is_played(sapwood: Sapwooder, model: ScriptedModel) -
 
 
 def test_piped_text_is_never_a_command(sapwood: Sapwooder, model: ScriptedModel) -> None:
-    seen: list[Asked] = []
+    seen: list[ModelRequest] = []
     model.script(seen.append)
     ran = sapwood("run", "-p", "Review this.", "-i", "-", stdin="/kill abc123\n+ a line\n")
     assert ran.code == 0
@@ -209,7 +209,7 @@ def test_time_is_up(sapwood: Sapwooder, model: ScriptedModel) -> None:
     model.script(lambda _: Reply.of("Late.", sleep=60))
     ran = sapwood("run", "--agent", "demo", "--new", "-p", "Hello!", "--timeout", "0.5")
     assert ran.code == 6
-    assert "The time is up." in ran.err
+    assert "The time limit is over." in ran.err
     assert "interrupted: after 0.5 seconds" in sapwood("show", "demo").out
 
 
@@ -222,7 +222,7 @@ def test_ctrl_c_interrupts_and_keeps_what_is_there(
     started.signal(signal.SIGINT)
     ran = started.end()
     assert ran.code == 5
-    assert "Interrupted. What was there is kept" in ran.err
+    assert "Interrupted. The partial reply is kept" in ran.err
     shown = sapwood("show", "demo").out
     assert "The first words" in shown
     assert "(interrupted: by the user)" in shown
@@ -265,7 +265,7 @@ def test_a_reader_that_stops_interrupts_the_turn(sapwood: Sapwooder, model: Scri
     assert started.process.stdout is not None
     started.process.stdout.close()
     assert started.process.wait(60) == 0
-    assert "nobody reads the answer" in sapwood("show", "demo").out
+    assert "the output was closed" in sapwood("show", "demo").out
     assert started.process.stderr is not None
     assert started.process.stderr.read() == b""
     started.process.stderr.close()
@@ -281,7 +281,7 @@ def test_a_model_that_takes_less_is_not_switched_to(
     database(fill)
     ran = sapwood("run", "--agent", "long", "--model", "gpt-4", "-p", "Go on.")
     assert ran.code == 1
-    assert "more than gpt-4 takes" in ran.err
+    assert "but gpt-4 takes" in ran.err
 
 
 def test_a_summary_takes_the_place_of_the_history(

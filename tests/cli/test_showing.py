@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from sapwood.cli.exits import Exit
-from sapwood.cli.talking.showing import JsonShow, Summary, TextShow
-from sapwood.core.calling import Delta
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.run.run_output import JsonOutput, RunSummary, TextOutput
 from sapwood.core.content import Text, ToolCall, Usage
 from sapwood.core.events import SYSTEM, Event, Recorded, ReplyAdded, ToolFinished
 from sapwood.core.ids import AgentId, CommandId
+from sapwood.core.model_calls import Delta
 
 AGENT = AgentId("abc123")
 
@@ -23,7 +23,7 @@ def text(*words: str) -> ReplyAdded:
 
 
 def test_streamed_words_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    show = TextShow(notes=False)
+    show = TextOutput(notes=False)
     for piece in ("Forty", "-two"):
         show.delta(AGENT, Delta("text", piece))
     show.event(recorded(text("Forty-two")))
@@ -33,13 +33,13 @@ def test_streamed_words_are_printed_once(capsys: pytest.CaptureFixture[str]) -> 
 def test_words_that_another_process_streamed_are_printed_whole(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    show = TextShow(notes=False)
+    show = TextOutput(notes=False)
     show.event(recorded(text("Forty-two")))
     assert capsys.readouterr().out == "Forty-two\n"
 
 
 def test_the_rest_of_an_answer_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    show = TextShow(notes=False)
+    show = TextOutput(notes=False)
     show.delta(AGENT, Delta("text", "Forty"))
     show.event(recorded(text("Forty-two")))
     assert capsys.readouterr().out == "Forty-two\n"
@@ -48,14 +48,14 @@ def test_the_rest_of_an_answer_is_printed(capsys: pytest.CaptureFixture[str]) ->
 def test_an_answer_that_was_begun_again_stands_on_its_own_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    show = TextShow(notes=False)
+    show = TextOutput(notes=False)
     show.delta(AGENT, Delta("text", "Fif"))
     show.event(recorded(text("Forty-two")))
     assert capsys.readouterr().out == "Fif\nForty-two\n"
 
 
 def test_thinking_and_calls_are_not_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    show = TextShow(notes=False)
+    show = TextOutput(notes=False)
     show.delta(AGENT, Delta("thinking", "Hmm."))
     show.delta(AGENT, Delta("call", "{}", "shell"))
     show.event(recorded(ReplyAdded((ToolCall("1", "shell", '{"command": "ls"}'),))))
@@ -64,7 +64,7 @@ def test_thinking_and_calls_are_not_the_answer(capsys: pytest.CaptureFixture[str
 
 
 def test_somebody_who_looks_is_told_of_tools_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    show = TextShow(notes=True)
+    show = TextOutput(notes=True)
     show.event(recorded(ReplyAdded((ToolCall("1", "shell", '{"command": "ls"}'),))))
     show.event(recorded(ToolFinished("1", "shell did not run.", error=True)))
     printed = capsys.readouterr()
@@ -74,24 +74,24 @@ def test_somebody_who_looks_is_told_of_tools_on_stderr(capsys: pytest.CaptureFix
 
 
 def test_control_characters_are_not_streamed(capsys: pytest.CaptureFixture[str]) -> None:
-    show = TextShow(notes=False)
+    show = TextOutput(notes=False)
     show.delta(AGENT, Delta("text", "\x1b[31mred\x07"))
     assert capsys.readouterr().out == "red"
 
 
 def test_a_problem_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    TextShow(notes=False).end(Summary(AGENT, Exit.FAILED, Usage(0), "It did not work."))
+    TextOutput(notes=False).end(RunSummary(AGENT, Exit.FAILED, Usage(0), "It did not work."))
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "Error: It did not work.\n")
 
 
 def test_programs_get_a_line_of_json_for_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    show = JsonShow()
+    show = JsonOutput()
     show.delta(AGENT, Delta("text", "Forty"))
     show.event(recorded(text("Forty-two")))
-    show.said("/mark X", "Marked 'X'.")
+    show.answer("/mark X", "Marked 'X'.")
     show.note("Waiting.")
-    show.end(Summary(AGENT, Exit.OK, Usage(100, 5)))
+    show.end(RunSummary(AGENT, Exit.OK, Usage(100, 5)))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["type"] for line in lines] == ["delta", "event", "answer", "note", "end"]
     assert lines[1]["kind"] == "reply.added"

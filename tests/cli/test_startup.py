@@ -12,7 +12,7 @@ from sapwood.api import Sapwood
 from sapwood.core.commands import StartAgent
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings
-from sapwood.runtime.fresh import given
+from sapwood.runtime.clock_and_ids import command_meta
 from tests.cli.calling import Database
 
 HELP_NEEDS = frozenset({"click", "sapwood"})
@@ -86,7 +86,7 @@ def test_10_000_agents_are_listed_in_under_500_ms(home: Path, database: Database
         dispatcher = wood.connection.dispatcher
         for number in range(10_000):
             start = StartAgent(AgentId(f"a{number}"), f"agent {number}", Settings(model="gpt-5"))
-            await dispatcher.dispatch(start, given())
+            await dispatcher.dispatch(start, command_meta())
 
     database(fill)
     used = cpu([sys.executable, "-m", "sapwood.cli", "agents"])

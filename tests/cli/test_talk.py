@@ -8,26 +8,27 @@ import pytest
 from msgspec import Struct, field
 
 from sapwood.api import Agent, Sapwood
+from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
-from sapwood.app.running import Running
-from sapwood.cli.exits import Exit
-from sapwood.cli.talking.face import Face
-from sapwood.cli.talking.showing import Summary
-from sapwood.cli.talking.stepping import Ended
-from sapwood.cli.talking.stopping import Stop
-from sapwood.cli.talking.talk import Talk
-from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.run.model_script_player import ModelScriptPlayer
+from sapwood.cli.run.run_output import RunSummary
+from sapwood.cli.run.script_player import StepResult
+from sapwood.cli.run.stop_request import StopRequest
+from sapwood.conversation.call import Services
+from sapwood.conversation.script import Script, parse
+from sapwood.conversation.service import ConversationService
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.refusals import Refusal
-from sapwood.core.slash import Script, parse
 from sapwood.core.view import Request
-from sapwood.engine.local import LocalEngine
-from sapwood.runtime.model import ModelAccess
+from sapwood.engine.local_engine import LocalEngine
+from sapwood.runtime.model_access import ModelAccess
 from sapwood.testing import NoTools, PlannedModel, slash
-from sapwood.testing.model import Plan
+from sapwood.testing.planned_model import Plan
 
 
 class Shown(Struct):
@@ -45,14 +46,14 @@ class Shown(Struct):
     def event(self, recorded: Recorded) -> None:
         self.kinds.append(recorded.kind)
 
-    def said(self, line: str, answer: str) -> None:
+    def answer(self, line: str, answer: str) -> None:
         self.answers.append(answer)
 
     def note(self, words: str) -> None:
         self.notes.append(words)
         self.noted.set()
 
-    def end(self, summary: Summary) -> None:
+    def end(self, summary: RunSummary) -> None:
         raise AssertionError("a talk does not end a run")
 
 
@@ -61,11 +62,11 @@ class At(Struct):
 
     wood: Sapwood
     agent: Agent
-    talk: Talk
-    stop: Stop
+    talk: ModelScriptPlayer
+    stop: StopRequest
     shown: Shown
 
-    async def play(self, submission: str) -> Ended:
+    async def play(self, submission: str) -> StepResult:
         return await self.talk.play(script(submission))
 
 
@@ -101,14 +102,16 @@ def script(submission: str) -> Script:
 async def talking(model: Plan | ModelAccess) -> AsyncGenerator[At]:
     connection = await connect(":memory:")
     access = PlannedModel(model) if callable(model) else model
-    running = Running(connection, LocalEngine(retry_after=(0, 0, 0)), access, NoTools())
-    wood, stop, shown = Sapwood(connection), Stop(), Shown([], [], [], [])
+    running = AgentRunner(connection, LocalEngine(retry_after=(0, 0, 0)), access, NoTools())
+    wood, stop, shown = Sapwood(connection), StopRequest(), Shown([], [], [], [])
     agent = await wood.start("demo", model="planned")
-    face = Face(connection, 80, running=running)
+    service = ConversationService(Services(connection, compact=running.compact))
     await running.start()
     try:
-        async with asyncio.timeout(20):
-            yield At(wood, agent, Talk(running, agent.id, face, shown, stop), stop, shown)
+        async with asyncio.timeout(60):
+            yield At(
+                wood, agent, ModelScriptPlayer(running, agent.id, service, shown, stop), stop, shown
+            )
     finally:
         await running.close()
         await connection.close()
@@ -183,7 +186,7 @@ async def test_stopping_keeps_the_words_that_were_said() -> None:
     async with talking(model) as at:
         playing = asyncio.ensure_future(at.play("Hello!\n/mark NEVER"))
         await model.halted.wait()
-        at.stop.ask(Exit.TIMED_OUT, "after 3 seconds")
+        at.stop.request(Exit.TIMED_OUT, "after 3 seconds")
         ended = await playing
         assert ended.exit == Exit.TIMED_OUT
         assert "kept" in ended.problem
@@ -213,10 +216,12 @@ async def test_a_turn_that_was_left_open_goes_on() -> None:
     wood = Sapwood(connection)
     agent = await wood.start("demo", model="planned")
     await agent.submit("Hello!")
-    running = Running(connection, LocalEngine(), PlannedModel(lambda _, __: "yes"), NoTools())
+    running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: "yes"), NoTools())
     await running.start()
     shown = Shown([], [], [], [])
-    talk = Talk(running, agent.id, Face(connection, 80), shown, Stop())
+    talk = ModelScriptPlayer(
+        running, agent.id, ConversationService(Services(connection)), shown, StopRequest()
+    )
     assert await talk.has_open_turn()
     assert (await talk.resume()).exit == Exit.OK
     assert await texts(agent) == ["Hello!", "yes"]
@@ -230,7 +235,7 @@ async def test_children_are_waited_for() -> None:
 
     async with talking(plan) as at:
         await at.play("/mark T\nFind the leak.\n/fork T")
-        assert (await at.talk.rest()).exit == Exit.OK
+        assert (await at.talk.wait_for_descendants()).exit == Exit.OK
         (child,) = await at.wood.agents(parent=at.agent.id)
         assert not child.working
         assert await texts(await at.wood.agent(child.agent)) == [
@@ -242,9 +247,9 @@ async def test_children_are_waited_for() -> None:
 async def test_children_are_stopped_with_everything_else() -> None:
     async with talking(Halting()) as at:
         await at.play("/fork -- Find the leak.")
-        resting = asyncio.ensure_future(at.talk.rest())
+        resting = asyncio.ensure_future(at.talk.wait_for_descendants())
         await at.shown.noted.wait()
-        at.stop.ask(Exit.INTERRUPTED, "by the user")
+        at.stop.request(Exit.INTERRUPTED, "by the user")
         assert (await resting).exit == Exit.INTERRUPTED
         (child,) = await at.wood.agents(parent=at.agent.id)
         assert not child.working
@@ -258,7 +263,7 @@ async def test_a_child_that_a_model_makes_is_waited_for() -> None:
 
     async with talking(plan) as at:  # pyright: ignore[reportArgumentType] # a plan all the same
         await at.play("Delegate it.")
-        await at.talk.rest()
+        await at.talk.wait_for_descendants()
         (child,) = await at.wood.agents(parent=at.agent.id)
         assert not child.working
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.api import open
-from sapwood.testing.scripted import ScriptedModel
+from scripted_model import ScriptedModel
 from tests.cli.calling import Sapwooder
 
 pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
@@ -52,7 +52,7 @@ def test_a_worker_takes_work_up_and_leaves_when_it_is_told_to(
         )
         assert worker.stderr is not None
         heard = b""
-        while b"Working on" not in heard:
+        while b"Running the agents of" not in heard:
             piece = os.read(worker.stderr.fileno(), 1000)
             assert piece, heard
             heard += piece

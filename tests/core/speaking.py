@@ -47,14 +47,14 @@ def does(world: World, command: Command) -> str:
     """A person gives the command; returns the line that was said."""
     decision = world.do(command)
     assert isinstance(decision, Accepted), decision
-    return decision.says
+    return decision.message
 
 
 def by_model(world: World, command: Command, call: str | None = None) -> str:
     """A model gives the command; returns the line that was said."""
     decision = world.do(command, MODEL, call)
     assert isinstance(decision, Accepted), decision
-    return decision.says
+    return decision.message
 
 
 def refusal(world: World, command: Command, actor: Actor | None = None) -> Refusal:

@@ -14,10 +14,10 @@ from sapwood.core.commands import (
     StartTurn,
 )
 from sapwood.core.content import Text
-from sapwood.core.counting import Count
+from sapwood.core.history_size import count_texts
 from sapwood.core.ids import AgentId
-from sapwood.core.measure import count_texts
 from sapwood.core.settings import Settings, SettingsChange
+from sapwood.core.token_count import Count
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
 from sapwood.testing import World

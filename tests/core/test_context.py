@@ -12,7 +12,7 @@ from sapwood.core.context import (
     as_of_turn,
     find_mark,
     keep_marks,
-    take_back,
+    undo_step,
 )
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 
@@ -56,27 +56,27 @@ def test_a_rewind_keeps_a_named_mark_and_uses_up_an_unnamed_one() -> None:
 def test_a_moved_head_goes_back_and_the_tip_stays() -> None:
     before = Context(turn(2), turn(1), EventRef(A, 3), EventRef(A, 4))
     now = Context(turn(5), turn(2))
-    back, _ = take_back(Step("head", before, (), 26), now, ())
+    back, _ = undo_step(Step("head", before, (), 26), now, ())
     assert back == Context(turn(5), turn(1), EventRef(A, 3), EventRef(A, 4))
 
 
 def test_a_moved_tip_goes_back_with_everything() -> None:
     before = Context(turn(2), turn(1), mask=Mask(EventRef(A, 12), 9))
-    back, kept = take_back(Step("tip", before, marks("A"), 26), Context(turn(5)), marks("B"))
+    back, kept = undo_step(Step("tip", before, marks("A"), 26), Context(turn(5)), marks("B"))
     assert (back, kept) == (before, marks("A"))
 
 
 def test_a_newer_mask_stays_and_an_older_one_comes_back() -> None:
     old, new = Mask(EventRef(A, 12), 9), Mask(EventRef(A, 55), 9)
     step = Step("head", Context(turn(2), mask=old), (), 26)
-    assert take_back(step, Context(turn(5), turn(2)), ())[0].mask == old
-    assert take_back(step, Context(turn(5), turn(2), mask=new), ())[0].mask == new
+    assert undo_step(step, Context(turn(5), turn(2)), ())[0].mask == old
+    assert undo_step(step, Context(turn(5), turn(2), mask=new), ())[0].mask == new
 
 
 @given(st.lists(st.sampled_from(["A", "B", "C"]), unique=True), st.sampled_from(["A", "B", "C"]))
 def test_no_name_is_there_twice_after_an_undo(before: list[str], since: str) -> None:
     step = Step("head", ROOT, marks(*before), 26)
-    _, kept = take_back(step, ROOT, (Mark(since, ROOT, 27),))
+    _, kept = undo_step(step, ROOT, (Mark(since, ROOT, 27),))
     assert sorted(set(names(kept))) == sorted(names(kept))
     assert kept[-1].version == 27
 

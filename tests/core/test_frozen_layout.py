@@ -16,7 +16,7 @@ import pytest
 from sapwood.core.events import Event
 from sapwood.core.events.codec import Encoded, decode, encode
 from sapwood.core.state import State
-from sapwood.runtime.opening import SCHEMA
+from sapwood.runtime.open_agent import SCHEMA
 from tests.core.events.examples import EXAMPLES, NAMES
 
 EVENTS = Path(__file__).parent / "fixtures" / "events_v1.jsonl"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.core import refusals
-from sapwood.core.counting import Count
 from sapwood.core.refusals import BadMarkName, Refusal, UnknownCommand, UnknownMark, nearest
+from sapwood.core.token_count import Count
 
 REASONS = [
     kind
@@ -30,7 +30,7 @@ def example(kind: type[Refusal]) -> Refusal:
 
 
 @pytest.mark.parametrize("kind", REASONS, ids=lambda kind: kind.__name__)
-def test_every_reason_is_told_in_full_sentences(kind: type[Refusal]) -> None:
+def test_every_reason_is_a_full_sentence(kind: type[Refusal]) -> None:
     sentence = example(kind).sentence
     assert sentence.endswith(".")
     assert sentence[0].isupper() or sentence[0] in "'/s"
@@ -50,7 +50,8 @@ INSTEAD = (
     "Finish",
     "Only calls",
     "Give",
-    "Use up to",
+    "Use ",
+    "Take one out",
     "Write",
     "Put",
     "must be",
@@ -80,7 +81,7 @@ def test_without_a_near_name_there_is_still_something_to_do() -> None:
     )
 
 
-def test_what_somebody_pasted_is_cut_short() -> None:
+def test_a_long_typed_text_is_shortened() -> None:
     long = "x" * 1_000_000
     for reason in (BadMarkName(long), UnknownMark(long), UnknownCommand(f"/{long}")):
         assert len(reason.sentence) < 250

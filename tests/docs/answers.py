@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 
-from sapwood.core.content import Text
-from sapwood.core.view import Message
-from sapwood.testing.scripted import Asked, Reply, call, fail
-from sapwood.testing.scripted.reply import Step
+from scripted_model import Message, ModelRequest, Reply, ReplyLike, Text, call, fail
 
 __all__ = ["answer"]
 
 
-def slash(command: str, args: str = "") -> Step:
+def slash(command: str, args: str = "") -> ReplyLike:
     """The model gives a slash command."""
     return call("slash", command=command, args=args)
 
 
-ANSWERS: dict[str, Sequence[Step]] = {
+ANSWERS: dict[str, Sequence[ReplyLike]] = {
     "What is 6 x 7?": ["42"],
     "Where do herons nest?": ["In tall trees."],
     "And storks?": ["On roofs."],
@@ -50,7 +47,7 @@ ANSWERS: dict[str, Sequence[Step]] = {
 SUMMARY = "The barn has 42 rafters. A page about larch shingles was written; nothing is open."
 
 
-def answer(asked: Asked) -> Step | None:
+def answer(asked: ModelRequest) -> ReplyLike | None:
     """The next step of the answer to the last prompt."""
     first = asked.prompt.splitlines()[0]
     if first.startswith("Summarise"):

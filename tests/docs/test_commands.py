@@ -23,8 +23,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sapwood.app.config import parse_config
-from sapwood.testing.scripted import ScriptedModel
+from sapwood.config.config_file import parse_config
+from scripted_model import ScriptedModel
 from tests.docs.answers import answer
 from tests.docs.test_examples import PAGES, ROOT, Block, blocks_of, execute, relative
 

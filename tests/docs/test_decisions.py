@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from sapwood.app.config import CheckpointConfig
-from sapwood.core.shortening import MOST_SHOWN
+from sapwood.config.config_file import CheckpointConfig
+from sapwood.core.excerpts import MOST_SHOWN
 from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH
 from sapwood.runtime.driver import Limits
-from sapwood.runtime.opening import SNAPSHOT_EVERY
-from sapwood.workspace.checkpoints.saving import Bounds
+from sapwood.runtime.open_agent import SNAPSHOT_EVERY
+from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 
 FOLDER = Path(__file__).parents[2] / "docs" / "decisions"
 
@@ -27,9 +27,9 @@ def test_how_much_of_a_result_is_shown_is_told_as_it_is() -> None:
 
 def test_what_checkpoints_cover_is_told_as_it_is() -> None:
     text = (FOLDER.parent / "guides" / "checkpoints.md").read_text(encoding="utf-8")
-    assert f"files of more than {Bounds().largest:,} bytes" in text
-    assert f"more than {Bounds().together:,} bytes" in text
-    assert CheckpointConfig().largest == Bounds().largest
+    assert f"files of more than {CheckpointLimits().max_file:,} bytes" in text
+    assert f"more than {CheckpointLimits().max_untracked:,} bytes" in text
+    assert CheckpointConfig().largest == CheckpointLimits().max_file
 
 
 def test_records_are_numbered_as_their_titles_say() -> None:

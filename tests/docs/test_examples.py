@@ -26,7 +26,11 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "guides").glob("*.md")),
+    *sorted((ROOT / "packages").glob("*/README.md")),
+]
 PROGRAM = ROOT / "docs" / "examples" / "own_agent.py"
 GUIDE = ROOT / "docs" / "guides" / "your-own-agent.md"
 
@@ -146,7 +150,13 @@ def test_the_first_example_is_short() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))], ids=relative
+    "page",
+    [
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "packages").glob("*/README.md")),
+    ],
+    ids=relative,
 )
 def test_links_lead_to_files_that_are_there(page: Path) -> None:
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""`python -m tests.engine.another_worker ADDRESS WITNESS NAME STORM AGENTS`: a worker elsewhere.
+"""`python -m tests.engine.another_worker ADDRESS JOURNAL NAME STORM AGENTS DEAD_AFTER`: a worker.
 
-It drives until it is told to end by SIGTERM. An agent whose name starts with `held` is driven until
-the witness has the note `release`. With a storm it gives work to agents itself, and wakes them.
+It drives until it gets SIGTERM. An agent whose name starts with `held` is driven until
+the journal has the note `release`. With a storm it gives work to agents itself, and wakes them.
 """
 
 import asyncio
@@ -13,11 +13,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from msgspec import structs
+
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.dbos import DbosEngine
 from tests.engine.backends import FAST
-from tests.engine.waiting import eventually
-from tests.engine.witness import Witness
+from tests.engine.drive_journal import DriveJournal
+from tests.engine.eventually import eventually
 
 __all__ = ["SPACE", "AnotherWorker", "drive_for"]
 
@@ -27,11 +29,20 @@ SPACE = Space("main")
 class AnotherWorker:
     """A worker in a process of its own."""
 
-    def __init__(self, address: str, witness: Witness, name: str, storm: int, agents: int) -> None:
+    def __init__(
+        self,
+        address: str,
+        journal: DriveJournal,
+        name: str,
+        storm: int,
+        agents: int,
+        dead_after: float = FAST.dead_after,
+    ) -> None:
         self.name = name
-        self._witness = witness
-        self._errors = witness.path.with_name(f"{name}.stderr")
-        arguments = (address, str(witness.path), name, str(storm), str(agents))
+        self._journal = journal
+        self._errors = journal.path.with_name(f"{name}.stderr")
+        numbers = (str(storm), str(agents), str(dead_after))
+        arguments = (address, str(journal.path), name, *numbers)
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, *arguments], stderr=errors
@@ -44,22 +55,22 @@ class AnotherWorker:
 
     async def launched(self) -> None:
         """Waits until it takes work."""
-        await eventually(lambda: self._witness.noted(f"{self.name} launched") or self._ended())
+        await eventually(lambda: self._journal.noted(f"{self.name} launched") or self._ended())
 
     async def weathered(self, within: float) -> None:
         """Waits until its storm is over."""
-        await eventually(lambda: self._witness.noted(f"{self.name} weathered"), within)
+        await eventually(lambda: self._journal.noted(f"{self.name} weathered"), within)
 
     def kill(self) -> None:
         """Kills it outright."""
         self._process.kill()
         self._process.wait()
-        self._witness.bury(self.name)
+        self._journal.record_death(self.name)
 
     def stop(self) -> None:
         """Stops it in its tracks."""
         self._process.send_signal(signal.SIGSTOP)
-        self._witness.bury(self.name)
+        self._journal.record_death(self.name)
 
     def go_on(self) -> None:
         """Lets it go on."""
@@ -78,27 +89,27 @@ class AnotherWorker:
         return False
 
 
-def drive_for(witness: Witness, worker: str) -> Callable[[Space, AgentId], Awaitable[None]]:
-    """The drive that tells the witness."""
+def drive_for(journal: DriveJournal, worker: str) -> Callable[[Space, AgentId], Awaitable[None]]:
+    """The drive that tells the journal."""
 
     async def drive(space: Space, agent: AgentId) -> None:
-        number, wanted, how = witness.begin(worker, agent), witness.wanted(agent), "cancelled"
+        number, wanted, how = journal.begin(worker, agent), journal.wanted(agent), "cancelled"
         try:
             if agent.startswith("held"):
-                await eventually(lambda: witness.noted("release"), within=120)
+                await eventually(lambda: journal.noted("release"), within=120)
             await asyncio.sleep(0)
             how = "done"
         finally:
-            witness.end(number, agent, wanted if how == "done" else 0, how)
+            journal.end(number, agent, wanted if how == "done" else 0, how)
 
     return drive
 
 
-async def _storm(engine: DbosEngine, witness: Witness, times: int, agents: int) -> None:
+async def _storm(engine: DbosEngine, journal: DriveJournal, times: int, agents: int) -> None:
     chance = random.Random(times * agents)
     for _ in range(times):
         for number in chance.sample(range(agents), agents):
-            witness.want(f"agent-{number}")
+            journal.want(f"agent-{number}")
             await engine.wake(SPACE, AgentId(f"agent-{number}"))
 
 
@@ -109,20 +120,23 @@ def _log_what_dbos_says() -> None:
     logging.getLogger("sapwood").addHandler(logging.NullHandler())
 
 
-async def _main(address: str, path: str, name: str, storm: int, agents: int) -> None:
-    told_to_end = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_end.set)
-    witness, engine = Witness(Path(path)), DbosEngine(address, pace=FAST)
-    await engine.launch(drive_for(witness, name))
-    witness.note(f"{name} launched")
-    await _storm(engine, witness, storm, agents)
-    witness.note(f"{name} weathered")
-    await told_to_end.wait()
+async def _main(
+    address: str, path: str, name: str, storm: int, agents: int, dead_after: float
+) -> None:
+    sigterm = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, sigterm.set)
+    intervals = structs.replace(FAST, dead_after=dead_after)
+    journal, engine = DriveJournal(Path(path)), DbosEngine(address, intervals=intervals)
+    await engine.launch(drive_for(journal, name))
+    journal.note(f"{name} launched")
+    await _storm(engine, journal, storm, agents)
+    journal.note(f"{name} weathered")
+    await sigterm.wait()
     await engine.close()
-    witness.close()
+    journal.close()
 
 
 if __name__ == "__main__":
-    address, path, name, storm, agents = sys.argv[1:]
+    address, path, name, storm, agents, dead_after = sys.argv[1:]
     _log_what_dbos_says()
-    asyncio.run(_main(address, path, name, int(storm), int(agents)))
+    asyncio.run(_main(address, path, name, int(storm), int(agents), float(dead_after)))

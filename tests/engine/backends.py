@@ -1,4 +1,4 @@
-"""The places that an engine can live in: nowhere, an SQLite file, a PostgreSQL database."""
+"""Where an engine stores its state: nowhere, in an SQLite file, in a PostgreSQL database."""
 
 import sqlite3
 from contextlib import closing
@@ -6,20 +6,20 @@ from pathlib import Path
 
 import psycopg
 
-from sapwood.engine import Limits, LocalEngine
-from sapwood.engine.dbos import DbosEngine, Pace
-from sapwood.runtime.engine import Engine
+from sapwood.engine import DriveLimits, LocalEngine
+from sapwood.engine.dbos import DbosEngine, Intervals
+from sapwood.runtime.scheduler import Engine
 
 __all__ = ["FAST", "Backend", "DurableBackend", "LocalBackend", "PostgresBackend", "SqliteBackend"]
 
-FAST = Pace(poll=0.1, tidy=1.0, retry_after=(0.01, 0.01))
+FAST = Intervals(poll=0.1, cleanup=1.0, retry_after=(0.01, 0.01))
 """Retries at once and tidies often; what is alive and what is dead is judged as always."""
 
 
 class Backend:
     """Makes engines that share what there is to share."""
 
-    def engine(self, limits: Limits | None = None, pace: Pace = FAST) -> Engine:
+    def engine(self, limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
         """One more engine."""
         raise NotImplementedError
 
@@ -27,8 +27,8 @@ class Backend:
 class LocalBackend(Backend):
     """Nothing is shared."""
 
-    def engine(self, limits: Limits | None = None, pace: Pace = FAST) -> Engine:
-        return LocalEngine(limits, retry_after=pace.retry_after)
+    def engine(self, limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
+        return LocalEngine(limits, retry_after=intervals.retry_after)
 
 
 class DurableBackend(Backend):
@@ -36,8 +36,8 @@ class DurableBackend(Backend):
 
     address: str
 
-    def engine(self, limits: Limits | None = None, pace: Pace = FAST) -> Engine:
-        return DbosEngine(self.address, limits, pace=pace)
+    def engine(self, limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
+        return DbosEngine(self.address, limits, intervals=intervals)
 
     def execute(self, statement: str) -> None:
         """Changes the engine's database behind its back."""

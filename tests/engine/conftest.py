@@ -1,4 +1,4 @@
-"""An engine of every kind, a witness, and workers in other processes."""
+"""Engines of every kind, a journal of drives, and workers in other processes."""
 
 import itertools
 import os
@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from sapwood.engine import Limits
-from sapwood.engine.dbos import Pace
-from sapwood.runtime.engine import Engine
+from sapwood.engine import DriveLimits
+from sapwood.engine.dbos import Intervals
+from sapwood.runtime.scheduler import Engine
 from tests.engine.another_worker import AnotherWorker
 from tests.engine.backends import (
     FAST,
@@ -21,7 +21,7 @@ from tests.engine.backends import (
     PostgresBackend,
     SqliteBackend,
 )
-from tests.engine.witness import Witness
+from tests.engine.drive_journal import DriveJournal
 
 _numbers = itertools.count(1)
 
@@ -64,8 +64,8 @@ def durable(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
 async def _engines(backend: Backend) -> AsyncGenerator[OpenEngine]:
     opened: list[Engine] = []
 
-    def open_one(limits: Limits | None = None, pace: Pace = FAST) -> Engine:
-        opened.append(backend.engine(limits, pace))
+    def open_one(limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
+        opened.append(backend.engine(limits, intervals))
         return opened[-1]
 
     yield open_one
@@ -88,24 +88,26 @@ async def open_durable(durable: DurableBackend) -> AsyncGenerator[OpenEngine]:
 
 
 @pytest.fixture
-def witness(tmp_path: Path) -> Generator[Witness]:
-    """Sees what is driven, in all processes."""
-    witness = Witness(tmp_path / "witness.db")
-    yield witness
-    witness.close()
+def journal(tmp_path: Path) -> Generator[DriveJournal]:
+    """Records what is driven, in all processes."""
+    journal = DriveJournal(tmp_path / "journal.db")
+    yield journal
+    journal.close()
 
 
 @pytest.fixture
-async def start_worker(durable: DurableBackend, witness: Witness) -> AsyncGenerator[StartWorker]:
+async def start_worker(
+    durable: DurableBackend, journal: DriveJournal
+) -> AsyncGenerator[StartWorker]:
     """Starts workers in processes of their own. At the end they close, and wrote nothing."""
     workers: list[AnotherWorker] = []
 
-    def start(name: str, storm: int = 0, agents: int = 0) -> AnotherWorker:
-        workers.append(AnotherWorker(durable.address, witness, name, storm, agents))
+    def start(name: str, storm: int = 0, agents: int = 0, **more: float) -> AnotherWorker:
+        workers.append(AnotherWorker(durable.address, journal, name, storm, agents, **more))
         return workers[-1]
 
     yield start
-    witness.note("release")
+    journal.note("release")
     for worker in workers:
         worker.go_on()
         worker.terminate()

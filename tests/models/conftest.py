@@ -1,4 +1,4 @@
-"""Model access needs its extra. Without it this folder is skipped, and says so."""
+"""Model access needs its extra. Without it the tests of this folder are skipped with a reason."""
 
 from collections.abc import AsyncGenerator, Generator
 from importlib.util import find_spec
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sapwood.models import Models
-from sapwood.testing.scripted import ScriptedModel
-from tests.models.talking import open_models
+from scripted_model import ScriptedModel
+from tests.models.conversation import open_models
 
 REASON = "model access is not installed: pip install 'sapwood[models]'"
 

@@ -1,11 +1,11 @@
-"""A relay in front of a server, which keeps every request body as the bytes that went by."""
+"""A relay in front of a server that records every request body as bytes."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
-__all__ = ["Relay", "relaying"]
+__all__ = ["Relay", "open_relay"]
 
 _HOST = "127.0.0.1"
 
@@ -64,7 +64,7 @@ def _length(head: bytes) -> int:
 
 
 @asynccontextmanager
-async def relaying(url: str) -> AsyncGenerator[Relay]:
+async def open_relay(url: str) -> AsyncGenerator[Relay]:
     """A relay to the server at that address."""
     relay = Relay(urlsplit(url).port or 0)
     server = await asyncio.start_server(relay.connected, _HOST, limit=2**24)

@@ -1,4 +1,4 @@
-"""What is public, and that it costs nothing until it is used."""
+"""The public names, and that importing them is cheap."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ def test_the_public_names_are_these() -> None:
     assert models.__all__ == [
         "Models",
         "Money",
-        "Patience",
+        "RetryPolicy",
         "Timeouts",
         "fits",
         "price_of",

@@ -1,4 +1,4 @@
-"""Between context events each request extends the one before it, byte for byte on the wire."""
+"""Between context events each request extends the one before it, byte for byte."""
 
 import json
 from itertools import pairwise
@@ -10,9 +10,9 @@ from msgspec import Raw
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.models import Models
-from sapwood.testing.scripted import ScriptedModel, call, think
-from tests.models.relay import relaying
-from tests.models.talking import MODELS, Talk, every_wire, hear, open_models
+from scripted_model import ScriptedModel, call, think
+from tests.models.conversation import MODELS, Conversation, collect, every_wire, open_models
+from tests.models.relay import open_relay
 
 HISTORY = ("messages", "input", "contents")
 RULES = "Be brief. " * 600
@@ -34,7 +34,7 @@ def extends(earlier: bytes, later: bytes) -> bool:
     return fields == later_fields and later_items[: len(items)] == items
 
 
-async def converse(talk: Talk, server: ScriptedModel) -> None:
+async def converse(talk: Conversation, server: ScriptedModel) -> None:
     for turn in range(TURNS):
         asked = [think(f"Thought {turn}."), "I look.", call("weather", city=f"City {turn}")]
         server.replies([asked, f"It is {turn} degrees."])
@@ -43,8 +43,8 @@ async def converse(talk: Talk, server: ScriptedModel) -> None:
 
 @every_wire
 async def test_every_request_extends_the_one_before_it(server: ScriptedModel, model: str) -> None:
-    async with relaying(server.url) as relay, open_models(relay.url) as models:
-        await converse(Talk(models, model, RULES, "A pin."), server)
+    async with open_relay(server.url) as relay, open_models(relay.url) as models:
+        await converse(Conversation(models, model, RULES, "A pin."), server)
     assert server.rejections == []
     assert len(relay.bodies) == 2 * TURNS
     hits = [extends(earlier, later) for earlier, later in pairwise(relay.bodies)]
@@ -55,13 +55,13 @@ async def test_every_request_extends_the_one_before_it(server: ScriptedModel, mo
 async def test_a_history_that_was_sent_before_is_sent_as_if_it_were_new(
     server: ScriptedModel, model: str
 ) -> None:
-    async with relaying(server.url) as relay, open_models(relay.url) as models:
-        talk = Talk(models, model, RULES, "A pin.")
+    async with open_relay(server.url) as relay, open_models(relay.url) as models:
+        talk = Conversation(models, model, RULES, "A pin.")
         await converse(talk, server)
         talk.messages.append(Message("user", (Text("And now?"),)))
-        await hear(models, talk.request)
+        await collect(models, talk.request)
         async with open_models(relay.url) as strangers:
-            await hear(strangers, talk.request)
+            await collect(strangers, talk.request)
     warm, cold = relay.bodies[-2:]
     assert parts(warm) == parts(cold)
     assert json.loads(warm) == json.loads(cold)
@@ -69,8 +69,8 @@ async def test_a_history_that_was_sent_before_is_sent_as_if_it_were_new(
 
 @every_wire
 async def test_calls_share_a_connection(server: ScriptedModel, model: str) -> None:
-    async with relaying(server.url) as relay, open_models(relay.url) as models:
-        await converse(Talk(models, model), server)
+    async with open_relay(server.url) as relay, open_models(relay.url) as models:
+        await converse(Conversation(models, model), server)
     assert relay.connections == 1
 
 
@@ -79,7 +79,7 @@ async def test_calls_share_a_connection(server: ScriptedModel, model: str) -> No
 async def test_a_context_event_changes_the_past_and_nothing_old_comes_back(
     server: ScriptedModel, models: Models, model: str, changed: str
 ) -> None:
-    talk = Talk(models, model, "Be brief.")
+    talk = Conversation(models, model, "Be brief.")
     await converse(talk, server)
     messages = [*talk.messages, Message("user", (Text("And now?"),))]
     system = talk.system
@@ -90,9 +90,9 @@ async def test_a_context_event_changes_the_past_and_nothing_old_comes_back(
             messages = messages[4:]
         case _:
             messages[3] = Message("assistant", (Text("It was masked."),))
-    await hear(models, Request(model, system, tuple(messages)))
+    await collect(models, Request(model, system, tuple(messages)))
     async with open_models(server.url) as strangers:
-        await hear(strangers, Request(model, system, tuple(messages)))
+        await collect(strangers, Request(model, system, tuple(messages)))
     warm, cold = (logged.body for logged in server.requests[-2:])
     assert warm == cold
     assert server.rejections == []
@@ -101,10 +101,10 @@ async def test_a_context_event_changes_the_past_and_nothing_old_comes_back(
 async def test_a_model_that_binds_its_thinking_to_the_past_takes_another_past(
     server: ScriptedModel, models: Models
 ) -> None:
-    talk = Talk(models, "anthropic:claude-sonnet-5-5", "Be brief.")
+    talk = Conversation(models, "anthropic:claude-sonnet-5-5", "Be brief.")
     await converse(talk, server)
     messages = (*talk.messages[4:], Message("user", (Text("And now?"),)))
-    await hear(models, Request(talk.model, talk.system, messages))
+    await collect(models, Request(talk.model, talk.system, messages))
     assert "drop_block" in str(server.requests[-1].body)
     assert server.rejections == []
     assert len(server.requests) == 2 * TURNS + 1
@@ -114,7 +114,7 @@ async def test_a_model_that_binds_its_thinking_to_the_past_takes_another_past(
 async def test_the_provider_reads_the_past_from_its_cache(
     server: ScriptedModel, models: Models, wire: str
 ) -> None:
-    talk = Talk(models, MODELS[wire], RULES)
+    talk = Conversation(models, MODELS[wire], RULES)
     await converse(talk, server)
     usages = [answer.usage for answer in talk.answers]
     for earlier, later in pairwise(usages):
@@ -127,7 +127,7 @@ async def test_the_provider_reads_the_past_from_its_cache(
 async def test_anthropic_reads_all_that_it_was_sent_before(
     server: ScriptedModel, models: Models
 ) -> None:
-    talk = Talk(models, MODELS["messages"], RULES)
+    talk = Conversation(models, MODELS["messages"], RULES)
     await converse(talk, server)
     usages = [answer.usage for answer in talk.answers if answer.usage]
     for earlier, later in pairwise(usages):
@@ -139,7 +139,7 @@ async def test_anthropic_reads_all_that_it_was_sent_before(
 async def test_many_results_at_once_are_one_step(
     server: ScriptedModel, models: Models, model: str
 ) -> None:
-    talk = Talk(models, model, RULES)
+    talk = Conversation(models, model, RULES)
     server.replies([[call("weather", city=f"City {i}") for i in range(30)], "All are mild."])
     await talk.say("Compare thirty cities.")
     assert len([p for p in talk.messages[1].parts if isinstance(p, ToolCall)]) == 30

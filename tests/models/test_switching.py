@@ -1,4 +1,4 @@
-"""The model may change in mid-conversation, and even in mid-turn."""
+"""The model may change in the middle of a conversation, and even of a turn."""
 
 from itertools import permutations
 
@@ -7,8 +7,8 @@ import pytest
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.view import ToolResult
 from sapwood.models import Models
-from sapwood.testing.scripted import ScriptedModel, call, think
-from tests.models.talking import MODELS, Talk
+from scripted_model import ScriptedModel, call, think
+from tests.models.conversation import MODELS, Conversation
 
 PAIRS = list(permutations(MODELS.values(), 2))
 
@@ -17,7 +17,7 @@ PAIRS = list(permutations(MODELS.values(), 2))
 async def test_a_history_made_by_one_provider_goes_to_another_and_back(
     server: ScriptedModel, models: Models, first: str, second: str
 ) -> None:
-    talk = Talk(models, first, "Be brief.")
+    talk = Conversation(models, first, "Be brief.")
     for model in (first, second, first):
         talk.model = model
         thought = [think(f"{model} thinks."), "I look.", call("weather", city="Oslo")]
@@ -32,7 +32,7 @@ async def test_a_history_made_by_one_provider_goes_to_another_and_back(
 async def test_a_call_of_one_provider_is_answered_to_another(
     server: ScriptedModel, models: Models, first: str, second: str
 ) -> None:
-    talk = Talk(models, first)
+    talk = Conversation(models, first)
     server.replies([[think("Hm."), call("weather", city="Oslo")], [think("Ah."), "Cold."]])
     answer = await talk.step(Text("Is it cold?"))
     (made,) = [part for part in answer.parts if isinstance(part, ToolCall)]
@@ -43,7 +43,7 @@ async def test_a_call_of_one_provider_is_answered_to_another(
 
 
 async def test_nobody_reads_what_another_thought(server: ScriptedModel, models: Models) -> None:
-    talk = Talk(models, MODELS["messages"])
+    talk = Conversation(models, MODELS["messages"])
     for index, model in enumerate(MODELS.values()):
         talk.model = model
         server.replies([[think(f"SECRET-{index}."), f"Answer {index}."]])

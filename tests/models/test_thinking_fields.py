@@ -1,4 +1,4 @@
-"""A chat server that thinks in a field of its own gets it back there, always in the same way."""
+"""A chat server that sends its thinking in a field of its own gets it back there."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -9,7 +9,7 @@ import pytest
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.models import Models
-from tests.models.talking import Talk
+from tests.models.conversation import Conversation
 
 MODEL = "den:deep"
 
@@ -71,7 +71,7 @@ async def models(den: Den) -> AsyncGenerator[Models]:
 
 
 async def test_thinking_goes_back_in_the_field_that_it_came_in(den: Den, models: Models) -> None:
-    talk = Talk(models, MODEL)
+    talk = Conversation(models, MODEL)
     for text in ("one", "two", "three", "four"):
         await talk.say(text)
     thought = Thinking("Hm.", "den", "reasoning_content")
@@ -81,7 +81,7 @@ async def test_thinking_goes_back_in_the_field_that_it_came_in(den: Den, models:
 
 
 async def test_what_was_sent_is_never_sent_otherwise(den: Den, models: Models) -> None:
-    talk = Talk(models, MODEL)
+    talk = Conversation(models, MODEL)
     for text in ("one", "two", "three", "four"):
         await talk.say(text)
     for earlier, later in zip(den.sent, den.sent[1:], strict=False):

@@ -1,4 +1,4 @@
-"""The proof with the real programs: what it can be trusted for without running it."""
+"""The proof with the real programs: the parts that can be tested without them."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proofs.agents_e2e import namespace
-from proofs.agents_e2e.checking import Checks
+from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.model import Sent
 
@@ -30,13 +30,13 @@ def test_a_machine_without_namespaces_is_a_clear_reason(monkeypatch: pytest.Monk
         namespace.enter_namespace([])
 
 
-def test_an_expectation_that_does_not_hold_fails_the_proof(
+def test_a_failed_check_fails_the_proof(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     checks = Checks()
     checks.expect("one", True)
     checks.expect("two", [], "what was there")
-    assert (checks.held, checks.failed) == (1, 1)
+    assert (checks.passed, checks.failed) == (1, 1)
     assert "what was there" in capsys.readouterr().err
 
 
@@ -57,10 +57,10 @@ OPENAI = {
 
 
 @pytest.mark.parametrize("body", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
-def test_a_request_is_read_in_the_words_of_either_provider(body: dict[str, object]) -> None:
+def test_a_request_is_read_in_the_format_of_either_provider(body: dict[str, object]) -> None:
     sent = Sent(body)
     assert sent.asks("Old words.")
     assert not sent.asks("Look.")
-    assert sent.says("## Back", "herons")
-    assert not sent.says("## Back", "Old words.")
+    assert sent.contains("## Back", "herons")
+    assert not sent.contains("## Back", "Old words.")
     assert ["7 trees" in json.loads(result).values() for result in sent.results()] == [True]

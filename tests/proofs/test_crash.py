@@ -1,4 +1,4 @@
-"""The crash proof in small, and that it would notice."""
+"""A small run of the crash proof, and tests that it finds faults."""
 
 import random
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from proofs.crash.check import Findings, check
 from proofs.crash.commands import AGENTS, commit_of
-from proofs.crash.killing import Killing
-from sapwood.app.opening import open_log
+from proofs.crash.writer_killer import WriterKiller
+from sapwood.app.connection import open_log
 from sapwood.core.ids import CommandId, Space
-from sapwood.core.log import Append, Commit, Receipt
+from sapwood.core.log_values import Append, Commit, Receipt
 
 KILLS = 6
 SPACE = Space("space")
@@ -26,15 +26,15 @@ def test_killed_writers_lose_nothing(
     address = str(tmp_path / "log.db")
     if backend == "postgres":
         address = request.getfixturevalue("postgres_dsn")
-    killing = Killing(address, tmp_path / "diary", random.Random())
-    findings = killing.run(KILLS, every=3, tell=print)
+    killer = WriterKiller(address, tmp_path / "diary", random.Random())
+    findings = killer.run(KILLS, every=3, report=print)
     assert findings.sentences == []
-    assert killing.kills == KILLS
-    assert killing.acknowledged
+    assert killer.kills == KILLS
+    assert killer.acknowledged
 
 
 def commits(appends: int) -> Iterator[Commit]:
-    """Commits to an empty log that touch this many streams."""
+    """Commits to an empty log that write to this many agents."""
     for number in count():
         commit = commit_of(CommandId(f"0-0-{number}"), dict.fromkeys(AGENTS, 0))
         if len(commit.appends) == appends:

@@ -1,4 +1,4 @@
-"""The proof of crash-proof turns in small, and that it would notice."""
+"""A small run of the proof with killed workers, and tests that it finds faults."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from proofs.crash_runtime.evidence import Evidence, requests_of, searches_in
 from proofs.crash_runtime.model import answer_of
 from proofs.crash_runtime.proof import Plan, prove
 from proofs.crash_runtime.rounds import Key, Round, key_of
-from sapwood.core.content import Text
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import (
     HUMAN,
     Event,
@@ -30,8 +30,8 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.testing.scripted import Logged
-from sapwood.testing.scripted.jsontree import Json
+from scripted_model import LoggedRequest
+from scripted_model.json_values import Json
 
 OAK = AgentId("oak")
 SENT = MailSent("m", OAK, "Mail oak0.1.2.0.")
@@ -57,7 +57,7 @@ def test_killed_workers_lose_and_repeat_nothing(
 # That it would notice
 
 ONE = Round("oak0", 1, ("oak0",))
-"""A round of a team of one, who writes to itself."""
+"""A round of a single agent, which sends mail to itself."""
 
 
 def numbered(events: list[tuple[int, Event]]) -> list[Recorded]:
@@ -68,11 +68,11 @@ def numbered(events: list[tuple[int, Event]]) -> list[Recorded]:
 
 
 def round_of_one() -> list[tuple[int, Event]]:
-    """The events of a round in which all went well, with their times."""
+    """The events of a round without faults, with their times."""
     events: list[tuple[int, Event]] = [(1, TurnStarted(None, (Text(ONE.prompt),)))]
     at = 10
     for step, calls in enumerate(ONE.steps("ledger")):
-        named = tuple(replace(call, id=f"{step}-{n}") for n, call in enumerate(calls))
+        named = tuple(ToolCall(f"{step}-{n}", c.name, c.args) for n, c in enumerate(calls))
         said = Text(answer_of(Key("oak0", 1, step), 1))
         events.append((at, ReplyAdded((said, *named))))
         for call in named:
@@ -89,7 +89,7 @@ def round_of_one() -> list[tuple[int, Event]]:
 
 
 def evidence(events: list[tuple[int, Event]] | None = None) -> Evidence:
-    """What a round in which all went well leaves behind, but for the events that are given."""
+    """The records of a round without faults, with these events in its log."""
     found = numbered(round_of_one() if events is None else events)
     asked = [each.at for each in numbered(round_of_one()) if each.kind == "reply.added"]
     return Evidence(
@@ -128,7 +128,7 @@ def test_a_tool_with_effects_that_ran_twice_is_noticed() -> None:
     assert kinds(check(seen)) == {"run_again"}
 
 
-def test_a_tool_that_says_it_ran_and_did_not_is_noticed() -> None:
+def test_a_tool_that_reports_success_without_running_is_noticed() -> None:
     seen = evidence()
     seen.ledger.clear()
     assert kinds(check(seen)) == {"other"}
@@ -166,7 +166,7 @@ def test_a_model_may_be_asked_again_only_before_its_answer() -> None:
     assert kinds(check(seen)) == {"asked_again"}
 
 
-def test_an_answer_that_stands_twice_is_noticed() -> None:
+def test_an_answer_that_is_stored_twice_is_noticed() -> None:
     events = round_of_one()
     place = next(n for n, (_, event) in enumerate(events) if isinstance(event, ToolFinished))
     doubled = [*events[: place + 1], events[place - 1], events[place], *events[place + 1 :]]
@@ -205,7 +205,7 @@ def test_a_round_that_was_given_and_never_begun_is_noticed() -> None:
     assert kinds(check(replace(evidence(), given=[ONE, replace(ONE, number=2)]))) == {"other"}
 
 
-def test_a_request_tells_which_step_it_asks_for() -> None:
+def test_a_request_determines_its_step() -> None:
     body: Json = {
         "messages": [
             {"role": "user", "content": Round("oak1", 7).prompt},
@@ -215,7 +215,7 @@ def test_a_request_tells_which_step_it_asks_for() -> None:
             {"role": "tool", "content": "y"},
         ]
     }
-    logged = Logged(1, 2.5, "POST", "/", {}, {}, body)
+    logged = LoggedRequest(1, 2.5, "POST", "/", {}, {}, body)
     assert key_of(body) == (ONE, Key("oak0", 1, 1))
     assert requests_of([logged]) == {Key("oak0", 1, 1): [2_500_000]}
     assert key_of({"messages": [{"role": "user", "content": "Hello"}]}) is None

@@ -1,4 +1,4 @@
-"""A few of the damaged transcripts, and that the proof notices what it is there to notice."""
+"""A few of the damaged transcripts, and tests that the proof finds faults."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 from proofs import fuzz_sources
 from proofs.fuzz.bases import BASES, Line
 from proofs.fuzz.damage import DAMAGES
-from sapwood.sources.thread import Thread
+from sapwood.sources.conversation_builder import ConversationBuilder
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +23,7 @@ def test_damaged_transcripts_neither_crash_nor_lose_nor_write() -> None:
 
 
 def undamaged(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
-    """Has every case be a sound transcript."""
+    """Makes every case a sound transcript."""
 
     def sound(_: int) -> tuple[str, list[Line]]:
         return source, BASES[source]("a1")
@@ -40,7 +40,7 @@ def test_a_sound_transcript_keeps_every_word(source: str, monkeypatch: pytest.Mo
 def test_a_word_that_is_lost_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def deaf(*_: object) -> None: ...
 
-    monkeypatch.setattr(Thread, "ask", deaf)
+    monkeypatch.setattr(ConversationBuilder, "start_turn", deaf)
     undamaged(monkeypatch, "codex")
     with pytest.raises(AssertionError, match=r"lost \['a1w0001'"):
         fuzz_sources.check(0)
@@ -62,8 +62,8 @@ def test_a_write_elsewhere_is_noticed(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     script = (
-        "import sys\nfrom pathlib import Path\nfrom proofs.fuzz.watching import Watch\n"
-        "watch = Watch(Path(sys.argv[1]))\n"
+        "import sys\nfrom pathlib import Path\nfrom proofs.fuzz.write_monitor import WriteMonitor\n"
+        "watch = WriteMonitor(Path(sys.argv[1]))\n"
         "Path(sys.argv[1], 'a').write_text('x')\nPath(sys.argv[1], '..', 'b').write_text('x')\n"
         "Path(sys.argv[1], '..', 'c').mkdir()\nprint(len(watch.outside))\n"
     )

@@ -1,4 +1,4 @@
-"""The laws hold on generated histories, and the proof of them notices when they do not."""
+"""The laws hold on generated histories, and the proof notices a broken law."""
 
 from collections.abc import Callable
 from random import Random
@@ -10,9 +10,12 @@ from msgspec import structs
 
 from proofs.histories import OPERATIONS, Operation, histories
 from proofs.laws import Violation, run_history
-from sapwood.core import context, evolve, live, window
+from sapwood.core import context, decide, evolve
+from sapwood.core import live_path as live
 from sapwood.core.context import Context, Mark, Step
-from sapwood.core.decide import contexts, forks, trimming, turns
+from sapwood.core.decide import contexts, forks, turns
+from sapwood.core.decide import trims as trimming
+from sapwood.core.decide import trims as window
 from sapwood.core.view import build
 from sapwood.core.view import turns as view_turns
 
@@ -23,7 +26,7 @@ def test_all_laws_hold_on_generated_histories(operations: list[Operation]) -> No
 
 
 def forget_the_summary(step: Step, now: Context, marks: tuple[Mark, ...]) -> Any:
-    restored, kept = context.take_back(step, now, marks)
+    restored, kept = context.undo_step(step, now, marks)
     return structs.replace(restored, summary=None), kept
 
 
@@ -39,7 +42,7 @@ def suffix_with_one_turn_more(scene: Any, now: Context, mark: Mark) -> Context:
     return structs.replace(scene.state.context, head=None, summary=None, request=None)
 
 
-def mask_ended_turns(path: live.Live) -> list[int]:
+def mask_ended_turns(path: live.LivePath) -> list[int]:
     return [turn.last for turn in path.all_turns]
 
 
@@ -48,14 +51,14 @@ def never_refuse(*_: object) -> None:
 
 
 def keep_the_marks(step: Step, now: Context, marks: tuple[Mark, ...]) -> Any:
-    return context.take_back(step, now, marks)[0], marks
+    return context.undo_step(step, now, marks)[0], marks
 
 
 def answer_with_the_call(turn: Any, call: Any, result: Any, masked: Any) -> Any:
     return call
 
 
-def keep_the_old_path(path: live.Live, now: Context) -> live.Live:
+def keep_the_old_path(path: live.LivePath, now: Context) -> live.LivePath:
     return path
 
 
@@ -81,15 +84,15 @@ def slide_at_the_end_only(draft: Any, counter: Any) -> None:
 
 
 BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
-    "undo forgets the summary": (contexts, "take_back", forget_the_summary),
-    "undo forgets marks": (evolve, "take_back", keep_the_marks),
+    "undo forgets the summary": (contexts, "undo_step", forget_the_summary),
+    "undo forgets marks": (evolve, "undo_step", keep_the_marks),
     "a trim loses the last request": (trimming, "_carried", carry_nothing),
     "the window stops too early": (trimming, "turns_to_leave", leave_one_turn_too_few),
     "a fork from a mark sees too much": (forks, "_suffix", suffix_with_one_turn_more),
     "an interrupted turn has no end": (view_turns, "_close", carry_nothing),
     "results are masked without an event": (build, "mask_edges", mask_ended_turns),
     "a turn ends with open calls": (view_turns, "_answer", answer_with_the_call),
-    "a turn starts inside another": (contexts, "require_no_turn", never_refuse),
+    "a context command runs inside a turn": (decide, "require_may_run", never_refuse),
     "the live path is not read again": (live, "inherited", keep_the_old_path),
     "a mark brings masked results back": (evolve, "as_of_turn", leave_the_mask),
     "a fork brings masked results back": (forks, "as_of_turn", leave_the_mask),

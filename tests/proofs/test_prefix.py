@@ -1,4 +1,4 @@
-"""The benchmark of law 7 on the wire would notice a request that changed the past."""
+"""The benchmark of law 7 notices a request that changes earlier bytes."""
 
 import json
 

@@ -7,17 +7,17 @@ from sapwood.core.commands import (
     AddReply,
     CallModel,
     Command,
+    CommandMeta,
     CompleteTurn,
-    Given,
     StartAgent,
     StartTurn,
 )
 from sapwood.core.content import Text
-from sapwood.core.counting import Counter
 from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings
+from sapwood.core.token_count import Counter
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
 from sapwood.runtime.dispatch import Dispatcher, Done
@@ -57,8 +57,8 @@ class Desk:
     ) -> Done | Refusal:
         """Whatever is answered to the command."""
         number = next(self.numbers)
-        given = Given(CommandId(id or f"c{number}"), number * 1_000, actor, call)
-        return await self.dispatcher.dispatch(command, given)
+        meta = CommandMeta(CommandId(id or f"c{number}"), number * 1_000, actor, call)
+        return await self.dispatcher.dispatch(command, meta)
 
     async def do(self, command: Command, id: str = "", actor: Actor = HUMAN) -> Done:
         """The answer to a command that must be accepted."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sapwood.api import open
-from sapwood.core.commands import Command, Given
+from sapwood.core.commands import Command, CommandMeta
 from sapwood.core.refusals import Refusal
 from sapwood.runtime.dispatch import Dispatcher, Done
 
@@ -45,9 +45,11 @@ def main(database: str, step: int, turn: int | None) -> None:
         setattr(os, name, counted)
     dispatch = Dispatcher.dispatch
 
-    async def counted_dispatch(self: Dispatcher, command: Command, given: Given) -> Done | Refusal:
+    async def counted_dispatch(
+        self: Dispatcher, command: Command, meta: CommandMeta
+    ) -> Done | Refusal:
         count()
-        return await dispatch(self, command, given)
+        return await dispatch(self, command, meta)
 
     Dispatcher.dispatch = counted_dispatch
 

@@ -1,9 +1,8 @@
 """Logs filled from the pure world, so that any history can be opened as it would be stored."""
 
-from sapwood.core.counting import ZERO
-from sapwood.core.facts import facts_of
 from sapwood.core.ids import CommandId
-from sapwood.core.log import Append, Commit, Receipt
+from sapwood.core.log_values import Append, Commit, Receipt, summary_of
+from sapwood.core.token_count import ZERO
 from sapwood.store.memory import MemoryLog
 from sapwood.testing import World
 from tests.runtime.commanding import SPACE
@@ -15,6 +14,6 @@ async def stored(world: World) -> MemoryLog:
     """A log that holds everything that happened in a world."""
     log = MemoryLog()
     for agent, events in world.logs.items():
-        append = Append(agent, 0, tuple(events), facts_of(world.states[agent], ZERO))
+        append = Append(agent, 0, tuple(events), summary_of(world.states[agent], ZERO))
         await log.commit(SPACE, Commit((append,), Receipt(CommandId(agent))))
     return log

@@ -3,11 +3,11 @@
 from hypothesis import given
 
 from proofs.histories import Operation, histories, next_steps
-from sapwood.core.commands import Given
+from sapwood.core.commands import CommandMeta
 from sapwood.core.decide import Accepted
 from sapwood.core.ids import CommandId
 from sapwood.runtime.dispatch import Done
-from sapwood.runtime.opening import open_agent
+from sapwood.runtime.open_agent import open_agent
 from sapwood.store.memory import MemoryLog
 from sapwood.testing import World
 from tests.runtime.commanding import SPACE, Desk
@@ -21,7 +21,7 @@ async def test_logs_states_and_paths_are_the_same(operations: list[Operation]) -
         for step in next_steps(world, operation):
             decision = world.do(step.command, step.actor, step.call)
             number = world.commands
-            given_ = Given(CommandId(f"c{number}"), number * 1_000, step.actor, step.call)
+            given_ = CommandMeta(CommandId(f"c{number}"), number * 1_000, step.actor, step.call)
             desk = desks[(operation[1] + number) % len(desks)]
             answer = await desk.dispatcher.dispatch(step.command, given_)
             assert isinstance(answer, Done) == isinstance(decision, Accepted)

@@ -9,7 +9,7 @@ from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import TurnIsOpen
 from sapwood.runtime.dispatch import Done
-from sapwood.runtime.opening import open_agent
+from sapwood.runtime.open_agent import open_agent
 from sapwood.store.memory import MemoryLog
 from tests.runtime.commanding import AGENT, MODEL, SPACE, Desk
 
@@ -78,7 +78,7 @@ async def test_mail_that_arrives_while_it_is_read_is_read_once(log: MemoryLog) -
     reads = [desks[n % 2].do(ReadMail(AGENT)) for n in range(20)]
     answers = await asyncio.gather(*reads, *sends)
     last = await desks[0].do(ReadMail(AGENT))
-    said = "".join(done.says for done in (*answers[:20], last))
+    said = "".join(done.message for done in (*answers[:20], last))
     assert all(said.count(f"<{n}>") == 1 for n in range(100))
 
 

@@ -24,16 +24,14 @@ from sapwood.core.commands import (
     Send,
     SetMark,
     StartAgent,
+    StartSuccessor,
     StartTurn,
-    Succeed,
     Undo,
 )
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.counting import Count
-from sapwood.core.facts import facts_of
+from sapwood.core.history_size import settled
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.core.log import Commit, LogError, Receipt, Snapshot, VersionConflict
-from sapwood.core.measure import settled
+from sapwood.core.log_values import Commit, LogError, Receipt, Snapshot, VersionConflict, summary_of
 from sapwood.core.refusals import (
     AgentExists,
     BadId,
@@ -44,8 +42,9 @@ from sapwood.core.refusals import (
     UnknownMark,
 )
 from sapwood.core.settings import Settings, SettingsChange
+from sapwood.core.token_count import Count
 from sapwood.runtime.log import Log
-from sapwood.runtime.opening import SCHEMA, SNAPSHOT_EVERY, open_agent
+from sapwood.runtime.open_agent import SCHEMA, SNAPSHOT_EVERY, open_agent
 from sapwood.store.memory import MemoryLog
 from sapwood.testing.world import CharacterCounter
 from tests.runtime.commanding import AGENT, MODEL, SPACE, Desk
@@ -56,7 +55,7 @@ CHILD, SCOUT = AgentId("child"), AgentId("scout")
 async def test_a_command_is_stored_and_answered(desk: Desk) -> None:
     await desk.start()
     done = await desk.do(SetMark(AGENT, "HERE"))
-    assert (done.says, done.events, done.repeated) == (
+    assert (done.message, done.events, done.repeated) == (
         "Marked 'HERE'.",
         (EventRef(AGENT, 2),),
         False,
@@ -100,7 +99,7 @@ TWICE: dict[str, Command] = {
     "a clear": Clear(AGENT),
     "a trim": KeepLast(AGENT, 1),
     "a fork": Fork(AGENT, CHILD, goal="Look."),
-    "a succession": Succeed(AGENT, CHILD),
+    "a succession": StartSuccessor(AGENT, CHILD),
     "an archiving": Archive(AGENT),
     "a kill": Kill(AGENT),
     "mail": Send(AGENT, "m2", "Look again."),
@@ -123,7 +122,7 @@ async def test_a_repeated_command_returns_its_first_answer_and_acts_once(
     first = await desk.do(TWICE[name], id="once")
     events = len(await desk.log.read(SPACE, AGENT))
     again = await (desk if process == "the same process" else other).do(TWICE[name], id="once")
-    assert (again.says, again.events, again.repeated) == (first.says, first.events, True)
+    assert (again.message, again.events, again.repeated) == (first.message, first.events, True)
     assert len(await desk.log.read(SPACE, AGENT)) == events
 
 
@@ -162,7 +161,7 @@ async def test_an_outdated_memory_refuses_nothing(desk: Desk, other: Desk) -> No
     await desk.start()
     await desk.prompt()
     await other.do(CompleteTurn(AGENT))
-    assert (await desk.do(Clear(AGENT))).says == "Context cleared."
+    assert (await desk.do(Clear(AGENT))).message == "Context cleared."
 
 
 async def test_an_outdated_memory_allows_nothing(desk: Desk, other: Desk) -> None:
@@ -180,9 +179,9 @@ async def test_an_outdated_memory_never_says_that_there_is_nothing_to_do(
     await desk.start()
     await desk.turn("ask 1")
     await other.turn("ask 2")
-    assert (await desk.do(KeepLast(AGENT, 1))).says == "Kept the last 1; 1 turn left view."
+    assert (await desk.do(KeepLast(AGENT, 1))).message == "Kept the last 1; 1 turn left view."
     await other.do(Send(AGENT, "m1", "Look."))
-    assert "Look." in (await desk.do(ReadMail(AGENT))).says
+    assert "Look." in (await desk.do(ReadMail(AGENT))).message
 
 
 async def test_a_memory_for_one_agent_is_enough_to_be_right(log: MemoryLog, other: Desk) -> None:
@@ -225,7 +224,7 @@ async def test_an_agent_that_is_written_to_without_end_is_given_up_politely(
 
     desk = Desk(Busy())
     await desk.start()
-    with pytest.raises(LogError, match=r"found no gap\. Nothing was changed\. Try again\."):
+    with pytest.raises(LogError, match=r"tries\. Nothing was changed\. Try again\."):
         await desk.do(SetMark(AGENT))
 
 
@@ -239,7 +238,7 @@ async def test_the_id_of_a_child_or_successor_must_be_new(
     await desk.start()
     await (desk if who == "known" else other).start(SCOUT)
     assert await desk.refused(Fork(AGENT, SCOUT)) == AgentExists(SCOUT)
-    assert await desk.refused(Succeed(AGENT, SCOUT)) == AgentExists(SCOUT)
+    assert await desk.refused(StartSuccessor(AGENT, SCOUT)) == AgentExists(SCOUT)
     assert await desk.refused(StartAgent(SCOUT)) == AgentExists(SCOUT)
     assert await desk.kinds() == ["agent.started"]
 
@@ -272,7 +271,7 @@ async def test_a_kill_reaches_fifty_descendants_and_closes_their_turns(
 ) -> None:
     agents = await family_of(desk, 50)
     done = await Desk(log).do(Kill(AGENT))
-    assert done.says.startswith("Killed lead, d001,")
+    assert done.message.startswith("Killed lead, d001,")
     for agent in agents:
         state = (await desk.dispatcher.open(agent)).state
         assert (state.status, state.open) == ("killed", None)
@@ -333,7 +332,7 @@ async def test_a_model_kills_its_descendants_only(desk: Desk) -> None:
     await family_of(desk, 4)
     d1, d2, d4 = (AgentId(f"d00{number}") for number in (1, 2, 4))
     assert await desk.refused(Kill(d2, by=d1), MODEL) == NotDescendant(d2)
-    assert (await desk.do(Kill(d4, by=d1), actor=MODEL)).says == "Killed d004."
+    assert (await desk.do(Kill(d4, by=d1), actor=MODEL)).message == "Killed d004."
 
 
 # Facts
@@ -343,7 +342,7 @@ async def assert_facts(desk: Desk, agent: AgentId = AGENT) -> None:
     """The stored facts are those of the state."""
     opened = await open_agent(desk.log, desk.space, agent)
     size = settled(opened.live, CharacterCounter(), opened.state.ratio())
-    assert await desk.log.facts(desk.space, agent) == facts_of(opened.state, size)
+    assert await desk.log.facts(desk.space, agent) == summary_of(opened.state, size)
 
 
 async def test_facts_are_right_after_every_command(desk: Desk) -> None:

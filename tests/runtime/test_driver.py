@@ -10,26 +10,26 @@ from msgspec import Struct
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
+from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
-from sapwood.app.running import Running
-from sapwood.core.calling import Answer, Effect, Failure, ToolOutcome, ToolUse
-from sapwood.core.content import Got, Said, Text, Thinking, ToolCall
+from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted
+from sapwood.core.model_calls import Answer, Effect, Failure, ToolOutcome, ToolUse
 from sapwood.core.refusals import Refusal
 from sapwood.core.view import Request, ToolResult
-from sapwood.engine.local import LocalEngine
+from sapwood.engine.local_engine import LocalEngine
 from sapwood.runtime.replay import replay
-from sapwood.runtime.toolbox import Toolbox
+from sapwood.runtime.tool_calls import Toolbox
 from sapwood.testing import NoTools, PlannedModel, slash
-from sapwood.testing.model import Plan, Planned
+from sapwood.testing.planned_model import Plan, Planned
 
 
 class House(Struct):
     """A running Sapwood with a planned model."""
 
     wood: Sapwood
-    running: Running
+    running: AgentRunner
     model: PlannedModel
 
     async def idle(self, agent: Agent) -> None:
@@ -49,10 +49,10 @@ async def house(
 ) -> AsyncGenerator[House]:
     connection = await connect(":memory:")
     model = PlannedModel(plan, thinks_for=thinks_for)
-    running = Running(connection, LocalEngine(), model, tools or NoTools(), secrets)
+    running = AgentRunner(connection, LocalEngine(), model, tools or NoTools(), secrets)
     await running.start()
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield House(Sapwood(connection), running, model)
     finally:
         await running.close()
@@ -154,14 +154,35 @@ async def test_a_request_too_long_is_tried_once_more_with_results_masked() -> No
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        looked = Said((ToolCall("1", "read_file", "{}"),))
-        await agent.record("read it", looked, Got("1", "x" * 8_000), "read")
+        looked = RecordedReply((ToolCall("1", "read_file", "{}"),))
+        await agent.record("read it", looked, RecordedResult("1", "x" * 8_000), "read")
         await agent.submit("go on")
         await at.idle(agent)
         assert (await said(agent))[-1] == "it fits"
 
 
-async def test_an_unknown_tool_is_told_to_the_model() -> None:
+async def test_results_are_masked_again_when_a_turn_grows_too_long_once_more() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        texts = list(request.texts())
+        if sum(len(text) for text in texts) > 6_000:
+            raise Failure("too_long", "The request is too long.")
+        masked = sum(text.startswith("[masked:") for text in texts)
+        return ToolCall(str(masked), "read_file", "{}") if masked < 2 else "it fits"
+
+    class Reader(NoTools):
+        async def run(self, use: ToolUse) -> ToolOutcome:
+            return ToolOutcome("x" * 8_000)
+
+    async with house(plan, tools=Reader()) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("read twice")
+        await at.idle(agent)
+        kinds = [recorded.kind for recorded in await agent.events()]
+        assert kinds.count("results.masked") == 2
+        assert (await said(agent))[-1] == "it fits"
+
+
+async def test_an_unknown_tool_is_an_error_for_the_model() -> None:
     def plan(request: Request, heard: str) -> Planned:
         return "sorry" if heard.startswith("There is no tool") else ToolCall("1", "fly", "{}")
 
@@ -215,7 +236,7 @@ async def test_a_summary_that_saves_nothing_changes_nothing() -> None:
         await agent.record("a", "b")
         done = await at.running.compact(agent.id)
         assert not isinstance(done, Refusal)
-        assert "no shorter" in done.says
+        assert "no shorter" in done.message
         assert await said(agent) == ["a", "b"]
 
 
@@ -252,7 +273,7 @@ async def test_a_summary_that_came_too_late_is_paid_for() -> None:
             await agent.record("and", "more")
 
         going_on = asyncio.ensure_future(meanwhile())
-        assert "went on" in (await spent_in_vain(at, agent)).reason
+        assert "changed meanwhile" in (await spent_in_vain(at, agent)).reason
         await going_on
 
 
@@ -328,7 +349,7 @@ async def test_a_call_that_was_cut_off_is_not_run() -> None:
         await agent.submit("write")
         await at.idle(agent)
         assert tools.ran == ['{"a": 1}']
-        assert "cut off in the middle" in (await said(agent))[-1]
+        assert "cut off your reply inside this call" in (await said(agent))[-1]
         started = [r.event for r in await agent.events() if isinstance(r.event, ToolStarted)]
         assert started == [ToolStarted("1")]
 
@@ -449,17 +470,30 @@ async def test_a_long_result_is_recalled_piece_by_piece() -> None:
 async def test_a_signature_is_kept_as_it_is_whatever_it_looks_like() -> None:
     """A provider takes its thinking back only with the signature that it gave."""
     sealed = "sk-ant-api03-" + "abcDEF0123456789" * 6
-    thought = Thinking(f"The key is {sealed}.", "planned", sealed)
+    thought = Thinking("The key is in the file.", "planned", sealed)
+    assert await _sent_back(thought, sealed) == thought
+
+
+async def test_thinking_that_holds_a_secret_is_masked_and_goes_without_its_signature() -> None:
+    """The signature holds for the text that was signed, and that text is not stored."""
+    sealed = "sk-ant-api03-" + "abcDEF0123456789" * 6
+    thought = Thinking(f"The key is {sealed}.", "planned", "c2ln")
+    masked = Thinking("The key is [secret: anthropic-key …6789].", "planned", "")
+    assert await _sent_back(thought, sealed) == masked
+
+
+async def _sent_back(thought: Thinking, secret: str) -> object:
+    """What the model is sent of its own thinking with the next prompt."""
 
     def plan(request: Request, heard: str) -> Planned:
         return Answer((thought, Text("Hello.")), request.model)
 
-    async with house(plan, secrets={"planned": sealed}) as at:
+    async with house(plan, secrets={"planned": secret}) as at:
         agent = await at.wood.start(model="planned")
         for prompt in ("one", "two"):
             await agent.submit(prompt)
             await at.idle(agent)
-        assert at.model.requests[-1].messages[1].parts[0] == thought
+        return at.model.requests[-1].messages[1].parts[0]
 
 
 async def test_an_answer_that_comes_after_the_interrupt_is_nobody_elses() -> None:

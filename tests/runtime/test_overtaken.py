@@ -7,20 +7,23 @@ import pytest
 
 from sapwood.api.agent import Agent
 from sapwood.app.connection import Connection
-from sapwood.core.calling import Answer, Delta, Effect, Failure, ToolOutcome, ToolSpec, ToolUse
-from sapwood.core.commands import AddReply, Command, Given, StartAgent, StartTool
+from sapwood.conversation.call import Services
+from sapwood.conversation.model_tool import ModelCommandTool
+from sapwood.conversation.service import ConversationService
+from sapwood.core.commands import AddReply, Command, CommandMeta, StartAgent, StartTool
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.model_calls import Answer, Delta, Effect, Failure, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings
 from sapwood.core.view import Request
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.driver import Driver
 from sapwood.runtime.log import Log
-from sapwood.runtime.model import ModelAccess
-from sapwood.runtime.toolbox import Toolbox
+from sapwood.runtime.model_access import ModelAccess
+from sapwood.runtime.tool_calls import Toolbox
 from sapwood.store.memory import MemoryLog
 from sapwood.testing import NoTools, PlannedModel
 
@@ -74,16 +77,17 @@ class Hesitant(Dispatcher):
 
     together: asyncio.Barrier
 
-    async def dispatch(self, command: Command, given: Given) -> Done | Refusal:
+    async def dispatch(self, command: Command, meta: CommandMeta) -> Done | Refusal:
         if isinstance(command, StartTool):
             await self.together.wait()
-        return await super().dispatch(command, given)
+        return await super().dispatch(command, meta)
 
 
 def driver(log: Log, model: ModelAccess, toolbox: Toolbox, dispatcher: Dispatcher | None) -> Driver:
     held = Connection(log, SPACE)
     at = dispatcher or held.dispatcher
-    return Driver(log, SPACE, at, model, toolbox, held.counter_for)
+    commands = ModelCommandTool(ConversationService(Services(held)))
+    return Driver(log, SPACE, at, model, toolbox, commands, held.counter_for)
 
 
 async def working(log: Log, prompt: str) -> Agent:

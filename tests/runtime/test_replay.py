@@ -159,7 +159,7 @@ async def test_a_call_whose_log_was_tampered_with_does_not_match(log: MemoryLog)
     await desk.start()
     await desk.prompt("ask")
     done = await desk.call()
-    stream = log._shelf(SPACE).streams[AGENT]  # pyright: ignore[reportPrivateUsage]
+    stream = log._data_of(SPACE).streams[AGENT]  # pyright: ignore[reportPrivateUsage]
     stream[1] = structs.replace(
         stream[1], event=structs.replace(stream[1].event, prompt=(Text("forged"),))
     )

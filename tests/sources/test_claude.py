@@ -165,7 +165,7 @@ def test_a_prompt_that_hangs_on_an_earlier_turn_is_a_rewind(tmp_path: Path) -> N
     file.user("Three.", parentUuid=kept)
     file.says("3")
     session = read_session(file.path)
-    assert session.left == (1,)
+    assert session.abandoned == (1,)
     assert session.turns[2].parent == session.turns[0].ref
     assert [turn.first for turn in session.in_view] == [1, 3]
 

@@ -51,7 +51,7 @@ def test_a_rewind_leaves_turns_behind(tmp_path: Path) -> None:
     file.message("u3", "user", "Ask 3.")
     file.message("g3", "gemini", "Answer 3.")
     session = read_session(file.path)
-    assert session.left == (1,)
+    assert session.abandoned == (1,)
     assert session.last_request == "Ask 3."
 
 

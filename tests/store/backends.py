@@ -12,7 +12,7 @@ __all__ = ["MemoryBackend", "PostgresBackend", "SqliteBackend", "open_at"]
 
 
 async def open_at(name: str, address: str) -> Log:
-    """The log of the kind `name` at an address, also from another process."""
+    """Opens the log of the kind `name` at an address; other processes may have it open too."""
     if name == "sqlite":
         return await SqliteLog.open(Path(address))
     # Here, because the driver is an extra and the other backends must run without it.
@@ -22,7 +22,7 @@ async def open_at(name: str, address: str) -> Log:
 
 
 class MemoryBackend:
-    """One log, opened any number of times: memory has no second door."""
+    """One log in memory. Opening it again returns the same log."""
 
     name = "memory"
     address = ""
@@ -41,7 +41,7 @@ class MemoryBackend:
 
 
 class SqliteBackend:
-    """A file."""
+    """An SQLite file."""
 
     name = "sqlite"
 
@@ -63,7 +63,7 @@ class SqliteBackend:
 
 
 class PostgresBackend:
-    """A database of its own on a real server."""
+    """A separate database on a real server."""
 
     name = "postgres"
 

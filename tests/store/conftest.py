@@ -1,4 +1,4 @@
-"""An open log of every kind, a space of one's own, and a way to open the same database again."""
+"""Fixtures: an open log of every kind, an unused space, and a way to open the database again."""
 
 import asyncio
 import itertools
@@ -29,7 +29,7 @@ async def _on_server(dsn: str, statement: str) -> None:
 
 @pytest.fixture(scope="module")
 def postgres_database(postgres_dsn: str) -> Generator[str]:
-    """A database for the tests of one module, dropped after them."""
+    """A database for the tests of one module; it is dropped afterwards."""
     name = f"sapwood_test_{os.getpid()}_{next(_numbers)}"
     asyncio.run(_on_server(postgres_dsn, f"CREATE DATABASE {name}"))
     yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
@@ -48,7 +48,7 @@ def _backend(kind: str, request: pytest.FixtureRequest, folder: Path) -> Backend
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    """Each kind of database in turn."""
+    """Each kind of database."""
     return _backend(request.param, request, tmp_path)
 
 
@@ -60,7 +60,7 @@ def space() -> Space:
 
 @pytest.fixture
 async def open_log(backend: Backend) -> AsyncGenerator[OpenLog]:
-    """Opens the test's database, each time anew; all are closed afterwards."""
+    """Opens the database of the test again at each call; all are closed afterwards."""
     opened: list[Log] = []
 
     async def open_once_more() -> Log:
@@ -75,5 +75,5 @@ async def open_log(backend: Backend) -> AsyncGenerator[OpenLog]:
 
 @pytest.fixture
 async def log(open_log: OpenLog) -> Log:
-    """The test's database, open."""
+    """An open log in the database of the test."""
     return await open_log()

@@ -1,7 +1,7 @@
-"""What the contract suite is written in: short ways to make events and commits, and to wait.
+"""Helpers of the contract suite: create events and commits, and wait.
 
 Every store passes the same tests (`test_contract_*.py`) on the real engine. A test gets an open
-`log`, a `space` of its own, and `open_log` to open the same database once more.
+`log`, an unused `space`, and `open_log` to open the same database again.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import pytest
 from sapwood.core.content import Text
 from sapwood.core.events import HUMAN, Event, Recorded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import Append, Commit, Facts, Receipt, VersionConflict
+from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt, VersionConflict
 from sapwood.runtime.log import Log
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "grow",
     "new_command",
     "on_databases",
-    "said",
+    "prompt_event",
     "start",
     "take",
     "texts",
@@ -37,7 +37,7 @@ T = TypeVar("T")
 OpenLog = Callable[[], Awaitable[Log]]
 
 on_databases = pytest.mark.parametrize("backend", ["sqlite", "postgres"], indirect=True)
-"""Marks a test that needs a database behind the log."""
+"""Marks a test that needs a database."""
 
 _SECONDS = 60.0
 _NOON = 1_750_000_000_000_000
@@ -51,30 +51,30 @@ class Backend(Protocol):
     address: str
 
     async def open(self) -> Log:
-        """The log in this database; a second call opens it a second time."""
+        """Opens the log in this database; a second call opens it a second time."""
         ...
 
     async def size(self) -> int:
-        """The bytes that the database takes."""
+        """The size of the database in bytes."""
         ...
 
     async def execute(self, statement: str) -> None:
-        """Runs SQL behind the log's back, as the database's owner would; raises what it raises."""
+        """Runs SQL without the log, as the owner of the database; raises the driver's error."""
         ...
 
 
 def new_command() -> CommandId:
-    """An id that no other command has, of this process or another."""
+    """An id that no other command has, in any process."""
     return CommandId(f"command-{os.getpid()}-{next(_numbers)}")
 
 
-def said(text: str) -> TurnStarted:
-    """The smallest event that holds a text."""
+def prompt_event(text: str) -> TurnStarted:
+    """The smallest event with a text."""
     return TurnStarted(parent=None, prompt=(Text(text),))
 
 
 def texts(recorded: list[Recorded]) -> list[str]:
-    """The texts of events that `said` or a tool made."""
+    """The texts of events made by `prompt_event` or by a tool."""
     found: list[str] = []
     for each in recorded:
         match each.event:
@@ -94,7 +94,7 @@ def append(
     command: CommandId | None = None,
     **facts: Any,
 ) -> Append:
-    """Events for one log; named arguments become its facts."""
+    """Events for one agent; named arguments become fields of its summary."""
     command = command or new_command()
     return Append(
         agent,
@@ -103,25 +103,25 @@ def append(
             Recorded(agent, expected + place, event, _NOON + expected + place, HUMAN, command)
             for place, event in enumerate(events, start=1)
         ),
-        Facts(agent, expected + len(events), **facts),
+        AgentSummary(agent, expected + len(events), **facts),
     )
 
 
-def commit_of(*appends: Append, command: CommandId | None = None, says: str = "") -> Commit:
+def commit_of(*appends: Append, command: CommandId | None = None, message: str = "") -> Commit:
     """Appends with a receipt that names their events."""
     refs = tuple(recorded.ref for each in appends for recorded in each.events)
-    return Commit(appends, Receipt(command or new_command(), says, refs))
+    return Commit(appends, Receipt(command or new_command(), message, refs))
 
 
-async def start(log: Log, space: Space, agent: AgentId, *said_texts: str, **facts: Any) -> None:
+async def start(log: Log, space: Space, agent: AgentId, *prompts: str, **facts: Any) -> None:
     """A new agent with an event for each text, or with one event when there is none."""
-    events = [said(text) for text in said_texts or ("hello",)]
+    events = [prompt_event(text) for text in prompts or ("hello",)]
     assert await log.commit(space, commit_of(append(agent, *events, **facts))) is None
 
 
-async def grow(log: Log, space: Space, agent: AgentId, *said_texts: str) -> None:
-    """More events for an agent, whoever else writes to it: on a conflict load and try again."""
-    events = [said(text) for text in said_texts]
+async def grow(log: Log, space: Space, agent: AgentId, *prompts: str) -> None:
+    """Appends events to an agent that others write to as well; tries again after a conflict."""
+    events = [prompt_event(text) for text in prompts]
     while True:
         facts = await log.facts(space, agent)
         expected = facts.version if facts else 0
@@ -133,7 +133,7 @@ async def grow(log: Log, space: Space, agent: AgentId, *said_texts: str) -> None
 
 
 async def take(iterator: AsyncIterator[T], count: int) -> list[T]:
-    """The next `count` things, then the iterator is closed. Fails when they do not come."""
+    """Takes the next `count` items and closes the iterator. Fails if they do not arrive."""
     found: list[T] = []
     async with asyncio.timeout(_SECONDS), aclosing(cast("AsyncGenerator[T]", iterator)):
         while len(found) < count:

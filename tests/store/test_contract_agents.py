@@ -1,4 +1,4 @@
-"""The contract of a log: agents are listed page by page, found by name, and know their kin."""
+"""The contract of a log: agents are listed page by page, found by name, and by family."""
 
 import asyncio
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log import Append, Facts
+from sapwood.core.log_values import AgentSummary, Append
 from sapwood.runtime.log import Log
-from tests.store.contract import append, commit_of, said, start
+from tests.store.contract import append, commit_of, prompt_event, start
 
 ADA, BOB = AgentId("ada"), AgentId("bob")
 DEPTH = 2000
@@ -21,8 +21,8 @@ async def names(log: Log, space: Space, name: str, limit: int = 10) -> list[str]
 async def pages(
     log: Log, space: Space, limit: int, parent: AgentId | None = None, status: str | None = None
 ) -> list[str]:
-    """Every agent of the list, taken `limit` at a time."""
-    found: list[Facts] = []
+    """Every agent of the list, read `limit` at a time."""
+    found: list[AgentSummary] = []
     while page := await log.agents(
         space, after=found[-1] if found else None, limit=limit, parent=parent, status=status
     ):
@@ -31,14 +31,14 @@ async def pages(
     return [facts.agent for facts in found]
 
 
-async def start_all(log: Log, space: Space, *appends: Facts) -> None:
+async def start_all(log: Log, space: Space, *appends: AgentSummary) -> None:
     await log.commit(
         space,
         commit_of(
             *(
                 append(
                     each.agent,
-                    said("hello"),
+                    prompt_event("hello"),
                     created=each.created,
                     parent=each.parent,
                     status=each.status,
@@ -50,15 +50,17 @@ async def start_all(log: Log, space: Space, *appends: Facts) -> None:
     )
 
 
-def born(agent: str, created: int, parent: str | None = None, status: str = "running") -> Facts:
+def born(
+    agent: str, created: int, parent: str | None = None, status: str = "running"
+) -> AgentSummary:
     assert status == "running" or status == "archived" or status == "killed"
-    return Facts(
+    return AgentSummary(
         AgentId(agent), 1, status, "", AgentId(parent) if parent else None, created=created
     )
 
 
 async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) -> None:
-    first = Facts(
+    first = AgentSummary(
         ADA,
         1,
         "running",
@@ -75,9 +77,9 @@ async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) ->
         "codex",
         "01a1",
     )
-    await log.commit(space, commit_of(append(ADA, said("one"), **_given(first))))
+    await log.commit(space, commit_of(append(ADA, prompt_event("one"), **_given(first))))
     assert await log.facts(space, ADA) == first
-    then = Facts(
+    then = AgentSummary(
         ADA,
         3,
         "archived",
@@ -94,7 +96,7 @@ async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) ->
         "codex",
         "01a1",
     )
-    more = append(ADA, said("two"), said("three"), expected=1, **_given(then))
+    more = append(ADA, prompt_event("two"), prompt_event("three"), expected=1, **_given(then))
     await log.commit(space, commit_of(more))
     assert await log.facts(space, ADA) == then
     assert await log.agents(space) == [then]
@@ -103,8 +105,8 @@ async def test_the_facts_are_those_of_the_last_commit(log: Log, space: Space) ->
     assert await names(log, space, "Adele") == [ADA]
 
 
-def _given(facts: Facts) -> dict[str, Any]:
-    names = set(Facts.__struct_fields__) - {"agent", "version"}
+def _given(facts: AgentSummary) -> dict[str, Any]:
+    names = set(AgentSummary.__struct_fields__) - {"agent", "version"}
     return {name: getattr(facts, name) for name in names}
 
 
@@ -114,19 +116,19 @@ async def test_an_unknown_agent_has_no_facts(log: Log, space: Space) -> None:
 
 
 def growing(agent: str, expected: int, **facts: Any) -> Append:
-    """One more event of an agent whose name looks like a fact."""
+    """One more event of an agent whose name looks like a field of the summary."""
     name = '"working":true'
-    return append(AgentId(agent), said("hello"), expected=expected, name=name, **facts)
+    return append(AgentId(agent), prompt_event("hello"), expected=expected, name=name, **facts)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
-async def test_who_has_work_to_do_is_listed_page_by_page(
+async def test_agents_with_work_to_do_are_listed_page_by_page(
     log: Log, space: Space, limit: int
 ) -> None:
     for agent in "cbad":
         await log.commit(space, commit_of(growing(agent, 0, working=agent != "d")))
     await log.commit(space, commit_of(growing("e", 0, working=True, status="killed")))
-    found: list[Facts] = []
+    found: list[AgentSummary] = []
     while page := await log.working(space, after=found[-1].agent if found else None, limit=limit):
         assert len(page) <= limit
         found += page
@@ -153,7 +155,7 @@ async def test_pages_show_each_agent_once_newest_first(log: Log, space: Space, l
 
 async def test_pages_show_each_agent_once_while_others_start(log: Log, space: Space) -> None:
     await start_all(log, space, *(born(f"old-{n:02}", n) for n in range(30)))
-    seen: list[Facts] = []
+    seen: list[AgentSummary] = []
     newer = 100
     while page := await log.agents(space, after=seen[-1] if seen else None, limit=7):
         seen += page
@@ -248,11 +250,11 @@ async def test_parents_come_before_their_children(log: Log, space: Space) -> Non
 
 
 async def test_the_list_is_true_at_every_moment(log: Log, space: Space) -> None:
-    """Facts and events are one commit: no reader sees one without the other."""
+    """Summary and events are one commit: no reader sees one without the other."""
 
     async def write() -> None:
         for n in range(40):
-            await log.commit(space, commit_of(append(ADA, said(str(n)), expected=n)))
+            await log.commit(space, commit_of(append(ADA, prompt_event(str(n)), expected=n)))
 
     writing = asyncio.ensure_future(write())
     while not writing.done():
@@ -260,3 +262,80 @@ async def test_the_list_is_true_at_every_moment(log: Log, space: Space) -> None:
         known = facts.version if facts else 0
         assert len(await log.read(space, ADA)) >= known
     await writing
+
+
+HOUR = 3_600_000_000
+
+
+def worked(agent: str, folder: str, updated: int, **more: Any) -> Append:
+    return append(AgentId(agent), prompt_event("hello"), folder=folder, updated=updated, **more)
+
+
+async def folder_pages(
+    log: Log, space: Space, folder: str, limit: int = 10, status: str | None = None
+) -> list[str]:
+    """Every conversation of a folder, read `limit` at a time."""
+    found: list[AgentSummary] = []
+    while page := await log.conversations(
+        space, folder, after=found[-1] if found else None, limit=limit, status=status
+    ):
+        assert len(page) <= limit
+        found += page
+    return [facts.agent for facts in found]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 10])
+async def test_conversations_of_a_folder_come_last_written_to_first(
+    log: Log, space: Space, limit: int
+) -> None:
+    await log.commit(
+        space,
+        commit_of(
+            worked("old", "/wood", HOUR + 5),
+            worked("newest", "/wood", 3 * HOUR),
+            worked("same-hour", "/wood", HOUR + 7),
+            worked("same-moment", "/wood", HOUR + 7),
+            worked("elsewhere", "/wood/deep", 9 * HOUR),
+            worked("nowhere", "", 9 * HOUR),
+            worked("child", "/wood", 9 * HOUR, parent=ADA),
+        ),
+    )
+    expected = ["newest", "same-moment", "same-hour", "old"]
+    assert await folder_pages(log, space, "/wood", limit) == expected
+    assert await folder_pages(log, space, "/nobody", limit) == []
+    assert await folder_pages(log, space, "", limit) == []
+
+
+async def test_a_conversation_moves_up_when_it_is_written_to(log: Log, space: Space) -> None:
+    await log.commit(
+        space, commit_of(worked("one", "/wood", HOUR), worked("two", "/wood", 2 * HOUR))
+    )
+    assert await folder_pages(log, space, "/wood") == ["two", "one"]
+    again = worked("one", "/wood", 5 * HOUR, expected=1)
+    await log.commit(space, commit_of(again))
+    assert await folder_pages(log, space, "/wood") == ["one", "two"]
+
+
+async def test_a_conversation_follows_its_folder_and_its_status(log: Log, space: Space) -> None:
+    await log.commit(space, commit_of(worked("one", "/wood", HOUR)))
+    await log.commit(space, commit_of(worked("one", "/moved", HOUR, expected=1)))
+    assert await folder_pages(log, space, "/wood") == []
+    assert await folder_pages(log, space, "/moved") == ["one"]
+    ended = worked("one", "/moved", HOUR, expected=2, status="archived")
+    await log.commit(space, commit_of(ended))
+    assert await folder_pages(log, space, "/moved", status="running") == []
+    assert await folder_pages(log, space, "/moved", status="archived") == ["one"]
+
+
+@pytest.mark.parametrize(
+    "folder", ['/a "quoted" \\ one', "/日本/🌲", "/tab\tand\nline", 'x","y":"z']
+)
+async def test_any_folder_is_found_by_its_exact_name(log: Log, space: Space, folder: str) -> None:
+    await log.commit(space, commit_of(worked("one", folder, HOUR)))
+    assert await folder_pages(log, space, folder) == ["one"]
+    assert await folder_pages(log, space, folder[:-1]) == []
+
+
+async def test_conversations_of_another_space_are_not_listed(log: Log, space: Space) -> None:
+    await log.commit(Space(f"{space}-other"), commit_of(worked("one", "/wood", HOUR)))
+    assert await folder_pages(log, space, "/wood") == []

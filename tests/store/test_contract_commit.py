@@ -1,11 +1,11 @@
-"""The contract of a log: a commit is stored whole and once, or refused and not at all."""
+"""The contract of a log: a commit is stored completely and once, or it is refused."""
 
 import asyncio
 
 import pytest
 
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import Append, Commit, Facts, LogError, Receipt, VersionConflict
+from sapwood.core.log_values import AgentSummary, Append, Commit, LogError, Receipt, VersionConflict
 from sapwood.runtime.log import Log
 from tests.store.contract import (
     OpenLog,
@@ -13,7 +13,7 @@ from tests.store.contract import (
     commit_of,
     grow,
     new_command,
-    said,
+    prompt_event,
     start,
     texts,
 )
@@ -26,12 +26,12 @@ async def versions(log: Log, space: Space, agent: AgentId) -> list[int]:
 
 
 async def test_what_was_committed_is_there_when_the_call_returns(log: Log, space: Space) -> None:
-    first = append(ADA, said("one"), said("two"))
+    first = append(ADA, prompt_event("one"), prompt_event("two"))
     assert await log.commit(space, commit_of(first)) is None
     assert await log.read(space, ADA) == list(first.events)
 
 
-async def test_it_is_there_for_whoever_else_has_the_database_open(
+async def test_it_is_visible_to_others_who_have_the_database_open(
     log: Log, space: Space, open_log: OpenLog
 ) -> None:
     await start(log, space, ADA, "one")
@@ -43,18 +43,18 @@ async def test_another_version_than_expected_is_refused(
     log: Log, space: Space, expected: int
 ) -> None:
     await start(log, space, ADA, "one", "two", name="before")
-    late = commit_of(append(ADA, said("late"), expected=expected, name="after"))
+    late = commit_of(append(ADA, prompt_event("late"), expected=expected, name="after"))
     with pytest.raises(VersionConflict) as conflict:
         await log.commit(space, late)
     assert (conflict.value.agent, conflict.value.expected) == (ADA, expected)
     assert texts(await log.read(space, ADA)) == ["one", "two"]
-    assert await log.facts(space, ADA) == Facts(ADA, 2, name="before")
+    assert await log.facts(space, ADA) == AgentSummary(ADA, 2, name="before")
     assert await log.receipt(space, late.receipt.command) is None
 
 
 async def test_an_agent_cannot_start_in_the_middle(log: Log, space: Space) -> None:
     with pytest.raises(VersionConflict):
-        await log.commit(space, commit_of(append(ADA, said("late"), expected=1)))
+        await log.commit(space, commit_of(append(ADA, prompt_event("late"), expected=1)))
     assert await log.read(space, ADA) == []
     assert await log.facts(space, ADA) is None
 
@@ -65,17 +65,17 @@ async def test_several_logs_grow_together_or_not_at_all(
 ) -> None:
     await start(log, space, ADA, "one")
     await start(log, space, BOB, "one")
-    good = append(first, said("two"), expected=1, name="new")
-    bad = append(BOB if first == ADA else ADA, said("two"), expected=7)
-    new = append(EVE, said("one"))
+    good = append(first, prompt_event("two"), expected=1, name="new")
+    bad = append(BOB if first == ADA else ADA, prompt_event("two"), expected=7)
+    new = append(EVE, prompt_event("one"))
     for order in ((good, bad, new), (new, bad, good), (bad, good, new)):
         with pytest.raises(VersionConflict):
             await log.commit(space, commit_of(*order))
     assert await versions(log, space, ADA) == [1]
     assert await versions(log, space, BOB) == [1]
-    assert await log.facts(space, first) == Facts(first, 1)
+    assert await log.facts(space, first) == AgentSummary(first, 1)
     assert await log.facts(space, EVE) is None
-    both = (good, append(EVE, said("one"), said("two")))
+    both = (good, append(EVE, prompt_event("one"), prompt_event("two")))
     assert await log.commit(space, commit_of(*both)) is None
     assert await versions(log, space, first) == [1, 2]
     assert await versions(log, space, EVE) == [1, 2]
@@ -83,18 +83,22 @@ async def test_several_logs_grow_together_or_not_at_all(
 
 async def test_the_same_command_again_gets_its_first_answer(log: Log, space: Space) -> None:
     command = new_command()
-    first = commit_of(append(ADA, said("one")), command=command, says="Started. ✓")
-    again = commit_of(append(ADA, said("two"), expected=1), command=command, says="Other.")
+    first = commit_of(append(ADA, prompt_event("one")), command=command, message="Started. ✓")
+    again = commit_of(
+        append(ADA, prompt_event("two"), expected=1), command=command, message="Other."
+    )
     assert await log.commit(space, first) is None
     assert await log.commit(space, again) == first.receipt
-    # Whoever repeats a command usually expects the version of before it: no conflict, an answer.
+    # A repeated command usually expects the old version: it gets its receipt, not a conflict.
     assert await log.commit(space, first) == first.receipt
     assert await versions(log, space, ADA) == [1]
     assert await log.receipt(space, command) == first.receipt
 
 
 async def test_a_receipt_is_kept_for_ever(log: Log, space: Space, open_log: OpenLog) -> None:
-    commit = commit_of(append(ADA, said("one")), append(BOB, said("one")), says="Forked.")
+    commit = commit_of(
+        append(ADA, prompt_event("one")), append(BOB, prompt_event("one")), message="Forked."
+    )
     await log.commit(space, commit)
     assert await (await open_log()).receipt(space, commit.receipt.command) == commit.receipt
 
@@ -107,7 +111,7 @@ async def test_a_command_may_change_nothing_and_still_have_an_answer(
     log: Log, space: Space
 ) -> None:
     receipt = Receipt(new_command(), "Nothing to clear.")
-    commit = commit_of(command=receipt.command, says=receipt.says)
+    commit = commit_of(command=receipt.command, message=receipt.message)
     assert await log.commit(space, commit) is None
     assert await log.commit(space, commit) == receipt
 
@@ -116,15 +120,17 @@ async def test_a_refused_command_can_be_given_again(log: Log, space: Space) -> N
     command = new_command()
     await start(log, space, ADA)
     with pytest.raises(VersionConflict):
-        await log.commit(space, commit_of(append(ADA, said("two")), command=command))
-    retried = commit_of(append(ADA, said("two"), expected=1), command=command)
+        await log.commit(space, commit_of(append(ADA, prompt_event("two")), command=command))
+    retried = commit_of(append(ADA, prompt_event("two"), expected=1), command=command)
     assert await log.commit(space, retried) is None
     assert await versions(log, space, ADA) == [1, 2]
 
 
-async def test_of_many_who_expect_the_same_version_one_wins(log: Log, space: Space) -> None:
+async def test_of_many_commits_that_expect_the_same_version_one_is_stored(
+    log: Log, space: Space
+) -> None:
     await start(log, space, ADA)
-    rivals = [commit_of(append(ADA, said(str(n)), expected=1)) for n in range(30)]
+    rivals = [commit_of(append(ADA, prompt_event(str(n)), expected=1)) for n in range(30)]
     ends = await asyncio.gather(
         *(log.commit(space, rival) for rival in rivals), return_exceptions=True
     )
@@ -135,11 +141,11 @@ async def test_of_many_who_expect_the_same_version_one_wins(log: Log, space: Spa
 
 
 async def test_a_conflict_hurts_only_its_own_command(log: Log, space: Space) -> None:
-    """Whatever a store does to commit many at once, they stay strangers to each other."""
+    """A store may commit many commands at once; they do not affect each other."""
     await start(log, space, ADA)
-    good = [commit_of(append(AgentId(f"good-{n}"), said("one"))) for n in range(20)]
+    good = [commit_of(append(AgentId(f"good-{n}"), prompt_event("one"))) for n in range(20)]
     bad = [
-        commit_of(append(ADA, said("bad")), append(AgentId(f"bad-{n}"), said("")))
+        commit_of(append(ADA, prompt_event("bad")), append(AgentId(f"bad-{n}"), prompt_event("")))
         for n in range(20)
     ]
     mixed = [commit for pair in zip(good, bad, strict=True) for commit in pair]
@@ -161,7 +167,7 @@ async def test_a_command_given_twice_at_once_acts_once(
 ) -> None:
     other = await open_log()
     for n in range(10):
-        commit = commit_of(append(AgentId(f"agent-{n}"), said("one")))
+        commit = commit_of(append(AgentId(f"agent-{n}"), prompt_event("one")))
         ends = await asyncio.gather(
             log.commit(space, commit), log.commit(space, commit), other.commit(space, commit)
         )
@@ -191,15 +197,20 @@ async def test_streams_stay_gapless_under_many_writers(
     )
 
 
-async def test_who_stops_waiting_can_ask_whether_it_happened(log: Log, space: Space) -> None:
+async def test_a_caller_that_stopped_waiting_can_ask_whether_it_was_stored(
+    log: Log, space: Space
+) -> None:
     for n in range(20):
-        agent, commit = AgentId(f"agent-{n}"), commit_of(append(AgentId(f"agent-{n}"), said("one")))
+        agent, commit = (
+            AgentId(f"agent-{n}"),
+            commit_of(append(AgentId(f"agent-{n}"), prompt_event("one"))),
+        )
         waiting = asyncio.ensure_future(log.commit(space, commit))
         for _ in range(n % 4):
             await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        # The same command again settles it: it happened once, before or now.
+        # The same command again makes it certain: it takes effect once.
         await log.commit(space, commit)
         assert await log.receipt(space, commit.receipt.command) == commit.receipt
         assert await versions(log, space, agent) == [1]
@@ -217,14 +228,14 @@ async def test_a_closed_log_refuses(open_log: OpenLog, space: Space) -> None:
     await log.close()
     await log.close()
     with pytest.raises(LogError, match="closed"):
-        await log.commit(space, commit_of(append(BOB, said("late"))))
+        await log.commit(space, commit_of(append(BOB, prompt_event("late"))))
 
 
-async def test_whoever_closes_while_others_wait_keeps_them_waiting_for_the_truth(
+async def test_commits_that_wait_during_close_get_their_true_result(
     open_log: OpenLog, space: Space
 ) -> None:
     log, other = await open_log(), await open_log()
-    commits = [commit_of(append(AgentId(f"agent-{n}"), said("one"))) for n in range(20)]
+    commits = [commit_of(append(AgentId(f"agent-{n}"), prompt_event("one"))) for n in range(20)]
     waiting = [asyncio.ensure_future(log.commit(space, commit)) for commit in commits]
     await asyncio.sleep(0)
     if log is not other:
@@ -238,24 +249,26 @@ async def test_whoever_closes_while_others_wait_keeps_them_waiting_for_the_truth
 @pytest.mark.parametrize(
     ("agent", "expected", "places", "facts"),
     [
-        (ADA, 1, (1, 2), Facts(ADA, 2)),
-        (ADA, 0, (2,), Facts(ADA, 1)),
-        (ADA, 0, (2, 1), Facts(ADA, 2)),
-        (BOB, 0, (1, 2), Facts(BOB, 2)),
-        (ADA, 0, (1, 2), Facts(BOB, 2)),
-        (ADA, 0, (1, 2), Facts(ADA, 3)),
+        (ADA, 1, (1, 2), AgentSummary(ADA, 2)),
+        (ADA, 0, (2,), AgentSummary(ADA, 1)),
+        (ADA, 0, (2, 1), AgentSummary(ADA, 2)),
+        (BOB, 0, (1, 2), AgentSummary(BOB, 2)),
+        (ADA, 0, (1, 2), AgentSummary(BOB, 2)),
+        (ADA, 0, (1, 2), AgentSummary(ADA, 3)),
     ],
 )
 def test_an_append_that_would_leave_a_gap_cannot_even_be_made(
-    agent: AgentId, expected: int, places: tuple[int, ...], facts: Facts
+    agent: AgentId, expected: int, places: tuple[int, ...], facts: AgentSummary
 ) -> None:
-    events = append(ADA, said("one"), said("two")).events
+    events = append(ADA, prompt_event("one"), prompt_event("two")).events
     with pytest.raises(ValueError, match="to append"):
         Append(agent, expected, tuple(events[place - 1] for place in places), facts)
 
 
 async def test_commands_carried_out_together_each_have_a_receipt(log: Log, space: Space) -> None:
-    commit = together(append(ADA, said("one"), said("two")), "first", "second", "third")
+    commit = together(
+        append(ADA, prompt_event("one"), prompt_event("two")), "first", "second", "third"
+    )
     assert await log.commit(space, commit) is None
     for receipt in commit.receipts:
         assert await log.receipt(space, receipt.command) == receipt
@@ -263,9 +276,11 @@ async def test_commands_carried_out_together_each_have_a_receipt(log: Log, space
 
 @pytest.mark.parametrize("known", ["first", "second", "third"])
 async def test_when_one_of_them_is_known_none_is_stored(log: Log, space: Space, known: str) -> None:
-    earlier = together(append(BOB, said("one")), known)
+    earlier = together(append(BOB, prompt_event("one")), known)
     assert await log.commit(space, earlier) is None
-    late = together(append(ADA, said("one"), said("two")), "first", "second", "third")
+    late = together(
+        append(ADA, prompt_event("one"), prompt_event("two")), "first", "second", "third"
+    )
     assert await log.commit(space, late) == earlier.receipt
     assert await log.read(space, ADA) == []
     for receipt in late.receipts:

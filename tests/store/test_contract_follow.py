@@ -1,4 +1,4 @@
-"""The contract of a log: who follows gets the past, then the present, each event once."""
+"""The contract of a log: a follower gets old events, then new ones, each once."""
 
 import asyncio
 from contextlib import aclosing
@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log import Cursor, Tailed
+from sapwood.core.log_values import Cursor, TailedEvent
 from sapwood.runtime.log import Log
 from tests.store.another_process import write_elsewhere
 from tests.store.contract import Backend, OpenLog, grow, on_databases, start, take, texts
@@ -19,7 +19,7 @@ async def followed(log: Log, space: Space, count: int, after: int = 0) -> list[s
     return texts(await take(log.follow(space, ADA, after), count))
 
 
-def told(tailed: list[Tailed]) -> list[str]:
+def tailed_texts(tailed: list[TailedEvent]) -> list[str]:
     return texts([each.recorded for each in tailed])
 
 
@@ -99,14 +99,14 @@ async def test_another_process_is_followed_too(backend: Backend, log: Log, space
     await start(log, space, ADA, "here")
     await write_elsewhere(backend, space, ADA, "there", "and", "there")
     assert await waiting == ["here", "there", "and", "there"]
-    assert told(await tailing) == ["here", "there", "and", "there"]
+    assert tailed_texts(await tailing) == ["here", "there", "and", "there"]
 
 
 async def test_the_tail_shows_every_agent_of_the_space(log: Log, space: Space) -> None:
     await start(log, space, ADA, "a", "b")
     await start(log, space, BOB, "c")
     await grow(log, space, ADA, "d")
-    assert told(await take(log.tail(space), 4)) == [*"abcd"]
+    assert tailed_texts(await take(log.tail(space), 4)) == [*"abcd"]
 
 
 async def test_the_tail_goes_on_after_any_cursor(log: Log, space: Space, open_log: OpenLog) -> None:
@@ -129,7 +129,7 @@ async def test_the_tail_waits_at_its_end(log: Log, space: Space) -> None:
     await asyncio.sleep(0)
     assert not waiting.done()
     await grow(log, space, ADA, "present")
-    assert told(await waiting) == ["present"]
+    assert tailed_texts(await waiting) == ["present"]
 
 
 @pytest.mark.parametrize("after", [None, Cursor()])

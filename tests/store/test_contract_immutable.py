@@ -8,7 +8,7 @@ from tests.store.contract import Backend, grow, on_databases, start
 
 ADA = AgentId("ada")
 
-# Each would change what was recorded, by somebody who may do anything in the database.
+# Each statement would change recorded events. The owner of the database runs it.
 SQLITE = (
     "UPDATE events SET data = '{}'",
     "UPDATE events SET version = version + 10",

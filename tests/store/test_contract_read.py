@@ -1,4 +1,4 @@
-"""The contract of a log: events come back as they were, in the order and the part asked for."""
+"""The contract of a log: events are returned unchanged, in the requested part and order."""
 
 import asyncio
 import random
@@ -31,7 +31,7 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space, TurnRef
-from sapwood.core.log import Append, Facts
+from sapwood.core.log_values import AgentSummary, Append
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.runtime.log import Log
 from tests.store.contract import (
@@ -39,7 +39,7 @@ from tests.store.contract import (
     append,
     commit_of,
     on_databases,
-    said,
+    prompt_event,
     start,
     texts,
 )
@@ -119,7 +119,7 @@ async def test_every_event_comes_back_as_it_was(log: Log, space: Space) -> None:
         Recorded(ADA, n, event, 2**52 + n, actors[n % 3], CommandId(f"c{n} 🌲"))
         for n, event in enumerate(EVENTS, start=1)
     )
-    await log.commit(space, commit_of(Append(ADA, 0, events, Facts(ADA, len(events)))))
+    await log.commit(space, commit_of(Append(ADA, 0, events, AgentSummary(ADA, len(events)))))
     assert await log.read(space, ADA) == list(events)
     assert await log.read(space, ADA, backward=True) == list(events[::-1])
 
@@ -133,7 +133,7 @@ async def test_a_text_of_any_length_comes_back_as_it_was(
     assert texts(await log.read(space, ADA)) == [text, text + ".", text]
 
 
-async def test_a_long_text_may_be_said_by_many_at_once(log: Log, space: Space) -> None:
+async def test_many_may_store_the_same_long_text_at_once(log: Log, space: Space) -> None:
     agents = [AgentId(f"agent-{n}") for n in range(20)]
     await asyncio.gather(*(start(log, space, agent, BIG, BIG) for agent in agents))
     for agent in agents:
@@ -156,7 +156,7 @@ async def test_a_long_text_is_stored_once(backend: Backend, log: Log, space: Spa
 
 @on_databases
 async def test_each_space_keeps_its_own_copy(backend: Backend, log: Log, space: Space) -> None:
-    """Else the time that a commit takes would tell what others have said."""
+    """Otherwise the time of a commit would reveal what other spaces contain."""
     text = random.Random(space).randbytes(500_000).hex()
     await start(log, space, ADA, text)
     before = await backend.size()
@@ -165,11 +165,11 @@ async def test_each_space_keeps_its_own_copy(backend: Backend, log: Log, space: 
 
 
 async def test_events_and_their_contents_are_read_as_one(log: Log, space: Space) -> None:
-    """A reader that comes in the middle of commits sees whole ones."""
+    """A reader sees only complete commits."""
 
     async def write() -> None:
         for n in range(30):
-            pair = said(f"{n} {BIG}"), said("end")
+            pair = prompt_event(f"{n} {BIG}"), prompt_event("end")
             await log.commit(space, commit_of(append(ADA, *pair, expected=2 * n)))
 
     writing = asyncio.ensure_future(write())

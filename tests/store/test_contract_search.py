@@ -1,4 +1,4 @@
-"""The contract of a log: everything ever said can be found, the same on every database."""
+"""The contract of a log: search finds every recorded text, with equal results on each store."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import ReplyAdded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.runtime.log import Log
-from tests.store.contract import OpenLog, append, commit_of, grow, said, start
+from tests.store.contract import OpenLog, append, commit_of, grow, prompt_event, start
 
 ADA, BOB = AgentId("ada"), AgentId("bob")
 
@@ -17,7 +17,7 @@ async def found(log: Log, space: Space, query: str) -> list[int]:
     return sorted(hit.ref.version for hit in hits)
 
 
-SAID = (
+TEXTS = (
     "We retry the token refresh three times.",
     "The refresh token is not the token refresh.",
     "It retries after a timeout; retrying forever is no plan",
@@ -86,11 +86,11 @@ SAID = (
 async def test_words_and_phrases_are_found(
     log: Log, space: Space, query: str, versions: list[int]
 ) -> None:
-    await start(log, space, ADA, *SAID)
+    await start(log, space, ADA, *TEXTS)
     assert await found(log, space, query) == versions
 
 
-async def test_a_hit_tells_where_and_what(log: Log, space: Space) -> None:
+async def test_a_hit_has_the_event_and_a_snippet(log: Log, space: Space) -> None:
     events = (
         TurnStarted(None, (Text("hello " * 100), Text("the needle lies here"))),
         ReplyAdded((Text("I look."), ToolCall("1", "grep", '{"for": "needle"}'))),
@@ -162,7 +162,7 @@ async def test_the_log_grows_and_the_search_with_it(log: Log, space: Space) -> N
 
 
 async def test_a_huge_text_does_not_stop_the_search(log: Log, space: Space) -> None:
-    """A database may index a part of it only, but what follows must be found."""
+    """A database may index only a part of it, but the next events must be found."""
     huge = " ".join(f"word{n}x{n * 7919 % 1_000_003}" for n in range(250_000))
     await start(log, space, ADA, "before", f"opening {huge}", "x" * 3_000_000, "after")
     assert await found(log, space, "after") == [4]
@@ -178,10 +178,10 @@ async def test_a_whole_page_can_be_searched_for(log: Log, space: Space) -> None:
 
 
 async def test_text_stays_text(log: Log, space: Space) -> None:
-    """What means something to a database's own search language means nothing here."""
+    """The operators of the database's own query language have no meaning here."""
     await start(log, space, ADA, "a & b | !c <-> d:* ^e + f - g (h) \"i\" 'j' \\k")
     for letter in "abcdefghijk":
         assert await found(log, space, letter) == [1]
     assert await found(log, space, "a & b | !c <-> d:* ^e") == [1]
-    await log.commit(space, commit_of(append(BOB, said("u6570 is no character"))))
+    await log.commit(space, commit_of(append(BOB, prompt_event("u6570 is no character"))))
     assert [hit.ref.agent for hit in await log.search(space, "u6570")] == [BOB]

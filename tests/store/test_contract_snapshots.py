@@ -3,7 +3,7 @@
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log import Snapshot
+from sapwood.core.log_values import Snapshot
 from sapwood.runtime.log import Log
 from tests.store.contract import OpenLog, start
 

@@ -3,9 +3,9 @@
 import asyncio
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log import Facts, Snapshot
+from sapwood.core.log_values import AgentSummary, Snapshot
 from sapwood.runtime.log import Log
-from tests.store.contract import append, commit_of, grow, said, start, take, texts
+from tests.store.contract import append, commit_of, grow, prompt_event, start, take, texts
 
 ADA, BOB, CHILD = AgentId("ada"), AgentId("bob"), AgentId("child")
 BIG = "secret " * 10_000
@@ -20,13 +20,15 @@ async def test_the_same_id_is_free_in_every_space(log: Log, space: Space) -> Non
     await start(log, other(space), ADA, "theirs", "theirs too", name="theirs")
     assert texts(await log.read(space, ADA)) == ["mine"]
     assert texts(await log.read(other(space), ADA)) == ["theirs", "theirs too"]
-    assert await log.facts(space, ADA) == Facts(ADA, 1, name="mine")
-    assert await log.facts(other(space), ADA) == Facts(ADA, 2, name="theirs")
+    assert await log.facts(space, ADA) == AgentSummary(ADA, 1, name="mine")
+    assert await log.facts(other(space), ADA) == AgentSummary(ADA, 2, name="theirs")
 
 
 async def test_a_command_id_is_free_in_every_space(log: Log, space: Space) -> None:
-    mine = commit_of(append(ADA, said("mine")), says="mine")
-    theirs = commit_of(append(ADA, said("theirs")), command=mine.receipt.command, says="theirs")
+    mine = commit_of(append(ADA, prompt_event("mine")), message="mine")
+    theirs = commit_of(
+        append(ADA, prompt_event("theirs")), command=mine.receipt.command, message="theirs"
+    )
     assert await log.commit(space, mine) is None
     assert await log.receipt(other(space), mine.receipt.command) is None
     assert await log.commit(other(space), theirs) is None
@@ -79,7 +81,7 @@ async def test_long_texts_stay_at_home(log: Log, space: Space) -> None:
     assert texts(await log.read(space, ADA)) == texts(await log.read(other(space), ADA)) == [BIG]
 
 
-async def test_nobody_follows_strangers(log: Log, space: Space) -> None:
+async def test_no_one_can_follow_agents_of_another_space(log: Log, space: Space) -> None:
     following = asyncio.ensure_future(take(log.follow(space, ADA), 2))
     tailing = asyncio.ensure_future(take(log.tail(space), 2))
     for n in range(5):
@@ -100,8 +102,8 @@ async def test_searches_stay_at_home(log: Log, space: Space) -> None:
     assert await log.search(other(space), "mine", agents=[ADA]) == []
 
 
-async def test_a_score_tells_nothing_of_strangers(log: Log, space: Space) -> None:
-    """A rank by how rare a word is must not count the texts of others."""
+async def test_a_score_reveals_nothing_of_other_spaces(log: Log, space: Space) -> None:
+    """The rank by rarity of a word must not count texts of other spaces."""
     await start(log, space, ADA, "a needle", "some hay", "more hay")
     (before,) = await log.search(space, "needle")
     for n in range(20):

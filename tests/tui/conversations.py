@@ -2,7 +2,15 @@
 
 from sapwood.api import Agent, Sapwood
 from sapwood.core.commands import Fork
-from sapwood.core.content import Got, Note, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.content import (
+    Note,
+    RecordedReply,
+    RecordedResult,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from sapwood.core.ids import AgentId
 
 __all__ = ["every_kind", "long_talk", "with_tools"]
@@ -36,8 +44,8 @@ async def with_tools(wood: Sapwood, turns: int = 6) -> Agent:
         lines = "\n".join(f"line {line} of file {number}" for line in range(10))
         await agent.record(
             f"Read {number}.",
-            Said((Text("Let me look."), call)),
-            Got(f"c{number}", lines),
+            RecordedReply((Text("Let me look."), call)),
+            RecordedResult(f"c{number}", lines),
             "Done.",
         )
     return agent
@@ -64,11 +72,13 @@ async def every_kind(wood: Sapwood) -> Agent:
     lines = "\n".join(f"{line}: token = refresh()" for line in range(1, 9))
     await agent.record(
         [Note("mail", "The build is red.", "k3h7wq2mzp"), Text("Why does the session drop?")],
-        Said((Thinking("The token may be stale.\nLook first."), Text("Let me look."), call)),
-        Got("c1", lines),
-        Said((failing,)),
-        Got("c2", "exit code 1\n2 failed", error=True),
-        Said(
+        RecordedReply(
+            (Thinking("The token may be stale.\nLook first."), Text("Let me look."), call)
+        ),
+        RecordedResult("c1", lines),
+        RecordedReply((failing,)),
+        RecordedResult("c2", "exit code 1\n2 failed", error=True),
+        RecordedReply(
             (Text(f"### Plan\n\nIt must **not** clear on `401`:\n\n{CODE}\n\n1. one\n2. two"),),
             "claude-sonnet-5-5",
             Usage(1200, 98),

@@ -6,10 +6,10 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.tui.clipboard import copiers
-from sapwood.tui.opening import last_conversation
+from sapwood.conversation.conversation_list import last_conversation
+from sapwood.tui.terminal import clipboard_programs
 from tests.tui.conversations import every_kind, with_tools
-from tests.tui.staging import on_stage
+from tests.tui.stage import on_stage
 
 
 async def test_what_another_process_writes_appears(tmp_path: Path) -> None:
@@ -64,5 +64,5 @@ async def test_the_last_conversation_of_a_folder_is_the_one_last_written_to() ->
 
 
 def test_copying_over_ssh_asks_no_clipboard_of_the_other_machine() -> None:
-    found = copiers({"SSH_CONNECTION": "x", "DISPLAY": ":0", "WAYLAND_DISPLAY": "w"})
+    found = clipboard_programs({"SSH_CONNECTION": "x", "DISPLAY": ":0", "WAYLAND_DISPLAY": "w"})
     assert not [command for _, command in found if command[0] in ("xclip", "xsel", "wl-copy")]

@@ -6,8 +6,8 @@ import pytest
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
-from sapwood.core.slash import COMMANDS, SlashCommand
-from tests.tui.staging import MODEL, Stage, on_stage, until
+from sapwood.core.command_table import TABLE, SlashCommand
+from tests.tui.stage import MODEL, Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
 
@@ -24,14 +24,14 @@ def typed(line: str, *words: str) -> Check:
 
 
 async def goes_on_fresh(stage: Stage) -> None:
-    before = stage.app.desk.agent
+    before = stage.app.controller.agent
     await stage.type("/new")
-    await until(lambda: stage.app.desk.agent != before)
+    await until(lambda: stage.app.controller.agent != before)
 
 
 async def switches(stage: Stage) -> None:
     await stage.type("/switch child")
-    await until(lambda: stage.app.desk.agent not in (None, "everytalk"))
+    await until(lambda: stage.app.controller.agent not in (None, "everytalk"))
     await stage.sees("Where do herons nest?")
 
 
@@ -98,7 +98,7 @@ CHECKS: dict[str, Check] = {
 
 
 def test_every_command_has_a_check() -> None:
-    assert {command.name for command in COMMANDS} == CHECKS.keys()
+    assert {command.name for command in TABLE.rows} == CHECKS.keys()
 
 
 async def talk(wood: Sapwood) -> Agent:
@@ -114,7 +114,7 @@ async def talk(wood: Sapwood) -> Agent:
     return agent
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", TABLE.rows, ids=lambda command: command.name)
 async def test_a_command_can_be_typed(command: SlashCommand) -> None:
     connection = await connect(":memory:")
     agent = await talk(Sapwood(connection))

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.app.config import Config
 from sapwood.app.connection import connect
-from sapwood.app.keys import keys_file, load_keys
+from sapwood.config.api_keys import keys_file, load_keys
+from sapwood.config.config_file import Config
 from sapwood.tui.app import SapwoodApp
-from tests.tui.staging import Stage, until
+from tests.tui.stage import Stage, until
 
 
 @pytest.fixture(autouse=True)
@@ -28,16 +28,16 @@ async def test_a_model_is_chosen_and_its_key_stored_for_its_owner_alone() -> Non
         stage = Stage(app, pilot)
         await stage.sees("Welcome to Sapwood")
         await pilot.press("enter")
-        await stage.sees("Paste your key of Anthropic")
+        await stage.sees("Paste your API key of Anthropic")
         await pilot.press("enter")
-        await stage.sees("A key is needed")
+        await stage.sees("Enter an API key")
         await pilot.press(*"sk-secret", "enter")
         await until(lambda: app.screen is app.conversation)
         assert "sk-secret" not in stage.screen()
-        assert app.desk.config.model == "claude-sonnet-5-5"
+        assert app.controller.config.model == "claude-sonnet-5-5"
     assert load_keys() == {"anthropic": "sk-secret"}
     assert stat.S_IMODE(keys_file().stat().st_mode) == 0o600
-    await app.desk.close()
+    await app.controller.close()
     await connection.close()
 
 
@@ -51,8 +51,8 @@ async def test_a_server_on_this_machine_needs_no_key() -> None:
         await stage.sees("Address and model")
         await pilot.press(*"http://localhost:1/v1", "space", *"llama", "enter")
         await until(lambda: app.screen is app.conversation)
-        assert app.desk.config.model == "compatible:llama"
-    await app.desk.close()
+        assert app.controller.config.model == "compatible:llama"
+    await app.controller.close()
     await connection.close()
 
 
@@ -66,5 +66,5 @@ async def test_without_a_model_one_can_look_around_and_is_told_what_is_missing()
         await stage.type("Hello?")
         await stage.sees("No model is chosen.")
         assert app.conversation.composer.text == "Hello?"
-    await app.desk.close()
+    await app.controller.close()
     await connection.close()

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from sapwood.api import Sapwood
-from sapwood.app.config import ScreenConfig
 from sapwood.app.connection import connect
+from sapwood.config.config_file import ScreenConfig
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.keys import KEYS, Key
-from sapwood.tui.side.sidebar import Sidebar
+from sapwood.tui.sidebar import Sidebar
 from sapwood.tui.themes import THEMES
 from tests.tui.conversations import with_tools
-from tests.tui.staging import Stage, on_stage
+from tests.tui.stage import Stage, on_stage
 
 Check = Callable[[Stage], Awaitable[None]]
 
@@ -88,7 +88,7 @@ async def reads(stage: Stage) -> None:
 
 
 async def says_how_to_leave(stage: Stage) -> None:
-    await stage.sees("once more to leave")
+    await stage.sees("again to leave")
 
 
 async def nothing_happens(stage: Stage) -> None:
@@ -110,8 +110,8 @@ CHECKS: dict[str, Check] = {
     "context": page("LARGEST"),
     "rewind": page("There is no mark yet"),
     "resume": page("Conversations"),
-    "help": page("Every key and command"),
-    "history": page("Sent before"),
+    "help": page("List every key and command"),
+    "history": page("Sent messages"),
     "editor": has_written,
     "mouse": leaves_the_mouse,
     "theme": wears_another_theme,
@@ -139,7 +139,7 @@ def test_every_key_has_a_check() -> None:
 async def test_a_key_does_what_it_says(key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr("sapwood.tui.conversation.edited", _written)
+    monkeypatch.setattr("sapwood.tui.conversation_screen.edit_text", _written)
     connection = await connect(":memory:")
     agent = await with_tools(Sapwood(connection))
     async with on_stage(agent.id, connection=connection, size=(120, 24)) as stage:
@@ -185,8 +185,8 @@ async def test_keys_can_be_others() -> None:
 
 
 def test_the_editor_is_the_one_of_the_person() -> None:
-    from sapwood.tui.editing import edited, editor_of
+    from sapwood.tui.terminal import edit_text, editor_command
 
-    assert editor_of({"EDITOR": "ed -s"}) == ["ed", "-s"]
-    assert edited("text", {**os.environ, "VISUAL": "false"}) == "text"
-    assert edited("text", {**os.environ, "VISUAL": "sed -i s/text/word/"}) == "word"
+    assert editor_command({"EDITOR": "ed -s"}) == ["ed", "-s"]
+    assert edit_text("text", {**os.environ, "VISUAL": "false"}) == "text"
+    assert edit_text("text", {**os.environ, "VISUAL": "sed -i s/text/word/"}) == "word"

@@ -6,8 +6,8 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.tui.notices import noticed
-from tests.tui.staging import on_stage
+from sapwood.tui.launcher import warnings_shown
+from tests.tui.stage import on_stage
 from tools.postgres import Cluster, cluster
 
 _PATIENCE = 1.5
@@ -27,7 +27,7 @@ async def test_the_screen_outlives_an_outage_and_goes_on_after_it(server: Cluste
     await agent.record("Hello?", "Hello.")
     try:
         async with on_stage(agent.id, connection=connection) as stage:
-            with noticed(stage.app.notice):
+            with warnings_shown(stage.app.notice):
                 server.stop(at_once=True)
                 await stage.sees("The database does not answer.")
                 await stage.type("/mark MEANWHILE")

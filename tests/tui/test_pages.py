@@ -6,9 +6,9 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.app.importing import Importer
+from sapwood.imports.importer import Importer
 from tests.sources.writing import ClaudeFile
-from tests.tui.staging import Stage, on_stage, until
+from tests.tui.stage import Stage, on_stage, until
 
 FIXTURES = sorted((Path(__file__).parents[1] / "sources" / "fixtures").glob("*.jsonl"))
 
@@ -56,7 +56,7 @@ async def test_another_conversation_is_picked_by_what_it_is_called() -> None:
         await stage.sees("┃ Where do storks nest?")
         await stage.pilot.press("enter")
         await stage.sees("On roofs.")
-        assert stage.app.desk.agent == other.id
+        assert stage.app.controller.agent == other.id
     await connection.close()
 
 
@@ -72,7 +72,7 @@ async def test_search_goes_to_a_place_in_another_conversation() -> None:
         await on_page(stage, "/recall chimneys", f"{other.id}:")
         await stage.pilot.press("enter")
         await stage.sees("On chimneys.")
-        assert stage.app.desk.agent == other.id
+        assert stage.app.controller.agent == other.id
         assert stage.transcript.cursor is not None
     await connection.close()
 
@@ -144,7 +144,7 @@ async def test_an_imported_conversation_is_read_marked_and_forked_from(path: Pat
         stage.conversation.composer.text = ""
         await stage.type("/fork -- Go on.")
         await stage.sees("I go on here.")
-        assert stage.app.desk.agent != done.agent
+        assert stage.app.controller.agent != done.agent
     await connection.close()
 
 
@@ -169,7 +169,7 @@ async def test_what_another_program_said_in_this_folder_is_listed_and_imported_w
         file.says("Planted, too.")
         file.user("Thanks.")
         file.says("Welcome.")
-        agent = stage.app.desk.agent
+        agent = stage.app.controller.agent
         await stage.conversation.open(agent)
         await stage.sees("Planted, too.")
         await stage.pilot.press("ctrl+l")

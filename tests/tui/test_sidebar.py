@@ -2,7 +2,7 @@
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
-from tests.tui.staging import on_stage, until
+from tests.tui.stage import on_stage, until
 
 _TALK = (
     (

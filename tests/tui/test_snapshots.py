@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from sapwood.api import Sapwood
-from sapwood.app.config import ScreenConfig
 from sapwood.app.connection import connect
-from sapwood.tui.rows.row import Banner, Divider, Fold, Row
+from sapwood.config.config_file import ScreenConfig
+from sapwood.core.timeline.rows import Banner, Divider, Fold, Row
 from tests.tui.conversations import every_kind
-from tests.tui.picturing import picture
-from tests.tui.staging import on_stage
+from tests.tui.stage import on_stage
+from tests.tui.svg_picture import picture
 
 FOLDER = Path(__file__).parent / "snapshots"
-KINDS = frozenset("prompt letter thinking reply tool end mark event fold banner divider".split())
+KINDS = frozenset("prompt note thinking reply tool end mark event fold banner divider".split())
 WRITE = bool(os.environ.get("SAPWOOD_WRITE_SNAPSHOTS"))
 
 
@@ -32,6 +32,8 @@ async def test_every_kind_of_row_looks_as_it_did(theme: str, width: int) -> None
         kinds = {row.kind if isinstance(row, Row) else type(row).__name__.lower() for row in shown}
         assert kinds == KINDS
         assert any(isinstance(row, Fold | Banner | Divider) for row in shown)
+        fold = next(row for row in shown if isinstance(row, Fold))
+        stage.transcript.clock = lambda: fold.at  # the age of the fold is part of the picture
         drawn = picture(stage.transcript)
     await connection.close()
     kept = FOLDER / f"{theme}-{width}.svg"

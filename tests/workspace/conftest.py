@@ -1,16 +1,16 @@
-"""A desk for every test that asks for one."""
+"""An empty workspace for every test that needs one."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.workspace.calling import Desk
+from tests.workspace.tool_calls import ToolWorkspace
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def workspace(tmp_path: Path) -> ToolWorkspace:
     """An empty workspace where everything is allowed, beside a folder that is not part of it."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.txt").write_text("not yours\n")
     (tmp_path / "wood").mkdir()
-    return Desk(tmp_path / "wood")
+    return ToolWorkspace(tmp_path / "wood")

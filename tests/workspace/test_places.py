@@ -1,4 +1,4 @@
-"""Paths lead where they seem to lead, or nowhere."""
+"""A path leads where it seems to lead, or the tool refuses it."""
 
 import os
 from pathlib import Path
@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.core.settings import Workspace
-from sapwood.workspace.errors import ToolError
 from sapwood.workspace.places import Place, locate, open_file, root_of
-from sapwood.workspace.tools.replacing import replace_file
-from tests.workspace.calling import Desk
+from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.tools.atomic_replace import replace_file
+from tests.workspace.tool_calls import ToolWorkspace
 
 NEEDED: dict[str, dict[str, str]] = {
     "read_file": {},
@@ -24,63 +24,66 @@ every_tool = pytest.mark.parametrize(("tool", "rest"), NEEDED.items(), ids=NEEDE
 @every_tool
 @pytest.mark.parametrize("path", ["../outside/secret.txt", "a/../../outside/secret.txt", ".."])
 async def test_a_path_upwards_is_refused(
-    desk: Desk, tool: str, rest: dict[str, str], path: str
+    workspace: ToolWorkspace, tool: str, rest: dict[str, str], path: str
 ) -> None:
-    assert "holds '..'" in await desk.refused(tool, path=path, **rest)
+    assert "contains '..'" in await workspace.refused(tool, path=path, **rest)
 
 
 @every_tool
 async def test_an_absolute_path_out_of_the_workspace_is_refused(
-    desk: Desk, tool: str, rest: dict[str, str]
+    workspace: ToolWorkspace, tool: str, rest: dict[str, str]
 ) -> None:
-    file = desk.folder.parent / "outside" / "secret.txt"
-    told = await desk.refused(tool, path=str(file), **rest)
+    file = workspace.folder.parent / "outside" / "secret.txt"
+    told = await workspace.refused(tool, path=str(file), **rest)
     assert (
-        f"outside of the workspace. Only the user can allow it, with the rule 'allow {tool}(/"
-        in told
+        f"outside the workspace. Only the user can allow it, with the rule 'allow {tool}(/" in told
     )
     assert file.read_text() == "not yours\n"
 
 
-async def test_an_absolute_path_into_the_workspace_is_one_like_any_other(desk: Desk) -> None:
-    file = desk.put("a.txt", "here")
-    assert "here" in await desk.done("read_file", path=str(file))
+async def test_an_absolute_path_into_the_workspace_is_one_like_any_other(
+    workspace: ToolWorkspace,
+) -> None:
+    file = workspace.put("a.txt", "here")
+    assert "here" in await workspace.done("read_file", path=str(file))
 
 
 @every_tool
 @pytest.mark.parametrize("target", ["../outside/secret.txt", "{outside}/secret.txt"])
 async def test_a_symlink_out_of_the_workspace_is_judged_by_where_it_leads(
-    desk: Desk, tool: str, rest: dict[str, str], target: str
+    workspace: ToolWorkspace, tool: str, rest: dict[str, str], target: str
 ) -> None:
-    outside = desk.folder.parent / "outside"
-    (desk.folder / "link").symlink_to(target.format(outside=outside))
-    assert "outside of the workspace" in await desk.refused(tool, path="link", **rest)
+    outside = workspace.folder.parent / "outside"
+    (workspace.folder / "link").symlink_to(target.format(outside=outside))
+    assert "outside the workspace" in await workspace.refused(tool, path="link", **rest)
     assert (outside / "secret.txt").read_text() == "not yours\n"
 
 
 @every_tool
 async def test_a_symlinked_folder_out_of_the_workspace_is_too(
-    desk: Desk, tool: str, rest: dict[str, str]
+    workspace: ToolWorkspace, tool: str, rest: dict[str, str]
 ) -> None:
-    (desk.folder / "door").symlink_to(desk.folder.parent / "outside")
-    assert "outside" in await desk.refused(tool, path="door/secret.txt", **rest)
+    (workspace.folder / "door").symlink_to(workspace.folder.parent / "outside")
+    assert "outside" in await workspace.refused(tool, path="door/secret.txt", **rest)
 
 
-async def test_a_symlink_within_the_workspace_is_followed_and_stays(desk: Desk) -> None:
-    file = desk.put("a.txt", "one")
-    (desk.folder / "link").symlink_to("a.txt")
-    await desk.done("write_file", path="link", content="two")
+async def test_a_symlink_within_the_workspace_is_followed_and_stays(
+    workspace: ToolWorkspace,
+) -> None:
+    file = workspace.put("a.txt", "one")
+    (workspace.folder / "link").symlink_to("a.txt")
+    await workspace.done("write_file", path="link", content="two")
     assert file.read_text() == "two"
-    assert (desk.folder / "link").is_symlink()
+    assert (workspace.folder / "link").is_symlink()
 
 
-async def test_a_rule_may_allow_a_folder_outside(desk: Desk) -> None:
-    outside = desk.folder.parent / "outside"
-    roomy = Desk(desk.folder, [f"allow read_file({outside}/**)"])
+async def test_a_rule_may_allow_a_folder_outside(workspace: ToolWorkspace) -> None:
+    outside = workspace.folder.parent / "outside"
+    roomy = ToolWorkspace(workspace.folder, [f"allow read_file({outside}/**)"])
     assert "not yours" in await roomy.done("read_file", path=str(outside / "secret.txt"))
     assert "not yours" in await roomy.done("search_files", pattern="yours", path=str(outside))
     told = await roomy.refused("write_file", path=str(outside / "x"), content="")
-    assert "outside of the workspace" in told
+    assert "outside the workspace" in told
 
 
 def test_a_file_that_becomes_a_symlink_after_the_check_is_not_read(tmp_path: Path) -> None:
@@ -121,40 +124,46 @@ def test_a_new_file_that_becomes_a_symlink_after_the_check_is_not_written_throug
     assert outside.read_text() == "not yours"
 
 
-async def test_a_circle_of_symlinks_is_told(desk: Desk) -> None:
-    (desk.folder / "a").symlink_to("b")
-    (desk.folder / "b").symlink_to("a")
-    assert "symlink" in await desk.refused("read_file", path="a")
+async def test_a_circle_of_symlinks_is_told(workspace: ToolWorkspace) -> None:
+    (workspace.folder / "a").symlink_to("b")
+    (workspace.folder / "b").symlink_to("a")
+    assert "symlink" in await workspace.refused("read_file", path="a")
 
 
 @every_tool
-async def test_a_pipe_is_refused_at_once(desk: Desk, tool: str, rest: dict[str, str]) -> None:
-    os.mkfifo(desk.folder / "pipe")
-    assert "pipe or socket" in await desk.refused(tool, path="pipe", **rest)
+async def test_a_pipe_is_refused_at_once(
+    workspace: ToolWorkspace, tool: str, rest: dict[str, str]
+) -> None:
+    os.mkfifo(workspace.folder / "pipe")
+    assert "pipe or socket" in await workspace.refused(tool, path="pipe", **rest)
 
 
 @every_tool
-async def test_a_folder_is_no_file(desk: Desk, tool: str, rest: dict[str, str]) -> None:
-    desk.put("src/a.txt", "")
-    assert "folder" in await desk.refused(tool, path="src", **rest)
-    assert "folder" in await desk.refused(tool, path=".", **rest)
+async def test_a_folder_is_no_file(
+    workspace: ToolWorkspace, tool: str, rest: dict[str, str]
+) -> None:
+    workspace.put("src/a.txt", "")
+    assert "folder" in await workspace.refused(tool, path="src", **rest)
+    assert "folder" in await workspace.refused(tool, path=".", **rest)
 
 
-async def test_a_wrong_name_is_answered_with_near_ones(desk: Desk) -> None:
-    desk.put("src/window.py", "")
-    told = await desk.refused("read_file", path="src/windwo.py")
+async def test_a_wrong_name_is_answered_with_near_ones(workspace: ToolWorkspace) -> None:
+    workspace.put("src/window.py", "")
+    told = await workspace.refused("read_file", path="src/windwo.py")
     assert told == "There is no src/windwo.py. Did you mean src/window.py?"
 
 
 @pytest.mark.parametrize("path", ["a\0b", "\0"])
-async def test_a_null_character_is_refused(desk: Desk, path: str) -> None:
-    assert "null" in await desk.refused("read_file", path=path)
+async def test_a_null_character_is_refused(workspace: ToolWorkspace, path: str) -> None:
+    assert "null" in await workspace.refused("read_file", path=path)
 
 
 async def test_an_agent_without_a_workspace_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="no workspace"):
         root_of(Workspace())
-    assert "not there any more" in await Desk(tmp_path / "gone").refused("read_file", path="a")
+    assert "does not exist any more" in await ToolWorkspace(tmp_path / "gone").refused(
+        "read_file", path="a"
+    )
 
 
 def test_the_worktree_comes_before_the_folder(tmp_path: Path) -> None:

@@ -11,32 +11,32 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from sapwood.api import Sapwood
-from sapwood.app.config import Config, ScreenConfig
 from sapwood.app.connection import connect
-from sapwood.runtime.fresh import now
-from sapwood.testing.scripted import ScriptedModel
+from sapwood.config.config_file import Config, ScreenConfig
+from sapwood.runtime.clock_and_ids import now
 from sapwood.tui.app import SapwoodApp
-from sapwood.workspace.permissions.asking import Answer, Question
-from sapwood.workspace.permissions.rules import parse_rules
+from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
+from sapwood.workspace.permissions.permission_rules import parse_rules
+from scripted_model import ScriptedModel
 from tools.pictures.scenes import ANSWER, CHANGE, MODEL, oauth
 from tools.pictures.svg import Frame, moving, still
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 _TWO_HOURS = 7_200_000_000
-_WHY = "No rule speaks of it."
+_WHY = "No rule covers it."
 
 
 class Stage:
-    """A screen with a conversation on it, and somebody at the keys."""
+    """A screen with a conversation, and methods that press keys."""
 
     def __init__(self, app: SapwoodApp, pilot: Pilot[object], server: ScriptedModel) -> None:
         self.app = app
         self.pilot = pilot
         self.server = server
-        self.waiting: asyncio.Future[Answer] | None = None
+        self.waiting: asyncio.Future[PermissionAnswer] | None = None
 
     def strips(self) -> list[Strip]:
-        """What is on the screen."""
+        """The present content of the screen."""
         compositor = self.app.screen._compositor  # pyright: ignore[reportPrivateUsage]
         return compositor.render_strips()
 
@@ -47,7 +47,7 @@ class Stage:
     async def sees(self, words: str) -> None:
         """Waits until words are on the screen."""
         async with asyncio.timeout(60):
-            while not self.shows(words):  # noqa: ASYNC110 (nobody tells when it is drawn)
+            while not self.shows(words):  # noqa: ASYNC110 (there is no event for it)
                 await asyncio.sleep(0.05)
 
     async def type(self, text: str) -> None:
@@ -60,7 +60,7 @@ class Stage:
 async def staged(
     *, size: tuple[int, int] = (132, 40), theme: str = "sapwood-dark", delay: float = 0.01
 ) -> AsyncGenerator[Stage]:
-    """The conversation of the pictures on a screen."""
+    """Opens the conversation of the pictures on a screen."""
     connection = await connect(":memory:")
     agent = await oauth(Sapwood(connection))
     with ScriptedModel(delay=delay) as server:
@@ -74,34 +74,34 @@ async def staged(
         async with app.run_test(size=size) as pilot:
             await pilot.pause(0.3)
             yield Stage(app, pilot, server)
-        await app.desk.close()
+        await app.controller.close()
     await connection.close()
 
 
 async def conversation(stage: Stage) -> None:
-    """As it is opened."""
+    """The conversation after it is opened."""
 
 
 async def top(stage: Stage) -> None:
-    """What was pruned and summarised."""
+    """The pruned and summarised part."""
     stage.app.conversation.transcript.clock = lambda: now() + _TWO_HOURS
     await stage.app.conversation.transcript.action_start()
 
 
 async def completion(stage: Stage) -> None:
-    """A slash."""
+    """The completion after a slash."""
     await stage.pilot.press("/")
     await stage.sees("Name this place")
 
 
 async def context(stage: Stage) -> None:
-    """What fills the window."""
+    """The page of what fills the window."""
     await stage.pilot.press("ctrl+t")
     await stage.sees("LARGEST")
 
 
 async def rewind(stage: Stage) -> None:
-    """What would leave."""
+    """The picker of a rewind, with the turns that it would remove."""
     await stage.pilot.press("f3")
     await stage.sees("BEFORE_REFACTOR")
     await stage.pilot.press("down")
@@ -109,7 +109,7 @@ async def rewind(stage: Stage) -> None:
 
 
 async def replay(stage: Stage) -> None:
-    """What the model saw."""
+    """The page of what the model saw."""
     stage.server.replies(["Yes: the retry sees the old grant."])
     await stage.type("Is it the retry?")
     await stage.sees("the old grant.")
@@ -119,14 +119,14 @@ async def replay(stage: Stage) -> None:
 
 async def ask(stage: Stage) -> None:
     """A tool that wants to change a file."""
-    agent = stage.app.desk.agent
+    agent = stage.app.controller.agent
     assert agent is not None
     rules = parse_rules(["allow edit_file(src/auth/**)"])
-    question = Question(
+    question = PermissionQuestion(
         agent, "oauth-mobile", "edit_file", "src/auth/tokens.py", _WHY, CHANGE, rules
     )
-    stage.waiting = asyncio.ensure_future(stage.app.conversation.asked(question))
-    await stage.sees("Yes, this time")
+    stage.waiting = asyncio.ensure_future(stage.app.conversation.ask_permission(question))
+    await stage.sees("Allow once")
 
 
 async def clipped(stage: Stage) -> None:
@@ -139,7 +139,7 @@ async def clipped(stage: Stage) -> None:
 
 
 async def queue(stage: Stage) -> None:
-    """An answer on its way, with something queued behind it."""
+    """A streaming answer, with a queued prompt."""
     stage.server.replies([ANSWER * 6])
     await stage.type("Write the patch.")
     await stage.sees("working")
@@ -163,7 +163,7 @@ SCENES: dict[str, tuple[Callable[[Stage], Awaitable[None]], str]] = {
 
 
 async def film() -> list[Frame]:
-    """A mark, a question, its answer as it comes, a rewind and its undo."""
+    """A mark, a question, its streaming answer, a rewind and its undo."""
     frames: list[Frame] = []
     async with staged(size=(104, 28), delay=0.03) as stage:
 

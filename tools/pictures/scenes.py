@@ -1,8 +1,8 @@
-"""The scripted conversations that pictures show."""
+"""The scripted conversations in the pictures."""
 
 from sapwood.api import Agent, Sapwood
 from sapwood.core.commands import Fork
-from sapwood.core.content import Got, Said, Text, ToolCall, Usage
+from sapwood.core.content import RecordedReply, RecordedResult, Text, ToolCall, Usage
 from sapwood.core.ids import AgentId
 
 __all__ = ["ANSWER", "CHANGE", "MODEL", "oauth"]
@@ -99,7 +99,7 @@ async def oauth(wood: Sapwood, *, window: int = 120_000) -> Agent:
     await agent.pin("style", "Small functions, no new dependencies, tests beside the code.")
     for question, answer in _OLD * 2:
         await agent.record(
-            question, Said((Text(f"{answer} " * 6),), MODEL, Usage(900, 60, 0, 0, 4_000))
+            question, RecordedReply((Text(f"{answer} " * 6),), MODEL, Usage(900, 60, 0, 0, 4_000))
         )
     await agent.compact(
         "OAuth with **PKCE** for the mobile client. Decided: access 15 minutes, refresh 30 days, "
@@ -121,9 +121,9 @@ async def _look(agent: Agent, call: str, question: str, path: str, lines: int, a
     content = "\n".join(f"{line}: {source[line % len(source)]}" for line in range(1, lines))
     await agent.record(
         question,
-        Said((ToolCall(call, "read_file", f'{{"path": "{path}"}}'),), MODEL),
-        Got(call, content),
-        Said((Text(answer),), MODEL, Usage(21_100, 70, 18_800, 0, 30_000)),
+        RecordedReply((ToolCall(call, "read_file", f'{{"path": "{path}"}}'),), MODEL),
+        RecordedResult(call, content),
+        RecordedReply((Text(answer),), MODEL, Usage(21_100, 70, 18_800, 0, 30_000)),
     )
 
 
@@ -132,15 +132,15 @@ async def _investigate(agent: Agent) -> None:
     test = ToolCall("c2", "shell", '{"command": "just test tests/auth"}')
     await agent.record(
         "The OAuth session drops after a resume. Why?",
-        Said((Text("I read the token store first, then run its tests."), read), MODEL),
-        Got("c1", _FILE),
-        Said((test,), MODEL),
-        Got(
+        RecordedReply((Text("I read the token store first, then run its tests."), read), MODEL),
+        RecordedResult("c1", _FILE),
+        RecordedReply((test,), MODEL),
+        RecordedResult(
             "c2",
             "FAILED tests/auth/test_tokens.py::test_refresh_after_resume\n1 failed, 11 passed",
             error=True,
         ),
-        Said((Text(ANSWER),), MODEL, Usage(32_400, 148, 31_900, 0, 49_000)),
+        RecordedReply((Text(ANSWER),), MODEL, Usage(32_400, 148, 31_900, 0, 49_000)),
     )
 
 

@@ -1,4 +1,4 @@
-"""A terminal as SVG, still or moving. Pure: strips in, text out."""
+"""Draws a terminal as SVG, still or animated. Does no I/O."""
 
 from collections.abc import Sequence
 from html import escape
@@ -18,7 +18,7 @@ _FONT = "'Fira Code','DejaVu Sans Mono',Menlo,Consolas,monospace"
 _THEME = TerminalTheme((21, 23, 26), (220, 216, 204), [(0, 0, 0)] * 8, [(255, 255, 255)] * 8)
 
 Frame = tuple[float, Sequence[Strip]]
-"""How many seconds it is shown, and its lines."""
+"""The seconds for which a frame is shown, and its lines."""
 
 
 def still(strips: Sequence[Strip], title: str) -> str:
@@ -29,7 +29,7 @@ def still(strips: Sequence[Strip], title: str) -> str:
 
 
 def moving(frames: Sequence[Frame], title: str) -> str:
-    """A picture that moves and begins anew: each line is drawn once and shown when it is due."""
+    """An animation that repeats. Each line is drawn once and shown in its frames."""
     total = sum(seconds for seconds, _ in frames)
     rows = max(len(strips) for _, strips in frames)
     columns = max(strip.cell_length for _, strips in frames for strip in strips)
@@ -85,7 +85,7 @@ def _window(columns: int, rows: int, title: str, lines: str, ground: str) -> str
 
 
 def _line(strip: Strip, y: int) -> str:
-    """Grounds first, then words; runs of blanks are not drawn."""
+    """Draws the backgrounds first, then the text; runs of spaces are not drawn."""
     grounds: list[str] = []
     words: list[str] = []
     x = 0
@@ -136,7 +136,7 @@ def _hex(colour: Color, *, foreground: bool) -> str:
 
 
 def _ground(strips: Sequence[Strip]) -> str:
-    """The colour behind most of it."""
+    """The most frequent background colour."""
     for _, style, _ in strips[len(strips) // 2]:
         if style and style.bgcolor:
             return _hex(style.bgcolor, foreground=False)

@@ -1,1 +1,1 @@
-"""The scenes: each plays one thing that the product promises, in whichever wire format."""
+"""The scenes. Each tests one promise of the product, in any wire format."""

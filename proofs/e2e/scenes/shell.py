@@ -1,4 +1,4 @@
-"""The real command line in processes of its own: a script on stdin, a prompt, a replay."""
+"""The real command line in separate processes: a script on stdin, a prompt, a replay."""
 
 import asyncio
 import json
@@ -7,10 +7,9 @@ import subprocess
 import sys
 from typing import Any
 
-from proofs.e2e.house import LONGEST, House
-from sapwood.app.toml_edit import encoded
-from sapwood.testing.scripted import Asked, call, think
-from sapwood.testing.scripted.reply import Step
+from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
+from sapwood.config.toml_edit import toml_value
+from scripted_model import ModelRequest, ReplyLike, call, think
 
 __all__ = ["play"]
 
@@ -36,7 +35,7 @@ ANSWERS = {
 LONG = "The heron nests in the tall pine, and nobody knows for how long it has done so. " * 20
 
 
-def _model(asked: Asked) -> Step:
+def _model(asked: ModelRequest) -> ReplyLike:
     prompt = asked.prompt
     if prompt.startswith("Summarise this conversation"):
         return "They asked what was learnt of the heron."
@@ -49,10 +48,10 @@ def _model(asked: Asked) -> Step:
     return "That it nests on the roof."
 
 
-async def play(house: House) -> None:
-    """Plays it."""
-    checks, shell = house.checks, _Shell(house)
-    house.script(_model)
+async def play(system: SystemUnderTest) -> None:
+    """Runs the scene."""
+    checks, shell = system.checks, _Shell(system)
+    system.script(_model)
     ran = await shell("run", "--json", "--agent", "demo", "--new", stdin=SCRIPT)
     checks.same("the script runs to its end", ran.returncode, 0)
     lines: list[dict[str, Any]] = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -60,38 +59,42 @@ async def play(house: House) -> None:
     checks.same("both prompts are answered", kinds.count("turn.completed"), 2)
     pieces = [line for line in lines if line["type"] == "delta"]
     checks.that("answers come in pieces", len(pieces) > 10, len(pieces))
-    said = {line["command"]: line["says"] for line in lines if line["type"] == "answer"}
+    answers = {line["command"]: line["says"] for line in lines if line["type"] == "answer"}
     for command, answer in ANSWERS.items():
-        checks.within(f"{command} answers", answer, said.get(command, ""))
-    checks.within("the child is forked", "Forked. Child: ", said.get("/fork T", ""))
-    checks.within("it reports by mail", "It nests on the roof.", said.get("/check-mail", ""))
-    checks.within("the last call replays", "The hash matches.", said.get("/replay", ""))
-    checks.same("how it ended is told", (lines[-1]["type"], lines[-1]["exit"]), ("end", 0))
+        checks.within(f"{command} answers", answer, answers.get(command, ""))
+    checks.within("the child is forked", "Forked. Child: ", answers.get("/fork T", ""))
+    checks.within("it reports by mail", "It nests on the roof.", answers.get("/check-mail", ""))
+    checks.within("the last call replays", "The hash matches.", answers.get("/replay", ""))
+    checks.same(
+        "the last line is the exit code", (lines[-1]["type"], lines[-1]["exit"]), ("end", 0)
+    )
     checks.that("and what it used", lines[-1]["used"]["input"] > 0, lines[-1])
     asked = await shell("run", "-p", "Anything else?", "--agent", "demo")
     checks.same("a prompt is answered", asked.stdout, "That it nests on the roof.\n")
     replayed = await shell("replay", "demo")
     checks.within("and replays", "the hash matches.", replayed.stdout)
-    checks.same("nothing is said on stderr", (ran.stderr, asked.stderr, replayed.stderr), ("",) * 3)
+    checks.same("stderr is empty", (ran.stderr, asked.stderr, replayed.stderr), ("",) * 3)
 
 
 class _Shell:
-    """A home of its own, with the scripted model configured."""
+    """A separate home with the scripted model configured."""
 
-    def __init__(self, house: House) -> None:
-        home = house.folder.parent / "home"
+    def __init__(self, system: SystemUnderTest) -> None:
+        home = system.folder.parent / "home"
         home.mkdir()
         (home / "config.toml").write_text(
-            f"model = {encoded(house.model)}\n"
+            f"model = {toml_value(system.model)}\n"
             "[base_urls]\n"
-            + "".join(f"{name} = {encoded(url)}\n" for name, url in house.config.base_urls.items()),
+            + "".join(
+                f"{name} = {toml_value(url)}\n" for name, url in system.config.base_urls.items()
+            ),
             encoding="utf-8",
         )
         kept = {name: value for name, value in os.environ.items() if name in _KEPT}
-        self._folder = house.folder
+        self._folder = system.folder
         self._environment = {
             **kept,
-            **house.server.env(),
+            **system.server.env(),
             "HOME": str(home),
             "SAPWOOD_CONFIG": str(home / "config.toml"),
             "SAPWOOD_DATABASE": str(home / "sapwood.db"),

@@ -2,11 +2,9 @@
 
 import threading
 
-from proofs.e2e.house import LONGEST, House
-from sapwood.core.content import ToolCall
-from sapwood.core.view import ToolResult
-from sapwood.testing.scripted import Asked, call
-from sapwood.testing.scripted.reply import Part, Step
+from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
+from sapwood.core.content import ToolCall as RecordedCall
+from scripted_model import ModelRequest, PartLike, ReplyLike, ToolCall, ToolResult, call
 
 __all__ = ["play"]
 
@@ -18,52 +16,52 @@ TASKS = {
 ASKED = "Have three approaches researched while you read the notes."
 
 
-async def play(house: House) -> None:
-    """Plays it."""
-    checks, team = house.checks, _Team()
-    house.script(team.model)
-    lead = await house.start("team lead")
-    checks.same("the parent heard from all", await house.ask(lead, ASKED), "All three reported.")
-    children = await house.children(lead)
+async def play(system: SystemUnderTest) -> None:
+    """Runs the scene."""
+    checks, team = system.checks, _Team()
+    system.script(team.model)
+    lead = await system.start("team lead")
+    checks.same("the parent heard from all", await system.ask(lead, ASKED), "All three reported.")
+    children = await system.children(lead)
     checks.many("there are three children", children, 3)
-    await house.idle(*children)
+    await system.idle(*children)
     checks.that("all were with the model at once", team.met)
     for child, goal in zip(children, TASKS.values(), strict=True):
         messages = (await child.request()).messages
         checks.same("a child is born with the text after the mark", messages[0].text, goal)
-        calls = [part for m in messages for part in m.parts if isinstance(part, ToolCall)]
+        calls = [part for m in messages for part in m.parts if isinstance(part, RecordedCall)]
         checks.many("and without its parent's calls", calls, 1)
     names = {child.id for child in children}
-    told = [letter for letter in team.letters if any(name in letter for name in names)]
-    checks.many("each letter says whom it is from", told, 3)
+    signed = [letter for letter in team.letters if any(name in letter for name in names)]
+    checks.many("each letter names its sender", signed, 3)
 
 
 class _Team:
-    """What the model does, as a lead and as each of its children."""
+    """The answers of the model, as the parent and as each child."""
 
     def __init__(self) -> None:
         self.met = False
         self.letters: list[str] = []
         self._meeting = threading.Barrier(4, lambda: setattr(self, "met", True))
 
-    def model(self, asked: Asked) -> Step:
-        """Answers a request of anybody in the team."""
+    def model(self, asked: ModelRequest) -> ReplyLike:
+        """Answers a request of any agent of the team."""
         return self._lead(asked) if asked.messages[0].text == ASKED else self._child(asked)
 
-    def _child(self, asked: Asked) -> Step:
+    def _child(self, asked: ModelRequest) -> ReplyLike:
         if asked.results:
             return "Reported."
         self._meeting.wait(LONGEST)
         return _slash("send", f"parent I read about it: {asked.prompt}")
 
-    def _lead(self, asked: Asked) -> Step:
+    def _lead(self, asked: ModelRequest) -> ReplyLike:
         forks = _calls(asked, "fork")
         names = list(TASKS)
         if not asked.results:
             return _slash("mark", names[0])
         if len(forks) < len(TASKS):
             name = names[len(forks)]
-            parts: list[Part] = [TASKS[name], _slash("fork", name)]
+            parts: list[PartLike] = [TASKS[name], _slash("fork", name)]
             return parts if name == names[-1] else [*parts, _slash("mark", names[len(forks) + 1])]
         last = asked.results[-1].content
         if last.startswith("Forked"):
@@ -81,11 +79,11 @@ def _slash(command: str, args: str = "") -> ToolCall:
     return call("slash", command=command, args=args)
 
 
-def _calls(asked: Asked, command: str) -> list[ToolCall]:
+def _calls(asked: ModelRequest, command: str) -> list[ToolCall]:
     parts = (part for message in asked.messages for part in message.parts)
     return [p for p in parts if isinstance(p, ToolCall) and f'"command":"{command}"' in p.args]
 
 
-def _results(asked: Asked) -> list[str]:
+def _results(asked: ModelRequest) -> list[str]:
     parts = (part for message in asked.messages for part in message.parts)
     return [part.content for part in parts if isinstance(part, ToolResult)]

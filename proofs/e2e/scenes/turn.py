@@ -1,17 +1,16 @@
 """A streaming turn with tools: thinking, text, several calls at once, and an answer."""
 
-from proofs.e2e.house import House
+from proofs.e2e.system_under_test import SystemUnderTest
 from sapwood.core.content import Thinking
 from sapwood.core.events import ReplyAdded, ToolFinished
-from sapwood.testing.scripted import Asked, call, think
-from sapwood.testing.scripted.reply import Step
+from scripted_model import ModelRequest, ReplyLike, call, think
 
 __all__ = ["play"]
 
 ANSWER = "The heron nests in the tall pine, and main.py prints its name."
 
 
-def _model(asked: Asked) -> Step:
+def _model(asked: ModelRequest) -> ReplyLike:
     if asked.results:
         return ANSWER
     return [
@@ -22,16 +21,16 @@ def _model(asked: Asked) -> Step:
     ]
 
 
-async def play(house: House) -> None:
-    """Plays it."""
-    checks = house.checks
-    house.script(_model)
-    agent = await house.start("reader")
-    pieces = await house.heard(agent, "Where does the heron nest?")
+async def play(system: SystemUnderTest) -> None:
+    """Runs the scene."""
+    checks = system.checks
+    system.script(_model)
+    agent = await system.start("reader")
+    pieces = await system.heard(agent, "Where does the heron nest?")
     texts = [piece.text for piece in pieces if piece.kind == "text"]
     checks.that("the answer comes in pieces", len(texts) > 3, texts)
     checks.same(
-        "the pieces add up to what was said",
+        "the pieces add up to the answer",
         "".join(texts),
         f"I look at the notes and at the program.{ANSWER}",
     )
@@ -46,5 +45,5 @@ async def play(house: House) -> None:
     checks.that("usage is recorded", len(usages) == 2 and all(u.input > 0 for u in usages), usages)
     checks.that("and what it cost", all(usage.cost > 0 for usage in usages), usages)
     thoughts = [part for part in replies[0].parts if isinstance(part, Thinking)]
-    checks.that("its thinking is kept", bool(thoughts) or house.wire == "chat", replies[0].parts)
-    checks.same("the turn completed", await house.last_words(agent), ANSWER)
+    checks.that("its thinking is kept", bool(thoughts) or system.wire == "chat", replies[0].parts)
+    checks.same("the turn completed", await system.last_words(agent), ANSWER)

@@ -1,7 +1,7 @@
-"""The Python face: open a database, hold conversations in it, control what a model sees."""
+"""The Python API: opens a database, records conversations, controls what a model sees."""
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood, open
-from sapwood.api.turn import TurnRecorder
+from sapwood.api.turn_recorder import TurnRecorder
 
 __all__ = ["Agent", "Sapwood", "TurnRecorder", "open"]

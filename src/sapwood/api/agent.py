@@ -1,16 +1,20 @@
-"""One agent, as a Python program holds it."""
+"""The class `Agent`: one conversation, for Python programs."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Literal
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
-from sapwood.api.handle import Handle
-from sapwood.api.text import clean
-from sapwood.api.turn import TurnRecorder, item_of, prompt_of
-from sapwood.app.checkpointing import checkpoint, revert
-from sapwood.app.config import Config
-from sapwood.core.budget import Budget, budget_of
+from sapwood.api.arguments import count, flag, label, optional, prompt_parts, recorded_item
+from sapwood.api.arguments import text as words
+from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
+from sapwood.conversation.answers import Answer, ConversationStarted
+from sapwood.conversation.model_requests import budget_for, request_for
+from sapwood.conversation.script import CommandStep
+from sapwood.conversation.service import Outcome
+from sapwood.core.budget import Budget
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AddPin,
     Archive,
@@ -18,7 +22,6 @@ from sapwood.core.commands import (
     Compact,
     Configure,
     Focus,
-    Fork,
     InterruptTurn,
     KeepLast,
     Kill,
@@ -28,37 +31,30 @@ from sapwood.core.commands import (
     Redo,
     RemovePin,
     Rewind,
-    Send,
     SetMark,
-    Succeed,
     Undo,
     Unfocus,
 )
-from sapwood.core.content import Got, PromptPart, Said
-from sapwood.core.diff import ContextDiff, diff
+from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
+from sapwood.core.context_diff import ContextDiff
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
-from sapwood.core.live import Live
-from sapwood.core.refusals import Refusal, UnknownMark, nearest
+from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange
-from sapwood.core.slash import parse
 from sapwood.core.state import Letter, State
-from sapwood.core.view import Request, view
-from sapwood.runtime.dispatch import Done
-from sapwood.runtime.fresh import new_agent_id, new_mail_id
-from sapwood.runtime.opening import Opened, read_live
-from sapwood.runtime.replay import Replayed, last_call, replay
-from sapwood.runtime.submission import Outcome, carry_out
+from sapwood.core.view import Request
+from sapwood.runtime.replay import Replayed
 
 __all__ = ["Agent"]
 
 
-class Agent(Handle):
-    """One conversation. Made by `Sapwood.start` or `Sapwood.agent`, never directly.
+class Agent(AgentHandle):
+    """One conversation. `Sapwood.start` and `Sapwood.agent` return it.
 
-    Every method that changes something raises `RefusedError` when it may not, with a sentence
-    that says what to do instead, and returns the line that a person would be shown.
+    A method that changes something returns a message for the user. It raises `RefusedError` if the
+    change is not allowed; the error says what to do instead. Every method raises `LogError` if the
+    database cannot be read or written.
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:
@@ -80,115 +76,147 @@ class Agent(Handle):
     # Turns
 
     def turn(self, prompt: str | Sequence[PromptPart] | None = None) -> TurnRecorder:
-        """Opens a turn: `async with agent.turn("…") as turn: await turn.reply("…")`.
+        """Returns a recorder: `async with agent.turn("…") as turn: await turn.reply("…")`.
 
-        Without a prompt it takes up the turn that is open: the goal of a child, a submitted
-        prompt, or what a process that died left behind.
+        Entering the block starts a turn with `prompt`. Without a prompt it continues the open turn:
+        the goal of a child, a submitted prompt, or the turn of a process that died. Entering raises
+        `RefusedError` if a turn is already open, or if there is none to continue.
         """
         return TurnRecorder(self, prompt)
 
     async def record(
         self,
         prompt: str | Sequence[PromptPart],
-        *items: str | Said | Got,
+        *items: str | RecordedReply | RecordedResult,
         status: Literal["completed", "interrupted", "failed"] = "completed",
         reason: str = "",
     ) -> None:
-        """A whole turn that ran elsewhere, in one transaction.
+        """Records a whole turn that another program ran, in one transaction.
 
-        After the prompt come replies and tool results in order; a plain text is a reply.
+        `items` are replies and tool results in order; a plain text is a reply. `status` is how the
+        turn ended, and `reason` why it was interrupted or failed. Raises `RefusedError` if a turn
+        is open or a result belongs to no tool call.
 
         >>> import asyncio, sapwood
-        >>> from sapwood import Got, Said, ToolCall
+        >>> from sapwood import RecordedResult, RecordedReply, ToolCall
         >>> async def main() -> None:
         ...     async with sapwood.open(":memory:") as wood:
         ...         agent = await wood.start("weather")
-        ...         ask = Said((ToolCall("1", "weather"),))
-        ...         await agent.record("Is it cold?", ask, Got("1", "-3 degrees"), "Yes.")
+        ...         ask = RecordedReply((ToolCall("1", "weather"),))
+        ...         await agent.record(
+        ...             "Is it cold?", ask, RecordedResult("1", "-3 degrees"), "Yes."
+        ...         )
         ...         print([message.role for message in (await agent.request()).messages])
         >>> asyncio.run(main())
         ['user', 'assistant', 'user', 'assistant']
         """
-        told = tuple(item_of(item) for item in items)
-        await self.do(RecordTurn(self.id, prompt_of(prompt), told, status, clean(reason)))
+        recorded = tuple(recorded_item(item) for item in items)
+        await self.do(RecordTurn(self.id, prompt_parts(prompt), recorded, status, reason))
 
     async def interrupt(self, reason: str = "") -> str:
-        """Stops the open turn, whoever runs it, and keeps what was there."""
-        return (await self.do(InterruptTurn(self.id, clean(reason)))).says
+        """Stops the open turn in whatever process runs it. Its replies so far stay in the log.
+
+        `reason` is recorded with it. Raises `RefusedError` if no turn is open.
+        """
+        return (await self.do(InterruptTurn(self.id, reason))).message
 
     async def submit(self, text: str) -> list[Outcome]:
-        """What a person would type: commands and text, carried out in order.
+        """Runs commands and prompts as a user types them, in order, and returns their outcomes.
+
+        Stops at the first refusal, which is the answer of the last outcome. `text` may contain any
+        command, such as `/kill` or `/system`, so pass only text that you trust. Raises
+        `RefusedError` if `text` is a single line with a command that does not exist.
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
         ...     async with sapwood.open(":memory:") as wood:
         ...         agent = await wood.start("lead")
         ...         steps = await agent.submit("/mark T\\nFind the leak.\\n/fork T")
-        ...         print(steps[0].done.says, steps[1].done.says[:15])
+        ...         print(steps[0].message, steps[1].message[:15])
         >>> asyncio.run(main())
         Marked 'T'. Forked. Child:
         """
-        script = parse(clean(text))
-        if isinstance(script, Refusal):
-            raise RefusedError(script)
-        held = self.connection
-        return await carry_out(
-            held.log, held.space, held.dispatcher, self.id, script, self._fit_model
-        )
+        return await self.service.submit(self.id, words(text, "text"))
 
     # Context
 
     async def mark(self, name: str = "") -> str:
-        """Names this place, to come back to or to fork from."""
-        return (await self.do(SetMark(self.id, name))).says
+        """Sets a mark at the current place, for `rewind`, `fork` and `diff`.
+
+        `name` may be empty: `rewind` without a name goes to the newest mark. Raises `RefusedError`
+        if the name is not a word.
+        """
+        return (await self.do(SetMark(self.id, name))).message
 
     async def clear(self, keep: int | None = None) -> str:
-        """Starts afresh, or keeps the last `keep` turns in view."""
+        """Removes the history, except the last `keep` turns, from the context. It stays in the log.
+
+        Raises `RefusedError` if a turn is open or `keep` is less than 1.
+        """
         command = Clear(self.id) if keep is None else KeepLast(self.id, keep)
-        return (await self.do(command)).says
+        return (await self.do(command)).message
 
     async def rewind(self, mark: str | None = None, *, note: str = "") -> str:
-        """Goes back to a mark, or to the newest; `note` reaches the model with the next prompt."""
-        return (await self.do(Rewind(self.id, mark, clean(note)))).says
+        """Removes everything after `mark`, by default the newest mark, from the context.
+
+        `note` is sent to the model with the next prompt. Raises `RefusedError` if there is no such
+        mark or a turn is open.
+        """
+        return (await self.do(Rewind(self.id, mark, note))).message
 
     async def undo(self) -> str:
-        """Takes the last context command back."""
-        return (await self.do(Undo(self.id))).says
+        """Undoes the last change of the context.
+
+        Raises `RefusedError` if there is none or a turn is open.
+        """
+        return (await self.do(Undo(self.id))).message
 
     async def redo(self) -> str:
-        """Takes the last undo back."""
-        return (await self.do(Redo(self.id))).says
+        """Undoes the last `undo`. Raises `RefusedError` if there is none or a turn is open."""
+        return (await self.do(Redo(self.id))).message
 
     async def compact(
         self, summary: str, *, keep: int = 0, ledger: str = "", score: float | None = None
     ) -> str:
-        """Puts a summary in place of the history, but for the last `keep` turns.
+        """Replaces the history in the context, except the last `keep` turns, by `summary`.
 
-        `ledger` is what is known without a model, such as files changed; it stands below the
-        summary. `score`, from 0 to 1, says how well a check of yours found the summary to hold.
+        `ledger` is text for the end of the summary that no model wrote, such as a list of changed
+        files. `score` is the result of your own check of the summary, from 0 to 1. Raises
+        `RefusedError` if a turn is open or the summary is empty.
         """
-        command = Compact(self.id, clean(summary), keep, clean(ledger), score)
-        return (await self.do(command)).says
+        command = Compact(self.id, summary, keep, ledger, score)
+        return (await self.do(command)).message
 
     async def mask(self, over: int) -> str:
-        """Shows tool results so far of more than `over` characters as stubs."""
-        return (await self.do(MaskResults(self.id, over))).says
+        """Replaces tool results of more than `over` characters in the context by short stubs.
+
+        Applies to the results so far. Raises `RefusedError` if `over` is less than 1.
+        """
+        return (await self.do(MaskResults(self.id, over))).message
 
     async def pin(self, name: str, text: str) -> str:
-        """Keeps a text in every request, whatever is trimmed."""
-        return (await self.do(AddPin(self.id, clean(name), clean(text)))).says
+        """Adds a text to every request, also after the history is cleared or compacted.
+
+        A pin of the same name is replaced. Raises `RefusedError` if the name or the text is empty,
+        the text is too long, or there are too many pins.
+        """
+        return (await self.do(AddPin(self.id, name, text))).message
 
     async def unpin(self, name: str) -> str:
-        """Takes a pin out."""
-        return (await self.do(RemovePin(self.id, name))).says
+        """Removes a pin. Raises `RefusedError` if there is no pin of this name."""
+        return (await self.do(RemovePin(self.id, name))).message
 
     async def focus(self, topic: str, priority: int = 1) -> str:
-        """Brings a topic into focus."""
-        return (await self.do(Focus(self.id, clean(topic), priority))).says
+        """Adds a topic to the focus of the agent, or changes its priority; 1 is the highest.
+
+        The focus is stored in the log for other tools. It does not change the next request. Raises
+        `RefusedError` if the topic is empty or there are too many topics.
+        """
+        return (await self.do(Focus(self.id, topic, priority))).message
 
     async def unfocus(self, topic: str) -> str:
-        """Sends a topic to the background."""
-        return (await self.do(Unfocus(self.id, clean(topic)))).says
+        """Moves a topic from the focus to the background. Raises `RefusedError` if it is empty."""
+        return (await self.do(Unfocus(self.id, topic))).message
 
     async def configure(
         self,
@@ -201,108 +229,121 @@ class Agent(Handle):
         window: int | None = None,
         levels: tuple[float, float, float] | None = None,
     ) -> str:
-        """Changes settings; what is not named stays.
+        """Changes the given settings of the agent. The others keep their values.
 
-        Another model brings its window along, and is refused if what is in view does not fit it;
-        where you name the `window` yourself, you are believed.
+        `model` is the model to call and `system` the system prompt. `cap` is the largest size of
+        the history in tokens, 0 for no limit; a history above it is trimmed to the share
+        `low_water` of it. Tool results over `mask_over` characters are replaced by stubs. `window`
+        is the context window of the model in tokens, by default that of the given model. `levels`
+        are the shares of the window at which the warning levels 1 to 3 start.
+
+        Raises `RefusedError` if a value is not valid, or if the context does not fit the window of
+        the given model. With an explicit `window` the size is not checked.
         """
         change = SettingsChange(
-            model=UNSET if model is None else clean(model),
-            system=UNSET if system is None else clean(system),
+            model=UNSET if model is None else label(model, "model"),
+            system=UNSET if system is None else system,
             cap=UNSET if cap is None else cap,
             low_water=UNSET if low_water is None else low_water,
             mask_over=UNSET if mask_over is None else mask_over,
             window=UNSET if window is None else window,
             levels=UNSET if levels is None else levels,
         )
-        if change.model and window is None:
-            change = await self._switched(change.model, change)
-        return (await self.do(Configure(self.id, change))).says
-
-    async def _switched(self, model: str, change: SettingsChange) -> SettingsChange:
-        fitting = await self._fit_model(model, self.id)
-        if isinstance(fitting, Refusal):
-            raise RefusedError(fitting)
-        return structs.replace(change, **fitting.given())
-
-    async def _fit_model(self, model: str, agent: AgentId) -> SettingsChange | Refusal:
-        from sapwood.app.choosing import fit_model
-
-        return await fit_model(self.connection, model, agent)
+        if window is None:
+            return (await self.service.configure(self.id, change)).message
+        return (await self.do(Configure(self.id, change))).message
 
     # Files
 
     async def checkpoint(self) -> str:
-        """Saves the files of the workspace: as those before the open turn, or after the last.
+        """Saves the files of the workspace, as they were before the open turn or after the last.
 
-        Turns that Sapwood runs do it by themselves; a loop of your own has to ask for it.
+        Sapwood saves them automatically in the turns that it runs. If your program runs the turns,
+        call this method. Raises `RefusedError` if the files cannot be saved.
         """
-        return self._says(await checkpoint(self.connection, Config(), self.id))
+        return (await self.service.checkpoint(self.id)).message
 
     async def revert(self, turn: int | None = None) -> str:
-        """Takes files and context back to the end of a turn, given by the version it starts at.
+        """Restores the files and the context as they were at the end of a turn.
 
-        Without one, to before the last turn that changed files; after a revert, it takes that back.
+        `turn` is the version at which that turn starts. Without it, undoes the last turn that
+        changed files, or the last revert. Raises `RefusedError` if nothing can be restored.
         """
-        typed = "" if turn is None else str(turn)
-        return self._says(await revert(self.connection, Config(), self.id, typed))
+        typed = "" if turn is None else str(count(turn, "turn"))
+        return (await self._answer("revert", typed)).message
 
-    def _says(self, answer: Done | Refusal) -> str:
+    async def _answer(self, name: str, args: str = "") -> Answer:
+        """Runs a slash command and returns its answer. Raises `RefusedError`."""
+        answer = await self.service.answer(self.id, CommandStep(TABLE[name], args))
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
-        return answer.says
+        return answer
 
     # Other agents
 
     async def fork(self, mark: str | None = None, *, goal: str = "", name: str = "") -> "Agent":
-        """A child that sees this context, or what came after a mark; `goal` is its first prompt."""
-        child = new_agent_id()
-        await self.do(Fork(self.id, child, mark, clean(goal), name=clean(name)))
-        return Agent(self.connection, child)
+        """Starts a child agent that sees the context of this one, and returns it.
+
+        With `mark`, the child sees only what came after that mark. `goal` is its first prompt and
+        `name` its name. Raises `RefusedError` if there is no such mark.
+        """
+        forked = await self.service.fork(self.id, mark, goal=goal, name=name)
+        return Agent(self.connection, forked.child)
 
     async def send(self, to: "Agent | str", text: str) -> str:
-        """Sends mail to another agent or id. Mail never carries the user's authority."""
+        """Sends mail to another agent, given as `Agent` or by its id.
+
+        The receiver reads it as information, not as an instruction of the user. Raises
+        `RefusedError` if there is no such agent, it has ended, or its mailbox is full.
+        """
         receiver = to.id if isinstance(to, Agent) else AgentId(to)
-        return (await self.do(Send(receiver, new_mail_id(), clean(text), sender=self.id))).says
+        return (await self.service.send(receiver, text, sender=self.id)).message
 
     async def mail(self) -> tuple[Letter, ...]:
-        """Unread mail, oldest first; looking does not read it."""
+        """Returns the unread mail, oldest first, without marking it as read."""
         return (await self.state()).inbox
 
     async def read_mail(self, into: Literal["prompt", "tool"] = "prompt") -> str:
-        """Reads all mail. It goes out with the next prompt, or a tool result carries it."""
-        return (await self.do(ReadMail(self.id, into))).says
+        """Marks all mail as read and returns its text.
+
+        With `into="prompt"` the mail is also sent with the next prompt. With `"tool"` it is not:
+        your program returns the text to the model as a tool result.
+        """
+        return (await self.do(ReadMail(self.id, into))).message
 
     async def kill(self) -> str:
-        """Ends this agent and all its descendants. Their logs stay."""
-        return (await self.do(Kill(self.id))).says
+        """Ends this agent and all its descendants for good. Their logs stay readable."""
+        return (await self.do(Kill(self.id))).message
 
     async def archive(self) -> str:
-        """Puts this agent to rest."""
-        return (await self.do(Archive(self.id))).says
+        """Archives this agent: it accepts no more commands. Its log stays readable.
+
+        Raises `RefusedError` if a turn is open.
+        """
+        return (await self.do(Archive(self.id))).message
 
     async def new(self) -> "Agent":
-        """Archives this agent and starts a fresh one with its workspace, settings and pins."""
-        successor = new_agent_id()
-        await self.do(Succeed(self.id, successor))
-        return Agent(self.connection, successor)
+        """Archives this agent and returns a new one with the same workspace, settings and pins.
 
-    # Looking
+        Raises `RefusedError` if a turn is open.
+        """
+        answer = await self._answer("new")
+        assert isinstance(answer, ConversationStarted)
+        return Agent(self.connection, answer.agent)
+
+    # Inspection
 
     async def state(self) -> State:
-        """What the log adds up to: context, marks, pins, mail, settings."""
+        """Returns the current state: context, marks, pins, mail, settings."""
         return (await self.opened()).state
 
     async def request(self, model: str | None = None) -> Request:
-        """What the model would be sent now."""
-        opened = await self.opened()
-        return view(opened.state, opened.live, model)
+        """Returns the request that the model would get now; `model` replaces the agent's model."""
+        return await request_for(self.connection, self.id, optional(label, model, "model"))
 
     async def budget(self) -> Budget:
-        """What fills the window, block by block."""
-        opened = await self.opened()
-        counter = self.connection.counter_for(opened.state.settings.model)
-        return budget_of(opened.state, opened.live, counter)
+        """Returns the size in tokens of each part of the context, such as pins and history."""
+        return await budget_for(self.connection, self.id)
 
     async def events(
         self,
@@ -312,35 +353,42 @@ class Agent(Handle):
         limit: int | None = None,
         backward: bool = False,
     ) -> list[Recorded]:
-        """The log itself, versions `first` to `last`, newest first if `backward`."""
-        held = self.connection
-        return await held.log.read(held.space, self.id, first, last, limit=limit, backward=backward)
+        """Returns the events of the log with versions `first` to `last`, at most `limit` of them.
+
+        They are in the order of their versions, or in the opposite order if `backward`.
+        """
+        return await self.connection.log.read(
+            self.connection.space,
+            self.id,
+            count(first, "first"),
+            optional(count, last, "last"),
+            limit=optional(count, limit, "limit"),
+            backward=flag(backward, "backward"),
+        )
 
     def follow(self, after: int = 0) -> AsyncIterator[Recorded]:
-        """Every event after a version, then each new one as it happens, from any process."""
-        return self.connection.log.follow(self.connection.space, self.id, after)
+        """Yields every event after a version, then each new one, from any process. Never ends."""
+        return self.connection.log.follow(self.connection.space, self.id, count(after, "after"))
 
     async def replay(self, version: int | None = None) -> Replayed:
-        """What the model saw at a call, rebuilt and checked by hash; by default the last."""
-        held = self.connection
-        at = await last_call(held.log, held.space, self.id) if version is None else version
-        found = await replay(held.log, held.space, self.id, at) if at is not None else None
-        if found is None:
-            where = "the log" if version is None else f"version {version}"
-            raise LogError(f"There is no model call at {where} of '{self.id}' to replay.")
-        return found
+        """Rebuilds the request of a model call from the log and compares its hash.
+
+        `version` is the version of the call, by default the last call. Raises `LogError` if there
+        is no model call at this version.
+        """
+        at = optional(count, version, "version")
+        with suppress(RefusedError):
+            found = (await self.service.replay(self.id, at)).replayed
+            if found is not None:
+                return found
+        where = "the log" if at is None else f"version {at}"
+        raise LogError(f"There is no model call at {where} of '{self.id}' to replay.")
 
     async def diff(self, left: str, right: str | None = None) -> ContextDiff:
-        """What differs between the contexts of two marks, or between a mark and now."""
-        opened = await self.opened()
-        one = await self._at_mark(opened, left)
-        other = opened.live if right is None else await self._at_mark(opened, right)
-        return diff(one, other)
+        """Compares two contexts and returns the turns that only one of them has.
 
-    async def _at_mark(self, opened: Opened, name: str) -> Live:
-        for mark in opened.state.marks:
-            if mark.name == name:
-                held = self.connection
-                return await read_live(held.log, held.space, opened.state, context=mark.context)
-        names = [mark.name for mark in opened.state.marks if mark.name]
-        raise RefusedError(UnknownMark(name, nearest(name, names)))
+        `left` and `right` are marks or versions. Without `right`, `left` is compared with the
+        current context. Raises `RefusedError` if there is no such mark or version.
+        """
+        first, second = label(left, "left"), optional(label, right, "right")
+        return (await self.service.compare(self.id, first, second)).diff

@@ -1,4 +1,4 @@
-"""A database with conversations in it, as a Python program holds it."""
+"""The class `Sapwood`: one space of a database, for Python programs; and `open`."""
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -7,27 +7,41 @@ from pathlib import Path
 from typing import Literal
 
 from sapwood.api.agent import Agent
-from sapwood.api.text import clean
+from sapwood.api.arguments import (
+    agent_ids,
+    count,
+    cursor,
+    event_ref,
+    flag,
+    key,
+    label,
+    optional,
+    page_start,
+    pins_from,
+    text,
+)
 from sapwood.app.connection import Connection, connect
-from sapwood.core.commands import StartAgent
+from sapwood.app.conversation_service import offline_service
+from sapwood.config.config_file import Config
+from sapwood.conversation.agent_lookup import find
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import Pin, Recorded
-from sapwood.core.ids import AgentId, EventRef
-from sapwood.core.log import Cursor, Facts, Hit, Tailed
-from sapwood.core.refusals import AgentExists, BadSetting, Refusal
-from sapwood.core.settings import Settings, Workspace
-from sapwood.runtime.finding import find_agent
-from sapwood.runtime.fresh import given, new_agent_id
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId, EventRef, can_be_stored
+from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent
+from sapwood.core.refusals import AgentExists, BadSetting
+from sapwood.core.settings import Settings
 from sapwood.runtime.log import Log
 
 __all__ = ["Sapwood", "open"]
 
-# Ids are typed after commands and before a colon and a version.
+# An id can be typed as a word, and in front of a colon and a version.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class Sapwood:
-    """One space of a database. Made by `sapwood.open`.
+    """One space of a database, with its agents. `sapwood.open` returns it.
+
+    Every method raises `LogError` if the database cannot be read or written.
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:
@@ -58,9 +72,13 @@ class Sapwood:
         folder: str = "",
         settings: Settings | None = None,
     ) -> Agent:
-        """A new agent. `settings`, where given, take the place of model, system and cap.
+        """Starts a new agent and returns it.
 
-        `id` is yours to choose; with `resume`, the agent that has it is taken up as it is.
+        `name` is its name and `id` its id; without one, a random id is used. With `resume`, an
+        existing agent with this id is returned unchanged. `model` is the model to call, `system`
+        the system prompt and `cap` the largest size of the history in tokens; `settings` replace
+        all three. `pins` are texts for every request, by name. `folder` is the workspace. Raises
+        `RefusedError` if the id is taken or a value is not valid.
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
@@ -72,41 +90,52 @@ class Sapwood:
         >>> asyncio.run(main())
         Agent('chat-42') 4
         """
-        if resume and not id:
-            raise ValueError("resume=True needs the id of the agent that is to be taken up")
-        agent = _own_id(id) if id else new_agent_id()
-        command = StartAgent(
-            agent,
-            clean(name),
-            settings or Settings(model=clean(model), system=clean(system), cap=cap),
-            Workspace(folder=clean(folder)),
-            tuple(Pin(clean(key), clean(text)) for key, text in (pins or {}).items()),
-        )
-        answer = await self.connection.dispatcher.dispatch(command, given())
-        if isinstance(answer, Refusal) and not (resume and isinstance(answer, AgentExists)):
-            raise RefusedError(answer)
+        own, again = key(id, "id"), flag(resume, "resume")
+        if again and not own:
+            raise RefusedError(BadSetting("resume", "used with the id of the agent to take up"))
+        named = _own_id(own) if own else None
+        try:
+            agent = await offline_service(self.connection, Config()).start(
+                folder,
+                name=name,
+                settings=(settings if settings is not None else Settings(model, system, cap)),
+                pins=pins_from(pins),
+                agent=named,
+            )
+        except RefusedError as refused:
+            if named is None or not (again and isinstance(refused.refusal, AgentExists)):
+                raise
+            agent = named
         return Agent(self.connection, agent)
 
     async def agent(self, name: str) -> Agent:
-        """The agent with this id, the start of it, or this name: to resume it."""
-        found = await find_agent(self.connection.log, self.connection.space, name)
-        if isinstance(found, Refusal):
-            raise RefusedError(found)
-        return Agent(self.connection, found)
+        """Returns the agent with this id, this start of an id, or this name.
+
+        Raises `RefusedError` if there is none, or more than one.
+        """
+        return Agent(self.connection, await find(self.connection, label(name, "name")))
 
     async def agents(
         self,
         *,
-        after: Facts | None = None,
+        after: AgentSummary | None = None,
         limit: int = 100,
         parent: str | None = None,
         status: Literal["running", "archived", "killed"] | None = None,
-    ) -> list[Facts]:
-        """A page of agents, newest first, going on after the last one seen."""
-        held = self.connection
-        above = None if parent is None else AgentId(parent)
-        return await held.log.agents(
-            held.space, after=after, limit=limit, parent=above, status=status
+    ) -> list[AgentSummary]:
+        """Returns a page of at most `limit` agents, newest first.
+
+        `after` is the last agent of the page before. `parent` and `status` filter the agents.
+        """
+        above = optional(key, parent, "parent")
+        if above is not None and not can_be_stored(above):
+            return []
+        return await self.connection.log.agents(
+            self.connection.space,
+            after=page_start(after),
+            limit=count(limit, "limit"),
+            parent=None if above is None else AgentId(above),
+            status=optional(label, status, "status"),
         )
 
     async def search(
@@ -116,23 +145,33 @@ class Sapwood:
         agents: Sequence[str] | None = None,
         limit: int = 20,
         offset: int = 0,
-    ) -> list[Hit]:
-        """Where these words were ever said, by all agents or those with these ids, best first."""
-        held = self.connection
-        ids = [agents] if isinstance(agents, str) else agents
-        among = None if ids is None else [AgentId(each) for each in ids]
-        return await held.log.search(
-            held.space, clean(query), agents=among, limit=limit, offset=offset
+    ) -> list[SearchHit]:
+        """Returns the messages that contain these words, best match first.
+
+        Searches everything in the log, also what no model sees any more. `agents` are ids to
+        search in, by default all. `limit` and `offset` select a page of the results.
+        """
+        return await self.connection.log.search(
+            self.connection.space,
+            text(query, "query"),
+            agents=optional(agent_ids, agents, "agents"),
+            limit=count(limit, "limit"),
+            offset=count(offset, "offset"),
         )
 
     async def event(self, ref: EventRef) -> Recorded | None:
-        """The event at a place, such as that of a hit."""
-        held = self.connection
-        found = await held.log.read(held.space, ref.agent, ref.version, ref.version)
+        """Returns the event at a place, such as that of a search hit; None if there is none."""
+        place = event_ref(ref)
+        if place is None:
+            return None
+        version = place.version
+        found = await self.connection.log.read(self.connection.space, place.agent, version, version)
         return found[0] if found else None
 
     def space(self, name: str) -> "Sapwood":
-        """Another space of the same database, such as that of another tenant. Needs no closing.
+        """Returns another space of the same database, for example of another tenant.
+
+        It need not be closed. Raises `LogError` if the name cannot be stored.
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
@@ -142,22 +181,23 @@ class Sapwood:
         >>> asyncio.run(main())
         0 1
         """
-        return Sapwood(self.connection.beside(name))
+        return Sapwood(self.connection.with_space(name))
 
-    def tail(self, after: Cursor | None = None) -> AsyncIterator[Tailed]:
-        """Every event of every agent after a cursor, then each new one as it happens."""
-        return self.connection.log.tail(self.connection.space, after)
+    def tail(self, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
+        """Yields the events of all agents after a cursor, then each new one. Never ends."""
+        return self.connection.log.tail(self.connection.space, cursor(after))
 
     async def close(self) -> None:
-        """Lets go of the database. `async with sapwood.open(…)` does it by itself."""
+        """Closes the database. Leaving `async with sapwood.open(…)` does the same."""
         await self.connection.close()
 
 
 @asynccontextmanager
 async def open(address: str | Path | Log, *, space: str = "local") -> AsyncGenerator[Sapwood]:
-    """Opens `:memory:`, a path (an SQLite file, made if missing), or `postgresql://…`.
+    """Opens one space of a database, and closes the database at the end of the block.
 
-    A log of `sapwood.store` that is open already is used as it is, and stays open.
+    `address` is `:memory:`, a path (an SQLite file, created if missing), `postgresql://…`, or an
+    open log of `sapwood.store`, which is not closed. Raises `LogError` if it cannot be opened.
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:

@@ -1,7 +1,7 @@
-"""The same face without `await`, for scripts and notebooks.
+"""The same API without `await`, for scripts and notebooks.
 
-Nothing is written twice: each method here is the asynchronous one, run on a loop in a thread of
-its own, with its signature and its docstring.
+Each method runs the asynchronous one on an event loop in a thread, and has its signature and its
+docstring.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.api.database import open as open_async
-from sapwood.api.turn import TurnRecorder
+from sapwood.api.turn_recorder import TurnRecorder
 from sapwood.core.content import PromptPart
 from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
-from sapwood.core.log import Cursor, Tailed
+from sapwood.core.log_values import Cursor, TailedEvent
 
 __all__ = ["SyncAgent", "SyncSapwood", "SyncTurnRecorder", "open_sync"]
 
@@ -39,7 +39,7 @@ Inner = TypeVar("Inner")
 
 
 class _Loop:
-    """An event loop in a thread."""
+    """An event loop in its own thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -54,8 +54,8 @@ class _Loop:
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
         except Exception:
             raise
-        except BaseException:  # Ctrl-C: the work goes on unless it is told
-            self.run(_stopped(work))
+        except BaseException:  # Ctrl-C: without this the work would continue
+            self.run(_cancelled(work))
             raise
 
     def stop(self) -> None:
@@ -65,8 +65,8 @@ class _Loop:
         self._loop.close()
 
 
-async def _stopped(work: Coroutine[Any, Any, Any]) -> None:
-    """Cancels the work and waits until it has put everything away."""
+async def _cancelled(work: Coroutine[Any, Any, Any]) -> None:
+    """Cancels the work and waits until it has ended."""
     tasks = [task for task in asyncio.all_tasks() if task.get_coro() is work]
     for task in tasks:
         task.cancel()
@@ -74,7 +74,7 @@ async def _stopped(work: Coroutine[Any, Any, Any]) -> None:
     work.close()
 
 
-class _Plain(Generic[Inner]):
+class _SyncWrapper(Generic[Inner]):
     def __init__(self, loop: _Loop, inner: Inner) -> None:
         self._loop = loop
         self._inner = inner
@@ -83,52 +83,52 @@ class _Plain(Generic[Inner]):
         return self._loop.run(work)
 
     def _each(self, items: AsyncIterator[R]) -> Iterator[R]:
-        """The items, each waited for."""
+        """Yields the items of an asynchronous iterator."""
 
-        async def following() -> tuple[R, ...]:
+        async def next_item() -> tuple[R, ...]:
             try:
                 return (await anext(items),)
             except StopAsyncIteration:
                 return ()
 
-        async def ending() -> None:
+        async def close() -> None:
             if isinstance(items, AsyncGenerator):
                 await items.aclose()
 
         try:
-            while found := self._run(following()):
+            while found := self._run(next_item()):
                 yield from found
         finally:
             with suppress(LogError):
-                self._run(ending())
+                self._run(close())
 
 
-def _plainly(
+def _sync(
     method: Callable[Concatenate[Inner, P], Coroutine[Any, Any, R]],
-) -> Callable[Concatenate[_Plain[Inner], P], R]:
-    """The method, waited for."""
+) -> Callable[Concatenate[_SyncWrapper[Inner], P], R]:
+    """Returns the method as a synchronous one."""
 
     @wraps(method)
-    def plain(self: _Plain[Inner], *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(self: _SyncWrapper[Inner], *args: P.args, **kwargs: P.kwargs) -> R:
         return self._run(method(self._inner, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
 
-    return plain
+    return run
 
 
-def _plainly_agent(
+def _sync_agent(
     method: Callable[Concatenate[Inner, P], Coroutine[Any, Any, Agent]],
-) -> Callable[Concatenate[_Plain[Inner], P], "SyncAgent"]:
-    """The method, waited for, where it returns an agent."""
+) -> Callable[Concatenate[_SyncWrapper[Inner], P], "SyncAgent"]:
+    """Returns the method as a synchronous one that returns a `SyncAgent`."""
 
     @wraps(method)
-    def plain(self: _Plain[Inner], *args: P.args, **kwargs: P.kwargs) -> "SyncAgent":
+    def run(self: _SyncWrapper[Inner], *args: P.args, **kwargs: P.kwargs) -> "SyncAgent":
         agent = self._run(method(self._inner, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
         return SyncAgent(self._loop, agent)  # pyright: ignore[reportPrivateUsage]
 
-    return plain
+    return run
 
 
-class SyncTurnRecorder(_Plain[TurnRecorder]):
+class SyncTurnRecorder(_SyncWrapper[TurnRecorder]):
     """`TurnRecorder`, without `await`.
 
     >>> import sapwood
@@ -142,10 +142,10 @@ class SyncTurnRecorder(_Plain[TurnRecorder]):
     4
     """
 
-    call = _plainly(TurnRecorder.call)
-    reply = _plainly(TurnRecorder.reply)
-    started = _plainly(TurnRecorder.started)
-    result = _plainly(TurnRecorder.result)
+    call = _sync(TurnRecorder.call)
+    reply = _sync(TurnRecorder.reply)
+    started = _sync(TurnRecorder.started)
+    result = _sync(TurnRecorder.result)
 
     def __enter__(self) -> "SyncTurnRecorder":
         self._run(self._inner.__aenter__())
@@ -160,7 +160,7 @@ class SyncTurnRecorder(_Plain[TurnRecorder]):
         self._run(self._inner.__aexit__(kind, error, trace))
 
 
-class SyncAgent(_Plain[Agent]):
+class SyncAgent(_SyncWrapper[Agent]):
     """`Agent`, without `await`.
 
     >>> import sapwood
@@ -174,37 +174,37 @@ class SyncAgent(_Plain[Agent]):
     3
     """
 
-    record = _plainly(Agent.record)
-    interrupt = _plainly(Agent.interrupt)
-    submit = _plainly(Agent.submit)
-    mark = _plainly(Agent.mark)
-    clear = _plainly(Agent.clear)
-    rewind = _plainly(Agent.rewind)
-    undo = _plainly(Agent.undo)
-    redo = _plainly(Agent.redo)
-    compact = _plainly(Agent.compact)
-    mask = _plainly(Agent.mask)
-    pin = _plainly(Agent.pin)
-    unpin = _plainly(Agent.unpin)
-    focus = _plainly(Agent.focus)
-    unfocus = _plainly(Agent.unfocus)
-    configure = _plainly(Agent.configure)
-    checkpoint = _plainly(Agent.checkpoint)
-    revert = _plainly(Agent.revert)
-    fork = _plainly_agent(Agent.fork)
-    mail = _plainly(Agent.mail)
-    read_mail = _plainly(Agent.read_mail)
-    kill = _plainly(Agent.kill)
-    archive = _plainly(Agent.archive)
-    new = _plainly_agent(Agent.new)
-    state = _plainly(Agent.state)
-    request = _plainly(Agent.request)
-    budget = _plainly(Agent.budget)
-    events = _plainly(Agent.events)
-    replay = _plainly(Agent.replay)
-    diff = _plainly(Agent.diff)
-    do = _plainly(Agent.do)
-    opened = _plainly(Agent.opened)
+    record = _sync(Agent.record)
+    interrupt = _sync(Agent.interrupt)
+    submit = _sync(Agent.submit)
+    mark = _sync(Agent.mark)
+    clear = _sync(Agent.clear)
+    rewind = _sync(Agent.rewind)
+    undo = _sync(Agent.undo)
+    redo = _sync(Agent.redo)
+    compact = _sync(Agent.compact)
+    mask = _sync(Agent.mask)
+    pin = _sync(Agent.pin)
+    unpin = _sync(Agent.unpin)
+    focus = _sync(Agent.focus)
+    unfocus = _sync(Agent.unfocus)
+    configure = _sync(Agent.configure)
+    checkpoint = _sync(Agent.checkpoint)
+    revert = _sync(Agent.revert)
+    fork = _sync_agent(Agent.fork)
+    mail = _sync(Agent.mail)
+    read_mail = _sync(Agent.read_mail)
+    kill = _sync(Agent.kill)
+    archive = _sync(Agent.archive)
+    new = _sync_agent(Agent.new)
+    state = _sync(Agent.state)
+    request = _sync(Agent.request)
+    budget = _sync(Agent.budget)
+    events = _sync(Agent.events)
+    replay = _sync(Agent.replay)
+    diff = _sync(Agent.diff)
+    do = _sync(Agent.do)
+    opened = _sync(Agent.opened)
 
     def __repr__(self) -> str:
         return f"Sync{self._inner!r}"
@@ -215,23 +215,28 @@ class SyncAgent(_Plain[Agent]):
         return self._inner.id
 
     def turn(self, prompt: str | Sequence[PromptPart] | None = None) -> SyncTurnRecorder:
-        """Opens a turn: `with agent.turn("…") as turn: turn.reply("…")`.
+        """Returns a recorder: `with agent.turn("…") as turn: turn.reply("…")`.
 
-        Without a prompt it takes up the turn that is open: the goal of a child, a submitted
-        prompt, or what a process that died left behind.
+        Entering the block starts a turn with `prompt`. Without a prompt it continues the open turn:
+        the goal of a child, a submitted prompt, or the turn of a process that died. Entering raises
+        `RefusedError` if a turn is already open, or if there is none to continue.
         """
         return SyncTurnRecorder(self._loop, self._inner.turn(prompt))
 
     def send(self, to: "SyncAgent | str", text: str) -> str:
-        """Sends mail to another agent or id. Mail never carries the user's authority."""
+        """Sends mail to another agent, given as `SyncAgent` or by its id.
+
+        The receiver reads it as information, not as an instruction of the user. Raises
+        `RefusedError` if there is no such agent, it has ended, or its mailbox is full.
+        """
         return self._run(self._inner.send(to if isinstance(to, str) else to.id, text))
 
     def follow(self, after: int = 0) -> Iterator[Recorded]:
-        """Every event after a version, then each new one as it happens, from any process."""
+        """Yields every event after a version, then each new one, from any process. Never ends."""
         return self._each(self._inner.follow(after))
 
 
-class SyncSapwood(_Plain[Sapwood]):
+class SyncSapwood(_SyncWrapper[Sapwood]):
     """`Sapwood`, without `await`.
 
     >>> import sapwood
@@ -241,14 +246,16 @@ class SyncSapwood(_Plain[Sapwood]):
     ['Remember the heron. I will.']
     """
 
-    start = _plainly_agent(Sapwood.start)
-    agent = _plainly_agent(Sapwood.agent)
-    agents = _plainly(Sapwood.agents)
-    search = _plainly(Sapwood.search)
-    event = _plainly(Sapwood.event)
+    start = _sync_agent(Sapwood.start)
+    agent = _sync_agent(Sapwood.agent)
+    agents = _sync(Sapwood.agents)
+    search = _sync(Sapwood.search)
+    event = _sync(Sapwood.event)
 
     def space(self, name: str) -> "SyncSapwood":
-        """Another space of the same database, such as that of another tenant. Needs no closing.
+        """Returns another space of the same database, for example of another tenant.
+
+        It need not be closed. Raises `LogError` if the name cannot be stored.
 
         >>> import sapwood
         >>> with sapwood.open_sync(":memory:") as wood:
@@ -258,8 +265,8 @@ class SyncSapwood(_Plain[Sapwood]):
         """
         return SyncSapwood(self._loop, self._inner.space(name))
 
-    def tail(self, after: Cursor | None = None) -> Iterator[Tailed]:
-        """Every event of every agent after a cursor, then each new one as it happens."""
+    def tail(self, after: Cursor | None = None) -> Iterator[TailedEvent]:
+        """Yields the events of all agents after a cursor, then each new one. Never ends."""
         return self._each(self._inner.tail(after))
 
 

@@ -1,22 +1,38 @@
-"""A space of a database, ready for commands: log, dispatcher and counters wired together."""
+"""A connection to one space of a database: its log, its dispatcher and its token counters.
 
+Imports a store only when an address names it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from sapwood.app.opening import open_log
-from sapwood.app.outages import Outages
-from sapwood.core.counting import Counter
+from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
+from sapwood.core.token_count import Counter
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
 
-__all__ = ["Connection", "connect"]
+__all__ = ["Connection", "OutageReporter", "connect", "open_log"]
+
+_SHORTEST_SECRET = 8
+"""Characters. The masker finds no secret in a shorter text."""
+
+_SETTLED = 1.0
+"""Seconds without a failure after which an outage is over."""
+
+_log = logging.getLogger("sapwood.database")
 
 
 class Connection:
-    """What every face holds on to. Only the owner of a log closes it.
+    """One space of an open database. Every face works through a connection.
 
-    `address` is where the log is kept, if it was opened here.
+    `address` is the address of the database, if the log was opened from one. `owner` says whether
+    `close` also closes the log. `secrets` are values to mask in all texts, in addition to
+    everything that has the form of a secret.
     """
 
     def __init__(
@@ -25,39 +41,105 @@ class Connection:
         space: Space,
         *,
         owner: bool = True,
-        outages: Outages | None = None,
+        outages: "OutageReporter | None" = None,
         address: str = "",
+        secrets: Iterable[str] = (),
     ) -> None:
         self.log = log
         self.space = space
         self.outages = outages
         self.address = address
         self._owner = owner
-        self.dispatcher = Dispatcher(log, space, self.counter_for)
+        self._secrets = tuple(secrets)
+        self.dispatcher = Dispatcher(log, space, self.counter_for, mask=self.masked)
         self._counters: dict[str, Counter] = {}
 
     def counter_for(self, model: str) -> Counter:
-        """The best counter there is for a model."""
+        """Returns the best token counter for a model."""
         counter = self._counters.get(model)
         if counter is None:
-            from sapwood.tokens import RememberingCounter, counter_for
+            from sapwood.tokens import CachingCounter, counter_for
 
-            counter = self._counters[model] = RememberingCounter(counter_for(model))
+            counter = self._counters[model] = CachingCounter(counter_for(model))
         return counter
 
-    def beside(self, space: str) -> "Connection":
-        """Another space, over the same log."""
+    def masked(self, text: str) -> str:
+        """Returns the text with its secrets masked."""
+        if len(text) < _SHORTEST_SECRET:
+            return text
+        from sapwood.redaction import mask_secrets
+
+        return mask_secrets(text, self._secrets)
+
+    def add_secrets(self, values: Iterable[str]) -> None:
+        """Masks these values too from now on."""
+        self._secrets = tuple(dict.fromkeys((*self._secrets, *values)))
+
+    def with_space(self, space: str) -> "Connection":
+        """Returns a connection to another space of the same log. It does not own the log.
+
+        Raises `LogError` if the name cannot be stored.
+        """
         return Connection(
-            self.log, _space(space), owner=False, outages=self.outages, address=self.address
+            self.log,
+            _space(space),
+            owner=False,
+            outages=self.outages,
+            address=self.address,
+            secrets=self._secrets,
         )
 
     async def close(self) -> None:
-        """Finishes what is under way and lets go of the database."""
+        """Waits for commands that are running, then closes the log if this connection owns it."""
         await self.dispatcher.close()
         if self._owner:
             await self.log.close()
             if self.outages:
                 self.outages.close()
+
+
+class OutageReporter:
+    """Logs a warning when the database stops answering, and one when it answers again.
+
+    The log and the engine use the same database and report independently, from several threads.
+    Each outage is logged once. It is over when a report was positive and none was negative for a
+    second after it. An instance belongs to the event loop in which it was created.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._is_away = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def report(self, answers: bool) -> None:
+        """Reports that the database answered or did not. May be called from any thread."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._reported, answers)
+
+    def close(self) -> None:
+        """Logs the end of an outage whose last report was positive, without waiting longer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._end()
+
+    def _reported(self, answers: bool) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not answers:
+            self._begin()
+        elif self._is_away:
+            self._timer = self._loop.call_later(_SETTLED, self._end)
+
+    def _begin(self) -> None:
+        if not self._is_away:
+            self._is_away = True
+            _log.warning("The database does not answer. Open work waits until it does.")
+
+    def _end(self) -> None:
+        self._timer = None
+        self._is_away = False
+        _log.warning("The database is back. Open work continues.")
 
 
 async def connect(
@@ -66,20 +148,75 @@ async def connect(
     *,
     patience: float = 30.0,
     opening: float | None = None,
+    secrets: Iterable[str] | None = None,
 ) -> Connection:
-    """Opens a database, unless it is given as a log that is open, and one space of it.
+    """Opens one space of a database. A log that is already open is used and not closed later.
 
-    `patience` is how many seconds to wait for a server that is away, `opening` how many at first.
+    `patience` is the number of seconds to wait for a server that does not answer, `opening` the
+    number of seconds to wait when it is opened. `secrets` are values to mask in all texts, by
+    default the configured API keys. Raises `LogError` if the database cannot be opened.
     """
+    name = _space(space)
+    known = _configured_keys() if secrets is None else tuple(secrets)
     if isinstance(address, str | Path):
-        named = _space(space)
-        outages = Outages()
-        log = await open_log(address, patience=patience, opening=opening, tell=outages.hear)
-        return Connection(log, named, outages=outages, address=str(address))
-    return Connection(address, _space(space), owner=False)
+        outages = OutageReporter()
+        log = await open_log(
+            address, patience=patience, opening=opening, on_availability=outages.report
+        )
+        return Connection(log, name, outages=outages, address=str(address), secrets=known)
+    return Connection(address, name, owner=False, secrets=known)
+
+
+async def open_log(
+    address: str | Path,
+    *,
+    patience: float = 30.0,
+    opening: float | None = None,
+    on_availability: Callable[[bool], None] | None = None,
+) -> Log:
+    """Opens `:memory:`, a path (an SQLite file, created if missing), or `postgresql://…`.
+
+    `patience` is the number of seconds to wait for a server that does not answer, `opening` the
+    number of seconds to wait now. `on_availability` is called with False when the server stops
+    answering and with True when it answers again. Raises `LogError`.
+    """
+    text = str(address)
+    if text == ":memory:":
+        from sapwood.store.memory import MemoryLog
+
+        return MemoryLog()
+    if is_postgres(text):
+        from sapwood.store.postgres import PostgresLog
+
+        return await PostgresLog.open(
+            text, patience=patience, opening=opening, on_availability=on_availability
+        )
+    if "://" in text:
+        scheme = text.partition("://")[0]
+        raise LogError(
+            f"There is no store for '{scheme}://'. "
+            "Give a path for SQLite, postgresql://… or :memory:."
+        )
+    from sapwood.store.sqlite import SqliteLog
+
+    return await SqliteLog.open(Path(text))
+
+
+def _configured_keys() -> tuple[str, ...]:
+    """Returns the API keys of the user; none if the key file cannot be read."""
+    from sapwood.config.api_keys import load_keys
+    from sapwood.config.config_file import ConfigError
+
+    try:
+        return tuple(load_keys().values())
+    except ConfigError:
+        return ()
 
 
 def _space(name: str) -> Space:
-    if not can_be_stored(name):
-        raise LogError(f"{name!a} cannot be a space. Nothing was opened. Choose another name.")
-    return Space(name)
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] # from outside
+        raise LogError(f"The name of a space must be text, not {type(name).__name__}.")
+    plain = str.__str__(name)
+    if not can_be_stored(plain):
+        raise LogError(f"{plain!a} cannot be a space. Nothing was opened. Choose another name.")
+    return Space(plain)

@@ -1,6 +1,6 @@
 """The command lines `sapwood` and `context`.
 
-Nothing is imported that the command at hand does not need.
+Imports only what the given command needs.
 """
 
 import os
@@ -10,12 +10,12 @@ __all__ = ["context", "main"]
 
 
 def main() -> None:
-    """The program. It ends with one of the codes in `exits`."""
+    """Runs `sapwood` and exits with one of the codes in `exit_codes`."""
     match sys.argv[1:]:
-        case ["hook", name] if not name.startswith("-"):  # quick, and never fails
-            from sapwood.app.tending.hooks import main as answer
+        case ["hook", name] if not name.startswith("-"):  # fast, and never fails
+            from sapwood.hooks.runner import main as run_hook
 
-            os._exit(answer(name))  # nothing is left to tidy up
+            os._exit(run_hook(name))  # skips clean-up, which takes time and has nothing to do
         case args:
             from sapwood.cli.entry import run
 
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def context() -> None:
-    """`sapwood context` under a name of its own."""
+    """Runs `context`, which is the same as `sapwood context`."""
     from sapwood.cli.entry import run
 
     sys.exit(run(sys.argv[1:], "context"))

@@ -1,4 +1,4 @@
-"""`python -m sapwood.cli`, where the program itself is not on the path."""
+"""Runs `python -m sapwood.cli`, for use where `sapwood` is not on the path."""
 
 from sapwood.cli import main
 

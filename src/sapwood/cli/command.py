@@ -1,68 +1,130 @@
-"""What every sub-command has: examples in its help, and the options that all share."""
+"""The base classes of all sub-commands: help pages, shared options, types of numbers."""
 
-from collections.abc import Callable, Sequence
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from sapwood.cli.helping import Context, Page
+from sapwood.cli.console import columns
 from sapwood.cli.invocation import Invocation
 
-__all__ = ["Command", "Commands", "command", "group", "json_option"]
+__all__ = [
+    "Command",
+    "Commands",
+    "Context",
+    "HelpPage",
+    "Number",
+    "WholeNumber",
+    "command",
+    "group",
+    "json_option",
+]
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_SHARED = frozenset({"database", "space", "verbose", "debug"})
+_WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
+_NARROW = 60
+_WIDEST = 88
 
-def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+
+class HelpPage(click.HelpFormatter):
+    """A help page, as wide as the terminal and readable from forty columns on."""
+
+    def __init__(
+        self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None
+    ) -> None:
+        if width is None:
+            width = min(columns(), max_width or _WIDEST) - 1
+        super().__init__(indent_increment, width, max_width)
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 28, col_spacing: int = 2
+    ) -> None:
+        """Writes terms beside their meanings, or above them in a narrow terminal."""
+        if self.width >= _NARROW:
+            super().write_dl(rows, col_max, col_spacing)
+            return
+        indent = " " * self.current_indent
+        for term, meaning in rows:
+            self.write(f"{indent}{term}\n")
+            inner = indent + "    "
+            lines = textwrap.wrap(
+                meaning, self.width, initial_indent=inner, subsequent_indent=inner
+            )
+            self.write("".join(f"{line}\n" for line in lines))
+
+    def write_examples(self, examples: Iterable[str]) -> None:
+        """Writes lines to type. A long one is continued with a backslash, as in a shell."""
+        indent = " " * self.current_indent
+        for example in examples:
+            lines = [""]
+            for word in _WORDS.findall(example):
+                if lines[-1] and len(f"{indent}{lines[-1]} {word}") > self.width - 2:
+                    lines.append("   ")
+                lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+            self.write(" \\\n".join(indent + line for line in lines) + "\n")
+
+
+class Context(click.Context):
+    """A click context whose help is a `HelpPage`."""
+
+    formatter_class = HelpPage
+
+
+def _set_on_invocation(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def set_value(context: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value:
             setattr(context.ensure_object(Invocation), name, value)
 
-    return remember
+    return set_value
 
 
 def _shared_options() -> list[click.Parameter]:
-    """New ones for each command, because an option knows its command's parser."""
+    """Returns new options each time, because an option keeps the parser of its command."""
     return [
         click.Option(
             ["-d", "--database"],
             metavar="ADDRESS",
             expose_value=False,
-            callback=_remember("database"),
+            callback=_set_on_invocation("database"),
             help="A path or postgresql://…, instead of the configured one.",
         ),
         click.Option(
             ["--space"],
             metavar="NAME",
             expose_value=False,
-            callback=_remember("space"),
+            callback=_set_on_invocation("space"),
             help="The space, instead of the configured one.",
         ),
         click.Option(
             ["-v", "--verbose"],
             count=True,
             expose_value=False,
-            callback=_remember("verbose"),
-            help="Tell what happens, on stderr; -vv tells all.",
+            callback=_set_on_invocation("verbose"),
+            help="Print log messages on stderr; -vv prints all of them.",
         ),
         click.Option(
             ["--debug"],
             is_flag=True,
             expose_value=False,
-            callback=_remember("debug"),
+            callback=_set_on_invocation("debug"),
             help="Show the traceback of an error.",
         ),
     ]
 
 
-class _Helped(click.Command):
-    """Help in the order in which it is needed: usage, what it is for, examples, options."""
+class _HelpedCommand(click.Command):
+    """A command whose help has this order: usage, description, examples, options."""
 
     context_class = Context
     examples: Sequence[str] = ()
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        assert isinstance(formatter, Page)
+        assert isinstance(formatter, HelpPage)
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         if self.examples:
@@ -80,8 +142,8 @@ class _Helped(click.Command):
                     formatter.write_dl(rows)
 
 
-class Command(_Helped):
-    """A sub-command. `hint` is for whoever types a word that it has no place for."""
+class Command(_HelpedCommand):
+    """A sub-command. `hint` is the error message for unexpected extra arguments."""
 
     def __init__(
         self, *args: Any, examples: Sequence[str] = (), hint: str = "", **kwargs: Any
@@ -100,7 +162,7 @@ class Command(_Helped):
             raise
 
 
-class Commands(_Helped, click.Group):
+class Commands(_HelpedCommand, click.Group):
     """A sub-command with sub-commands of its own, such as `config`."""
 
     command_class = Command
@@ -115,10 +177,22 @@ class Commands(_Helped, click.Group):
         super().format_options(ctx, formatter)
 
 
+class WholeNumber(click.IntRange):
+    """A whole number within bounds."""
+
+    name = "whole number"
+
+
+class Number(click.FloatRange):
+    """A number within bounds."""
+
+    name = "number"
+
+
 def command(
     *, examples: Sequence[str] = (), hint: str = ""
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Makes a sub-command of a function. Its docstring is the help."""
+    """Returns a decorator that turns a function into a sub-command. Its docstring is the help."""
 
     def decorate(function: Callable[..., Any]) -> Command:
         return click.command(cls=Command, examples=examples, hint=hint)(function)
@@ -129,7 +203,7 @@ def command(
 def group(
     *, examples: Sequence[str] = (), invoke_without_command: bool = True
 ) -> Callable[[Callable[..., Any]], Commands]:
-    """Makes a sub-command that has sub-commands."""
+    """Returns a decorator that turns a function into a sub-command with sub-commands."""
 
     def decorate(function: Callable[..., Any]) -> Commands:
         made = click.group(
@@ -140,13 +214,10 @@ def group(
     return decorate
 
 
-def json_option(help: str = "Print JSON, one object a line.") -> Callable[[F], F]:
-    """`--json`, for commands whose output programs read."""
+def json_option(help: str = "Print JSON, one object per line.") -> Callable[[F], F]:
+    """Returns a decorator that adds the option `--json`."""
     return click.option("--json", "as_json", is_flag=True, help=help)
 
 
 def _is_option(parameter: click.Parameter) -> bool:
     return isinstance(parameter, click.Option)
-
-
-_SHARED = frozenset({"database", "space", "verbose", "debug"})

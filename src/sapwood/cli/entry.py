@@ -1,4 +1,4 @@
-"""Runs the program and turns whatever happens into a sentence on stderr and an exit code."""
+"""Runs the program. Every error becomes a message on stderr and an exit code."""
 
 import os
 import sys
@@ -7,28 +7,25 @@ from contextlib import suppress
 
 import click
 
-from sapwood.cli.exits import Exit
+from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
-from sapwood.cli.root import Unread, root
+from sapwood.cli.root import OutputClosed, root
 
 __all__ = ["run"]
 
 
 def run(args: Sequence[str], name: str = "sapwood") -> int:
-    """Runs the program, or the sub-command that is installed under this name. Never raises.
-
-    Returns the exit code.
-    """
-    _never_choke()
+    """Runs `sapwood`, or the sub-command `name`, and returns the exit code. Never raises."""
+    _replace_unprintable()
     invocation = Invocation()
     try:
-        program = root if name == "sapwood" else _installed(name)
+        program = root if name == "sapwood" else _subcommand(name)
         ended = program.main(list(args), name, standalone_mode=False, obj=invocation)
         sys.stdout.flush()
-    except (Unread, BrokenPipeError):
-        _leave_the_pipe()
+    except (OutputClosed, BrokenPipeError):
+        _discard_output()
         return Exit.OK
-    except SystemExit as end:  # of shell completion
+    except SystemExit as end:  # raised by shell completion
         return end.code if isinstance(end.code, int) else Exit.FAILED
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
@@ -36,39 +33,39 @@ def run(args: Sequence[str], name: str = "sapwood") -> int:
         wrong.show()
         return wrong.exit_code
     except Exception as error:
-        return _told(error, invocation)
+        return _print_error(error, invocation)
     return ended if isinstance(ended, int) else Exit.OK
 
 
-def _installed(name: str) -> click.Command:
+def _subcommand(name: str) -> click.Command:
     found = root.get_command(click.Context(root), name)
     assert found is not None
     return found
 
 
-def _told(error: Exception, invocation: Invocation) -> int:
-    from sapwood.cli.failing import explained
+def _print_error(error: Exception, invocation: Invocation) -> int:
+    from sapwood.cli.error_messages import error_message
 
     if invocation.debug:
         import traceback
 
         traceback.print_exc()
-    sentence, code = explained(error, invocation)
+    message, code = error_message(error, invocation)
     with suppress(OSError):
         mark = click.style("Error:", fg="red")
-        click.echo(f"{mark} {sentence}", err=True, color=invocation.colour())
+        click.echo(f"{mark} {message}", err=True, color=invocation.colour())
     return code
 
 
-def _never_choke() -> None:
-    """A character that the terminal cannot show is replaced, and stops nothing."""
+def _replace_unprintable() -> None:
+    """Makes the streams replace characters that the terminal cannot show, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
 
 
-def _leave_the_pipe() -> None:
-    """Nothing more can be printed, and that is no reason to complain at the end."""
+def _discard_output() -> None:
+    """Sends further output nowhere, so that flushing at the end does not fail."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

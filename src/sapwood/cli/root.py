@@ -1,4 +1,4 @@
-"""The root of the command line: finds sub-commands by name and imports the one that is meant."""
+"""The root of the command line: the list of sub-commands, and the import of the one to run."""
 
 import sys
 from importlib import import_module
@@ -8,28 +8,85 @@ import click
 
 from sapwood.cli.command import Commands
 from sapwood.cli.invocation import Invocation
-from sapwood.cli.listing import SECTIONS, lines, nearest_names
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["Unread", "root"]
+__all__ = [
+    "SECTIONS",
+    "OutputClosed",
+    "nearest_names",
+    "root",
+    "summary_lines",
+]
 
 
-# Where a command has a name that no module can have.
-_MODULES = {"import": "importing"}
+SECTIONS: dict[str, dict[str, str]] = {
+    "Talk": {
+        "open": "Open a conversation on the full screen",
+        "run": "Ask a model, or run a script of commands and text",
+        "do": "Run slash commands on an agent, such as /mark X",
+        "send": "Send mail to an agent",
+    },
+    "Inspect": {
+        "agents": "List agents",
+        "show": "Show a conversation as the model sees it, or one event",
+        "context": "Inspect and manage a session's context: usage, focus, archives, handoff",
+        "log": "Show an agent's events",
+        "search": "Search all conversations",
+        "replay": "Show the request of a model call, verified by its hash",
+        "diff": "Compare two contexts",
+        "export": "Write a conversation as Markdown, text or JSON",
+    },
+    "Control": {
+        "fork": "Start a child agent that sees the same context",
+        "compact": "Replace the history by a checked summary",
+        "interrupt": "Stop an agent's open turn and keep the partial reply",
+        "kill": "End an agent and all its descendants",
+    },
+    "Other agents": {
+        "import": "Import conversations of Claude Code, Codex and Gemini CLI",
+        "install": "Connect Sapwood with Claude Code or Codex",
+        "uninstall": "Disconnect Sapwood from Claude Code and Codex, or from one of them",
+        "journal": "Show every action that Sapwood took for you",
+        "hook": "Answer a hook or the status line of Claude Code or Codex",
+    },
+    "Set up": {
+        "config": "Show or change the configuration",
+        "doctor": "Check the setup and print what to type next",
+        "mcp": "Serve the tools context and slash over MCP",
+        "worker": "Run the agents of a database until stopped",
+        "completion": "Print a completion script for a shell",
+    },
+}
 
 
-class Unread(Exception):
-    """Whoever read our output has stopped, as `head` does."""
+_MODULES = {"import": "import_command"}
+"""Commands whose name is a keyword of Python, with the name of their module."""
+
+
+def summary_lines() -> dict[str, str]:
+    """Returns each sub-command with its summary, in the order of the help page."""
+    return {name: line for section in SECTIONS.values() for name, line in section.items()}
+
+
+def nearest_names(word: str) -> list[str]:
+    """Returns the sub-commands whose names are close to `word`."""
+    from difflib import get_close_matches
+
+    return get_close_matches(word, list(summary_lines()), n=3, cutoff=0.5)
+
+
+class OutputClosed(Exception):
+    """The reader of our output, such as `head`, has closed the pipe."""
 
 
 class _Root(Commands):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(lines())
+        return list(summary_lines())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in lines():
+        if cmd_name not in summary_lines():
             return None
         module = import_module(f"sapwood.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         found = module.command
@@ -40,13 +97,13 @@ class _Root(Commands):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            raise Unread from error  # which click would take for a failure
+            raise OutputClosed from error  # click would report a failure
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in lines() and not ctx.resilient_parsing:
+        if name not in summary_lines() and not ctx.resilient_parsing:
             close = " or ".join(nearest_names(name))
             instead = f"Did you mean {close}?" if close else "sapwood --help lists them."
             raise click.UsageError(f"There is no command '{name}'. {instead}", ctx)
@@ -62,7 +119,7 @@ class _Root(Commands):
 
         own = [
             CompletionItem(name, help=line)
-            for name, line in lines().items()
+            for name, line in summary_lines().items()
             if name.startswith(incomplete)
         ]
         return own or click.Command.shell_complete(self, ctx, incomplete)
@@ -85,10 +142,10 @@ class _Root(Commands):
 def root(context: click.Context, inline: bool, prints: bool, version: bool) -> None:
     """Conversations with agents: everything is kept, you decide what the model sees.
 
-    Without a command, the last conversation of this folder is opened on the whole screen.
+    Without a command, opens the last conversation of this folder on the full screen.
 
-    An AGENT is given by its id, by the start of its id, or by its name. Every command explains
-    itself: sapwood COMMAND --help.
+    An AGENT is the id of an agent, the start of its id, or its name. For the help of a command,
+    type: sapwood COMMAND --help
     """
     invocation = context.ensure_object(Invocation)
     context.color = invocation.colour()
@@ -101,6 +158,6 @@ def root(context: click.Context, inline: bool, prints: bool, version: bool) -> N
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             click.echo(context.get_help())
             return
-        from sapwood.cli.screen import open_screen
-
-        open_screen(invocation, inline=inline, prints=prints)
+        opening = root.get_command(context, "open")
+        assert opening is not None
+        context.invoke(opening, inline=inline, prints=prints)

@@ -1,5 +1,5 @@
-"""The core: events, commands, decide, evolve, context and view. Pure and synchronous.
+"""The core: events, commands, decide, evolve, context, view and timeline. Pure and synchronous.
 
-No I/O, no clock, no randomness: time and ids arrive in the command. Everything Sapwood knows
-about conversations stands here; everything around it only moves bytes.
+No I/O, no clock, no randomness: time and ids arrive in the command. All rules about conversations
+are here; the packages around it read, store, send and show.
 """

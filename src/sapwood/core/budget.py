@@ -1,24 +1,23 @@
-"""Budgets: what fills the model's window, block by block, and how near its edge that is."""
+"""The budget: what fills the model's window, by block, and how full the window is."""
 
 from msgspec import Struct, structs
 
-from sapwood.core.counting import ZERO, Count, Counter
-from sapwood.core.live import Live
-from sapwood.core.measure import calibrated, count_texts, history, raw_history
+from sapwood.core.history_size import calibrated, count_texts, history, raw_history
+from sapwood.core.live_path import LivePath
 from sapwood.core.state import State
+from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.view.build import front_texts
 
 __all__ = ["Budget", "budget_of", "estimate_of"]
 
 
 class Budget(Struct, frozen=True):
-    """Tokens by block. `summary` holds the summary and the carried request.
+    """Tokens by block. `summary` includes the carried request.
 
-    `tools` are the schemas that go out with every request, as the last call had them: 0 before the
-    first. Always an estimate, because each provider writes them into the window in its own way.
+    `tools` is the size of the tool schemas of the last model call, 0 before the first. It is always
+    an estimate, because each provider writes the schemas in its own way.
 
-    `level` is how many of the warning levels are passed: 0 (none) to 3. Without a known window
-    nothing can be said of it, and it is 0.
+    `level` is how many warning levels are reached, 0 to 3. It is 0 if the window is unknown.
 
     >>> few, none = Count(200, exact=True), Count(0, exact=True)
     >>> history = Count(59_800, exact=False)
@@ -37,17 +36,17 @@ class Budget(Struct, frozen=True):
 
     @property
     def total(self) -> Count:
-        """Everything that is sent."""
+        """The sum of all blocks."""
         return self.system + self.tools + self.pins + self.summary + self.history
 
     @property
     def share(self) -> float | None:
-        """The filled share of the window, where it is known."""
+        """The filled share of the window; None if the window is unknown."""
         return self.total.tokens / self.window if self.window else None
 
 
-def budget_of(state: State, live: Live, counter: Counter, model: str = "") -> Budget:
-    """What fills the window now, as the agent's own model or another one counts."""
+def budget_of(state: State, live: LivePath, counter: Counter, model: str = "") -> Budget:
+    """The budget now, counted for the agent's own model or for another one."""
     ratio = state.ratio(model)
 
     def count(*texts: str) -> Count:
@@ -71,10 +70,10 @@ def _estimate(count: Count) -> Count:
     return Count(count.tokens, exact=False) if count.tokens else ZERO
 
 
-def estimate_of(state: State, live: Live, counter: Counter) -> int:
+def estimate_of(state: State, live: LivePath, counter: Counter) -> int:
     """Raw tokens of the request that the view builds now, without tools.
 
-    Ended turns are not counted again.
+    Uses the stored sizes of ended turns.
     """
     front = [state.settings.system, *(pin.text for pin in state.pins)]
     front += [part.text for part in front_texts(live)]

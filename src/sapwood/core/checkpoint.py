@@ -1,7 +1,6 @@
-"""What is known of the files of a workspace that were saved or restored. Values only.
+"""Values about the saved and restored files of a workspace.
 
-How files are saved is the business of `sapwood.workspace`; which of them an agent may go back to is
-told by its log.
+`sapwood.workspace` saves and restores the files; the log of an agent has its checkpoints.
 """
 
 from collections.abc import Sequence
@@ -9,12 +8,21 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["SHOWN", "Destination", "LeftOut", "Restored", "Saved", "Unsaved", "Why", "told_of"]
+__all__ = [
+    "SHOWN",
+    "Destination",
+    "LeftOut",
+    "Restored",
+    "Saved",
+    "Unsaved",
+    "Why",
+    "describe_left_out",
+]
 
 Why = Literal["large", "repository", "unreadable", "unsaved", "unwritable"]
 
 SHOWN = 5
-"""So many paths are named in an answer; of further ones the number is told."""
+"""The most paths that a message names; of further ones it has the number."""
 
 _WORDS: dict[Why, str] = {
     "large": "too large",
@@ -26,16 +34,16 @@ _WORDS: dict[Why, str] = {
 
 
 class LeftOut(Struct, frozen=True, array_like=True, gc=False):
-    """A path that was not saved or not restored, and why. A folder's ends in a slash."""
+    """A path that was not saved or not restored, and why. The path of a folder ends in a slash."""
 
     path: str
     why: Why
 
 
 class Saved(Struct, frozen=True, omit_defaults=True):
-    """Files as they were at one moment: a commit that holds them, and the tree in it.
+    """Saved files: the git commit that holds them, and its tree.
 
-    `left_out` names some of what could not be covered; `more` is how many it does not name.
+    `left_out` are some of the paths that could not be saved, `more` is the number of the others.
     """
 
     commit: str
@@ -47,7 +55,7 @@ class Saved(Struct, frozen=True, omit_defaults=True):
 class Unsaved(Struct, frozen=True):
     """Why files cannot be saved or restored, and what to do, in one sentence or two.
 
-    `failed` tells what went wrong from what was never to be, such as without a repository.
+    `failed` is false if saving is not possible at all here, such as without a repository.
     """
 
     reason: str
@@ -55,7 +63,7 @@ class Unsaved(Struct, frozen=True):
 
 
 class Restored(Struct, frozen=True, omit_defaults=True):
-    """How many files were put back and taken away, and what was left as it is."""
+    """How many files were written and removed, and which were left unchanged."""
 
     written: int = 0
     removed: int = 0
@@ -64,7 +72,9 @@ class Restored(Struct, frozen=True, omit_defaults=True):
 
 
 class Destination(Struct, frozen=True):
-    """Where a revert goes: versions of the log that tell the files and the context, and in words.
+    """The destination of a revert: the versions of the log with the files and with the context.
+
+    `words` describes it for readers.
 
     >>> Destination(12, 9, "before turn 9").words
     'before turn 9'
@@ -75,10 +85,10 @@ class Destination(Struct, frozen=True):
     words: str
 
 
-def told_of(left: Sequence[LeftOut], more: int = 0) -> str:
-    """What was left and why, as a clause; empty if nothing was.
+def describe_left_out(left: Sequence[LeftOut], more: int = 0) -> str:
+    """Names the paths that were left out, with the reasons; empty if there are none.
 
-    >>> told_of([LeftOut("model.bin", "large"), LeftOut("vendor/", "repository")], more=3)
+    >>> describe_left_out([LeftOut("model.bin", "large"), LeftOut("vendor/", "repository")], more=3)
     'model.bin (too large), vendor/ (a repository of its own) and 3 more'
     """
     named = [f"{each.path} ({_WORDS[each.why]})" for each in left[:SHOWN]]

@@ -1,7 +1,7 @@
-"""What can be asked of Sapwood. Imperative; `decide` says what follows, or why nothing does.
+"""All commands. `decide` turns each into events, or into a refusal.
 
-Ids and time are chosen by whoever gives the command, so that deciding stays pure and repeating a
-command is safe.
+The sender chooses the ids and the time of a command. So `decide` is pure, and sending a command
+twice is safe.
 """
 
 from typing import Literal
@@ -9,11 +9,19 @@ from typing import Literal
 from msgspec import Struct
 
 from sapwood.core.checkpoint import Destination, Restored, Saved
-from sapwood.core.content import Ended, Got, Note, PromptPart, ReplyPart, Said, Usage
+from sapwood.core.content import (
+    Ended,
+    Note,
+    PromptPart,
+    RecordedReply,
+    RecordedResult,
+    ReplyPart,
+    Usage,
+)
 from sapwood.core.context import Context
 from sapwood.core.events import HUMAN, Actor, Moment, Pin
-from sapwood.core.ids import AgentId, CommandId, TurnRef
-from sapwood.core.origin import Origin, Passage
+from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
+from sapwood.core.model_calls import FailureKind
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 
 __all__ = [
@@ -23,6 +31,7 @@ __all__ = [
     "CallModel",
     "Clear",
     "Command",
+    "CommandMeta",
     "Compact",
     "CompleteTurn",
     "Configure",
@@ -33,7 +42,6 @@ __all__ = [
     "FinishTool",
     "Focus",
     "Fork",
-    "Given",
     "InterruptTurn",
     "KeepLast",
     "Kill",
@@ -50,18 +58,18 @@ __all__ = [
     "SetMark",
     "StartAgent",
     "StartRevert",
+    "StartSuccessor",
     "StartTool",
     "StartTurn",
-    "Succeed",
     "Undo",
     "Unfocus",
 ]
 
 
-class Given(Struct, frozen=True):
-    """Who gives a command, when (microseconds since 1970, UTC), and under which id.
+class CommandMeta(Struct, frozen=True):
+    """Who sends a command, when (microseconds since 1970, UTC), and under which id.
 
-    `call` is the tool call through which a model gave it.
+    `call` is the tool call by which a model sent it.
     """
 
     id: CommandId
@@ -75,18 +83,19 @@ class _Command(Struct, frozen=True):
 
 
 class _InTurn(_Command, frozen=True, kw_only=True):
-    """`turn` is the version at which the turn that is meant has started; 0 for the open one.
+    """`turn` is the version at which the turn starts; 0 for any open turn.
 
-    Whoever works on a turn names it: it may have ended, and another begun, since they looked.
+    A worker names the turn that it drives, because that turn may have ended and another one may
+    have started since the worker read the log.
     """
 
     turn: int = 0
 
 
 class StartAgent(_Command, frozen=True):
-    """Start a root agent, or with an `origin` one whose turns ran elsewhere.
+    """Start a root agent, or with an `origin` an agent for an imported conversation.
 
-    An imported agent may have a parent: the one whose subagent it was.
+    An imported agent may have a parent: the agent whose subagent it was.
     """
 
     name: str = ""
@@ -104,14 +113,14 @@ class Configure(_Command, frozen=True):
 
 
 class AddPin(_Command, frozen=True):
-    """Keep this text in every request; the same name replaces."""
+    """Put a text into every request. A pin with the same name is replaced."""
 
     name: str
     text: str
 
 
 class RemovePin(_Command, frozen=True):
-    """Take a pin out."""
+    """Remove a pin."""
 
     name: str
 
@@ -130,9 +139,9 @@ class Unfocus(_Command, frozen=True):
 
 
 class Fork(_Command, frozen=True):
-    """Make a child that sees what this agent sees now, or what came after a mark.
+    """Make a child with the present context, or with the turns after a mark.
 
-    `goal` becomes its first prompt. `delegated` says that the goal was written to this agent.
+    `goal` becomes its first prompt. `delegated`: the goal was part of a prompt to this agent.
     """
 
     child: AgentId
@@ -143,32 +152,32 @@ class Fork(_Command, frozen=True):
 
 
 class Archive(_Command, frozen=True):
-    """Put the agent to rest."""
+    """Archive the agent: its log can be read and takes no more turns."""
 
 
-class Succeed(_Command, frozen=True):
-    """Archive the agent and start a fresh one with the same workspace, settings and pins."""
+class StartSuccessor(_Command, frozen=True):
+    """Archive the agent and start a new one with the same workspace, settings and pins."""
 
     successor: AgentId
     name: str = ""
 
 
 class Kill(_Command, frozen=True):
-    """End an agent and all its descendants. `agent` is the one to end."""
+    """Kill `agent` and all its descendants."""
 
     by: AgentId | None = None
 
 
 class StartTurn(_Command, frozen=True):
-    """Open a turn with a prompt. Waiting notes go before it."""
+    """Open a turn with a prompt. Waiting notes are put before it."""
 
     prompt: tuple[PromptPart, ...] = ()
 
 
 class CallModel(_Command, frozen=True):
-    """Record what is about to be sent to a model: the view of the present state, by its hash.
+    """Record the request that will be sent to a model: the view of the present state, by its hash.
 
-    With an `instruction`, which is sent after the history, it belongs to no turn.
+    An `instruction` is sent after the history; a call with one belongs to no turn.
     """
 
     model: str
@@ -183,7 +192,7 @@ class CallModel(_Command, frozen=True):
 class AddReply(_InTurn, frozen=True):
     """Add the model's message to the open turn.
 
-    `asked` is the version of the model call that it answers; 0 for none in particular.
+    `asked` is the version of the model call that it answers; 0 for any.
     """
 
     parts: tuple[ReplyPart, ...]
@@ -194,7 +203,7 @@ class AddReply(_InTurn, frozen=True):
 
 
 class StartTool(_InTurn, frozen=True):
-    """Record that a tool call is about to have effects."""
+    """Record that a tool call starts and may have effects from now on."""
 
     tool_call: str
 
@@ -208,67 +217,69 @@ class FinishTool(_InTurn, frozen=True):
 
 
 class CompleteTurn(_InTurn, frozen=True):
-    """End the open turn: the model has answered."""
+    """Complete the open turn: the model has answered."""
 
 
 class InterruptTurn(_InTurn, frozen=True):
-    """Stop the open turn and keep what is there.
+    """Interrupt the open turn and keep what it has so far.
 
-    `said` is what the model had said of its answer to the call at version `asked`; it is kept
-    unless that answer is in the log already.
+    `partial` is what the model had sent of its answer to the call at version `asked`. It is kept
+    unless the log has that answer already.
     """
 
     reason: str = ""
-    said: str = ""
+    partial: str = ""
     asked: int = 0
 
 
 class FailTurn(_InTurn, frozen=True):
-    """Give the open turn up and keep what is there.
+    """End the open turn as failed and keep what it has so far.
 
-    `asked` is the version of the model call that failed; 0 for none in particular.
+    `asked` is the version of the model call that failed; 0 for any. `failure` is the kind of the
+    failure, if it is known.
     """
 
     error: str = ""
     asked: int = 0
+    failure: FailureKind | None = None
 
 
 class SetMark(_Command, frozen=True):
-    """Name the present context; without a name, put it on the stack of marks."""
+    """Name the present context. Without a name, set an unnamed mark."""
 
     name: str = ""
 
 
 class Clear(_Command, frozen=True):
-    """Start afresh: nothing of the history stays in view."""
+    """Take the whole history out of view."""
 
 
 class KeepLast(_Command, frozen=True):
-    """Keep the last `turns` live turns in view."""
+    """Keep only the last `turns` live turns in view."""
 
     turns: int
 
 
 class Rewind(_Command, frozen=True):
-    """Go back to a mark; without a name, to the newest. `note` is for the model's next prompt."""
+    """Go back to a mark; without a name, to the newest. `note` is put into the next prompt."""
 
     mark: str | None = None
     note: str = ""
 
 
 class Undo(_Command, frozen=True):
-    """Take the last context command back."""
+    """Undo the last context command."""
 
 
 class Redo(_Command, frozen=True):
-    """Take the last undo back."""
+    """Redo the last context command that was undone."""
 
 
 class Compact(_Command, frozen=True):
-    """Put a summary in place of the history, but for the last `keep` turns.
+    """Replace the history except for the last `keep` turns by a summary.
 
-    `of` is the tip that the summary was made of: when turns were added since, it no longer fits.
-    An open turn completes with it if its model asked for that.
+    `of` is the tip at which the summary was written: the command is refused if turns were added
+    since. It also completes an open turn whose model asked to compact.
     """
 
     summary: str
@@ -281,7 +292,7 @@ class Compact(_Command, frozen=True):
 
 
 class DropSummary(_Command, frozen=True):
-    """Record what was used for a summary that is not used, whatever became of the agent since."""
+    """Record the tokens of a summary that is not used. Works for an agent of any status."""
 
     model: str
     usage: Usage
@@ -289,13 +300,13 @@ class DropSummary(_Command, frozen=True):
 
 
 class DeferCompact(_Command, frozen=True):
-    """Compact when the open turn completes, but for the last `keep` turns: a model's own wish."""
+    """A model asks to compact all but the last `keep` turns when its open turn completes."""
 
     keep: int = 0
 
 
 class MaskResults(_Command, frozen=True):
-    """Show tool results so far of more than `over` characters as stubs."""
+    """Replace the present tool results of more than `over` characters by stubs."""
 
     over: int
 
@@ -316,28 +327,28 @@ class MissCheckpoint(_Command, frozen=True):
 
 
 class StartRevert(_Command, frozen=True):
-    """Record that the present files were saved and others are about to take their place."""
+    """Record that the present files were saved and that others will replace them."""
 
     files: Saved
     to: Destination
 
 
 class FinishRevert(_Command, frozen=True):
-    """Have the context follow the files, which are restored.
+    """Move the context back, after the files were restored.
 
-    `started` is the version at which that was begun, `context` what it was at the destination, and
-    `heard` are notes that wait now and stand in a prompt of that context.
+    `started` is the version of the revert's start, `context` the context at the destination, and
+    `notes_in_view` are the waiting notes that are already in a prompt of that context.
     """
 
     started: int
     context: Context
     files: Saved
     restored: Restored
-    heard: tuple[Note, ...] = ()
+    notes_in_view: tuple[Note, ...] = ()
 
 
 class Send(_Command, frozen=True):
-    """Send mail to another agent; `agent` receives it, `sender` is empty for a person."""
+    """Send mail to `agent`. `sender` is None if a person sends it."""
 
     mail: str
     text: str
@@ -345,23 +356,23 @@ class Send(_Command, frozen=True):
 
 
 class ReadMail(_Command, frozen=True):
-    """Read all unread mail. `into` says how it reaches the model."""
+    """Read all unread mail. `into`: the model gets it with its next prompt or as a tool result."""
 
     into: Literal["prompt", "tool"] = "prompt"
 
 
 class RecordTurn(_Command, frozen=True):
-    """Record a whole turn that ran elsewhere. Only a completed one has a result for every call."""
+    """Record a whole turn of another program. In a completed one every call has a result."""
 
     prompt: tuple[PromptPart, ...]
-    items: tuple[Said | Got, ...] = ()
+    items: tuple[RecordedReply | RecordedResult, ...] = ()
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
     passage: Passage | None = None
 
 
 class ReturnTo(_Command, frozen=True):
-    """Go back to the end of an earlier turn of this log, as the program did where it ran."""
+    """Go back to the end of an earlier turn of an imported log, as its program did."""
 
     turn: TurnRef | None
 
@@ -375,7 +386,7 @@ Command = (
     | Unfocus
     | Fork
     | Archive
-    | Succeed
+    | StartSuccessor
     | Kill
     | StartTurn
     | CallModel

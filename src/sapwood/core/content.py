@@ -1,7 +1,7 @@
-"""What a turn is made of: the parts of prompts, replies and tool results.
+"""The parts of prompts, replies and tool results, the same for all providers.
 
-Neutral between providers. Arguments of a tool call stay the text that the model wrote, because
-re-encoding them would change what a replay sends.
+The arguments of a tool call are kept as the text that the model wrote, because encoding them again
+would change what a replay sends.
 """
 
 from typing import Literal
@@ -10,12 +10,12 @@ from msgspec import Struct
 
 __all__ = [
     "Ended",
-    "Got",
     "Note",
     "Part",
     "PromptPart",
+    "RecordedReply",
+    "RecordedResult",
     "ReplyPart",
-    "Said",
     "Text",
     "Thinking",
     "ToolCall",
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Text(Struct, frozen=True, tag="text", gc=False):
-    """Words of whoever speaks.
+    """Text of the user or of the model.
 
     >>> Text("Is it cold in Oslo?")
     Text(text='Is it cold in Oslo?')
@@ -34,10 +34,11 @@ class Text(Struct, frozen=True, tag="text", gc=False):
 
 
 class Note(Struct, frozen=True, tag="note", gc=False):
-    """Words that reach the model with a prompt but are not the user's own.
+    """Text in a prompt that the user did not write.
 
-    `mail` came from another agent, `delegated` was handed to a child, `self` is what an agent
-    left for itself before it rewound, `program` was added by the program that ran it all.
+    `mail` is from another agent, `delegated` is a goal that went to a child, `self` is a note that
+    an agent wrote to itself before a rewind, `program` was added by the program of an imported
+    conversation.
 
     >>> Note("mail", "The build is red.", source="abc123").origin
     'mail'
@@ -49,7 +50,7 @@ class Note(Struct, frozen=True, tag="note", gc=False):
 
 
 class Thinking(Struct, frozen=True, tag="thinking", gc=False):
-    """A model's reasoning. Only the provider that signed it gets it back.
+    """A model's reasoning. It is sent back only to the provider that signed it.
 
     >>> Thinking("Oslo is north.", provider="anthropic", signature="c2ln").provider
     'anthropic'
@@ -73,10 +74,9 @@ class ToolCall(Struct, frozen=True, tag="call", gc=False):
 
 
 class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
-    """What a provider reported for one call, or the sum of several.
+    """The tokens that a provider reported for one call, or the sum of several calls.
 
-    `input` counts everything sent, cached or not. `cost` is in millionths of a dollar, 0 while
-    nobody knows the price.
+    `input` includes cached tokens. `cost` is in millionths of a dollar, 0 if the price is unknown.
 
     >>> (Usage(input=1_200, output=80) + Usage(input=1_300, cache_read=1_200)).input
     2500
@@ -98,10 +98,10 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
         )
 
 
-class Said(Struct, frozen=True, tag="said", omit_defaults=True, gc=False):
-    """A message of the model, in a turn that is recorded as a whole.
+class RecordedReply(Struct, frozen=True, tag="said", omit_defaults=True, gc=False):
+    """A message of the model in a recorded turn.
 
-    >>> Said((Text("Let me look."), ToolCall("1", "weather"))).parts[1].name
+    >>> RecordedReply((Text("Let me look."), ToolCall("1", "weather"))).parts[1].name
     'weather'
     """
 
@@ -110,12 +110,12 @@ class Said(Struct, frozen=True, tag="said", omit_defaults=True, gc=False):
     usage: Usage | None = None
 
 
-class Got(Struct, frozen=True, tag="got", omit_defaults=True, gc=False):
-    """The result of a tool call, in a turn that is recorded as a whole.
+class RecordedResult(Struct, frozen=True, tag="got", omit_defaults=True, gc=False):
+    """The result of a tool call in a recorded turn.
 
-    `added` and `removed` count lines of a file, where the program that ran the tool counted them.
+    `added` and `removed` count lines of a file, if the program that ran the tool counted them.
 
-    >>> Got("1", "no such city", error=True).error
+    >>> RecordedResult("1", "no such city", error=True).error
     True
     """
 
@@ -127,7 +127,7 @@ class Got(Struct, frozen=True, tag="got", omit_defaults=True, gc=False):
 
 
 Ended = Literal["done", "length", "refused"]
-"""How a reply ended: as it should, at the limit of its length, or by the provider's filter."""
+"""How a reply ended: completely, at the length limit, or by the provider's filter."""
 
 PromptPart = Text | Note
 ReplyPart = Text | Thinking | ToolCall

@@ -1,11 +1,11 @@
-"""The context: a small immutable value, and what every context command assigns to it.
+"""The context: a small immutable value. Every context command assigns a new one.
 
-Nothing here reads or copies a message, so every command costs the same however long the
-conversation is. The live path is the turns after `head` up to and including `tip`; `head` is the
-last turn *left behind*, so "head past tip" is simply `head = tip`.
+No function here reads or copies a message, so every command costs the same in a conversation of
+any length. The live path is the turns after `head`, up to and including `tip`. `head` is the last
+turn that is out of view, so after a clear `head` equals `tip`.
 
-A turn joins the tree when it ends: while it is open, `tip` is still its parent. That is why a
-mark or a fork taken in an open turn means the place where that turn started.
+A turn joins the tree when it ends: while it is open, `tip` is its parent. So a mark or a fork in
+an open turn means the start of that turn.
 """
 
 from typing import Literal
@@ -25,14 +25,14 @@ __all__ = [
     "as_of_turn",
     "find_mark",
     "keep_marks",
-    "take_back",
+    "undo_step",
 ]
 
 Moved = Literal["head", "tip"]
 
 
 class Mask(Struct, frozen=True):
-    """Tool results up to `upto` on the live path, longer than `over` characters, show as a stub."""
+    """On the live path up to `upto`, tool results of more than `over` characters are stubs."""
 
     upto: EventRef
     over: int
@@ -41,8 +41,8 @@ class Mask(Struct, frozen=True):
 class Context(Struct, frozen=True, omit_defaults=True):
     """What the model sees of the history.
 
-    `summary` is the event that holds the summary of what was left behind, `request` the event
-    that holds the last user request when `head` has moved past it: it stays in view verbatim.
+    `summary` is the event with the summary of the turns before `head`. `request` is the event with
+    the last user request if `head` has moved past it: the request stays in view, word for word.
     """
 
     tip: TurnRef | None = None
@@ -59,8 +59,8 @@ ROOT = Context()
 class Mark(Struct, frozen=True, omit_defaults=True):
     """A name for a context value; unnamed marks have the empty name.
 
-    A mark made inside an open turn also knows that turn's first version and, when a model made
-    it, the tool call that did: the exact place for a fork in the same turn.
+    For a mark that was set inside an open turn, `turn` is the first version of that turn. If a
+    model set it, `call` is the tool call: a fork in the same turn starts exactly there.
     """
 
     name: str
@@ -71,10 +71,10 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 
 
 class Step(Struct, frozen=True):
-    """What one context command changed: enough to take it back.
+    """What one context command changed: enough to undo it.
 
-    `context`, `marks` and the waiting `notes` are those before the command; `left` are the notes
-    that waited after it; `version` is where it stands in the log.
+    `context`, `marks` and the waiting `notes` are those before the command, `left` are the notes
+    that waited after it, and `version` is its place in the log.
     """
 
     moved: Moved
@@ -88,7 +88,7 @@ class Step(Struct, frozen=True):
 def as_of_turn(context: Context, agent: AgentId, first: int) -> Context:
     """The context when the open turn of `agent` started at version `first`.
 
-    A mask set in that turn ends inside it: seen from the turn's start, it covers all there is.
+    A mask that was set in that turn ends inside it. Before the turn it covers all results.
     """
     mask = context.mask
     if mask is None or mask.upto.agent != agent or mask.upto.version < first:
@@ -107,17 +107,19 @@ def find_mark(marks: tuple[Mark, ...], name: str | None) -> int | None:
 
 
 def keep_marks(marks: tuple[Mark, ...], index: int) -> tuple[Mark, ...]:
-    """The marks left after a rewind to `marks[index]`: later ones go, an unnamed one is used up."""
+    """The marks after a rewind to `marks[index]`: without later marks, and without an unnamed one
+    if the rewind was to it.
+    """
     return marks[: index + 1] if marks[index].name else marks[:index]
 
 
-def take_back(
+def undo_step(
     step: Step, context: Context, marks: tuple[Mark, ...]
 ) -> tuple[Context, tuple[Mark, ...]]:
-    """Context and marks after undoing `step`.
+    """Returns the context and the marks without `step`.
 
-    A moved head moves back, and turns, marks and masks made since stay. A moved tip moves back
-    with everything else, and what was made since becomes a side branch.
+    If the step moved `head`, only `head` moves back: newer turns, marks and masks stay. If it moved
+    `tip`, everything moves back, and newer turns become a side branch.
     """
     if step.moved == "tip":
         return step.context, step.marks

@@ -1,33 +1,31 @@
-"""What can go wrong, as exceptions.
+"""The exceptions of Sapwood.
 
 SapwoodError
-├── LogError              a log could not do what was asked
-│   ├── LogAway           its database does not answer; when it is back, the same will do
-│   └── VersionConflict   somebody else appended first
-├── NewerEvent            the log was written by a newer Sapwood
-└── RefusedError          a command was refused; `refusal` says why and what to do
+├── LogError              the log could not be read or written
+│   ├── LogAway           its database does not answer; try again when it does
+│   └── VersionConflict   another process appended first
+└── RefusedError          a command was refused; `refusal` has the reason and the remedy
 """
 
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 
-__all__ = ["LogAway", "LogError", "NewerEvent", "RefusedError", "SapwoodError", "VersionConflict"]
+__all__ = ["LogAway", "LogError", "RefusedError", "SapwoodError", "VersionConflict"]
 
 
 class SapwoodError(Exception):
-    """The base of all errors that Sapwood raises. Its message is fit for a person.
+    """The base class of all errors of Sapwood. The message is written for users.
 
     >>> try:
-    ...     raise NewerEvent("turn.dreamt")
+    ...     raise LogError("The log is closed. Open it again to go on.")
     ... except SapwoodError as error:
     ...     print(error)
-    The log holds an event of kind 'turn.dreamt', written by a newer Sapwood. Nothing was
-    changed. Upgrade Sapwood to open it.
+    The log is closed. Open it again to go on.
     """
 
 
 class LogError(SapwoodError):
-    """A log could not do what was asked; the message says what happened and what was kept.
+    """The log could not be read or written. The message has the cause and what was kept.
 
     >>> import sapwood
     >>> try:
@@ -40,26 +38,16 @@ class LogError(SapwoodError):
 
 
 class LogAway(LogError):
-    """The database did not answer for as long as it was waited for. Try again when it is back."""
+    """The database did not answer in time. Try again when it does."""
 
 
 class VersionConflict(LogError):
-    """Somebody else appended first. Load again and decide again."""
+    """Another process appended to the log first. Load the agent and decide again."""
 
     def __init__(self, agent: AgentId, expected: int) -> None:
         super().__init__(f"The log of '{agent}' is no longer at version {expected}.")
         self.agent = agent
         self.expected = expected
-
-
-class NewerEvent(SapwoodError):
-    """The log holds a kind of event that this version of Sapwood does not know."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(
-            f"The log holds an event of kind '{kind}', written by a newer Sapwood. "
-            "Nothing was changed. Upgrade Sapwood to open it."
-        )
 
 
 class RefusedError(SapwoodError):

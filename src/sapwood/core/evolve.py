@@ -1,6 +1,7 @@
-"""`evolve(state, recorded)`: the state after one more event. The only fold there is.
+"""`evolve(state, recorded)`: the state after one more event.
 
-An event is a fact, so nothing is checked or refused here.
+Events are facts, so nothing is checked or refused here. Of an event that cannot be read, only the
+kind is known, and only what follows from the kind changes: for example, a turn has ended.
 """
 
 from typing import assert_never
@@ -8,8 +9,8 @@ from typing import assert_never
 from msgspec import structs
 
 from sapwood.core import events
-from sapwood.core.content import Note, Said, Text, ToolCall, Usage
-from sapwood.core.context import Context, Mark, Moved, Step, as_of_turn, keep_marks, take_back
+from sapwood.core.content import Note, RecordedReply, Text, ToolCall, Usage
+from sapwood.core.context import Context, Mark, Moved, Step, as_of_turn, keep_marks, undo_step
 from sapwood.core.events import Recorded
 from sapwood.core.ids import TurnRef
 from sapwood.core.state import (
@@ -60,13 +61,11 @@ def evolve(state: State, recorded: Recorded) -> State:
         case events.ReplyAdded():
             return _replied(state, event)
         case events.ToolStarted():
-            return _open(state, started=(*_turn(state).started, event.call))
+            return _tool_started(state, event)
         case events.ToolFinished():
             return _finished(state, event)
         case events.TurnCompleted() | events.TurnInterrupted() | events.TurnFailed():
-            tip = TurnRef(state.agent, _turn(state).first, recorded.version)
-            context = structs.replace(state.context, tip=tip)
-            return structs.replace(state, context=context, open=None)
+            return _ended(state, recorded)
         case events.TurnRecorded():
             return _recorded(state, recorded, event)
         case events.MarkSet():
@@ -103,6 +102,8 @@ def evolve(state: State, recorded: Recorded) -> State:
             return structs.replace(state, inbox=(*state.inbox, letter))
         case events.MailRead():
             return _mail_read(state, event)
+        case events.UnreadableEvent():
+            return _unreadable(state, recorded, event)
         case _:
             assert_never(event)
 
@@ -124,9 +125,34 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
     )
 
 
+def _unreadable(state: State, recorded: Recorded, event: events.UnreadableEvent) -> State:
+    """Applies what follows from the kind alone: a turn starts although its prompt is lost."""
+    match event.kind:
+        case events.AgentStarted.kind if state.status == "none":
+            return structs.replace(state, status="running", created=recorded.at)
+        case events.AgentArchived.kind:
+            return structs.replace(state, status="archived")
+        case events.AgentKilled.kind:
+            return structs.replace(state, status="killed")
+        case events.TurnStarted.kind:
+            opened = OpenTurn(recorded.version, state.context.tip)
+            return structs.replace(state, open=opened, notes=())
+        case events.TurnCompleted.kind | events.TurnInterrupted.kind | events.TurnFailed.kind:
+            return _ended(state, recorded)
+        case _:
+            return state
+
+
+def _ended(state: State, recorded: Recorded) -> State:
+    if state.open is None:  # its start cannot be read
+        return state
+    tip = TurnRef(state.agent, state.open.first, recorded.version)
+    return structs.replace(state, context=structs.replace(state.context, tip=tip), open=None)
+
+
 def _recorded(state: State, recorded: Recorded, event: events.TurnRecorded) -> State:
     tip = TurnRef(state.agent, recorded.version, recorded.version)
-    used = [item.usage for item in event.items if isinstance(item, Said) and item.usage]
+    used = [item.usage for item in event.items if isinstance(item, RecordedReply) and item.usage]
     return structs.replace(
         state,
         context=structs.replace(state.context, tip=tip),
@@ -170,7 +196,9 @@ def _called(state: State, recorded: Recorded, event: events.ModelCalled) -> Stat
 
 
 def _replied(state: State, event: events.ReplyAdded) -> State:
-    turn = _turn(state)
+    turn = state.open
+    if turn is None:
+        return _spent(state, event.usage)
     calls = (*turn.calls, *(part.id for part in event.parts if isinstance(part, ToolCall)))
     after = _spent(_open(state, calls=calls, asked=0, estimate=0, called=""), event.usage)
     if event.usage is None or not turn.estimate:
@@ -179,8 +207,15 @@ def _replied(state: State, event: events.ReplyAdded) -> State:
     return structs.replace(after, calibration={**state.calibration, turn.called: learnt})
 
 
+def _tool_started(state: State, event: events.ToolStarted) -> State:
+    turn = state.open
+    return state if turn is None else _open(state, started=(*turn.started, event.call))
+
+
 def _finished(state: State, event: events.ToolFinished) -> State:
-    turn = _turn(state)
+    turn = state.open
+    if turn is None:
+        return state
     return _open(
         state,
         calls=tuple([call for call in turn.calls if call != event.call]),
@@ -229,27 +264,31 @@ def _reverted(state: State, recorded: Recorded, event: events.ContextReverted) -
 
 
 def _undone(state: State, recorded: Recorded, event: events.ContextUndone) -> State:
+    if not state.undo:  # the event that was undone cannot be read
+        return structs.replace(state, context=event.context)
     before, step = state, state.undo[-1]
-    state = _taken_back(state, step, event.context)
+    state = _state_before(state, step, event.context)
     again = _step(before, step.moved, recorded.version, state.notes)
     return structs.replace(state, undo=state.undo[:-1], redo=(*state.redo, again))
 
 
 def _redone(state: State, recorded: Recorded, event: events.ContextRedone) -> State:
+    if not state.redo:  # the event that was redone cannot be read
+        return structs.replace(state, context=event.context)
     before, step = state, state.redo[-1]
-    state = _taken_back(state, step, event.context)
+    state = _state_before(state, step, event.context)
     again = _step(before, step.moved, recorded.version, state.notes)
     return structs.replace(state, undo=(*state.undo, again), redo=state.redo[:-1])
 
 
-def _taken_back(state: State, step: Step, context: Context) -> State:
-    _, marks = take_back(step, state.context, state.marks)
+def _state_before(state: State, step: Step, context: Context) -> State:
+    _, marks = undo_step(step, state.context, state.marks)
     notes = _notes_before(step, state.notes) if step.moved == "tip" else state.notes
     return structs.replace(state, context=context, marks=marks[-MARKS_KEPT:], notes=notes)
 
 
 def _notes_before(step: Step, now: tuple[Note, ...]) -> tuple[Note, ...]:
-    """Notes that wait as they did before the step, and what was read or delegated since."""
+    """The notes that waited before the step, and those that were added after it."""
     left = list(step.left)
     since: list[Note] = []
     for note in now:
@@ -287,10 +326,8 @@ def _noted(state: State, note: Note) -> State:
     return structs.replace(state, notes=(*state.notes, note))
 
 
-def _turn(state: State) -> OpenTurn:
-    assert state.open is not None, "the log holds an event of a turn outside of one"
-    return state.open
-
-
 def _open(state: State, **changes: object) -> State:
-    return structs.replace(state, open=structs.replace(_turn(state), **changes))
+    """The state with changes to its open turn; unchanged if the turn's start cannot be read."""
+    if state.open is None:
+        return state
+    return structs.replace(state, open=structs.replace(state.open, **changes))

@@ -1,7 +1,7 @@
-"""Names of things: spaces, agents, commands, and places in a log.
+"""Ids and names: of spaces, agents and commands, and of places in logs and transcripts.
 
-A place in a log never changes, so a reference is enough to share what stands there: a child
-refers to its parent's turns by `TurnRef` and copies nothing.
+A place in a log never changes, so a reference is enough to share its content: a child refers to the
+turns of its parent by `TurnRef` and copies nothing.
 """
 
 import re
@@ -9,7 +9,18 @@ from typing import NewType
 
 from msgspec import Struct
 
-__all__ = ["AgentId", "CommandId", "EventRef", "Space", "TurnRef", "can_be_stored"]
+__all__ = [
+    "AgentId",
+    "CommandId",
+    "EventRef",
+    "Origin",
+    "Passage",
+    "Space",
+    "TurnRef",
+    "can_be_stored",
+    "title_of",
+]
+
 
 Space = NewType("Space", str)
 """The boundary of isolation. A laptop has one, a hosted service one per tenant."""
@@ -18,23 +29,25 @@ AgentId = NewType("AgentId", str)
 """One conversation, unique within its space. Any unique prefix of it serves as a short id."""
 
 CommandId = NewType("CommandId", str)
-"""Chosen by whoever gives a command; giving the same one twice acts once."""
+"""Chosen by the sender of a command. A second command with the same id changes nothing."""
 
-_HALF = re.compile("[\ud800-\udfff]")
-"""Half of a character, as broken UTF-16 leaves it."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a character of broken UTF-16, which UTF-8 cannot encode."""
+
+_LONGEST_TITLE = 40
 
 
 def can_be_stored(name: str) -> bool:
-    """Whether every store can hold this as an id: no null character, and nothing but characters.
+    """Whether every store can hold this id: it has no null character and no lone surrogate.
 
     >>> can_be_stored("数据"), can_be_stored("nul\\0"), can_be_stored("half\\ud83c")
     (True, False, False)
     """
-    return "\0" not in name and (name.isascii() or not _HALF.search(name))
+    return "\0" not in name and (name.isascii() or not _SURROGATE.search(name))
 
 
 class EventRef(Struct, frozen=True, array_like=True, gc=False):
-    """One event: the agent whose log holds it, and its version there.
+    """The place of an event: the agent whose log has it, and its version there.
 
     >>> print(EventRef(AgentId("abc123"), 7))
     abc123:7
@@ -48,10 +61,9 @@ class EventRef(Struct, frozen=True, array_like=True, gc=False):
 
 
 class TurnRef(Struct, frozen=True, array_like=True, gc=False):
-    """One ended turn, as the slice of a log that holds it: versions `first` to `last`.
+    """The place of an ended turn: versions `first` to `last` of an agent's log.
 
-    Other facts of the agent (mail that arrived, a pin) may stand between the two; they are not
-    part of the turn.
+    Other events of the agent (mail, a pin) may be between the two; they are not part of the turn.
     """
 
     agent: AgentId
@@ -60,3 +72,40 @@ class TurnRef(Struct, frozen=True, array_like=True, gc=False):
 
     def __str__(self) -> str:
         return f"{self.agent}:{self.first}"
+
+
+class Origin(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The program of an imported conversation, its id there, and the path of its transcript.
+
+    >>> Origin("claude-code", "4cfa198d-2bff-4ecc-8825-6583da7ea71a").source
+    'claude-code'
+    """
+
+    source: str
+    session: str
+    path: str = ""
+
+
+class Passage(Struct, frozen=True, array_like=True, gc=False):
+    """The rows of a transcript that belong to a turn: the names of the first and the last row.
+
+    `place` is the byte at which the last row begins; readers look there first.
+    """
+
+    first: str
+    last: str
+    place: int = 0
+
+
+def title_of(text: str) -> str:
+    """The beginning of a prompt on one line: the name of an agent that has no other name.
+
+    >>> title_of("Fix the login.\\nIt drops.")
+    'Fix the login. It drops.'
+    >>> len(title_of("word " * 100))
+    40
+    """
+    line = " ".join(text[:400].split())
+    if len(line) <= _LONGEST_TITLE:
+        return line
+    return line[: _LONGEST_TITLE - 1].rstrip() + "…"

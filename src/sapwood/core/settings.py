@@ -1,4 +1,4 @@
-"""Settings of one agent, and changes to them."""
+"""The settings of an agent, changes to them, and its workspace."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ __all__ = ["Settings", "SettingsChange", "Workspace"]
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):
-    """What shapes an agent's requests. Inherited by forks and successors as a whole.
+    """The settings of an agent. Forks and successors inherit all of them.
 
-    `cap` is the most tokens of live history, 0 for no cap; when it is passed, the window moves
-    `head` until at most `cap * low_water` are left. `mask_over` masks tool results of more
-    characters whenever the window moves, 0 for never. `window` is the model's own limit, 0 while
-    unknown. `levels` are the shares of it at which warnings are due.
+    `cap` is the most tokens of live history, 0 for no cap. Above it, the window moves `head` until
+    at most `cap * low_water` tokens are left. When the window moves, tool results of more than
+    `mask_over` characters are masked, 0 for never. `window` is the model's own limit, 0 if unknown.
+    `levels` are the shares of it at which the user is warned.
 
     >>> settings = Settings(model="gpt-5", cap=50_000)
     >>> settings.cap * settings.low_water
@@ -30,7 +30,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
 
 
 class SettingsChange(Struct, frozen=True, omit_defaults=True):
-    """New values for some settings; the rest stay."""
+    """New values for some settings; the others stay unchanged."""
 
     model: str | UnsetType = UNSET
     system: str | UnsetType = UNSET
@@ -40,17 +40,17 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
     window: int | UnsetType = UNSET
     levels: tuple[float, float, float] | UnsetType = UNSET
 
-    def given(self) -> dict[str, Any]:
-        """The fields that this change sets."""
+    def changed_fields(self) -> dict[str, Any]:
+        """The settings that this change sets, by name."""
         return {k: v for k, v in structs.asdict(self).items() if v is not UNSET}
 
     def applied_to(self, settings: Settings) -> Settings:
         """The settings after this change."""
-        return structs.replace(settings, **self.given())
+        return structs.replace(settings, **self.changed_fields())
 
 
 class Workspace(Struct, frozen=True, omit_defaults=True):
-    """Where an agent works: project folder, git worktree and branch."""
+    """The place where an agent works: project folder, git worktree and branch."""
 
     folder: str = ""
     worktree: str = ""

@@ -1,21 +1,20 @@
-"""What the fold of an agent's log gives. Bounded: it holds no turn but references to them.
+"""The state of an agent: the result of folding its log with `evolve`.
 
-A state of a million events is as small as one of ten, which is what makes opening an agent cost
-the same at any age.
+Its size is bounded: it holds references to turns and no turn. So opening an agent with a million
+events costs the same as opening one with ten.
 """
 
 from typing import Literal
 
 from msgspec import Struct
 
-from sapwood.core.calibration import Calibration
 from sapwood.core.checkpoint import Destination
 from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
 from sapwood.core.events import ClearDeferred, Pin
-from sapwood.core.ids import AgentId, TurnRef
-from sapwood.core.origin import Origin, Passage
+from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
 from sapwood.core.settings import Settings, Workspace
+from sapwood.core.token_count import Calibration
 
 __all__ = [
     "BACKGROUND_KEPT",
@@ -34,31 +33,32 @@ __all__ = [
 ]
 
 UNDO_DEPTH = 64
-"""How many context commands can be taken back."""
+"""How many context commands can be undone."""
 
 MARKS_KEPT = 256
-"""How many marks an agent holds; setting one more drops the oldest."""
+"""The most marks of an agent; one more drops the oldest."""
 
 PINS_LIMIT = 64
-"""How many pins an agent holds; one more is refused."""
+"""The most pins of an agent; one more is refused."""
 
 WAITING_LIMIT = 256
-"""How many letters and notes wait for an agent; further mail is refused until they are read."""
+"""The most unread letters and waiting notes of an agent; further mail is refused."""
 
 FOCUS_LIMIT = 64
-"""How many topics are in focus; one more is refused."""
+"""The most topics in focus; one more is refused."""
 
 BACKGROUND_KEPT = 64
-"""How many topics are in the background; one more drops the oldest."""
+"""The most topics in the background; one more drops the oldest."""
 
 Status = Literal["none", "running", "archived", "killed"]
 
 
 class OpenTurn(Struct, frozen=True, omit_defaults=True):
-    """What must be known of the open turn without reading it.
+    """What the state knows about the open turn.
 
-    `calls` have no result yet, `started` are those among them that may have had effects. `asked` is
-    the version of the last model call if it has no reply yet, and `estimate` its raw count.
+    `calls` have no result yet; `started` are those of them that may have had effects. `asked` is
+    the version of the last model call if it has no reply yet, `called` its model, and `estimate`
+    its raw token count.
     """
 
     first: int
@@ -72,7 +72,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):
-    """Mail that was not read yet.
+    """Unread mail.
 
     >>> Letter("m1", "The build is red.", sender="abc123").sender
     'abc123'
@@ -84,7 +84,7 @@ class Letter(Struct, frozen=True, omit_defaults=True):
 
 
 class Focus(Struct, frozen=True):
-    """A topic in focus, since when, and how important; 1 comes first."""
+    """A topic in focus, its priority (1 is the highest), and since when it is in focus."""
 
     topic: str
     priority: int
@@ -92,24 +92,25 @@ class Focus(Struct, frozen=True):
 
 
 class Files(Struct, frozen=True):
-    """The files as the log last heard of them: where it did, and their tree if that is known."""
+    """The files at the newest event about them: its version, and their tree if it is known."""
 
     version: int
     tree: str
 
 
 class Reverting(Struct, frozen=True):
-    """A revert that was started at a version and is not finished."""
+    """An unfinished revert: the version of its start, and its destination."""
 
     started: int
     to: Destination
 
 
 class State(Struct, frozen=True, omit_defaults=True):
-    """One agent, as of one version of its log. `slid` is where the window moved `head` last.
+    """An agent at one version of its log.
 
-    `upto` is where in its transcript the newest turn of an imported agent stands, `offered` the raw
-    count of the tools' schemas that were sent with the last model call.
+    `slid` is the version at which the window last moved `head`. `upto` is the place of the newest
+    turn of an imported agent in its transcript. `offered` is the raw token count of the tool
+    schemas of the last model call.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -148,5 +149,5 @@ class State(Struct, frozen=True, omit_defaults=True):
     reverting: Reverting | None = None
 
     def ratio(self, model: str = "") -> Calibration:
-        """What the provider's reports taught about counting for a model."""
+        """The calibration of token estimates for a model, from the usage that it reported."""
         return self.calibration.get(model or self.settings.model, Calibration())

@@ -1,20 +1,21 @@
 """A turn: one prompt, replies with their tool calls and results, an end.
 
-Folded from the slice of a log that holds it. Other facts between its first and last event are
-passed over, so a slice may be read as it stands.
+`fold_turn` makes it of a slice of a log. It skips events between the first and the last one that
+are not part of the turn, events that cannot be read, and results of calls in such events.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, assert_never
 
 from msgspec import Struct, structs
 
+from sapwood.core import events as kinds
 from sapwood.core.content import (
     Ended,
     Note,
     PromptPart,
+    RecordedReply,
     ReplyPart,
-    Said,
     Text,
     ToolCall,
     Usage,
@@ -30,9 +31,10 @@ from sapwood.core.events import (
     TurnInterrupted,
     TurnRecorded,
     TurnStarted,
+    UnreadableEvent,
 )
+from sapwood.core.excerpts import shortened
 from sapwood.core.ids import AgentId, EventRef, TurnRef
-from sapwood.core.shortening import shortened
 
 __all__ = [
     "Item",
@@ -40,6 +42,7 @@ __all__ = [
     "Result",
     "Status",
     "Turn",
+    "closed_turn",
     "fold_turn",
     "grow",
     "open_turn",
@@ -65,13 +68,13 @@ class Reply(Struct, frozen=True, gc=False):
 
     @property
     def unfinished(self) -> ToolCall | None:
-        """The call at which the reply was cut off: its arguments may not be whole."""
+        """The call in which the reply was cut off: its arguments may be incomplete."""
         last = self.parts[-1] if self.parts else None
         return last if self.ended != "done" and isinstance(last, ToolCall) else None
 
 
 class Result(Struct, frozen=True, gc=False):
-    """The result of one tool call. Lines `added` and `removed` are known of recorded turns only."""
+    """The result of one tool call. `added` and `removed` count lines, in recorded turns only."""
 
     version: int
     call: str
@@ -85,10 +88,10 @@ Item = Reply | Result
 
 
 class Turn(Struct, frozen=True, gc=False):
-    """The atomic unit of a context: it is in view as a whole or not at all.
+    """The atomic unit of a context: the whole turn is in view, or nothing of it.
 
-    `started` are calls that may have had effects and have no result. While the turn is open,
-    `call_ids` are those of all its calls, so that a long turn need not be searched for them.
+    `started` are the calls that may have had effects and have no result. While the turn is open,
+    `call_ids` are the ids of all its calls, so that a long turn is not searched for them.
     """
 
     agent: AgentId
@@ -105,13 +108,13 @@ class Turn(Struct, frozen=True, gc=False):
 
     @property
     def ref(self) -> TurnRef:
-        """Where the ended turn stands; an open one has no place in the tree yet."""
+        """The place of an ended turn. Raises ValueError for an open one: it has no place yet."""
         if self.status == "open":
             raise ValueError("an open turn has no place in the tree yet")
         return TurnRef(self.agent, self.first, self.last)
 
     def covers(self, event: EventRef) -> bool:
-        """Whether the event lies between this turn's first event and its last, if it has one."""
+        """Whether the event is between the first and the last event of this turn."""
         if event.agent != self.agent or event.version < self.first:
             return False
         return self.status == "open" or event.version <= self.last
@@ -123,12 +126,12 @@ class Turn(Struct, frozen=True, gc=False):
 
     @property
     def is_request(self) -> bool:
-        """Whether somebody asked for something, as against a wake-up by notes alone."""
+        """Whether a user asked for something. A turn that notes alone started is no request."""
         return any(isinstance(part, Text) for part in self.prompt)
 
     @property
     def goes_on(self) -> bool:
-        """Whether nobody prompted it: the program that ran it went on with the turn before."""
+        """Whether the program that ran the turn continued the turn before, without a prompt."""
         notes = [part for part in self.prompt if isinstance(part, Note)]
         return (
             bool(notes) and all(note.origin == "program" for note in notes) and not self.is_request
@@ -147,28 +150,28 @@ class Turn(Struct, frozen=True, gc=False):
 
     @property
     def is_answered(self) -> bool:
-        """Whether the model spoke last, and waits for no result."""
+        """Whether the last item is a reply without tool calls."""
         last = self.items[-1] if self.items else None
         return isinstance(last, Reply) and not last.calls
 
     @property
     def messages(self) -> int:
-        """How many messages a reader would count: the prompt, each reply, each result."""
+        """The number of messages: the prompt, each reply, each result."""
         return 1 + len(self.items)
 
     def shown(self, result: Result) -> str:
-        """What a request shows of a result that is not masked."""
+        """The text of a result in a request, if it is not masked: shortened if it is long."""
         recorded = self.first == self.last  # one event holds all of the turn
         return shortened(result.content, f"{self.agent}:{result.version}", alone=not recorded)
 
     @property
     def usages(self) -> list[Usage]:
-        """What was reported for each model call that was answered, in order."""
+        """The reported usage of each answered model call, in order."""
         replies = (item for item in self.items if isinstance(item, Reply))
         return [reply.usage for reply in replies if reply.usage is not None]
 
     def texts(self) -> list[str]:
-        """Every text of the turn that a model would be sent, for counting."""
+        """Every text of the turn that is sent to a model, for counting."""
         found = [part.text for part in self.prompt]
         for item in self.items:
             if isinstance(item, Result):
@@ -189,7 +192,7 @@ def open_turn(recorded: Recorded, event: TurnStarted) -> Turn:
 
 
 def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
-    """The turn that this event holds as a whole."""
+    """The turn that is stored in this one event."""
     return Turn(
         agent,
         version,
@@ -198,7 +201,7 @@ def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
         tuple(
             [
                 Reply(version, item.parts, item.model, item.usage)
-                if isinstance(item, Said)
+                if isinstance(item, RecordedReply)
                 else Result(version, item.call, item.content, item.error, item.added, item.removed)
                 for item in event.items
             ]
@@ -216,28 +219,49 @@ def grow(turn: Turn, recorded: Recorded) -> Turn:
 
 
 def fold_turn(slice_: Sequence[Recorded]) -> Turn:
-    """The turn that a slice of a log holds; its first event opens it."""
+    """The turn in a slice of a log. Raises ValueError if the first event does not open a turn."""
     head = slice_[0]
     if isinstance(head.event, TurnRecorded):
         return recorded_turn(head.agent, head.version, head.event)
+    if isinstance(head.event, UnreadableEvent):
+        return _grown(_unreadable_start(head, head.event), slice_[1:])
     if not isinstance(head.event, TurnStarted):
         raise ValueError(f"{head.ref} does not open a turn")
     return _grown(open_turn(head, head.event), slice_[1:])
 
 
+def closed_turn(turn: Turn, last: int) -> Turn:
+    """The turn with its end at a version, even if the event that ended it cannot be read."""
+    if turn.status != "open":
+        return turn
+    return structs.replace(
+        turn,
+        status="interrupted",
+        last=last,
+        call_ids=frozenset(),
+        reason="the end of this turn cannot be read",
+    )
+
+
+def _unreadable_start(head: Recorded, event: UnreadableEvent) -> Turn:
+    """A turn whose first event cannot be read: its prompt and its parent are unknown."""
+    lost = Note("program", f"[The prompt at {head.ref} cannot be read: {event.reason}]")
+    return Turn(head.agent, head.version, None, (lost,))
+
+
 def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
-    """All events at once, because a turn of thousands must not be copied thousands of times."""
+    """Adds all events at once: a turn of thousands of events is copied only once."""
     items: list[Item] = []
-    calls: list[str] = []
+    calls: set[str] = set()
     started = set(turn.started)
     for recorded in events:
         match recorded.event:
             case ReplyAdded() as event:
                 items.append(_reply(recorded.version, event))
-                calls += [part.id for part in event.parts if type(part) is ToolCall]
+                calls.update([part.id for part in event.parts if type(part) is ToolCall])
             case ToolStarted() as event:
                 started.add(event.call)
-            case ToolFinished() as event:
+            case ToolFinished() as event if event.call in calls or event.call in turn.call_ids:
                 items.append(Result(recorded.version, event.call, event.content, event.error))
                 started.discard(event.call)
             case TurnCompleted() as event:
@@ -248,8 +272,41 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 )
             case TurnFailed() as event:
                 return _ended(turn, items, started, recorded, "failed", event.size, event.error)
-            case _:
+            case (
+                kinds.ModelCalled()
+                | kinds.ToolFinished()
+                | kinds.TurnStarted()
+                | kinds.TurnRecorded()
+                | kinds.AgentStarted()
+                | kinds.AgentForked()
+                | kinds.AgentArchived()
+                | kinds.AgentKilled()
+                | kinds.SettingsChanged()
+                | kinds.PinAdded()
+                | kinds.PinRemoved()
+                | kinds.Focused()
+                | kinds.Unfocused()
+                | kinds.MarkSet()
+                | kinds.ContextTrimmed()
+                | kinds.ContextSummarized()
+                | kinds.SummaryDropped()
+                | kinds.ContextRewound()
+                | kinds.ContextReverted()
+                | kinds.ContextUndone()
+                | kinds.ContextRedone()
+                | kinds.ResultsMasked()
+                | kinds.ClearDeferred()
+                | kinds.CheckpointMade()
+                | kinds.CheckpointMissed()
+                | kinds.RevertStarted()
+                | kinds.MailSent()
+                | kinds.MailReceived()
+                | kinds.MailRead()
+                | kinds.UnreadableEvent()
+            ):
                 pass
+            case _:
+                assert_never(recorded.event)
     return structs.replace(
         turn,
         items=(*turn.items, *items) if items else turn.items,

@@ -1,4 +1,4 @@
-"""How values are worded wherever people read them: text, moments, money, the tree of agents.
+"""Formats values as text: conversations, context answers, times, money, the tree of agents.
 
-Pure, and the same on every face, so that a shell and a screen never tell different stories.
+Pure functions. The shell, the screen and the MCP server share them, so they show the same text.
 """

@@ -1,18 +1,29 @@
-"""Texts made fit for a terminal: without control characters, cut and wrapped to its width."""
+"""Text for a terminal: removes control characters, cuts, wraps, and lists entries."""
 
 import re
 import textwrap
 import unicodedata
+from collections.abc import Iterable
 
-__all__ = ["cut", "indented", "one_line", "padded", "plain", "width_of", "wrapped"]
+__all__ = [
+    "cut",
+    "entries",
+    "indented",
+    "one_line",
+    "padded",
+    "plain",
+    "section",
+    "width_of",
+    "wrapped",
+]
 
-# What a model or a tool wrote must not move the cursor, or change colours and titles.
+# The text of a model or a tool must not move the cursor, or change colours and titles.
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def plain(text: str) -> str:
-    """The text without escape sequences and control characters.
+    """Removes escape sequences and control characters.
 
     >>> plain("\\x1b[31mred\\x1b[0m\\ttab\\x07")
     'red\\ttab'
@@ -21,7 +32,7 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """All of the text on one line.
+    """Joins all lines of a text into one.
 
     >>> one_line("two\\n  lines")
     'two lines'
@@ -30,7 +41,7 @@ def one_line(text: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """How many columns a text takes.
+    """Returns the width of a text in columns.
 
     >>> width_of("abc"), width_of("日本")
     (3, 4)
@@ -39,7 +50,7 @@ def width_of(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """The text on one line of at most so many columns.
+    """Cuts a text to one line of at most `width` columns.
 
     >>> cut("a long\\nstory", 7)
     'a long…'
@@ -57,12 +68,12 @@ def cut(text: str, width: int) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """The text with spaces up to a width."""
+    """Appends spaces up to a width."""
     return text + " " * max(0, width - width_of(text))
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Lines of at most so many columns; the author's own line breaks stay.
+    """Wraps a text to lines of at most `width` columns. Its own line breaks stay.
 
     >>> wrapped("one two three", 9, "  ")
     ['  one two', '  three']
@@ -81,9 +92,28 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def indented(text: str, indent: str) -> list[str]:
-    """Every line of the text as it is, after an indent."""
+    """Indents every line of a text, without wrapping."""
     return [f"{indent}{line}".rstrip() for line in plain(text).split("\n")]
 
 
 def _is_wide(char: str) -> bool:
     return char > "\u10ff" and unicodedata.east_asian_width(char) in "WF"
+
+
+def section(title: str, found: Iterable[str], width: int) -> list[str]:
+    """Returns a title with its entries below; no lines if there are no entries.
+
+    >>> section("Files", ["a.py"], 40)
+    ['Files', '  - a.py', '']
+    """
+    lines = entries(found, width)
+    return [title, *lines, ""] if lines else []
+
+
+def entries(found: Iterable[str], width: int, indent: str = "  ") -> list[str]:
+    """Returns entries with dashes in front, wrapped and indented."""
+    lines: list[str] = []
+    for each in found:
+        first, *rest = wrapped(" ".join(each.split()), width - 2, indent) or [indent]
+        lines += [f"{indent}- {first.strip()}", *(f"  {line}" for line in rest)]
+    return lines

@@ -1,14 +1,15 @@
-"""Engines: who drives which agent when.
+"""Engines decide when each agent is driven, and in which process.
 
-The log is the only truth and an engine only schedules: what it remembers can be lost at any time
-and is built again by `wake_all`. There are two. `LocalEngine` lives and dies with its process.
-`sapwood.engine.dbos.DbosEngine` shares agents between any number of processes through a database
-and takes over from those that die; it is an extra and imported only when asked for.
+The log holds the truth and an engine only schedules. Everything an engine stores can be lost at
+any time: `wake_all` rebuilds it from the log. There are two engines. `LocalEngine` lives in one
+process. `sapwood.engine.dbos.DbosEngine` shares agents between any number of processes through a
+database and takes over the drives of a process that dies. It is an extra, and its libraries are
+imported only when it is used.
 """
 
-from sapwood.engine.errors import EngineError
-from sapwood.engine.limits import Limits
-from sapwood.engine.local import LocalEngine
-from sapwood.engine.reconciling import keep_awake, wake_all
+from sapwood.engine.drives import EngineError
+from sapwood.engine.limits import DriveLimits
+from sapwood.engine.local_engine import LocalEngine
+from sapwood.engine.reconciliation import keep_awake, wake_all
 
-__all__ = ["EngineError", "Limits", "LocalEngine", "keep_awake", "wake_all"]
+__all__ = ["DriveLimits", "EngineError", "LocalEngine", "keep_awake", "wake_all"]

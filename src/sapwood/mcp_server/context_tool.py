@@ -1,4 +1,4 @@
-"""The tool `context`: its schema and its answers, from the same declaration as the command line."""
+"""The tool `context`, made from the same declaration as `sapwood context`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from sapwood.app.config import Config
-from sapwood.app.gardening.errand import ACTIONS, Action, Errand
-from sapwood.core.calling import ToolOutcome
+from sapwood.config.config_file import Config
+from sapwood.context_actions.context_request import ACTIONS, Action, ContextRequest
+from sapwood.core.model_calls import ToolOutcome
 
 __all__ = ["CONTEXT", "ContextTool", "context_description", "context_schema"]
 
@@ -16,18 +16,19 @@ CONTEXT = "context"
 _WIDTH = 100
 
 
-class _Asked(Errand, frozen=True, forbid_unknown_fields=True):
-    """An errand as a program asks for it, which has no folder of its own and may want JSON."""
+class _ContextCall(ContextRequest, frozen=True, forbid_unknown_fields=True):
+    """The arguments of a call: a request, the folder of the project, and the format."""
 
     folder: Annotated[
-        str, Meta(description="The project's folder; else the one the server was started in")
+        str,
+        Meta(description="The project folder; by default the server's current folder"),
     ] = ""
     json: Annotated[bool, Meta(description="Answer with JSON instead of text")] = False
 
 
 def context_schema() -> dict[str, Any]:
-    """The arguments of the tool."""
-    found = msgspec.json.schema(_Asked)["$defs"]["_Asked"]
+    """Returns the JSON schema of the arguments."""
+    found = msgspec.json.schema(_ContextCall)["$defs"]["_ContextCall"]
     names = [action.name for action in ACTIONS]
     found["properties"]["action"] = {"type": "string", "enum": names}
     return {
@@ -36,8 +37,8 @@ def context_schema() -> dict[str, Any]:
 
 
 def context_description() -> str:
-    """What the tool does, action by action."""
-    about = "Look after the context of this session: see what fills it, keep what matters."
+    """Returns the description of the tool, with a line for each action."""
+    about = "Inspect and manage the context of this session: usage, archives, search, handoff."
     return "\n".join((about, *map(_line, ACTIONS)))
 
 
@@ -47,26 +48,27 @@ def _line(action: Action) -> str:
 
 
 class ContextTool:
-    """Answers calls for whoever works in a folder."""
+    """Answers calls of the tool. `folder` is the project of calls that name none."""
 
     def __init__(self, config: Config, folder: Path) -> None:
         self._config = config
         self._folder = folder
 
     async def call(self, arguments: dict[str, Any]) -> ToolOutcome:
-        """What came of an errand. Errors that a caller can mend are raised as they are.
+        """Runs the requested action and returns its answer. Raises `SapwoodError` if it fails.
 
-        The gardener is imported at the first call: the server has to be there at once.
+        Imports the actions at the first call, so that the server starts fast.
         """
-        from sapwood.app.gardening.gardener import Gardener
-        from sapwood.app.gardening.telling import answer_lines
+        from sapwood.app.connection import connect
+        from sapwood.context_actions.actions import ContextActions
+        from sapwood.display.context_answer_text import answer_lines
 
         try:
-            asked = msgspec.convert(arguments, _Asked, strict=False)
-        except msgspec.ValidationError as wrong:
-            return ToolOutcome(f"The arguments do not fit the tool: {wrong}.", error=True)
-        folder = Path(asked.folder) if asked.folder else self._folder
-        answer = await Gardener(folder, self._config).do(asked)
-        if asked.json:
+            call = msgspec.convert(arguments, _ContextCall, strict=False)
+        except msgspec.ValidationError as error:
+            return ToolOutcome(f"The arguments do not fit the tool: {error}.", error=True)
+        folder = Path(call.folder) if call.folder else self._folder
+        answer = await ContextActions(folder, self._config, connect).do(call)
+        if call.json:
             return ToolOutcome(msgspec.json.encode(answer).decode())
         return ToolOutcome("\n".join(answer_lines(answer, _WIDTH)))

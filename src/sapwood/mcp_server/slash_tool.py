@@ -1,4 +1,4 @@
-"""The tool `slash` for own agents: the model's commands of the registry, and nothing more."""
+"""The tool `slash`: runs the slash commands that models may use, on agents of Sapwood."""
 
 import json
 import secrets
@@ -7,33 +7,33 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from sapwood.app.config import Config
 from sapwood.app.connection import Connection, connect
-from sapwood.app.finding import find
-from sapwood.app.idling import until_idle
-from sapwood.app.opening import prepare_folder
-from sapwood.app.waking import given_work, wake_elsewhere
-from sapwood.core.calling import ToolOutcome
+from sapwood.app.conversation_service import offline_service
+from sapwood.app.engines import agents_given_work, wake_by_workers
+from sapwood.config.config_file import Config, prepare_folder
+from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.model_tool import SLASH, ModelCommandTool, slash_spec
 from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId
-from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec
-from sapwood.runtime.waiting import Parked
+from sapwood.core.model_calls import ToolOutcome
 
-__all__ = ["SLASH", "AgentSlash", "slash_description", "slash_schema"]
+__all__ = ["SLASH", "SlashTool", "slash_description", "slash_schema"]
 
 _MODEL = "mcp"
-_WAIT = 60
-_AGENT = {"type": "string", "description": "The agent that gives the command: id, its start, name"}
+_AGENT = {
+    "type": "string",
+    "description": "The agent that runs the command, by id, start of id, or name",
+}
 
 
-class _Asked(Struct, forbid_unknown_fields=True):
+class _SlashCall(Struct, forbid_unknown_fields=True):
     command: str
     args: str = ""
     agent: str = ""
 
 
 def slash_schema(agent: str = "") -> dict[str, Any]:
-    """The arguments of the tool. A server for one agent does not ask which."""
+    """Returns the JSON schema of the arguments. With `agent` set, there is no argument for it."""
     schema: dict[str, Any] = json.loads(slash_spec().schema)
     if not agent:
         schema["properties"]["agent"] = _AGENT
@@ -42,49 +42,46 @@ def slash_schema(agent: str = "") -> dict[str, Any]:
 
 
 def slash_description() -> str:
-    """What the tool does, command by command."""
+    """Returns the description of the tool, with a line for each command."""
     return slash_spec().description.replace(
         "Control your context and your child agents.",
-        "Control the context and the children of an agent of Sapwood's own.",
+        "Control the context and the children of an agent of Sapwood.",
     )
 
 
-class AgentSlash:
-    """Gives commands on behalf of an agent: the one it was made for, or whichever is named."""
+class SlashTool:
+    """Runs commands for one agent, or for the agent that a call names."""
 
     def __init__(self, config: Config, agent: str = "") -> None:
         self._config = config
         self._agent = agent
 
     async def call(self, arguments: dict[str, Any]) -> ToolOutcome:
-        """What came of the command. Agents that have work to do because of it are woken."""
+        """Runs the command and returns its answer. Wakes the agents that got work by it."""
         try:
-            asked = msgspec.convert(arguments, _Asked)
-        except msgspec.ValidationError as wrong:
-            return ToolOutcome(f"The arguments do not fit the tool: {wrong}.", error=True)
-        if self._agent and asked.agent not in ("", self._agent):
-            return ToolOutcome(f"This server serves the agent '{self._agent}' alone.", error=True)
+            call = msgspec.convert(arguments, _SlashCall)
+        except msgspec.ValidationError as error:
+            return ToolOutcome(f"The arguments do not fit the tool: {error}.", error=True)
+        if self._agent and call.agent not in ("", self._agent):
+            return ToolOutcome(f"This server serves only the agent '{self._agent}'.", error=True)
         prepare_folder(self._config)
         connection = await connect(self._config.address, self._config.space)
         try:
-            async with given_work(connection) as working:
-                agent = await find(connection, self._agent or asked.agent)
-                outcome = await _given(connection, agent, asked)
+            async with agents_given_work(connection) as agents:
+                agent = await find(connection, self._agent or call.agent)
+                outcome = await _run(connection, self._config, agent, call)
         finally:
             await connection.close()
-        await wake_elsewhere(self._config, working)
+        await wake_by_workers(self._config, agents)
         return outcome
 
 
-async def _given(connection: Connection, agent: AgentId, asked: _Asked) -> ToolOutcome:
-    if asked.command == "wait":
-        ends = asked.args.split()[-1:]
-        limit = "" if ends and ends[0].isdigit() else f" {_WAIT}"
-        told = await until_idle(connection, agent, asked.args + limit)
-        return ToolOutcome(told or "There is nobody to wait for.")
+async def _run(
+    connection: Connection, config: Config, agent: AgentId, call: _SlashCall
+) -> ToolOutcome:
     state = (await connection.dispatcher.open(agent)).state
-    call = ToolCall(f"mcp-{secrets.token_hex(8)}", SLASH, msgspec.json.encode(asked).decode())
-    tool = SlashTool(connection.log, connection.space, connection.dispatcher)
-    outcome = await tool.run(state, call, _MODEL)
-    assert not isinstance(outcome, Parked), "only a wait is parked"
+    tool_call = ToolCall(f"mcp-{secrets.token_hex(8)}", SLASH, msgspec.json.encode(call).decode())
+    tool = ModelCommandTool(offline_service(connection, config), parks=False)
+    outcome = await tool.run(state, tool_call, _MODEL)
+    assert isinstance(outcome, ToolOutcome), "every call has a result if it cannot wait"
     return outcome

@@ -1,11 +1,11 @@
-"""Model access: requests go out to providers, deltas and one answer come back.
+"""Model access: sends requests to providers and returns deltas and one answer.
 
-Neither this package nor anything that `Models` needs to be made imports a provider's library;
-that happens at the first call, or earlier with `Models.warm`.
+Importing this package or creating `Models` imports no provider's library. The first call does, or
+`Models.warm` earlier.
 """
 
 from sapwood.models.access import Models
-from sapwood.models.patience import Patience, Timeouts
-from sapwood.models.windows import Money, fits, price_of, window_of
+from sapwood.models.model_facts import Money, fits, price_of, window_of
+from sapwood.models.retry import RetryPolicy, Timeouts
 
-__all__ = ["Models", "Money", "Patience", "Timeouts", "fits", "price_of", "window_of"]
+__all__ = ["Models", "Money", "RetryPolicy", "Timeouts", "fits", "price_of", "window_of"]

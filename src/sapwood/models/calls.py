@@ -1,6 +1,6 @@
-"""One call of one model: a request goes out, deltas come back, and at the end the answer.
+"""One call of one model: sends a request, yields deltas and at the end the answer.
 
-Imported at the first call. Tries once; when to try again is not decided here.
+Imported at the first call. It makes one attempt; `Models` decides about retries.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -15,59 +15,67 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
+from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
+from sapwood.models.call_settings import settings_for
 from sapwood.models.clients import Clients
 from sapwood.models.failures import failure_of
-from sapwood.models.names import Route
-from sapwood.models.params import settings_for
-from sapwood.models.patience import Timeouts
-from sapwood.models.rehearsal import rehearse
-from sapwood.models.splicing import Histories, Plan
-from sapwood.models.windows import price_of
-from sapwood.models.wire.answering import Listener, answered, ending_of, reason_of
-from sapwood.models.wire.asking import asked, instructions, offered, thinking_field
+from sapwood.models.history_cache import HistoryCache, SendPlan
+from sapwood.models.model_facts import price_of
+from sapwood.models.model_routes import ModelRoute
+from sapwood.models.retry import Timeouts
+from sapwood.models.warmup import warm_up
+from sapwood.models.wire.model_request import (
+    instructions,
+    model_messages,
+    thinking_field,
+    tool_definitions,
+)
+from sapwood.models.wire.model_response import DeltaReader, answer_of, ending_of, reason_of
 
 __all__ = ["Caller"]
 
 
 class Caller:
-    """Makes calls; holds the connections and what was sent."""
+    """Makes calls, and keeps the connections and the histories that were sent."""
 
     def __init__(self, keys: Mapping[str, str], timeouts: Timeouts) -> None:
         self._keys = keys
-        self._histories = Histories()
-        self._clients = Clients(keys, timeouts, self._histories)
+        self._history = HistoryCache()
+        self._clients = Clients(keys, timeouts, self._history)
 
-    def knows(self, route: Route) -> bool:
-        """Whether the client of a route is made."""
-        return self._clients.knows(route)
+    def has_client(self, route: ModelRoute) -> bool:
+        """Whether the client of a route exists."""
+        return self._clients.has_model(route)
 
-    def load(self, route: Route) -> None:
-        """Makes the client of a route, which loads its provider's library. Not from a loop."""
-        rehearse(route.wire)
+    def load(self, route: ModelRoute) -> None:
+        """Creates the client of a route, which imports its provider's library.
+
+        Blocks, so it must not run in an event loop.
+        """
+        warm_up(route.wire)
         self._clients.model(route)
 
     async def aclose(self) -> None:
-        """Closes every connection."""
+        """Closes all connections."""
         await self._clients.aclose()
 
     async def call(
         self,
-        route: Route,
+        route: ModelRoute,
         request: Request,
         tools: Sequence[ToolSpec],
         params: Mapping[str, object],
     ) -> AsyncGenerator[Delta | Answer]:
-        """One try."""
+        """Makes one attempt: yields deltas, then the answer. Raises `Failure`."""
         try:
             field = thinking_field(request.messages, route)
             model = self._clients.model(route, field)
             plan = self._plan(route, field, request, tools, params)
-            async with self._clients.calling(plan) as headers:
-                opening = model_request_stream(
+            async with self._clients.track_call(plan) as headers:
+                request_stream = model_request_stream(
                     model,
-                    asked(request.messages, route, plan.start),
+                    model_messages(request.messages, route, plan.start),
                     model_settings=_settings(model, route, params, headers),
                     model_request_parameters=ModelRequestParameters(
                         function_tools=list(_definitions(tuple(tools))),
@@ -75,10 +83,10 @@ class Caller:
                     ),
                     instrument=False,
                 )
-                listener = Listener()
-                async with opening as stream:
+                reader = DeltaReader()
+                async with request_stream as stream:
                     async for event in stream:
-                        delta = listener.heard(event)
+                        delta = reader.delta_of(event)
                         if delta is not None:
                             yield delta
                     response = stream.get()
@@ -86,23 +94,23 @@ class Caller:
             raise
         except Exception as error:
             raise failure_of(error, route, self._keys.values()) from error
-        yield _whole(response, route)
+        yield _complete_answer(response, route)
 
     def _plan(
         self,
-        route: Route,
+        route: ModelRoute,
         field: str,
         request: Request,
         tools: Sequence[ToolSpec],
         params: Mapping[str, object],
-    ) -> Plan:
-        heeded = (route, field, list(tools), repr(sorted(params.items())))
-        scope = msgspec.msgpack.encode(heeded)
-        return self._histories.plan(route.wire, scope, request.messages)
+    ) -> SendPlan:
+        scope_parts = (route, field, list(tools), repr(sorted(params.items())))
+        scope = msgspec.msgpack.encode(scope_parts)
+        return self._history.plan(route.wire, scope, request.messages)
 
 
 def _settings(
-    model: Model, route: Route, params: Mapping[str, object], headers: dict[str, str]
+    model: Model, route: ModelRoute, params: Mapping[str, object], headers: dict[str, str]
 ) -> ModelSettings:
     settings = settings_for(
         route.wire,
@@ -115,11 +123,11 @@ def _settings(
 
 @lru_cache(maxsize=64)
 def _definitions(tools: tuple[ToolSpec, ...]) -> tuple[ToolDefinition, ...]:
-    return tuple(offered(tools))
+    return tuple(tool_definitions(tools))
 
 
-def _whole(response: ModelResponse, route: Route) -> Answer:
-    """The answer, if that is what the stream was."""
+def _complete_answer(response: ModelResponse, route: ModelRoute) -> Answer:
+    """The answer of a response. Raises `Failure` if it broke off or the model refused."""
     ending = ending_of(response)
     reason = reason_of(response)
     if ending == "cut":
@@ -127,14 +135,14 @@ def _whole(response: ModelResponse, route: Route) -> Answer:
     if ending == "broken":
         sentence = f"{route.title} gave up in the middle of its answer ({reason}). Try again."
         raise Failure("cut", sentence, again=True)
-    answer = _priced(answered(response, route, ending))
+    answer = _priced(answer_of(response, route, ending))
     if ending == "refused" and not answer.parts:
         raise Failure("refused", f"{route.title} declined to answer ({reason}).")
     return answer
 
 
 def _priced(answer: Answer) -> Answer:
-    """The answer with what it cost, where the price is known."""
+    """The answer with its cost added, if the price is known."""
     if answer.usage is None:
         return answer
     price = price_of(answer.model, answer.usage)

@@ -1,6 +1,8 @@
-"""Connections to providers, and pydantic-ai's models on them: made once, reused by every call.
+"""Connections to providers, and a pydantic-ai model for each route, created once and reused.
 
-Imported at the first call.
+Imported at the first call. `build_model` imports the library of the one provider that it needs.
+API keys and addresses are always passed in, never looked up by a library: an environment variable
+that some library reads must not send a conversation elsewhere. Libraries do not retry.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -9,88 +11,164 @@ from itertools import count
 
 import httpx2
 from pydantic_ai.models import Model
+from pydantic_ai.profiles.openai import OpenAIModelProfile
 
-from sapwood.models.making import made
-from sapwood.models.names import Route
-from sapwood.models.patience import Timeouts
-from sapwood.models.splicing import Histories, Plan, spliced
+from sapwood.models.history_cache import HistoryCache, SendPlan, splice_history
+from sapwood.models.model_routes import ModelRoute
+from sapwood.models.retry import Timeouts
 
-__all__ = ["Clients"]
+__all__ = ["Clients", "build_model"]
 
-_TICKET = "x-sapwood-call"
-_CALL = "sapwood.call"
-_NOT_A_KEY = "none"
+_CALL_HEADER = "x-sapwood-call"
+_CALL_EXTENSION = "sapwood.call"
+_PLACEHOLDER_KEY = "none"
 
 
 class _Call:
-    """What belongs to one call: how it sends its history, and what came back."""
+    """One call: the plan by which it sends its history, and the responses it got."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: SendPlan) -> None:
         self.plan = plan
         self.responses: list[httpx2.Response] = []
 
 
 class Clients:
-    """One HTTP client for all providers, and a model for each route."""
+    """One HTTP client for all providers, and one pydantic-ai model for each route."""
 
-    def __init__(self, keys: Mapping[str, str], timeouts: Timeouts, histories: Histories) -> None:
+    def __init__(self, keys: Mapping[str, str], timeouts: Timeouts, history: HistoryCache) -> None:
         self._keys = keys
-        self._histories = histories
+        self._history = history
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(timeouts.silence, connect=timeouts.connect),
             limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100),
-            event_hooks={"request": [self._prepare], "response": [_remember]},
+            event_hooks={"request": [self._prepare_request], "response": [_record_response]},
         )
-        self._models: dict[tuple[Route, str], Model] = {}
+        self._models: dict[tuple[ModelRoute, str], Model] = {}
         self._calls: dict[str, _Call] = {}
         self._count = count()
 
-    def knows(self, route: Route) -> bool:
-        """Whether the model of a route is made already."""
+    def has_model(self, route: ModelRoute) -> bool:
+        """Whether the model of a route exists already."""
         return (route, "") in self._models
 
-    def model(self, route: Route, thinking_field: str = "") -> Model:
-        """The model of a route."""
+    def model(self, route: ModelRoute, thinking_field: str = "") -> Model:
+        """The model of a route; created at the first use."""
         found = self._models.get((route, thinking_field))
         if found is None:
-            key = self._keys.get(route.account) or _NOT_A_KEY
-            found = made(route, key, self._http, thinking_field)
+            key = self._keys.get(route.account) or _PLACEHOLDER_KEY
+            found = build_model(route, key, self._http, thinking_field)
             self._models[route, thinking_field] = found
         return found
 
     @asynccontextmanager
-    async def calling(self, plan: Plan) -> AsyncGenerator[dict[str, str]]:
-        """Headers by which the requests of one call are known, so that they get their past.
+    async def track_call(self, plan: SendPlan) -> AsyncGenerator[dict[str, str]]:
+        """Yields a header that identifies the HTTP requests of one call.
 
-        They say nothing to a provider: they are taken off before anything is sent. When the call is
-        over, however it ended, its connection is not left to a library to close.
+        Such a request gets the history of the call's plan put in, and the header is removed before
+        it is sent. When the call ends, in whatever way, its responses are closed.
         """
-        ticket = str(next(self._count))
-        call = self._calls[ticket] = _Call(plan)
+        number = str(next(self._count))
+        call = self._calls[number] = _Call(plan)
         try:
-            yield {_TICKET: ticket}
+            yield {_CALL_HEADER: number}
         finally:
-            del self._calls[ticket]
+            del self._calls[number]
             for response in call.responses:
                 await response.aclose()
 
     async def aclose(self) -> None:
-        """Closes every connection."""
+        """Closes all connections."""
         await self._http.aclose()
 
-    async def _prepare(self, request: httpx2.Request) -> None:
-        # Google's library would wait for a connection as long as for an answer.
+    async def _prepare_request(self, request: httpx2.Request) -> None:
+        # Google's library uses one timeout for connecting and for answering; this restores both.
         timeout = self._http.timeout.as_dict()
-        call = self._calls.get(request.headers.pop(_TICKET, ""))
-        request.extensions = {**request.extensions, "timeout": timeout, _CALL: call}
+        call = self._calls.get(request.headers.pop(_CALL_HEADER, ""))
+        request.extensions = {**request.extensions, "timeout": timeout, _CALL_EXTENSION: call}
         if call is not None:
-            body, kept = spliced(request.content, call.plan)
-            self._histories.keep(call.plan, kept)
+            body, history = splice_history(request.content, call.plan)
+            self._history.store(call.plan, history)
             request.stream = httpx2.ByteStream(body)
             request.headers["content-length"] = str(len(body))
 
 
-async def _remember(response: httpx2.Response) -> None:
-    call = response.request.extensions.get(_CALL)
+async def _record_response(response: httpx2.Response) -> None:
+    call = response.request.extensions.get(_CALL_EXTENSION)
     if isinstance(call, _Call):
         call.responses.append(response)
+
+
+def build_model(
+    route: ModelRoute, key: str, http: httpx2.AsyncClient, thinking_field: str = ""
+) -> Model:
+    """A new pydantic-ai model for a route.
+
+    `thinking_field` is the field in which a chat server gets its earlier thinking back.
+    """
+    match route.wire:
+        case "messages":
+            return _anthropic(route, key, http)
+        case "gemini":
+            return _google(route, key, http)
+        case "responses":
+            return _responses(route, key, http)
+        case "chat":
+            return _chat(route, key, http, thinking_field)
+
+
+def _anthropic(route: ModelRoute, key: str, http: httpx2.AsyncClient) -> Model:
+    from anthropic import AsyncAnthropic
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    client = AsyncAnthropic(
+        api_key=key,
+        base_url=route.url,
+        max_retries=0,
+        http_client=http,
+        timeout=http.timeout,
+        open_telemetry=False,
+    )
+    return AnthropicModel(route.model, provider=AnthropicProvider(anthropic_client=client))
+
+
+def _google(route: ModelRoute, key: str, http: httpx2.AsyncClient) -> Model:
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    provider = GoogleProvider(api_key=key, base_url=route.url, http_client=http)
+    return GoogleModel(route.model, provider=provider)
+
+
+def _responses(route: ModelRoute, key: str, http: httpx2.AsyncClient) -> Model:
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIResponsesModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    client = AsyncOpenAI(
+        api_key=key, base_url=route.url, max_retries=0, http_client=http, timeout=http.timeout
+    )
+    return OpenAIResponsesModel(route.model, provider=OpenAIProvider(openai_client=client))
+
+
+def _chat(route: ModelRoute, key: str, http: httpx2.AsyncClient, thinking_field: str) -> Model:
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    client = AsyncOpenAI(
+        api_key=key, base_url=route.url, max_retries=0, http_client=http, timeout=http.timeout
+    )
+    profile = OpenAIModelProfile()
+    if route.catalogue:
+        provider = OpenAIProvider(openai_client=client)
+    else:
+        provider = OpenAICompatibleProvider(route.account, openai_client=client)
+        # Many servers accept less than OpenAI does.
+        profile["openai_chat_supports_multiple_system_messages"] = False
+        profile["openai_chat_supports_max_completion_tokens"] = False
+    if thinking_field:
+        profile["openai_chat_send_back_thinking_parts"] = "field"
+        profile["openai_chat_thinking_field"] = thinking_field
+    return OpenAIChatModel(route.model, provider=provider, profile=profile)

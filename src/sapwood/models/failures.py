@@ -1,7 +1,7 @@
-"""What went wrong, in a sentence fit for a person. Imported at the first call.
+"""Turns errors of libraries into `Failure`s with a message for people. Imported at first call.
 
-A key never stands in a sentence: providers quote parts of it, so what they say of a key is not
-repeated, and elsewhere every configured key is struck out.
+No message contains an API key. Providers quote parts of a key when they refuse it, so those
+messages are not repeated; in all others every configured key is replaced.
 """
 
 import re
@@ -25,9 +25,9 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
-from sapwood.core.calling import Failure
-from sapwood.models.catalogue import names
-from sapwood.models.names import Route, nearest
+from sapwood.core.model_calls import Failure
+from sapwood.core.refusals.refusal import did_you_mean, nearest
+from sapwood.models.model_routes import ModelRoute, model_names
 
 __all__ = ["failure_of"]
 
@@ -36,28 +36,30 @@ _TOO_LONG = re.compile(
     r"|tokens .*exceeds?|exceed_context|request_too_large",
     re.IGNORECASE,
 )
-_LONGEST = 300
-_SHORTEST_KEY = 8
-_WHERE = ("error", "message", "detail")
+_MAX_MESSAGE = 300
+_MIN_KEY = 8
+_MESSAGE_FIELDS = ("error", "message", "detail")
 
 
-def failure_of(error: Exception, route: Route, keys: Iterable[str]) -> Failure:
-    """The failure that an error stands for; those of pydantic-ai say most."""
+def failure_of(error: Exception, route: ModelRoute, keys: Iterable[str]) -> Failure:
+    """The failure for an error that a library raised during a call."""
     match error:
         case ModelConnectionError():
             return _unreachable(error, route)
         case ModelAPIError():
-            return _answered(error, route, _without(keys, _words(error)))
+            return _refused_call(error, route, _without_keys(keys, _provider_message(error)))
         case UnexpectedModelBehavior():
             return Failure("cut", f"{route.title} sent no answer. Try again.", again=True)
         case UserError():
-            return Failure("refused", f"This cannot be asked: {_without(keys, str(error))}")
+            return Failure(
+                "refused", f"This request cannot be sent: {_without_keys(keys, str(error))}"
+            )
         case _:
-            what = _without(keys, f"{type(error).__name__}: {error}")
-            return Failure("other", f"The call of {route.model} went wrong ({_short(what)}).")
+            what = _without_keys(keys, f"{type(error).__name__}: {error}")
+            return Failure("other", f"The call of {route.model} failed ({_short(what)}).")
 
 
-def _answered(error: ModelAPIError, route: Route, words: str) -> Failure:
+def _refused_call(error: ModelAPIError, route: ModelRoute, words: str) -> Failure:
     status = error.status_code if isinstance(error, ModelHTTPError) else 0
     if isinstance(error, ModelQuotaExceededError):
         return Failure("refused", f"The account at {route.title} has no credit left. {words}")
@@ -68,19 +70,19 @@ def _answered(error: ModelAPIError, route: Route, words: str) -> Failure:
     if isinstance(error, ModelNotFoundError):
         return Failure("no_model", _no_model(route))
     if isinstance(error, ModelRateLimitError):
-        return _later(error, f"{route.title} limits how often it may be asked.")
+        return _retry_later(error, f"{route.title} limits the rate of requests.")
     if isinstance(error, ModelUnavailableError):
-        return _later(error, f"{route.title} is overloaded.")
+        return _retry_later(error, f"{route.title} is overloaded.")
     if isinstance(error, ModelServerError) or status in (408, 409):
-        return _later(error, f"{route.title} has trouble of its own: {words}")
+        return _retry_later(error, f"{route.title} reports an error: {words}")
     if status:
         return Failure("refused", f"{route.title} refused the request: {words}")
     if error.in_stream:
-        return Failure("cut", f"{route.title} broke the answer off: {words}", again=True)
+        return Failure("cut", f"{route.title} ended the answer early: {words}", again=True)
     return Failure("other", f"{route.title} gave no answer: {words}", again=True)
 
 
-def _unreachable(error: ModelConnectionError, route: Route) -> Failure:
+def _unreachable(error: ModelConnectionError, route: ModelRoute) -> Failure:
     host = urlsplit(route.url).netloc
     if isinstance(error, ModelTimeoutError):
         return Failure("no_network", f"{host} does not answer. Try again.", again=True)
@@ -91,55 +93,56 @@ def _unreachable(error: ModelConnectionError, route: Route) -> Failure:
     )
 
 
-def _later(error: ModelAPIError, sentence: str) -> Failure:
+def _retry_later(error: ModelAPIError, sentence: str) -> Failure:
     again = not (isinstance(error, ModelHTTPError) and error.provider_retry_hint is False)
     after = error.retry_after
     when = f" Try again in {after:.0f} s." if after and after >= 1 else " Try again later."
     return Failure("overloaded", sentence + when, again=again, after=after)
 
 
-def _bad_key(route: Route, words: str) -> str:
+def _bad_key(route: ModelRoute, words: str) -> str:
     where = route.variable or f"the key of '{route.account}'"
     why = f" It says: {words}" if words else ""
-    return f"{route.title} refused the key. Check {where}, then try again.{why}"
+    return f"{route.title} refused the API key. Check {where}, then try again.{why}"
 
 
-def _no_model(route: Route) -> str:
+def _no_model(route: ModelRoute) -> str:
     if not route.catalogue:
         return f"{route.title} has no model '{route.model}', or {route.url} is not its address."
-    known = [name for name in names(route.catalogue) if name != route.model]
-    return f"{route.title} has no model '{route.model}'.{nearest(route.model, known)}"
+    known = [name for name in model_names(route.catalogue) if name != route.model]
+    hint = did_you_mean(nearest(route.model, known, 0.6))
+    return f"{route.title} has no model '{route.model}'.{hint}"
 
 
 def _is_too_long(status: int, words: str) -> bool:
     return status == 413 or (status in (400, 422) and bool(_TOO_LONG.search(words)))
 
 
-def _words(error: ModelAPIError) -> str:
-    """What the provider said, on one line that is not too long."""
-    said = _message(error.body) or ("" if isinstance(error, ModelHTTPError) else error.message)
-    return _short(said) or "it did not say why."
+def _provider_message(error: ModelAPIError) -> str:
+    """The provider's own message, on one line of limited length."""
+    message = _message(error.body) or ("" if isinstance(error, ModelHTTPError) else error.message)
+    return _short(message) or "it gave no reason."
 
 
 def _short(words: str) -> str:
     line = " ".join(words.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return line if len(line) <= _MAX_MESSAGE else line[: _MAX_MESSAGE - 1] + "…"
 
 
 def _message(body: object) -> str:
-    """The words in a body, out of the shapes that providers put them in."""
+    """The message in an error body, wherever the provider put it."""
     if isinstance(body, str):
         return body
     if isinstance(body, list) and body:
         return _message(cast("list[object]", body)[0])
     if isinstance(body, dict):
-        known = cast("dict[str, object]", body)
-        return next((_message(known[key]) for key in _WHERE if key in known), "")
+        fields = cast("dict[str, object]", body)
+        return next((_message(fields[key]) for key in _MESSAGE_FIELDS if key in fields), "")
     return ""
 
 
-def _without(keys: Iterable[str], words: str) -> str:
+def _without_keys(keys: Iterable[str], words: str) -> str:
     for key in set(keys):
-        if len(key) >= _SHORTEST_KEY:
+        if len(key) >= _MIN_KEY:
             words = words.replace(key, "[key]")
     return words

@@ -1,1 +1,1 @@
-"""The runtime: commands in, events out. Loads, decides, commits; nobody else writes to a log."""
+"""The runtime: carries out commands and drives turns. Only the runtime writes to a log."""

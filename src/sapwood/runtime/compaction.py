@@ -1,8 +1,9 @@
-"""Compaction: the agent's own model summarises, the log checks it, and only then is anything cut.
+"""Compaction: the agent's model writes a summary, which is checked and then replaces old turns.
 
-The request is the present one with an instruction after it, so that the provider's cache serves
-all of the prefix. A summary that lacks what mattered gets one repair round; one that saves nothing
-is not used. Whatever fails, nothing is trimmed, and what was used for it is in the account.
+The request is the present one plus an instruction at the end, so the provider's cache serves the
+rest. If the summary lacks something that the check looks for, the model writes it once more. A
+summary that is not shorter than the history is not used. If anything fails, nothing is trimmed, and
+the tokens that were used are recorded.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,26 +11,26 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from sapwood.core.calling import Answer, Failure, ToolSpec
+from sapwood.analysis.ledger import ledger_of, render_ledger
+from sapwood.analysis.probes import SummaryCheck, check_summary, probes_of
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Compact, DropSummary
 from sapwood.core.content import Text, Usage
-from sapwood.core.counting import Counter
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM
+from sapwood.core.history_size import calibrated, history
 from sapwood.core.ids import AgentId
-from sapwood.core.ledger import ledger_of, render_ledger
-from sapwood.core.measure import calibrated, history
-from sapwood.core.probes import Checked, check_summary, probes_of
+from sapwood.core.model_calls import Answer, Failure, ToolSpec
 from sapwood.core.refusals import Refusal, TurnIsOpen
 from sapwood.core.state import State
+from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view import Request, view
+from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher, Done
-from sapwood.runtime.fresh import given
-from sapwood.runtime.manifest import manifest_of
-from sapwood.runtime.model import ModelAccess
-from sapwood.runtime.opening import Opened
-from sapwood.runtime.tracing import Tracing, Untraced
+from sapwood.runtime.model_access import ModelAccess, manifest_of
+from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.trace import Tracing, Untraced
 
 __all__ = ["INSTRUCTION", "REPAIR", "Compactor"]
 
@@ -45,11 +46,11 @@ ENOUGH = 0.8
 
 class _Draft(Struct, frozen=True):
     text: str
-    checked: Checked
+    checked: SummaryCheck
 
 
 class _Account(Struct):
-    """What the calls of one compaction used, whatever comes of it."""
+    """The tokens that the calls of one compaction used."""
 
     usage: Usage = Usage(0)
 
@@ -72,20 +73,23 @@ class Compactor:
         self._tracing = tracing or Untraced()
 
     async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
-        """Puts a checked summary in place of all but the last turns. Raises `Failure`."""
+        """Replaces all but the last `keep` turns by a checked summary.
+
+        Refused while a turn is open. Raises `Failure` if the model gives no summary.
+        """
         opened = await self._dispatcher.open(agent)
         if opened.state.open is not None:
-            return TurnIsOpen("/compact")
-        return await self._compacted(opened, keep)
+            return TurnIsOpen(TABLE["compact"].typed)
+        return await self._compact(opened, keep)
 
     async def complete(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Completes the open turn of a model that asked to compact, with a checked summary.
 
-        Raises `Failure`. Where nothing comes of it the turn stays open.
+        The turn stays open if the summary is not used. Raises `Failure` if there is none.
         """
-        return await self._compacted(await self._dispatcher.open(agent), keep)
+        return await self._compact(await self._dispatcher.open(agent), keep)
 
-    async def _compacted(self, opened: Opened, keep: int) -> Done | Refusal:
+    async def _compact(self, opened: OpenAgent, keep: int) -> Done | Refusal:
         state, turns = opened.state, opened.live.all_turns
         leaving = turns[: max(0, len(turns) - max(0, keep))]
         if not leaving:
@@ -93,27 +97,29 @@ class Compactor:
         with self._tracing.compaction(state) as ended:
             account = _Account()
             try:
-                answer = await self._written(opened, leaving, keep, account, ended)
-            except BaseException as error:  # an interrupt too leaves something to pay
-                await self._drop(state, account, str(error) or "interrupted")
+                answer = await self._replace_turns(opened, leaving, keep, account, ended)
+            except BaseException as error:  # the tokens used before an interrupt cost money too
+                await self._record_unused(state, account, str(error) or "interrupted")
                 raise
             if isinstance(answer, Refusal):
-                await self._drop(state, account, answer.sentence)
+                await self._record_unused(state, account, answer.sentence)
             elif not answer.events:
-                await self._drop(state, account, answer.says)
+                await self._record_unused(state, account, answer.message)
             return answer
 
-    async def _drop(self, state: State, account: _Account, reason: str) -> None:
-        """Stores what was used for nothing. Where the log is away, its error is told already."""
+    async def _record_unused(self, state: State, account: _Account, reason: str) -> None:
+        """Records the tokens of a summary that is not used. Ignores errors of the log: the first
+        error is raised already.
+        """
         if account.usage == Usage(0):
             return
         command = DropSummary(state.agent, state.settings.model, account.usage, reason)
         with suppress(LogError):
-            await self._dispatcher.dispatch(command, given(SYSTEM))
+            await self._dispatcher.dispatch(command, command_meta(SYSTEM))
 
-    async def _written(
+    async def _replace_turns(
         self,
-        opened: Opened,
+        opened: OpenAgent,
         leaving: Sequence[Turn],
         keep: int,
         account: _Account,
@@ -123,7 +129,7 @@ class Compactor:
         draft = await self._summarise(opened, probes_of(leaving, ledger), account)
         listed = render_ledger(ledger)
         if not self._saves(opened, draft.text + listed):
-            return Done("The summary is no shorter than what it replaces. Nothing was changed.")
+            return Done("The summary is no shorter than the turns. Nothing was changed.")
         command = Compact(
             state.agent,
             draft.text,
@@ -135,9 +141,11 @@ class Compactor:
             state.context.tip,
         )
         ended(command)
-        return await self._dispatcher.dispatch(command, given(SYSTEM))
+        return await self._dispatcher.dispatch(command, command_meta(SYSTEM))
 
-    async def _summarise(self, opened: Opened, probes: Sequence[str], account: _Account) -> _Draft:
+    async def _summarise(
+        self, opened: OpenAgent, probes: Sequence[str], account: _Account
+    ) -> _Draft:
         draft = await self._ask(opened, INSTRUCTION, probes, account)
         if draft.checked.score >= ENOUGH:
             return draft
@@ -147,8 +155,10 @@ class Compactor:
         return repaired if repaired.checked.score >= draft.checked.score else draft
 
     async def _ask(
-        self, opened: Opened, instruction: str, probes: Sequence[str], account: _Account
+        self, opened: OpenAgent, instruction: str, probes: Sequence[str], account: _Account
     ) -> _Draft:
+        # Masked before the call, because the stored instruction must be the one that was sent.
+        instruction = self._dispatcher.masked(instruction)
         request = view(opened.state, opened.live, instruction=instruction)
         await self._record(opened, request, instruction)
         answer = await self._answer(opened.state, request)
@@ -160,22 +170,22 @@ class Compactor:
             raise Failure("other", "The model wrote no summary. Nothing was trimmed.")
         return _Draft(text, check_summary(text, probes))
 
-    async def _record(self, opened: Opened, request: Request, instruction: str) -> None:
+    async def _record(self, opened: OpenAgent, request: Request, instruction: str) -> None:
         counter = self._counter_for(request.model)
         manifest = manifest_of(opened, request, self._tools, counter, instruction)
-        stored = await self._dispatcher.dispatch(manifest, given(SYSTEM))
+        stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
         if isinstance(stored, Refusal):
-            raise Failure("other", "The conversation went on meanwhile. Nothing was trimmed.")
+            raise Failure("other", "The conversation changed meanwhile. Nothing was trimmed.")
 
     async def _answer(self, state: State, request: Request) -> Answer:
-        with self._tracing.call(state, request) as heard:
+        with self._tracing.call(state, request) as ended:
             async for piece in self._models.stream(request, self._tools):
                 if isinstance(piece, Answer):
-                    heard(piece)
+                    ended(piece)
                     return piece
-            raise Failure("cut", "The summary ended before it was whole. Nothing was trimmed.")
+            raise Failure("cut", "The summary ended before it was complete. Nothing was trimmed.")
 
-    def _saves(self, opened: Opened, summary: str) -> bool:
+    def _saves(self, opened: OpenAgent, summary: str) -> bool:
         counter = self._counter_for(opened.state.settings.model)
         ratio = opened.state.ratio()
         cost = calibrated(counter.count(summary).tokens, counter, ratio).tokens

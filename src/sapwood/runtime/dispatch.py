@@ -1,8 +1,11 @@
-"""Dispatch: command, receipt, decide, commit, in that order. The only way into a log.
+"""Dispatch: gate, decide, commit, publish. Every write to a log goes through here.
 
-Agents are kept in memory between commands. That is safe with any number of processes on one
-database: a decision on an outdated state cannot be committed, and one that changes nothing is
-checked against the log before it is believed.
+The gate converts and masks each command first, for every face. So everything that is stored can be
+read back, and no secret is stored.
+
+Agents stay in memory between commands. This is safe with any number of processes on one database:
+a decision on an outdated state cannot be committed, and a decision that changes nothing is compared
+with the log before it is returned.
 """
 
 import asyncio
@@ -11,23 +14,23 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
-from sapwood.core.commands import Command, Configure, Fork, Given, Kill, Send, Succeed
-from sapwood.core.counting import ZERO, Count, Counter
-from sapwood.core.decide import Accepted, Change, Scene, bad_id, decide
+from sapwood.core.commands import Command, CommandMeta, Configure, Fork, Kill, Send, StartSuccessor
+from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
-from sapwood.core.facts import facts_of
+from sapwood.core.history_size import settled
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.core.live import EMPTY, Live, inherited
-from sapwood.core.log import Append, Commit, LogError, Receipt, VersionConflict
-from sapwood.core.measure import settled
+from sapwood.core.live_path import EMPTY, LivePath, inherited
+from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionConflict, summary_of
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
-from sapwood.runtime.batching import Batch, Ordered, decide_all
+from sapwood.core.token_count import ZERO, Count, Counter
+from sapwood.runtime.command_batch import Batch, SentCommand, decide_all
+from sapwood.runtime.gate import Gate, Mask
 from sapwood.runtime.log import Log
-from sapwood.runtime.opening import (
+from sapwood.runtime.open_agent import (
     SNAPSHOT_EVERY,
-    Opened,
+    OpenAgent,
     advanced,
     open_agent,
     open_state,
@@ -42,12 +45,13 @@ _LOCKS_KEPT = 1024
 
 
 class Done(Struct, frozen=True):
-    """A command's answer: what to say, and the events that followed.
+    """The answer to a command: a message for its sender, and the new events.
 
-    `repeated` is true when the command had been given before: nothing happened now.
+    `repeated` is true if a command with this id was carried out before: then nothing happened now,
+    and this is the first answer.
     """
 
-    says: str
+    message: str
     events: tuple[EventRef, ...] = ()
     repeated: bool = False
 
@@ -61,26 +65,34 @@ class Dispatcher:
         space: Space,
         counter_for: Callable[[str], Counter],
         *,
+        mask: Mask | None = None,
         kept_open: int = 256,
     ) -> None:
         self._log = log
         self._space = space
         self._counter_for = counter_for
+        self._gate = Gate(mask)
         self._kept_open = kept_open
-        self._committed: list[Callable[[tuple[Append, ...]], None]] = []
-        self._opened: OrderedDict[AgentId, Opened] = OrderedDict()
+        self._listeners: list[Callable[[tuple[Append, ...]], None]] = []
+        self._opened: OrderedDict[AgentId, OpenAgent] = OrderedDict()
         self._locks: dict[AgentId, asyncio.Lock] = {}
         self._saving: set[asyncio.Task[None]] = set()
 
-    async def dispatch(self, command: Command, given: Given) -> Done | Refusal:
-        """Carries the command out, or says why not. The same id again returns the first answer."""
-        if (bad := bad_id(command, given)) is not None:
-            return bad  # not even to be looked up
+    async def dispatch(self, command: Command, meta: CommandMeta) -> Done | Refusal:
+        """Carries out the command. Returns its answer, or the refusal.
+
+        A command with the same id as an earlier one changes nothing and returns the first answer.
+        Raises `LogError` if the log cannot be read or written.
+        """
+        admitted = self._admit(command, meta)
+        if isinstance(admitted, Refusal):
+            return admitted
+        command, meta = admitted
         taken: set[AgentId] = set()
-        async with self._alone(_touched(command)):
+        async with self._locked(_touched(command)):
             for attempt in range(_TRIES):
                 try:
-                    answer = await self._try(command, given, taken)
+                    answer = await self._try(command, meta, taken)
                 except VersionConflict as conflict:
                     self._opened.pop(conflict.agent, None)
                     if conflict.expected == 0:
@@ -90,22 +102,28 @@ class Dispatcher:
                         return answer
                 await asyncio.sleep(0 if attempt < 3 else 0.002 * attempt)
         raise LogError(
-            f"'{command.agent}' is written to so often that this command found no gap. "
+            f"Other commands changed '{command.agent}' at each of {_TRIES} tries. "
             "Nothing was changed. Try again."
         )
 
     async def dispatch_all(
-        self, agent: AgentId, commands: Sequence[Ordered]
+        self, agent: AgentId, commands: Sequence[SentCommand]
     ) -> tuple[Receipt, ...] | None:
-        """Carries out many commands on one agent in one commit: their receipts, or None.
+        """Carries out many commands on one agent in one commit. Returns their receipts.
 
-        None, and nothing was done, when one of them is refused or was given before, or somebody
-        else wrote to the agent: then give them one by one. A command that changes nothing has no
-        receipt.
+        Returns None and changes nothing if a command is refused, if its id is known, or if another
+        process wrote to the agent: then dispatch the commands one by one. A command that changes
+        nothing has no receipt.
         """
-        async with self._alone({agent}):
+        admitted: list[SentCommand] = []
+        for command, meta in commands:
+            one = self._admit(command, meta)
+            if isinstance(one, Refusal):
+                return None
+            admitted.append(one)
+        async with self._locked({agent}):
             opened = await self._get(agent)
-            batch = decide_all(opened.state, opened.live, commands, self._counter_for)
+            batch = decide_all(opened.state, opened.live, admitted, self._counter_for)
             if batch is not None and not batch.receipts:
                 return ()
             if batch is None or not await self._store_batch(opened.state.version, batch):
@@ -114,9 +132,9 @@ class Dispatcher:
             return batch.receipts
 
     async def _store_batch(self, expected: int, batch: Batch) -> bool:
-        after = self._measured(Opened(batch.state, batch.live))
-        facts = facts_of(after.state, after.size or ZERO)
-        append = Append(after.state.agent, expected, batch.events, facts)
+        after = self._measured(OpenAgent(batch.state, batch.live))
+        summary = summary_of(after.state, after.size or ZERO)
+        append = Append(after.state.agent, expected, batch.events, summary)
         first, *also = batch.receipts
         try:
             commit = Commit((append,), first, tuple(also))
@@ -124,49 +142,65 @@ class Dispatcher:
         except VersionConflict:
             return False
 
-    async def open(self, agent: AgentId) -> Opened:
-        """The agent as it is now, whoever wrote to it last."""
-        async with self._alone({agent}):
+    async def open(self, agent: AgentId) -> OpenAgent:
+        """The agent as it is now, with what other processes have written."""
+        async with self._locked({agent}):
             return await self._fresh(agent)
 
-    async def last_seen(self, agent: AgentId) -> Opened:
-        """The agent as it was when this process last looked, without looking again.
+    async def last_seen(self, agent: AgentId) -> OpenAgent:
+        """The agent as this process saw it last, without reading the log again.
 
-        Enough to give commands by: one that was decided on an outdated state is decided again.
+        This is enough for dispatching commands: a decision on an outdated state is made again.
         """
-        async with self._alone({agent}):
+        async with self._locked({agent}):
             return await self._get(agent)
 
-    def on_commit(self, tell: Callable[[tuple[Append, ...]], None]) -> None:
-        """Has `tell` called after each commit of this process."""
-        self._committed.append(tell)
+    def masked(self, text: str) -> str:
+        """The text with its secrets masked, as it would be stored."""
+        return self._gate.mask(text)
+
+    def on_commit(self, listener: Callable[[tuple[Append, ...]], None]) -> None:
+        """Calls `listener` with the appends after each commit of this process."""
+        self._listeners.append(listener)
 
     async def close(self) -> None:
-        """Waits for snapshots that are being saved."""
+        """Waits until all snapshots are saved."""
         await asyncio.gather(*self._saving, return_exceptions=True)
 
+    def _admit(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
+        """Returns the command and its meta data in the form that can be stored, or a refusal."""
+        converted = self._gate.command(command)
+        if isinstance(converted, Refusal):
+            return converted
+        converted_meta = self._gate.meta(meta)
+        if isinstance(converted_meta, Refusal):
+            return converted_meta
+        return bad_id(converted, converted_meta) or (converted, converted_meta)
+
     async def _try(
-        self, command: Command, given: Given, taken: set[AgentId]
+        self, command: Command, meta: CommandMeta, taken: set[AgentId]
     ) -> Done | Refusal | None:
-        """The answer, or None when it was found on a state that others have changed since."""
-        scene = await self._scene(command, taken)
-        decision = decide(scene, command, given)
+        """Returns the answer, or None if others changed the state since it was read."""
+        inputs = await self._inputs(command, taken)
+        decision = decide(inputs, command, meta)
         if isinstance(decision, Refusal) or not decision.changes:
-            receipt = await self._log.receipt(self._space, given.id)
+            receipt = await self._log.receipt(self._space, meta.id)
             if receipt is not None:
                 return _repeated(receipt)
-            if await self._is_outdated(scene, command):
+            if await self._is_outdated(inputs, command):
                 return None
-            return decision if isinstance(decision, Refusal) else Done(decision.says)
-        return await self._commit(scene, decision, given)
+            return decision if isinstance(decision, Refusal) else Done(decision.message)
+        return await self._commit(inputs, decision, meta)
 
-    async def _scene(self, command: Command, taken: set[AgentId]) -> Scene:
-        """What the decision may look at. `taken` are ids that were to be new and are not."""
+    async def _inputs(self, command: Command, taken: set[AgentId]) -> DecisionInput:
+        """Loads the input of the decision. `taken` are ids for new agents that exist already."""
         opened = await self._get(command.agent)
         others: dict[AgentId, State] = {}
         ancestors: frozenset[AgentId] = frozenset()
         match command:
-            case Fork(child=new) | Succeed(successor=new) if new in taken or new in self._opened:
+            case Fork(child=new) | StartSuccessor(successor=new) if (
+                new in taken or new in self._opened
+            ):
                 others = {new: State(new)}
             case Send() if command.sender is not None:
                 others = {command.sender: (await self._get(command.sender)).state}
@@ -179,23 +213,23 @@ class Dispatcher:
         model = opened.state.settings.model
         if isinstance(command, Configure) and isinstance(command.change.model, str):
             model = command.change.model
-        return Scene(opened.state, opened.live, self._counter_for(model), others, ancestors)
+        return DecisionInput(opened.state, opened.live, self._counter_for(model), others, ancestors)
 
-    async def _commit(self, scene: Scene, accepted: Accepted, given: Given) -> Done:
-        after: dict[AgentId, Opened] = {}
+    async def _commit(self, inputs: DecisionInput, accepted: Accepted, meta: CommandMeta) -> Done:
+        after: dict[AgentId, OpenAgent] = {}
         appends: list[Append] = []
         for change in accepted.changes:
-            append, opened = await self._append(scene, change, given)
+            append, opened = await self._append(inputs, change, meta)
             appends.append(append)
             if opened is not None:
                 after[change.agent] = opened
         refs = tuple(recorded.ref for append in appends for recorded in append.events)
-        commit = Commit(tuple(appends), Receipt(given.id, accepted.says, refs))
+        commit = Commit(tuple(appends), Receipt(meta.id, accepted.message, refs))
         earlier = await self._store(commit, after)
-        return Done(accepted.says, refs) if earlier is None else _repeated(earlier)
+        return Done(accepted.message, refs) if earlier is None else _repeated(earlier)
 
-    async def _store(self, commit: Commit, after: dict[AgentId, Opened]) -> Receipt | None:
-        """Commits, and remembers the agents as they are after it; or returns an earlier receipt."""
+    async def _store(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> Receipt | None:
+        """Commits and keeps the changed agents in memory. Returns an earlier receipt if any."""
         earlier = await self._log.commit(self._space, commit)
         if earlier is not None:
             return earlier
@@ -204,49 +238,49 @@ class Dispatcher:
         for opened in after.values():
             self._keep(opened)
         self._snapshot(commit.appends, after)
-        for tell in self._committed:
-            tell(commit.appends)
+        for listener in self._listeners:
+            listener(commit.appends)
         return None
 
     async def _append(
-        self, scene: Scene, change: Change, given: Given
-    ) -> tuple[Append, Opened | None]:
-        """The append for one change, and the agent after it where its live path is at hand."""
-        state, live = self._before(scene, change)
+        self, inputs: DecisionInput, change: Change, meta: CommandMeta
+    ) -> tuple[Append, OpenAgent | None]:
+        """The append for one change, and the agent after it if its live path is loaded."""
+        state, live = self._before(inputs, change)
         version = state.version
         events = tuple(
-            Recorded(change.agent, version + i, event, given.at, given.actor, given.id)
+            Recorded(change.agent, version + i, event, meta.at, meta.actor, meta.id)
             for i, event in enumerate(change.events, start=1)
         )
         if live is None:
             for recorded in events:
                 state = evolve(state, recorded)
-            facts = await self._log.facts(self._space, change.agent)
-            size = Count(facts.tokens, facts.exact) if facts else ZERO
-            return Append(change.agent, version, events, facts_of(state, size)), None
+            before = await self._log.facts(self._space, change.agent)
+            size = Count(before.tokens, before.exact) if before else ZERO
+            return Append(change.agent, version, events, summary_of(state, size)), None
         if change.state is not None and change.live is not None:
-            after = Opened(change.state, change.live)
+            after = OpenAgent(change.state, change.live)
         else:
-            after = await advanced(self._log, self._space, Opened(state, live), events)
+            after = await advanced(self._log, self._space, OpenAgent(state, live), events)
         after = self._measured(after)
         size = after.size or ZERO
-        return Append(change.agent, version, events, facts_of(after.state, size)), after
+        return Append(change.agent, version, events, summary_of(after.state, size)), after
 
-    def _before(self, scene: Scene, change: Change) -> tuple[State, Live | None]:
-        """The state that was decided on, and the live path where it is at hand."""
+    def _before(self, inputs: DecisionInput, change: Change) -> tuple[State, LivePath | None]:
+        """The state that the decision used, and the live path if it is loaded."""
         agent = change.agent
-        if agent == scene.state.agent:
-            return scene.state, scene.live
-        born = change.events[0]
-        if isinstance(born, AgentStarted):  # a child's path is a part of its parent's
-            parents = structs.replace(scene.live, open=None)
-            return State(agent), inherited(parents, born.context) or EMPTY
-        state, opened = scene.others[agent], self._opened.get(agent)
+        if agent == inputs.state.agent:
+            return inputs.state, inputs.live
+        first = change.events[0]
+        if isinstance(first, AgentStarted):  # the path of a child is a part of its parent's path
+            parents = structs.replace(inputs.live, open=None)
+            return State(agent), inherited(parents, first.context) or EMPTY
+        state, opened = inputs.others[agent], self._opened.get(agent)
         is_current = opened is not None and opened.state.version == state.version
         return state, opened.live if opened and is_current else None
 
-    def _measured(self, opened: Opened) -> Opened:
-        """The agent with the size of its ended turns, which is not counted again at every event."""
+    def _measured(self, opened: OpenAgent) -> OpenAgent:
+        """The agent with the size of its ended turns. Counts them only if they have changed."""
         state, live = opened.state, opened.live
         known = self._opened.get(state.agent)
         if (
@@ -257,30 +291,30 @@ class Dispatcher:
             and known.state.settings.model == state.settings.model
             and known.state.calibration == state.calibration
         ):
-            return Opened(state, live, known.size)
+            return OpenAgent(state, live, known.size)
         counter = self._counter_for(state.settings.model)
-        return Opened(state, live, settled(live, counter, state.ratio()))
+        return OpenAgent(state, live, settled(live, counter, state.ratio()))
 
-    async def _get(self, agent: AgentId) -> Opened:
+    async def _get(self, agent: AgentId) -> OpenAgent:
         opened = self._opened.get(agent)
         if opened is None:
             opened = await open_agent(self._log, self._space, agent)
             self._keep(opened)
         return opened
 
-    async def _fresh(self, agent: AgentId) -> Opened:
+    async def _fresh(self, agent: AgentId) -> OpenAgent:
         opened = await refreshed(self._log, self._space, await self._get(agent))
         self._keep(opened)
         return opened
 
-    async def _is_outdated(self, scene: Scene, command: Command) -> bool:
-        """Whether others wrote to what this command touches since it was read; reads it again."""
-        seen = {scene.state.agent: scene.state.version}
-        seen |= {agent: state.version for agent, state in scene.others.items()}
+    async def _is_outdated(self, inputs: DecisionInput, command: Command) -> bool:
+        """Reads the agents of this command again. Returns whether others have written to them."""
+        seen = {inputs.state.agent: inputs.state.version}
+        seen |= {agent: state.version for agent, state in inputs.others.items()}
         fresh = [await self._fresh(agent) for agent in _touched(command)]
         return any(seen[opened.state.agent] != opened.state.version for opened in fresh)
 
-    def _keep(self, opened: Opened) -> None:
+    def _keep(self, opened: OpenAgent) -> None:
         if opened.state.version == 0:
             return
         self._opened[opened.state.agent] = opened
@@ -288,8 +322,8 @@ class Dispatcher:
         while len(self._opened) > self._kept_open:
             self._opened.popitem(last=False)
 
-    def _snapshot(self, appends: Sequence[Append], after: dict[AgentId, Opened]) -> None:
-        """Saves snapshots behind the caller's back: losing one costs time, never truth."""
+    def _snapshot(self, appends: Sequence[Append], after: dict[AgentId, OpenAgent]) -> None:
+        """Saves snapshots in the background. A lost snapshot only slows the next open."""
         for append in appends:
             opened = after.get(append.agent)
             if (
@@ -306,21 +340,21 @@ class Dispatcher:
         if not task.cancelled():
             task.exception()
 
-    def _alone(self, agents: set[AgentId]) -> "_Held":
-        """Lets one command at a time of this process touch an agent."""
-        return _Held([self._lock(agent) for agent in sorted(agents)])
+    def _locked(self, agents: set[AgentId]) -> "_Locks":
+        """Locks these agents, so that one command of this process at a time uses them."""
+        return _Locks([self._lock(agent) for agent in sorted(agents)])
 
     def _lock(self, agent: AgentId) -> asyncio.Lock:
         lock = self._locks.get(agent)
         if lock is None:
-            if len(self._locks) >= _LOCKS_KEPT:  # a second lock would cost a conflict, no more
-                self._locks = {a: held for a, held in self._locks.items() if held.locked()}
+            if len(self._locks) >= _LOCKS_KEPT:  # a second lock of an agent only costs a conflict
+                self._locks = {a: other for a, other in self._locks.items() if other.locked()}
             lock = self._locks[agent] = asyncio.Lock()
         return lock
 
 
-class _Held:
-    """Locks, taken in one order by everybody, so that nobody waits in a circle."""
+class _Locks:
+    """Several locks. All callers acquire them in the same order, so there is no deadlock."""
 
     def __init__(self, locks: list[asyncio.Lock]) -> None:
         self._locks = locks
@@ -349,4 +383,4 @@ def _touched(command: Command) -> set[AgentId]:
 
 
 def _repeated(receipt: Receipt) -> Done:
-    return Done(receipt.says, receipt.events, repeated=True)
+    return Done(receipt.message, receipt.events, repeated=True)

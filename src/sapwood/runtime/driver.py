@@ -1,8 +1,9 @@
-"""The turn loop: takes an agent's open turn as far as it goes.
+"""The turn loop: drives the open turn of an agent until it ends or has to wait.
 
-Every round starts from the log: results that are missing are made, a model that has all results is
-called, a turn that is answered completes. So a turn goes on where it stood, whichever process died,
-without repeating a call whose answer was stored or a tool that finished.
+Every round starts from the log: it runs the tool calls that have no result, calls the model if all
+results are there, or completes the turn if the model has answered. The driver has no state of its
+own, so after a crash any process continues the turn. It repeats no model call whose answer is
+stored and no tool call that has finished.
 """
 
 import asyncio
@@ -11,7 +12,6 @@ from contextlib import suppress
 
 from msgspec import Struct, structs
 
-from sapwood.core.calling import Answer, Delta, Failure, ToolSpec
 from sapwood.core.commands import (
     AddReply,
     Command,
@@ -21,27 +21,24 @@ from sapwood.core.commands import (
     MissCheckpoint,
 )
 from sapwood.core.content import ReplyPart, ToolCall
-from sapwood.core.counting import Counter
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
+from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
 from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Dispatcher, Done
-from sapwood.runtime.fresh import given
 from sapwood.runtime.log import Log
-from sapwood.runtime.manifest import manifest_of
-from sapwood.runtime.model import ModelAccess
-from sapwood.runtime.opening import Opened
-from sapwood.runtime.overtaking import Overtaken, give
-from sapwood.runtime.slash_tool import SlashTool
-from sapwood.runtime.tool_calls import ToolCalls
-from sapwood.runtime.toolbox import Toolbox
-from sapwood.runtime.tracing import Tracing, Untraced
+from sapwood.runtime.model_access import ModelAccess, manifest_of
+from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.tool_calls import CommandTool, Toolbox, ToolCalls, TurnLost, dispatch_in_turn
+from sapwood.runtime.trace import Tracing, Untraced
 
 __all__ = ["Driver", "Limits"]
 
@@ -49,10 +46,11 @@ _WATCH_AGAIN = 1.0
 
 
 class Limits(Struct, frozen=True):
-    """How far a turn may go by itself.
+    """The limits of one turn.
 
-    `mask_over` is for the emergency of a request too long, `cut_off` is how many replies in a row
-    may be cut off in a tool call.
+    `model_calls` is the most model calls. If a request is too long, tool results of more than
+    `mask_over` characters are masked. `cut_off` is how many replies in a row may be cut off inside
+    a tool call.
     """
 
     model_calls: int = 200
@@ -70,9 +68,9 @@ class Driver:
         dispatcher: Dispatcher,
         models: ModelAccess,
         toolbox: Toolbox,
+        commands: CommandTool,
         counter_for: Callable[[str], Counter],
         *,
-        clean: Callable[[str], str] = str,
         show: Callable[[AgentId, Delta], None] | None = None,
         limits: Limits | None = None,
         tracing: Tracing | None = None,
@@ -86,29 +84,28 @@ class Driver:
         self._show = show
         self._limits = limits or Limits()
         self._tracing = tracing or Untraced()
-        slash = SlashTool(log, space, dispatcher)
-        self._tools = ToolCalls(dispatcher, toolbox, slash, self._tracing, checkpoints, clean=clean)
+        self._tools = ToolCalls(dispatcher, toolbox, commands, self._tracing, checkpoints)
         self._files = self._tools.files
-        self._masked: set[tuple[AgentId, int]] = set()
 
     async def drive(self, agent: AgentId) -> float | None:
-        """Drives until there is nothing to do. Returns when to look again, for one that waits.
+        """Drives the open turn of an agent until it ends. Does nothing if no turn is open.
 
-        Ends too when somebody else turns out to drive the agent: one is enough.
+        Returns after how many seconds to drive again if a tool call has to wait, else None. Also
+        returns None if another worker drives the same turn.
         """
         opened = await self._dispatcher.open(agent)
         turn = opened.live.open
         if opened.state.status != "running" or turn is None:
             return None
         with self._tracing.turn(opened.state) as ended:
-            delay = await self._until_stopped(opened)
+            delay = await self._drive_until_stopped(opened)
             after = await self._dispatcher.last_seen(agent)
             for last in after.live.turns[-1:]:
                 if last.first == turn.first:
                     ended(last)
         return delay
 
-    async def _until_stopped(self, opened: Opened) -> float | None:
+    async def _drive_until_stopped(self, opened: OpenAgent) -> float | None:
         agent = opened.state.agent
         work = asyncio.ensure_future(self._rounds(opened))
         watch = asyncio.ensure_future(self._stopped(agent, opened.state.version))
@@ -127,9 +124,9 @@ class Driver:
             await asyncio.gather(work, watch, return_exceptions=True)
 
     async def _stopped(self, agent: AgentId, version: int) -> None:
-        """Ends when somebody interrupts the turn or kills the agent.
+        """Returns when the turn is interrupted or the agent is killed.
 
-        A log that is away is waited for: the work itself may not need it for a while.
+        If the log cannot be read, tries again later: the work may not need the log for a while.
         """
         while True:
             try:
@@ -142,7 +139,7 @@ class Driver:
             else:
                 return
 
-    async def _rounds(self, opened: Opened) -> float | None:
+    async def _rounds(self, opened: OpenAgent) -> float | None:
         agent = opened.state.agent
         while True:
             turn = opened.live.open
@@ -157,16 +154,18 @@ class Driver:
                     await self._end(opened, turn)
                 else:
                     await self._ask(opened, turn)
-            except Overtaken:
+            except TurnLost:
                 return None
             opened = await self._dispatcher.last_seen(agent)
 
     # The model
 
-    async def _ask(self, opened: Opened, turn: Turn) -> None:
+    async def _ask(self, opened: OpenAgent, turn: Turn) -> None:
         agent = opened.state.agent
         if too_far := self._too_far(turn):
-            await self._finish(opened, turn, FailTurn(agent, too_far, turn=turn.first))
+            await self._finish(
+                opened, turn, FailTurn(agent, too_far, failure="other", turn=turn.first)
+            )
             return
         request = view(opened.state, opened.live)
         faults = check(request, opened.state, opened.live)
@@ -174,9 +173,9 @@ class Driver:
             raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
         tools = await self._tools.offered()
         manifest = manifest_of(opened, request, tools, self._counter_for(request.model))
-        stored = await self._dispatcher.dispatch(manifest, given(SYSTEM))
+        stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
         if isinstance(stored, Refusal):
-            return  # the state moved on, and so does the next round
+            return  # the state has changed; the next round starts from the new one
         asked = stored.events[-1].version
         try:
             answer = await self._answer(opened.state, request, tools)
@@ -188,10 +187,12 @@ class Driver:
         await self._do(reply, Actor("model", model))
 
     def _too_far(self, turn: Turn) -> str:
-        """Why the model is not called again in this turn, if it is not."""
+        """The limit that the turn has reached, as a sentence; empty if it may go on."""
         replies = [item for item in turn.items if isinstance(item, Reply)]
         if len(replies) >= self._limits.model_calls:
-            return f"Stopped after {len(replies)} model calls in one turn. Send a prompt to go on."
+            return (
+                f"Stopped after {len(replies)} model calls in one turn. Send a prompt to continue."
+            )
         last = replies[-self._limits.cut_off :]
         if len(last) == self._limits.cut_off and all(reply.unfinished for reply in last):
             return (
@@ -200,16 +201,16 @@ class Driver:
             )
         return ""
 
-    async def _end(self, opened: Opened, turn: Turn) -> None:
+    async def _end(self, opened: OpenAgent, turn: Turn) -> None:
         """Completes an answered turn, with a summary if its model asked to compact."""
-        wish = opened.state.open.deferred if opened.state.open else None
-        if wish is not None and wish.compact:
+        deferred = opened.state.open.deferred if opened.state.open else None
+        if deferred is not None and deferred.compact:
             tools = await self._tools.offered()
             compactor = Compactor(
                 self._dispatcher, self._models, self._counter_for, tools, self._tracing
             )
-            with suppress(Failure):  # without a summary nothing is trimmed, and the turn ends
-                done = await compactor.complete(turn.agent, wish.keep or 0)
+            with suppress(Failure):  # without a summary the turn ends and nothing is trimmed
+                done = await compactor.complete(turn.agent, deferred.keep or 0)
                 if isinstance(done, Done) and done.events:
                     if files := await self._files.after(opened.state, turn):
                         await self._do(files)
@@ -217,54 +218,53 @@ class Driver:
         await self._finish(opened, turn, CompleteTurn(turn.agent, turn=turn.first))
 
     async def _answer(self, state: State, request: Request, tools: Sequence[ToolSpec]) -> Answer:
-        with self._tracing.call(state, request) as heard:
+        with self._tracing.call(state, request) as ended:
             async for piece in self._models.stream(request, tools):
                 if isinstance(piece, Answer):
-                    heard(piece)
+                    ended(piece)
                     return piece
                 if self._show is not None:
                     self._show(state.agent, piece)
-            raise Failure("cut", "The model's answer ended before it was whole.", again=True)
+            raise Failure("cut", "The model's answer ended before it was complete.", again=True)
 
-    async def _failed(self, opened: Opened, turn: Turn, failure: Failure, asked: int) -> None:
-        """A request that is too long is tried once more with large results masked."""
-        agent, place = turn.agent, (turn.agent, turn.first)
-        if failure.kind == "too_long" and place not in self._masked:
-            self._masked.add(place)
+    async def _failed(self, opened: OpenAgent, turn: Turn, failure: Failure, asked: int) -> None:
+        """Fails the turn. Masks large results first if that makes a request shorter."""
+        agent = turn.agent
+        if failure.kind == "too_long":
             mask = MaskResults(agent, self._limits.mask_over)
-            done = await self._dispatcher.dispatch(mask, given(SYSTEM))
+            done = await self._dispatcher.dispatch(mask, command_meta(SYSTEM))
             if not isinstance(done, Refusal) and done.events:
-                return
-        failed = FailTurn(agent, str(failure), asked, turn=turn.first)
+                return  # something was masked; the next round sends the shorter request
+        failed = FailTurn(agent, str(failure), asked, failure.kind, turn=turn.first)
         await self._finish(opened, turn, failed)
 
     # Files
 
-    async def _finish(self, opened: Opened, turn: Turn, end: CompleteTurn | FailTurn) -> None:
-        """Ends the turn, in one commit with the checkpoint of what it left behind."""
+    async def _finish(self, opened: OpenAgent, turn: Turn, end: CompleteTurn | FailTurn) -> None:
+        """Ends the turn, in one commit with the checkpoint of the files after it."""
         files = await self._files.after(opened.state, turn)
         if files is not None:
-            # Whoever waits for the end is to hear first of what was missed.
+            # Readers stop at the end of the turn, so a missed checkpoint is recorded before it.
             steps = (files, end) if isinstance(files, MissCheckpoint) else (end, files)
-            both = [(step, given(SYSTEM)) for step in steps]
+            both = [(step, command_meta(SYSTEM)) for step in steps]
             if await self._dispatcher.dispatch_all(turn.agent, both) is not None:
                 return
         await self._do(end)
         if files is not None:
             await self._do(files)
 
-    async def _keep_files_of_stopped(self, opened: Opened) -> None:
-        """Makes the checkpoint of a turn that somebody else has ended."""
+    async def _keep_files_of_stopped(self, opened: OpenAgent) -> None:
+        """Makes the checkpoint of a turn that was interrupted."""
         for turn in opened.live.turns[-1:]:
             if files := await self._files.after(opened.state, turn):
                 await self._do(files)
 
     async def _do(self, command: Command, actor: Actor = SYSTEM) -> bool:
-        return await give(self._dispatcher, command, actor)
+        return await dispatch_in_turn(self._dispatcher, command, actor)
 
 
 def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, ...]:
-    """The parts, with call ids that are new to the turn: some models number them anew each time."""
+    """The parts with call ids that are unique in the turn: some models start again at 1."""
     known = set(turn.calls)
     renewed: list[ReplyPart] = []
     for part in parts:

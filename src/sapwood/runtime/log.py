@@ -1,7 +1,7 @@
-"""The log that the runtime needs. `sapwood.store` has three: memory, SQLite, PostgreSQL.
+"""The interface to the log. `sapwood.store` provides three: memory, SQLite, PostgreSQL.
 
-Every call is scoped by a space: nothing of one space can be read, counted or guessed from
-another, not even whether an id is taken.
+Every call has a space: nothing of one space can be read, counted or guessed from another, not even
+whether an id exists.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -9,24 +9,32 @@ from typing import Protocol
 
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import Commit, Cursor, Facts, Hit, Receipt, Snapshot, Tailed
+from sapwood.core.log_values import (
+    AgentSummary,
+    Commit,
+    Cursor,
+    Receipt,
+    SearchHit,
+    Snapshot,
+    TailedEvent,
+)
 
 __all__ = ["Log"]
 
 
 class Log(Protocol):
-    """An append-only log of events, one stream an agent."""
+    """An append-only log of events, with one stream for each agent."""
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipts durably, or nothing.
 
-        Returns an earlier receipt when a command's id is known already. Raises
-        `VersionConflict` when a log is not at the expected version.
+        Returns the earlier receipt if the id of a command is known. Raises `VersionConflict` if a
+        stream is not at the expected version.
         """
         ...
 
     async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
-        """The first answer to this command, if it was given before."""
+        """The first answer to the command with this id; None if there was no such command."""
         ...
 
     async def read(
@@ -49,10 +57,10 @@ class Log(Protocol):
         ...
 
     async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
-        """Keeps a snapshot. Several of one agent are kept, so that the past opens fast too."""
+        """Stores a snapshot. Older ones of the agent are kept, so that the past opens fast too."""
         ...
 
-    async def facts(self, space: Space, agent: AgentId) -> Facts | None:
+    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
         """What a list shows of one agent."""
         ...
 
@@ -60,22 +68,37 @@ class Log(Protocol):
         self,
         space: Space,
         *,
-        after: Facts | None = None,
+        after: AgentSummary | None = None,
         limit: int = 100,
         parent: AgentId | None = None,
         status: str | None = None,
-    ) -> list[Facts]:
-        """A page of agents, newest first (by creation, then id), going on after one seen."""
+    ) -> list[AgentSummary]:
+        """A page of agents after `after`, newest first (by creation, then id)."""
+        ...
+
+    async def conversations(
+        self,
+        space: Space,
+        folder: str,
+        *,
+        after: AgentSummary | None = None,
+        limit: int = 100,
+        status: str | None = None,
+    ) -> list[AgentSummary]:
+        """A page of the root agents of a folder after `after`, the last changed first.
+
+        Agents without a folder are not included.
+        """
         ...
 
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
-    ) -> list[Facts]:
-        """A page of the running agents that have work to do, by their ids, going on after one."""
+    ) -> list[AgentSummary]:
+        """A page of the running agents that have work to do, by id, after `after`."""
         ...
 
-    async def find(self, space: Space, name: str, limit: int = 10) -> list[Facts]:
-        """The agent with this id; else those with this name; else those whose id starts so."""
+    async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
+        """The agent with this id, else those with this name, else those whose id starts with it."""
         ...
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
@@ -90,11 +113,11 @@ class Log(Protocol):
         """Every event of one agent after a version, then each new one as it is committed."""
         ...
 
-    def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[Tailed]:
+    def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
         """Every event of a space after a cursor, then each new one as it is committed.
 
-        None is missed and none repeated, whatever commits out of order; each agent's events come
-        in the order of their versions.
+        No event is missed or repeated, even if transactions commit out of order. The events of each
+        agent come in the order of their versions.
         """
         ...
 
@@ -106,10 +129,10 @@ class Log(Protocol):
         agents: Sequence[AgentId] | None = None,
         limit: int = 20,
         offset: int = 0,
-    ) -> list[Hit]:
-        """Where these words stand, best first. Sees everything committed before the call."""
+    ) -> list[SearchHit]:
+        """Finds events with these words, best first. Includes all commits before the call."""
         ...
 
     async def close(self) -> None:
-        """Lets go of files and connections; everything acknowledged is on disk already."""
+        """Closes files and connections. Everything acknowledged is on disk already."""
         ...

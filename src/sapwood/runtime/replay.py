@@ -1,4 +1,4 @@
-"""Replay: any past request, rebuilt from the log and checked against the hash stored with it."""
+"""Replay: builds any past request again from the log and compares it with the stored hash."""
 
 from msgspec import Struct
 
@@ -7,13 +7,13 @@ from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.view import Request, view
 from sapwood.core.view.request import digest
 from sapwood.runtime.log import Log
-from sapwood.runtime.opening import open_agent
+from sapwood.runtime.open_agent import open_agent
 
 __all__ = ["Replayed", "last_call", "replay"]
 
 
 class Replayed(Struct, frozen=True):
-    """What a model was sent. `matches` says that the rebuilt request has the stored hash.
+    """A request that was sent to a model. `matches`: the rebuilt request has the stored hash.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -33,7 +33,7 @@ class Replayed(Struct, frozen=True):
 
 
 async def replay(log: Log, space: Space, agent: AgentId, version: int) -> Replayed | None:
-    """The request of the model call at this version of the agent's log."""
+    """Rebuilds the request of the model call at this version; None if there is no model call."""
     found = await log.read(space, agent, version, version)
     if not found or not isinstance(found[0].event, ModelCalled):
         return None
@@ -44,7 +44,7 @@ async def replay(log: Log, space: Space, agent: AgentId, version: int) -> Replay
 
 
 async def last_call(log: Log, space: Space, agent: AgentId) -> int | None:
-    """The version of the newest model call."""
+    """The version of the newest model call; None if there is none."""
     last: int | None = None
     while True:
         page = await log.read(space, agent, 1, last, limit=256, backward=True)

@@ -1,68 +1,131 @@
-"""The tool calls of an open turn: each is run once, by whoever drives the turn, and has a result.
+"""The tool calls of an open turn: the driver runs each call once, and each gets a result.
 
-Of a call that had started when its process died nobody knows what it did, and the model is told so.
+If a process dies after a call has started, it is unknown whether the call took effect. The call is
+not run again, and its result tells the model that the outcome is unknown.
+
+`Toolbox` and `CommandTool` are the interfaces to the tools. `sapwood.workspace` provides toolboxes
+and `sapwood.conversation.model_tool` the slash commands.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Protocol
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from sapwood.core.calling import ToolOutcome, ToolSpec, ToolUse
-from sapwood.core.commands import FinishTool, StartTool
+from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ToolCall
+from sapwood.core.events import SYSTEM, Actor
+from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
+from sapwood.core.refusals import AskedAgain, CallStarted, Refusal, TurnEnded
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
-from sapwood.runtime.checkpointing import TurnFiles
-from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.runtime.checkpoints import Checkpoints, TurnFiles
+from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher
-from sapwood.runtime.opening import Opened
-from sapwood.runtime.overtaking import give
-from sapwood.runtime.slash_tool import SLASH, SlashTool, slash_spec, waits
-from sapwood.runtime.toolbox import Toolbox
-from sapwood.runtime.tracing import Tracing
-from sapwood.runtime.waiting import Parked
+from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.trace import Tracing
 
-__all__ = ["ToolCalls"]
+__all__ = ["SLASH", "CommandTool", "Parked", "ToolCalls", "Toolbox", "TurnLost", "dispatch_in_turn"]
+
+SLASH = "slash"
+"""The name of the tool for slash commands."""
 
 _UNKNOWN_OUTCOME = (
-    "The process that ran this stopped before it had a result. "
-    "Whether it took effect is unknown: look before you run it again."
+    "The process that ran this call stopped before there was a result. "
+    "It is unknown whether the call took effect: check before you run it again."
 )
 _UNFINISHED = (
-    "This call was cut off in the middle, with your reply, by a limit of length or a filter. "
-    "It was not run. Do it again in smaller pieces."
+    "A length limit or a filter cut off your reply inside this call. "
+    "The call was not run. Make it again in smaller pieces."
 )
+
+
+class Toolbox(Protocol):
+    """A set of tools, such as those for files and shell, or those of an MCP server."""
+
+    async def specs(self) -> Sequence[ToolSpec]:
+        """The tools, in a stable order: they are part of the prefix that a provider caches."""
+        ...
+
+    def effect(self, use: ToolUse) -> Effect:
+        """Whether this call changes anything outside of Sapwood."""
+        ...
+
+    async def run(self, use: ToolUse) -> ToolOutcome:
+        """Runs the call. Returns errors of the tool as outcomes; cancelling it stops the tool."""
+        ...
+
+    async def close(self) -> None:
+        """Stops the processes and connections of the tools."""
+        ...
+
+
+class Parked(Struct, frozen=True):
+    """The call has to wait: run it again after `delay` seconds, or when the agent is woken."""
+
+    delay: float
+
+
+class CommandTool(Protocol):
+    """The tool by which models use slash commands."""
+
+    def spec(self) -> ToolSpec:
+        """The description of the tool for the model."""
+        ...
+
+    def waits(self, call: ToolCall) -> bool:
+        """Whether the call may have to wait. The start of such a call is stored in the log."""
+        ...
+
+    async def run(self, state: State, call: ToolCall, model: str) -> ToolOutcome | Parked:
+        """Runs the call. Returns its result, or how long it has to wait.
+
+        Running the same call again has no further effect.
+        """
+        ...
+
+
+class TurnLost(Exception):
+    """The turn has ended or another worker drives it, so this worker has to stop."""
+
+
+async def dispatch_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor = SYSTEM) -> bool:
+    """Dispatches a command of the worker that drives a turn. Returns whether it was accepted.
+
+    Raises `TurnLost` if the turn has ended or another worker drives it.
+    """
+    done = await dispatcher.dispatch(command, command_meta(actor))
+    if isinstance(done, AskedAgain | CallStarted | TurnEnded):
+        raise TurnLost
+    return not isinstance(done, Refusal)
 
 
 class ToolCalls:
-    """Runs the calls of turns. `files` are those that the turns may change."""
+    """Runs the tool calls of turns. `files` saves the files that they may change."""
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         toolbox: Toolbox,
-        slash: SlashTool,
+        commands: CommandTool,
         tracing: Tracing,
         checkpoints: Checkpoints | None = None,
-        *,
-        clean: Callable[[str], str] = str,
     ) -> None:
         self.files = TurnFiles(checkpoints, self._may_change_files)
         self._dispatcher = dispatcher
         self._toolbox = toolbox
-        self._slash = slash
+        self._commands = commands
         self._tracing = tracing
-        self._clean = clean
 
     async def offered(self) -> tuple[ToolSpec, ...]:
         """Every tool that a model may call."""
-        return (slash_spec(), *await self._toolbox.specs())
+        return (self._commands.spec(), *await self._toolbox.specs())
 
-    async def run(self, opened: Opened, turn: Turn) -> float | None:
-        """Runs what has no result: together if nothing has effects, else one after the other.
+    async def run(self, opened: OpenAgent, turn: Turn) -> float | None:
+        """Runs the calls that have no result: together if none has effects, else in order.
 
-        Returns when to look again, if a call waits.
+        Returns after how many seconds to run again if a call has to wait, else None.
         """
         calls = turn.open_calls
         if all(self._is_harmless(opened.state, call) for call in calls):
@@ -75,14 +138,14 @@ class ToolCalls:
     def _is_harmless(self, state: State, call: ToolCall) -> bool:
         return call.name != SLASH and self._toolbox.effect(_use(state, call)) == "none"
 
-    async def _run_tool(self, opened: Opened, turn: Turn, call: ToolCall) -> float | None:
+    async def _run_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> float | None:
         agent = opened.state.agent
         started = call.id in turn.started
         if _is_unfinished(turn, call):
             outcome = ToolOutcome(_UNFINISHED, error=True)
         elif call.name == SLASH:
-            if not started and waits(call):
-                await give(self._dispatcher, StartTool(agent, call.id, turn=turn.first))
+            if not started and self._commands.waits(call):
+                await dispatch_in_turn(self._dispatcher, StartTool(agent, call.id, turn=turn.first))
             state = (await self._dispatcher.open(agent)).state
             outcome = await self._run_slash(state, call)
             if isinstance(outcome, Parked):
@@ -96,32 +159,35 @@ class ToolCalls:
         else:
             return None
         finish = FinishTool(agent, call.id, outcome.content, outcome.error, turn=turn.first)
-        await give(self._dispatcher, finish)
+        await dispatch_in_turn(self._dispatcher, finish)
         return None
 
-    async def _start_tool(self, opened: Opened, turn: Turn, call: ToolCall) -> bool:
-        """Records that a tool is about to have effects; the first of a turn finds files saved."""
+    async def _start_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> bool:
+        """Records that a tool starts to have effects, after saving the files if it is the first."""
         if files := await self.files.before(opened.state, turn):
-            await give(self._dispatcher, files)
-        return await give(self._dispatcher, StartTool(opened.state.agent, call.id, turn=turn.first))
+            await dispatch_in_turn(self._dispatcher, files)
+        return await dispatch_in_turn(
+            self._dispatcher, StartTool(opened.state.agent, call.id, turn=turn.first)
+        )
 
     async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | Parked:
         with self._tracing.tool(state, call) as ended:
-            outcome = await self._slash.run(state, call, state.settings.model)
+            outcome = await self._commands.run(state, call, state.settings.model)
             if isinstance(outcome, Parked):
                 return outcome
-            cleaned = self._cleaned(outcome)
-            ended(cleaned)
-            return cleaned
+            masked = self._masked(outcome)
+            ended(masked)
+            return masked
 
-    async def _run_own(self, opened: Opened, call: ToolCall) -> ToolOutcome:
+    async def _run_own(self, opened: OpenAgent, call: ToolCall) -> ToolOutcome:
         with self._tracing.tool(opened.state, call) as ended:
-            cleaned = self._cleaned(await self._toolbox.run(_use(opened.state, call)))
-            ended(cleaned)
-            return cleaned
+            masked = self._masked(await self._toolbox.run(_use(opened.state, call)))
+            ended(masked)
+            return masked
 
-    def _cleaned(self, outcome: ToolOutcome) -> ToolOutcome:
-        return structs.replace(outcome, content=self._clean(outcome.content))
+    def _masked(self, outcome: ToolOutcome) -> ToolOutcome:
+        """The outcome with its secrets masked, as it will be stored: traces show no more."""
+        return structs.replace(outcome, content=self._dispatcher.masked(outcome.content))
 
     def _may_change_files(self, state: State, call: ToolCall) -> bool:
         return call.name != SLASH and not self._is_harmless(state, call)

@@ -1,4 +1,4 @@
-"""Where logs are kept: in memory, in an SQLite file, in a PostgreSQL database.
+"""Three stores for the log: in memory, in an SQLite file, in a PostgreSQL database.
 
-Each passes the same contract suite and can take another's place.
+All three pass the same contract suite (`tests/store/test_contract_*.py`).
 """

@@ -1,7 +1,6 @@
-"""The log in memory: the reference that says in plain Python what every store does.
+"""The log in memory: the reference, in plain Python, for what every store does.
 
-For tests and for trying things out. It forgets everything when the process ends, and belongs to
-the event loop that uses it.
+For tests and experiments. Its content is lost when the process ends. Use it on one event loop only.
 """
 
 import asyncio
@@ -9,53 +8,57 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import (
+from sapwood.core.log_values import (
+    AgentSummary,
     Commit,
     Cursor,
-    Facts,
-    Hit,
     LogError,
     Receipt,
+    SearchHit,
     Snapshot,
-    Tailed,
+    TailedEvent,
     VersionConflict,
 )
-from sapwood.core.searching import index_terms, query_phrases, snippet_of, text_of
+from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
 
 __all__ = ["MemoryLog"]
 
 
 class MemoryLog:
-    """A log that lives as long as this object."""
+    """A log that exists as long as this object."""
 
     def __init__(self) -> None:
-        self._shelves: dict[Space, _Shelf] = {}
-        self._news = asyncio.Event()
+        self._spaces: dict[Space, _SpaceData] = {}
+        self._committed = asyncio.Event()
         self._closed = False
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
-        """Stores all appends and the receipts, or nothing."""
+        """Stores all appends and the receipts, or nothing.
+
+        Returns None, or the earlier receipt if a command was stored before. Raises
+        `VersionConflict` if an agent is not at its expected version, and `LogError` after `close`.
+        """
         if self._closed:
             raise LogError("The log is closed. Nothing was stored. Open it again to go on.")
-        await asyncio.sleep(0)  # others get their turn, as they do while a database works
-        shelf = self._shelf(space)
+        await asyncio.sleep(0)  # lets other tasks run, as a database does
+        data = self._data_of(space)
         for receipt in commit.receipts:
-            if earlier := shelf.receipts.get(receipt.command):
+            if earlier := data.receipts.get(receipt.command):
                 return earlier
         for append in commit.appends:
-            if len(shelf.streams.get(append.agent, ())) != append.expected:
+            if len(data.streams.get(append.agent, ())) != append.expected:
                 raise VersionConflict(append.agent, append.expected)
         for append in commit.appends:
-            shelf.streams.setdefault(append.agent, []).extend(append.events)
-            shelf.order.extend(append.events)
-            shelf.facts[append.agent] = append.facts
-        shelf.receipts.update({receipt.command: receipt for receipt in commit.receipts})
-        self._tell()
+            data.streams.setdefault(append.agent, []).extend(append.events)
+            data.order.extend(append.events)
+            data.facts[append.agent] = append.facts
+        data.receipts.update({receipt.command: receipt for receipt in commit.receipts})
+        self._wake_followers()
         return None
 
     async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
-        """The first answer to this command, if it was given before."""
-        return self._shelf(space).receipts.get(command)
+        """The receipt of this command, or None if it was never stored."""
+        return self._data_of(space).receipts.get(command)
 
     async def read(
         self,
@@ -67,9 +70,9 @@ class MemoryLog:
         limit: int | None = None,
         backward: bool = False,
     ) -> list[Recorded]:
-        """Events of one agent, oldest first, or newest if `backward`."""
-        await asyncio.sleep(0)  # others get their turn, as they do while a database works
-        found = self._shelf(space).streams.get(agent, [])[max(first, 1) - 1 : last]
+        """Events of one agent from version `first` to `last`, newest first if `backward`."""
+        await asyncio.sleep(0)  # lets other tasks run, as a database does
+        found = self._data_of(space).streams.get(agent, [])[max(first, 1) - 1 : last]
         return (found[::-1] if backward else found)[:limit]
 
     async def snapshot(
@@ -78,65 +81,87 @@ class MemoryLog:
         """The newest snapshot of this schema, at or before version `at` if given."""
         found = [
             snapshot
-            for snapshot in self._shelf(space).snapshots.values()
+            for snapshot in self._data_of(space).snapshots.values()
             if (snapshot.agent, snapshot.schema) == (agent, schema)
             and (at is None or snapshot.version <= at)
         ]
         return max(found, key=lambda snapshot: snapshot.version, default=None)
 
     async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
-        """Keeps a snapshot."""
+        """Stores a snapshot. A lost snapshot only slows the next open."""
         key = (snapshot.agent, snapshot.schema, snapshot.version)
-        self._shelf(space).snapshots[key] = snapshot
+        self._data_of(space).snapshots[key] = snapshot
 
-    async def facts(self, space: Space, agent: AgentId) -> Facts | None:
-        """What a list shows of one agent."""
-        return self._shelf(space).facts.get(agent)
+    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
+        """The summary of one agent, or None if there is no such agent."""
+        return self._data_of(space).facts.get(agent)
 
     async def agents(
         self,
         space: Space,
         *,
-        after: Facts | None = None,
+        after: AgentSummary | None = None,
         limit: int = 100,
         parent: AgentId | None = None,
         status: str | None = None,
-    ) -> list[Facts]:
-        """A page of agents, newest first, going on after the last one seen."""
+    ) -> list[AgentSummary]:
+        """A page of agents after the last one seen, newest first."""
         found = [
             facts
-            for facts in self._shelf(space).newest_first()
+            for facts in self._data_of(space).newest_first()
             if (after is None or (facts.created, facts.agent) < (after.created, after.agent))
             and (parent is None or facts.parent == parent)
             and (status is None or facts.status == status)
         ]
         return found[:limit]
 
-    async def working(
-        self, space: Space, *, after: AgentId | None = None, limit: int = 100
-    ) -> list[Facts]:
-        """A page of the running agents that have work to do, by their ids."""
+    async def conversations(
+        self,
+        space: Space,
+        folder: str,
+        *,
+        after: AgentSummary | None = None,
+        limit: int = 100,
+        status: str | None = None,
+    ) -> list[AgentSummary]:
+        """A page of the root agents of a folder after the last one seen, latest event first."""
         found = [
             facts
-            for agent, facts in sorted(self._shelf(space).facts.items())
+            for facts in self._data_of(space).facts.values()
+            if folder
+            and facts.folder == folder
+            and facts.parent is None
+            and (status is None or facts.status == status)
+            and (after is None or (facts.updated, facts.agent) < (after.updated, after.agent))
+        ]
+        found.sort(key=lambda facts: (facts.updated, facts.agent), reverse=True)
+        return found[:limit]
+
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[AgentSummary]:
+        """A page of the running agents that have work to do, ordered by id."""
+        found = [
+            facts
+            for agent, facts in sorted(self._data_of(space).facts.items())
             if facts.working and facts.status == "running" and (after is None or agent > after)
         ]
         return found[:limit]
 
-    async def find(self, space: Space, name: str, limit: int = 10) -> list[Facts]:
-        """The agent with this id; else those with this name; else those whose id starts so."""
-        shelf = self._shelf(space)
-        if exact := shelf.facts.get(AgentId(name)):
+    async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
+        """The agent with this id, or else agents with this name, or else ids with this prefix."""
+        data = self._data_of(space)
+        if exact := data.facts.get(AgentId(name)):
             return [exact]
         if not name:
             return []
-        known = shelf.newest_first()
+        known = data.newest_first()
         named = [facts for facts in known if facts.name == name]
         return (named or [facts for facts in known if facts.agent.startswith(name)])[:limit]
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
         """The agent's parent, its parent, and so on up to the root."""
-        known = self._shelf(space).facts
+        known = self._data_of(space).facts
         found: list[AgentId] = []
         while (facts := known.get(agent)) and facts.parent:
             agent = facts.parent
@@ -146,25 +171,25 @@ class MemoryLog:
     async def descendants(self, space: Space, agent: AgentId) -> list[AgentId]:
         """All children, their children, and so on; parents before their children."""
         children: dict[AgentId, list[AgentId]] = {}
-        for facts in self._shelf(space).facts.values():
+        for facts in self._data_of(space).facts.values():
             if facts.parent:
                 children.setdefault(facts.parent, []).append(facts.agent)
         found = list(children.get(agent, ()))
-        for each in found:  # grows while it is walked
+        for each in found:  # the list grows during the loop
             found.extend(children.get(each, ()))
         return found
 
     async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
-        stream = self._shelf(space).streams.setdefault(agent, [])
-        async for place in self._places(lambda: len(stream), after):
-            yield stream[place]
+        stream = self._data_of(space).streams.setdefault(agent, [])
+        async for index in self._new_indexes(lambda: len(stream), after):
+            yield stream[index]
 
-    async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[Tailed]:
+    async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
         """Every event of a space after a cursor, then each new one as it is committed."""
-        order = self._shelf(space).order
-        async for place in self._places(lambda: len(order), after.position if after else 0):
-            yield Tailed(Cursor(0, place + 1), order[place])
+        order = self._data_of(space).order
+        async for index in self._new_indexes(lambda: len(order), after.position if after else 0):
+            yield TailedEvent(Cursor(0, index + 1), order[index])
 
     async def search(
         self,
@@ -174,13 +199,13 @@ class MemoryLog:
         agents: Sequence[AgentId] | None = None,
         limit: int = 20,
         offset: int = 0,
-    ) -> list[Hit]:
-        """Where these words stand, best first."""
-        shelf = self._shelf(space)
+    ) -> list[SearchHit]:
+        """Events that contain these words, best match first."""
+        data = self._data_of(space)
         phrases = [f" {' '.join(map(_stem, phrase))} " for phrase in query_phrases(query)]
         hits = [
             _hit(recorded, terms, phrases, query)
-            for recorded, terms in shelf.with_terms()
+            for recorded, terms in data.with_terms()
             if phrases
             and (agents is None or recorded.agent in agents)
             and all(phrase in terms for phrase in phrases)
@@ -189,61 +214,61 @@ class MemoryLog:
         return hits[offset : offset + limit]
 
     async def close(self) -> None:
-        """Ends whoever follows."""
+        """Ends every `follow` and `tail`. Later commits raise `LogError`."""
         self._closed = True
-        self._tell()
+        self._wake_followers()
 
-    def _shelf(self, space: Space) -> "_Shelf":
-        return self._shelves.setdefault(space, _Shelf())
+    def _data_of(self, space: Space) -> "_SpaceData":
+        return self._spaces.setdefault(space, _SpaceData())
 
-    def _tell(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+    def _wake_followers(self) -> None:
+        committed, self._committed = self._committed, asyncio.Event()
+        committed.set()
 
-    async def _places(self, count: Callable[[], int], seen: int) -> AsyncIterator[int]:
+    async def _new_indexes(self, count: Callable[[], int], seen: int) -> AsyncIterator[int]:
         while True:
-            news = self._news
+            committed = self._committed
             while seen < count():
                 yield seen
                 seen += 1
             if self._closed:
                 return
-            await news.wait()
+            await committed.wait()
 
 
-class _Shelf:
-    """What is kept of one space."""
+class _SpaceData:
+    """Everything stored in one space."""
 
     def __init__(self) -> None:
         self.streams: dict[AgentId, list[Recorded]] = {}
         self.order: list[Recorded] = []
         self.receipts: dict[CommandId, Receipt] = {}
         self.snapshots: dict[tuple[AgentId, str, int], Snapshot] = {}
-        self.facts: dict[AgentId, Facts] = {}
+        self.facts: dict[AgentId, AgentSummary] = {}
         self._terms: list[str] = []
 
-    def newest_first(self) -> list[Facts]:
+    def newest_first(self) -> list[AgentSummary]:
         return sorted(
             self.facts.values(), key=lambda facts: (facts.created, facts.agent), reverse=True
         )
 
     def with_terms(self) -> list[tuple[Recorded, str]]:
-        """Every event with its terms, made when somebody searches."""
+        """Every event with its search terms, which the first search computes."""
         for recorded in self.order[len(self._terms) :]:
             terms = index_terms(text_of(recorded.event)).split()
             self._terms.append(f" {' '.join(map(_stem, terms))} ")
         return list(zip(self.order, self._terms, strict=True))
 
 
-def _hit(recorded: Recorded, terms: str, phrases: list[str], query: str) -> Hit:
+def _hit(recorded: Recorded, terms: str, phrases: list[str], query: str) -> SearchHit:
     count = sum(terms.count(phrase) for phrase in phrases)
     snippet = snippet_of(text_of(recorded.event), query)
     score = count / (100 + len(terms))
-    return Hit(recorded.ref, recorded.kind, recorded.at, snippet, score)
+    return SearchHit(recorded.ref, recorded.kind, recorded.at, snippet, score)
 
 
 def _stem(term: str) -> str:
-    """The first step of Porter's rules: enough for plurals, tenses and a final y."""
+    """The first step of Porter's stemmer: plurals, tenses and a final y."""
     if term.endswith(("ies", "sses")):
         term = term[:-2]
     elif term.endswith("s") and not term.endswith("ss"):

@@ -1,1 +1,1 @@
-"""Telemetry: turns, model calls and tools as OpenTelemetry spans. An extra, imported if wanted."""
+"""Telemetry: turns, model calls and tools as OpenTelemetry spans. An extra, imported on use."""

@@ -1,15 +1,15 @@
-"""A whole Sapwood in memory, pure and synchronous: the core without a store or a loop.
+"""The core in memory, synchronous and without a store, for tests of commands and contexts.
 
-For specifications in the form given, when, then: give commands, look at logs and requests.
+A test gives commands and compares logs and requests.
 
 >>> from sapwood.core.commands import Rewind, SetMark
 >>> world = World()
 >>> agent = world.start()
 >>> world.turn(agent, "What is 6 x 7?", "42")
->>> world.do(SetMark(agent, "EASY")).says
+>>> world.do(SetMark(agent, "EASY")).message
 "Marked 'EASY'."
 >>> world.turn(agent, "And the meaning of it?", "That is harder.")
->>> world.do(Rewind(agent, "EASY")).says
+>>> world.do(Rewind(agent, "EASY")).message
 "Rewound to 'EASY'."
 >>> [message.parts[0].text for message in world.request(agent).messages]
 ['What is 6 x 7?', '42']
@@ -20,22 +20,22 @@ from msgspec import structs
 from sapwood.core.commands import (
     AddReply,
     Command,
+    CommandMeta,
     CompleteTurn,
-    Given,
     Kill,
     StartAgent,
     StartTurn,
 )
 from sapwood.core.content import Text
 from sapwood.core.context import Context
-from sapwood.core.counting import Count, Counter
-from sapwood.core.decide import Accepted, Change, Decision, Scene, decide
+from sapwood.core.decide import Accepted, Change, Decision, DecisionInput, decide
 from sapwood.core.events import HUMAN, Actor, AgentStarted, Event, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.core.live import EMPTY, Live, Walk, follow, inherited
+from sapwood.core.live_path import EMPTY, LivePath, Walk, follow, inherited
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
+from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import fold_turn
 from sapwood.core.view import Request, view
 
@@ -43,28 +43,28 @@ __all__ = ["CharacterCounter", "World"]
 
 
 class CharacterCounter:
-    """Counts characters: what a test says is what it means."""
+    """Counts one token per character, so that tests can state sizes."""
 
     name = "characters"
     exact = True
 
     def count(self, text: str) -> Count:
-        """One token a character."""
+        """Returns one token per character."""
         return Count(len(text), exact=True)
 
 
 class World:
-    """Agents with their logs, states and live paths."""
+    """Agents with their logs, states and live paths, in memory."""
 
     def __init__(self, counter: Counter | None = None) -> None:
         self.counter: Counter = counter or CharacterCounter()
         self.logs: dict[AgentId, list[Recorded]] = {}
         self.states: dict[AgentId, State] = {}
-        self.lives: dict[AgentId, Live] = {}
+        self.lives: dict[AgentId, LivePath] = {}
         self.commands = 0
 
     def copy(self) -> "World":
-        """The same world, to try something in."""
+        """Returns an independent copy."""
         other = World(self.counter)
         other.logs = {agent: list(log) for agent, log in self.logs.items()}
         other.states = dict(self.states)
@@ -73,21 +73,21 @@ class World:
         return other
 
     def start(self, name: str = "", settings: Settings | None = None) -> AgentId:
-        """A new root agent."""
+        """Starts a new root agent and returns its id."""
         agent = AgentId(f"agent{len(self.logs) + 1}")
         self.do(StartAgent(agent, name, settings or Settings(model="scripted")))
         return agent
 
     def turn(self, agent: AgentId, prompt: str, reply: str) -> None:
-        """A completed turn without tools."""
+        """Adds a completed turn without tools."""
         self.do(StartTurn(agent, (Text(prompt),)))
         self.do(AddReply(agent, (Text(reply),)))
         self.do(CompleteTurn(agent))
 
     def do(self, command: Command, actor: Actor = HUMAN, call: str | None = None) -> Decision:
-        """Decides a command and applies what follows."""
+        """Decides a command, applies its events and returns the decision."""
         self.commands += 1
-        given = Given(CommandId(f"c{self.commands}"), self.commands * 1000, actor, call)
+        given = CommandMeta(CommandId(f"c{self.commands}"), self.commands * 1000, actor, call)
         decision = decide(self.scene(command), command, given)
         if isinstance(decision, Accepted):
             for change in decision.changes:
@@ -95,23 +95,23 @@ class World:
         return decision
 
     def request(self, agent: AgentId) -> Request:
-        """What the model would be sent now."""
+        """Returns the request that the model would get now."""
         return view(self.states[agent], self.lives[agent])
 
     def request_at(self, agent: AgentId, version: int) -> Request:
-        """What the model would have been sent after this event, from the log alone."""
+        """Returns the request after the event of this version, computed from the log alone."""
         state = State(agent)
         for recorded in self.logs[agent][:version]:
             state = evolve(state, recorded)
         return view(state, self._walked(state))
 
-    def scene(self, command: Command) -> Scene:
-        """What a decision on this command may look at."""
+    def scene(self, command: Command) -> DecisionInput:
+        """Returns the input of the decision on this command."""
         agent = command.agent
         others = {a: s for a, s in self.states.items() if a != agent}
         if isinstance(command, Kill):
             others = {a: s for a, s in others.items() if agent in self.ancestors(a)}
-        return Scene(
+        return DecisionInput(
             self.states.get(agent, State(agent)),
             self.lives.get(agent, EMPTY),
             self.counter,
@@ -120,7 +120,7 @@ class World:
         )
 
     def ancestors(self, agent: AgentId) -> list[AgentId]:
-        """Parent, its parent, and so on."""
+        """Returns the parent, its parent, and so on."""
         found: list[AgentId] = []
         state = self.states.get(agent)
         while state is not None and state.parent is not None:
@@ -128,14 +128,14 @@ class World:
             state = self.states.get(state.parent)
         return found
 
-    def read_live(self, agent: AgentId, context: Context | None = None) -> Live:
-        """The live path, read from the logs by walking; or that of another context."""
+    def read_live(self, agent: AgentId, context: Context | None = None) -> LivePath:
+        """Reads the live path of the agent, or of another context, from the logs."""
         state = self.states[agent]
         if context is not None:
             state = structs.replace(state, context=context, open=None)
         return self._walked(state)
 
-    def _walked(self, state: State) -> Live:
+    def _walked(self, state: State) -> LivePath:
         walk = Walk(state.context)
         while (wanted := walk.wanted()) is not None:
             walk.feed(self.logs[wanted.agent][wanted.first - 1 : wanted.last])
@@ -144,17 +144,17 @@ class World:
         turn = self.logs[state.agent][state.open.first - 1 : state.version]
         return walk.live(fold_turn(turn))
 
-    def _inherited(self, born: Event) -> Live:
-        """The part of its parent's path that a child is born with."""
+    def _inherited(self, born: Event) -> LivePath:
+        """Returns the part of the path of its parent with which a child starts."""
         if not isinstance(born, AgentStarted) or born.parent is None:
             return EMPTY
         parents = structs.replace(self.lives[born.parent], open=None)
         return inherited(parents, born.context) or EMPTY
 
-    def _apply(self, change: Change, given: Given) -> None:
+    def _apply(self, change: Change, given: CommandMeta) -> None:
         agent = change.agent
         log = self.logs.setdefault(agent, [])
-        live: Live | None = self.lives.get(agent) or self._inherited(change.events[0])
+        live: LivePath | None = self.lives.get(agent) or self._inherited(change.events[0])
         for event in change.events:
             recorded = Recorded(agent, len(log) + 1, event, given.at, given.actor, given.id)
             log.append(recorded)

@@ -1,40 +1,34 @@
-"""Token counters: characters, features and exact vocabularies, and which of them serves a model.
+"""Token counters: estimates and exact vocabularies, and the choice of a counter for a model.
 
-Importing this loads no vocabulary: the first exact count does. Names are imported when they are
-first used: a hook pays for every import, at every call.
+Importing this package loads no vocabulary; the first exact count does. Each name is imported at
+its first use, because a hook is a new process that pays for every import at every call.
 """
 
-TYPE_CHECKING = False  # that of `typing`, whose import would cost more than all of this
+TYPE_CHECKING = False  # as in `typing`, whose import would cost more than this package
 if TYPE_CHECKING:
-    from sapwood.tokens.chars4 import Chars4Counter
-    from sapwood.tokens.exact import ExactCounter, ExtraMissing
-    from sapwood.tokens.features import FeatureCounter
-    from sapwood.tokens.models import counter_for
-    from sapwood.tokens.remembering import RememberingCounter
+    from sapwood.tokens.counters import CachingCounter, ExactCounter, ExtraMissing, counter_for
+    from sapwood.tokens.estimators import Chars4Counter, FeatureCounter
 
 __all__ = [
+    "CachingCounter",
     "Chars4Counter",
     "ExactCounter",
     "ExtraMissing",
     "FeatureCounter",
-    "RememberingCounter",
     "counter_for",
 ]
 
-_HOMES = {
-    "sapwood.tokens.chars4": "Chars4Counter",
-    "sapwood.tokens.exact": "ExactCounter ExtraMissing",
-    "sapwood.tokens.features": "FeatureCounter",
-    "sapwood.tokens.models": "counter_for",
-    "sapwood.tokens.remembering": "RememberingCounter",
+_MODULES = {
+    "sapwood.tokens.counters": "ExactCounter ExtraMissing CachingCounter counter_for",
+    "sapwood.tokens.estimators": "Chars4Counter FeatureCounter",
 }
 
-if not TYPE_CHECKING:  # so that a type checker still reports a name that does not exist
+if not TYPE_CHECKING:  # hidden from type checkers, so that they still report unknown names
 
     def __getattr__(name: str) -> object:
-        for home, names in _HOMES.items():
+        for module, names in _MODULES.items():
             if name in names.split():
                 from importlib import import_module
 
-                return getattr(import_module(home), name)
+                return getattr(import_module(module), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

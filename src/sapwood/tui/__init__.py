@@ -1,7 +1,8 @@
-"""The screen: a conversation to live in, in a terminal. Needs the extra `tui`.
+"""The terminal screens of Sapwood. They need the extra `tui`.
 
-`rows/` derives what is shown from events and knows no terminal; `transcript/` draws rows;
-`composer/` takes what is typed; `desk.py` carries it out; `screens/` are pages over the
-conversation; `inline/` prints the same rows into the terminal's scrollback. All of it reads the
-log and none of it keeps a truth of its own.
+`launcher.py` starts them. `conversation_controller.py` connects them with the conversation service.
+`conversation_view.py` shows a conversation and keeps it up to date; `conversation_screen.py` adds
+keys and commands. `transcript/` draws the rows of the timeline, `composer.py` is the text field,
+`screens/` holds the pages over the conversation, and `inline/` prints the same rows into the
+scrollback of the terminal. All state comes from the log.
 """

@@ -1,23 +1,25 @@
-"""The application: themes, keys, the palette, and the conversation on top of them."""
+"""The full-screen application: themes, key order, the command palette and one conversation."""
 
 from collections.abc import Iterable
 from typing import ClassVar
 
 from msgspec import structs
+from textual import events
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from sapwood.app.choosing import require_model
-from sapwood.app.config import Config
 from sapwood.app.connection import Connection
-from sapwood.app.keys import load_keys
-from sapwood.core.calling import Failure
+from sapwood.config.api_keys import load_keys
+from sapwood.config.config_file import Config
+from sapwood.conversation.configured_models import require_model
+from sapwood.core.command_table import TABLE
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
-from sapwood.core.slash import COMMANDS
-from sapwood.tui.conversation import Conversation
-from sapwood.tui.desk import Desk
+from sapwood.core.model_calls import Failure
+from sapwood.tui.conversation_controller import ConversationController
+from sapwood.tui.conversation_screen import ConversationScreen
+from sapwood.tui.key_order import KeyOrder
 from sapwood.tui.keys import KEYS
 from sapwood.tui.terminal import take_mouse
 from sapwood.tui.themes import DARK, THEMES
@@ -26,12 +28,13 @@ __all__ = ["SapwoodApp"]
 
 
 class SapwoodApp(App[object]):
-    """Sapwood on the whole screen."""
+    """Sapwood on the full screen."""
 
     TITLE = "sapwood"
     CSS_PATH = None
-    FRONT: ClassVar[type[Conversation]] = Conversation
-    COMMAND_PALETTE_BINDING: ClassVar = "ctrl+backslash"  # ours is among the keys of the screen
+    SCREEN_TYPE: ClassVar[type[ConversationScreen]] = ConversationScreen
+    # The key table binds the palette to a key that the configuration can change.
+    COMMAND_PALETTE_BINDING: ClassVar = "ctrl+backslash"
 
     def __init__(
         self,
@@ -42,10 +45,12 @@ class SapwoodApp(App[object]):
         agent: AgentId | None = None,
     ) -> None:
         super().__init__()
-        self.desk = Desk(connection, config, keys, folder)
-        self.desk.agent = agent
-        self.conversation = self.FRONT(self.desk)
-        self.desk.front = self.conversation
+        self.key_order = KeyOrder(self)
+        self.controller = ConversationController(connection, config, keys, folder)
+        self.controller.agent = agent
+        self.conversation = self.SCREEN_TYPE(self.controller)
+        self.controller.face = self.conversation
+        self.conversation.last_typed = self.key_order.last_typed
         self.failure: Exception | None = None
         self._mouse = config.screen.mouse
         for theme in THEMES:
@@ -54,78 +59,86 @@ class SapwoodApp(App[object]):
         self.set_keymap(config.screen.keys)
 
     async def on_mount(self) -> None:
-        """Opens the conversation, after what a first run needs."""
+        """Opens the conversation, and over it the first-run page if no model can be called."""
         await self.push_screen(self.conversation)
-        if self.desk.agent is None:
+        if self.controller.agent is None:
             self._ask_for_model()
 
+    async def on_event(self, event: events.Event) -> None:
+        """Handles an event. `KeyOrder` holds back keys until the keys before them are handled."""
+        if not self.key_order.takes(event):
+            await super().on_event(event)
+
     def _ask_for_model(self) -> None:
-        config = self.desk.config
+        config = self.controller.config
         try:
-            require_model(config.model, config, self.desk.keys)
+            require_model(config.model, config, self.controller.keys)
         except Failure:
-            from sapwood.tui.screens.first_run import FirstRunPage
+            from sapwood.tui.screens.first_run_page import FirstRunPage
 
             self.push_screen(FirstRunPage(config), self._model_chosen)
 
     def _model_chosen(self, model: str | None) -> None:
         if model is not None:
-            self.desk.config = structs.replace(self.desk.config, model=model)
-            self.desk.keys = load_keys()
-            self.conversation.tell_soon()
+            self.controller.configure(
+                structs.replace(self.controller.config, model=model), load_keys()
+            )
+            self.conversation.refresh_soon()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """What the palette lists: commands, keys, themes."""
-        for command in COMMANDS:
-            line = command.line.replace("[", r"\[")  # else it is taken for a style
-            yield SystemCommand(line, command.help, self._typing(f"/{command.name}"))
+        """The entries of the command palette: commands, keys and themes."""
+        for command in TABLE.rows:
+            line = command.line.replace("[", r"\[")  # otherwise Textual parses it as markup
+            yield SystemCommand(line, command.help, self._put_command(command.typed))
         for key in KEYS:
-            yield SystemCommand(key.help, f"Key: {key.keys}", self._doing(key.action))
+            yield SystemCommand(key.help, f"Key: {key.keys}", self._run_action(key.action))
         for theme in THEMES:
-            yield SystemCommand(f"Theme {theme.name}", "Colours", self._wearing(theme.name))
+            yield SystemCommand(f"Theme {theme.name}", "Colours", self._use_theme(theme.name))
 
-    def _typing(self, word: str):
+    def _put_command(self, word: str):
         def put() -> None:
             self.conversation.composer.put(f"{word} ")
 
         return put
 
-    def _doing(self, action: str):
+    def _run_action(self, action: str):
         async def run() -> None:
             await self.conversation.run_action(action)
 
         return run
 
-    def _wearing(self, theme: str):
-        def wear() -> None:
+    def _use_theme(self, theme: str):
+        def use() -> None:
             self.theme = theme
 
-        return wear
+        return use
 
     def action_theme(self) -> None:
-        """The next theme."""
+        """Switches to the next theme."""
         names = [theme.name for theme in THEMES]
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
 
     def action_mouse(self) -> None:
-        """Leaves the mouse to the terminal, or takes it back."""
+        """Turns mouse reporting on or off."""
         self._mouse = not self._mouse
         take_mouse(self, self._mouse)
-        whose = "is taken: click and scroll" if self._mouse else "is the terminal's: select freely"
-        self.conversation.said(f"The mouse {whose}.")
+        if self._mouse:
+            self.conversation.show_message("The mouse scrolls and clicks here.")
+        else:
+            self.conversation.show_message("The mouse is the terminal's: select text with it.")
 
     def notice(self, text: str) -> None:
-        """Something to be told at once, whatever is on the screen."""
+        """Shows a warning in the conversation, or as a toast if a page covers it."""
         if self.screen is self.conversation:
-            self.conversation.refused(text)
+            self.conversation.show_refusal(text)
         else:
             self.notify(text, severity="warning", markup=False)
 
     def _handle_exception(self, error: Exception) -> None:
-        """A defect: the terminal is given back, and whoever opened the screen tells of it.
+        """Shows errors of the database as a notice. Any other exception ends the application.
 
-        A database that is away or full is none: the screen outlives it.
+        `open_screen` raises that exception after the terminal is restored.
         """
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, LogError):

@@ -1,4 +1,4 @@
-"""The line to find words in the conversation with."""
+"""The find bar: searches for words in the shown conversation."""
 
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from textual.widgets import Input, Static
 
 from sapwood.app.connection import Connection
 from sapwood.core.ids import AgentId
+from sapwood.tui.key_order import LIST
 
 __all__ = ["FindBar"]
 
@@ -18,7 +19,7 @@ _MOST = 200
 
 
 class FindBar(Horizontal):
-    """Finds through the index of the log, so that it sees what is folded and not yet read."""
+    """Searches the index of the log, which also covers folded rows and rows not yet read."""
 
     DEFAULT_CSS = """
     FindBar { display: none; height: 1; background: $panel; }
@@ -27,13 +28,13 @@ class FindBar(Horizontal):
     FindBar Static { width: auto; padding: 0 1; color: $faint; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,shift+enter", "step(-1)", "Before", show=False, priority=True),
-        Binding("down", "step(1)", "After", show=False, priority=True),
+        Binding("up,shift+enter", "step(-1)", "Previous", show=False, priority=True),
+        Binding("down", "step(1)", "Next", show=False, priority=True),
         Binding("escape", "close", "Close", show=False, priority=True),
     ]
 
     class Found(Message):
-        """A place to go to, and the words that stand there."""
+        """A place with the searched words was found; the transcript should go there."""
 
         def __init__(self, version: int, words: str) -> None:
             super().__init__()
@@ -41,7 +42,7 @@ class FindBar(Horizontal):
             self.words = words
 
     class Closed(Message):
-        """Finding is over."""
+        """The find bar was closed."""
 
     def __init__(self, connection: Connection, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -51,12 +52,12 @@ class FindBar(Horizontal):
         self._at = 0
 
     def compose(self) -> ComposeResult:
-        """Words, and how many places there are."""
+        """Yields the input field and the number of places."""
         yield Input(placeholder="Find in this conversation")
-        yield Static("↑ before · ↓ or enter after · esc closes", id="count")
+        yield Static("↑ previous · ↓ or enter next · esc closes", id="count")
 
     def open(self, agent: AgentId | None) -> None:
-        """Takes the focus."""
+        """Shows the bar and focuses it."""
         self._agent = agent
         self.display = True
         self.query_one(Input).focus()
@@ -71,23 +72,25 @@ class FindBar(Horizontal):
         event.stop()
         self.action_step(1)
 
-    @work(exclusive=True)
+    @work(exclusive=True, group=LIST)
     async def _find(self, words: str) -> None:
-        held = self._connection
+        connection = self._connection
         hits = []
         if words.strip() and self._agent:
-            hits = await held.log.search(held.space, words, agents=[self._agent], limit=_MOST)
+            hits = await connection.log.search(
+                connection.space, words, agents=[self._agent], limit=_MOST
+            )
         self._hits = sorted({hit.ref.version for hit in hits})
         self._at = len(self._hits) - 1
-        self._tell(words)
+        self._show_place(words)
 
     def action_step(self, step: int) -> None:
-        """To the next place, round and round."""
+        """Goes to the next or previous place; after the last comes the first."""
         if self._hits:
             self._at = (self._at + step) % len(self._hits)
-            self._tell(self.query_one(Input).value)
+            self._show_place(self.query_one(Input).value)
 
-    def _tell(self, words: str) -> None:
+    def _show_place(self, words: str) -> None:
         count = self.query_one("#count", Static)
         if not self._hits:
             count.update("nothing found" if words.strip() else "")
@@ -96,6 +99,6 @@ class FindBar(Horizontal):
         self.post_message(self.Found(self._hits[self._at], words.strip().strip('"')))
 
     def action_close(self) -> None:
-        """Gives the focus back."""
+        """Hides the bar and posts `Closed`."""
         self.display = False
         self.post_message(self.Closed())

@@ -1,7 +1,7 @@
-"""Every key of the conversation, under a name by which the configuration can change it.
+"""The key table of the conversation. The configuration can change each key by its name.
 
-`[screen.keys]` in the configuration: `agents = "f3"`. Keys of lists and text fields are those of
-every terminal program and stand beside their widgets.
+Example in the section `[screen.keys]`: `sidebar = "f5"`. The usual keys of lists and text fields
+are defined in their widgets.
 """
 
 from msgspec import Struct
@@ -11,10 +11,7 @@ __all__ = ["KEYS", "Key", "bindings"]
 
 
 class Key(Struct, frozen=True):
-    """A key: its name, what it is by default, what it does, and the words that tell so.
-
-    `shown` ones stand in the footer.
-    """
+    """A key: its name, its default, its action and its help. The footer shows `shown`."""
 
     name: str
     keys: str
@@ -24,43 +21,39 @@ class Key(Struct, frozen=True):
 
 
 KEYS: tuple[Key, ...] = (
-    Key(
-        "interrupt", "escape", "escape", "Close what is open, else interrupt the turn", "Interrupt"
-    ),
-    Key("leave", "ctrl+c", "leave_twice", "Copy a selection, else empty the line; twice: leave"),
-    Key("palette", "ctrl+p", "app.command_palette", "Every command by name", "Commands"),
+    Key("interrupt", "escape", "escape", "Close the open list, or interrupt the turn", "Interrupt"),
+    Key("leave", "ctrl+c", "leave_twice", "Copy the selection, or clear the text; twice: leave"),
+    Key("palette", "ctrl+p", "app.command_palette", "Find a command by name", "Commands"),
     Key("sidebar", "ctrl+b", "sidebar", "Show or hide the sidebar", "Agents"),
     Key("fold", "ctrl+o", "transcript('fold')", "Open or close the pruned section", "Pruned"),
     Key("find", "ctrl+f", "find", "Find in this conversation", "Find"),
-    Key("search", "ctrl+s", "page('search')", "Search everything ever said"),
-    Key("context", "ctrl+t", "page('context')", "What fills the window", "Context"),
+    Key("search", "ctrl+s", "command('recall')", "Search all conversations"),
+    Key("context", "ctrl+t", "command('context')", "Show what fills the context window", "Context"),
     Key("rewind", "f3", "page('rewind')", "Pick a mark to go back to; also esc twice"),
-    Key("resume", "ctrl+l", "page('resume')", "Pick a conversation"),
-    Key("help", "f1", "page('help')", "Every key and command", "Help"),
-    Key("history", "ctrl+r", "page('history')", "Search what you sent"),
+    Key("resume", "ctrl+l", "command('switch')", "Pick a conversation"),
+    Key("help", "f1", "command('help')", "List every key and command", "Help"),
+    Key("history", "ctrl+r", "page('history')", "Search the messages you sent"),
     Key("editor", "ctrl+g", "editor", "Write in your editor"),
-    Key("mouse", "f2", "app.mouse", "Leave the mouse to the terminal, or take it back"),
-    Key("theme", "f4", "app.theme", "The next theme"),
-    Key("page-up", "pageup", "transcript('page', -1)", "A page up"),
-    Key("page-down", "pagedown", "transcript('page', 1)", "A page down"),
-    Key("end", "ctrl+end,shift+end", "transcript('end')", "To the end, and follow it"),
-    Key("start", "ctrl+home,shift+home", "transcript('start')", "To the first line"),
-    Key("line-up", "ctrl+up", "transcript('scroll', -1)", "A line up"),
-    Key("line-down", "ctrl+down", "transcript('scroll', 1)", "A line down"),
-    Key("block-up", "alt+up", "transcript('cursor', -1)", "The block above"),
-    Key("block-down", "alt+down", "transcript('cursor', 1)", "The block below"),
+    Key("mouse", "f2", "app.mouse", "Turn the mouse on or off"),
+    Key("theme", "f4", "app.theme", "Switch to the next theme"),
+    Key("page-up", "pageup", "transcript('page', -1)", "Scroll a page up"),
+    Key("page-down", "pagedown", "transcript('page', 1)", "Scroll a page down"),
+    Key("end", "ctrl+end,shift+end", "transcript('end')", "Go to the end and follow it"),
+    Key("start", "ctrl+home,shift+home", "transcript('start')", "Go to the first line"),
+    Key("line-up", "ctrl+up", "transcript('scroll', -1)", "Scroll a line up"),
+    Key("line-down", "ctrl+down", "transcript('scroll', 1)", "Scroll a line down"),
+    Key("block-up", "alt+up", "transcript('cursor', -1)", "Select the block above"),
+    Key("block-down", "alt+down", "transcript('cursor', 1)", "Select the block below"),
     Key("block-open", "alt+o", "transcript('open')", "Open or close the block; also enter"),
-    Key(
-        "block-copy", "alt+y", "transcript('copy')", "Copy the block, else the last answer; also y"
-    ),
-    Key("jump-up", "alt+pageup", "transcript('jump', -1)", "The divider or mark above"),
-    Key("jump-down", "alt+pagedown", "transcript('jump', 1)", "The divider or mark below"),
-    Key("read", "f6", "read", "Between transcript and composer"),
+    Key("block-copy", "alt+y", "transcript('copy')", "Copy the block, or the last reply; also y"),
+    Key("jump-up", "alt+pageup", "transcript('jump', -1)", "Go to the divider or mark above"),
+    Key("jump-down", "alt+pagedown", "transcript('jump', 1)", "Go to the divider or mark below"),
+    Key("read", "f6", "read", "Switch between transcript and composer"),
 )
 
 
 def bindings() -> list[Binding]:
-    """The keys as Textual takes them. They come before those of the text field."""
+    """The bindings of all keys. They have priority over those of the text field."""
     return [
         Binding(
             key.keys,

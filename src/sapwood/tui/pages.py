@@ -1,129 +1,239 @@
-"""Which page answers what, and what follows when something was picked on it."""
+"""Shows the answers of the conversation service as messages and pages.
+
+A page returns what the person picked; `Pages` then runs the command or opens the conversation.
+"""
 
 import asyncio
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, assert_never
 
-from sapwood.app.comparing import compare
-from sapwood.core.errors import SapwoodError
+from sapwood.conversation.answers import (
+    AgentsKilled,
+    AgentTree,
+    ArgumentNeeded,
+    Changed,
+    Compacted,
+    ContextsCompared,
+    ContextShown,
+    ConversationStarted,
+    FilesReverted,
+    Forked,
+    HelpShown,
+    Left,
+    MailRead,
+    MailSent,
+    MailShown,
+    PassageShown,
+    Prompted,
+    RequestReplayed,
+    SearchResults,
+    SettingShown,
+    SettingsShown,
+    StillWaiting,
+    Switched,
+    Waited,
+)
+from sapwood.core.command_table import TABLE
+from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
+from sapwood.core.refusals import NoConversation
 from sapwood.display.text import one_line
-from sapwood.tui.host import host
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.screen import Screen
 
-    from sapwood.tui.conversation import Conversation
-    from sapwood.workspace.permissions.asking import Answer, Question
+    from sapwood.conversation.answers import Answer as CommandAnswer
+    from sapwood.tui.composer import Composer
+    from sapwood.tui.conversation_controller import ConversationController
+    from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
-__all__ = ["Pages"]
+__all__ = ["PageHost", "Pages"]
+
+
+class PageHost(Protocol):
+    """The screen under the pages."""
+
+    controller: "ConversationController"
+
+    @property
+    def application(self) -> "App[object]":
+        """The application that shows the pages."""
+        ...
+
+    @property
+    def composer(self) -> "Composer":
+        """The text field for messages."""
+        ...
+
+    def show_message(self, text: str) -> None:
+        """Shows the answer to a command."""
+        ...
+
+    def show_refusal(self, text: str) -> None:
+        """Shows why a step was refused."""
+        ...
+
+    async def open(self, agent: AgentId | None) -> None:
+        """Shows another conversation."""
+        ...
+
+    def go_to(self, agent: AgentId, version: int) -> object:
+        """Shows one place of a conversation, in the background."""
+        ...
+
+    def import_session(self, path: str) -> object:
+        """Imports a session of another program and shows it, in the background."""
+        ...
+
+    def submit(self, text: str) -> None:
+        """Runs a submission in the background."""
+        ...
+
+    def leave(self) -> None:
+        """Ends the application."""
+        ...
 
 
 class Pages:
-    """Opens pages over one conversation. Each is imported when it is first opened."""
+    """Opens pages over one screen. The module of a page is imported when it is first opened."""
 
-    def __init__(self, conversation: "Conversation") -> None:
-        self._conversation = conversation
+    def __init__(self, host: PageHost) -> None:
+        self._host = host
+        self._pages = {"history": self._history, "rewind": self._rewind}
 
-    async def open(self, name: str, args: str = "") -> None:
-        """Opens a page by its name, or by that of the command that asks for it."""
-        try:
-            await self._open(name, args)
-        except SapwoodError as error:
-            self._conversation.refused(str(error))
+    async def show(self, answer: "CommandAnswer") -> None:
+        """Shows an answer: as a message, on a page, or by opening another conversation."""
+        host, controller = self._host, self._host.controller
+        match answer:
+            case ConversationStarted(agent=agent, message=message):
+                host.show_message(message)
+                await host.open(agent)
+            case Switched(agent):
+                await host.open(agent)
+            case Forked(child=child, taken_over=True):
+                await host.open(child)
+                host.show_message(answer.message)
+            case AgentTree() | MailShown():
+                from sapwood.tui.screens.agents_page import AgentsPage
 
-    async def _open(self, name: str, args: str) -> None:
-        desk = self._conversation.desk
-        held = desk.connection
-        match name:
-            case "help":
-                from sapwood.tui.screens.help import HelpPage
+                self._push(AgentsPage(controller.connection, controller.agent), self._typed)
+            case ContextShown(breakdown):
+                from sapwood.tui.screens.context_pages import ContextPage
 
-                self._push(HelpPage(desk.config.screen.keys, args))
-            case "agents" | "check-mail":
-                from sapwood.tui.screens.agents import AgentsPage
+                self._push(ContextPage(breakdown))
+            case SearchResults(query):
+                from sapwood.tui.screens.search_pages import SearchPage
 
-                self._push(AgentsPage(held, desk.agent), self._typed)
-            case "resume" | "switch":
-                from sapwood.tui.screens.resume import ResumePage
+                self._push(SearchPage(controller.connection, query), self._go)
+            case PassageShown(ref):
+                host.go_to(ref.agent, ref.version)
+            case RequestReplayed(agent, version=version):
+                from sapwood.tui.screens.replay_page import ReplayPage
 
-                self._push(ResumePage(held, desk.folder), self._switch)
-            case "search" | "recall":
-                from sapwood.tui.screens.search import SearchPage
+                self._push(ReplayPage(controller.session.service, agent, str(version or "")))
+            case ContextsCompared():
+                from sapwood.tui.screens.context_pages import DiffPage
 
-                self._push(SearchPage(held, args), self._go)
-            case "config" | "settings":
-                from sapwood.tui.screens.settings import SettingsPage
+                self._push(DiffPage(answer))
+            case SettingsShown():
+                from sapwood.tui.screens.settings_page import SettingsPage
 
-                self._push(SettingsPage(desk.config))
-            case "history":
-                from sapwood.tui.screens.history import HistoryPage
+                self._push(SettingsPage(controller.config))
+            case HelpShown(rows):
+                from sapwood.tui.screens.help_page import HelpPage
 
-                self._push(HistoryPage(self._conversation.composer.sent), self._put)
+                self._push(HelpPage(controller.config.screen.keys, rows))
+            case ArgumentNeeded():
+                self._pick_argument(answer)
+            case Left():
+                host.leave()
+            case (
+                Changed()
+                | Forked()
+                | MailSent()
+                | MailRead()
+                | Waited()
+                | StillWaiting()
+                | AgentsKilled()
+                | Compacted()
+                | FilesReverted()
+                | SettingShown()
+            ):
+                host.show_message(answer.message)
+            case Prompted():
+                pass  # the transcript shows the prompt
             case _:
-                await self._of_agent(name, args)
+                assert_never(answer)
 
-    async def ask(self, question: "Question") -> "Answer | None":
-        """The answer to a question, whoever asks it; nothing if the page was closed instead."""
-        from sapwood.tui.screens.ask import AskPage
+    async def open(self, name: str) -> None:
+        """Opens a page that has a key but no command, by its name."""
+        try:
+            await self._pages[name]()
+        except SapwoodError as error:
+            self._host.show_refusal(str(error))
 
-        held, app = self._conversation.desk.connection, host(self._conversation)
-        facts = await held.log.facts(held.space, question.agent)
+    def _pick_argument(self, needed: "ArgumentNeeded") -> None:
+        """Opens a page to pick the missing argument from; refuses if there is no such page."""
+        controller = self._host.controller
+        if "agent" in needed.argument.kinds:
+            from sapwood.tui.screens.resume_page import ResumePage
+
+            self._push(ResumePage(controller.connection, controller.folder), self._switch)
+        elif "text" in needed.argument.kinds:
+            from sapwood.tui.screens.search_pages import SearchPage
+
+            self._push(SearchPage(controller.connection), self._go)
+        else:
+            self._host.show_refusal(needed.message)
+
+    async def _history(self) -> None:
+        from sapwood.tui.screens.search_pages import HistoryPage
+
+        self._push(HistoryPage(self._host.composer.sent), self._put)
+
+    async def _rewind(self) -> None:
+        from sapwood.tui.screens.rewind_page import RewindPage
+
+        controller = self._host.controller
+        if controller.agent is None:
+            raise RefusedError(NoConversation())
+        self._push(RewindPage(controller.connection, controller.agent), self._submit)
+
+    async def ask(self, question: "PermissionQuestion") -> "PermissionAnswer | None":
+        """Asks the person whether a tool may run; returns None if the page was closed instead."""
+        from sapwood.tui.screens.permission_page import PermissionPage
+
+        connection, app = self._host.controller.connection, self._host.application
+        facts = await connection.log.facts(connection.space, question.agent)
         answered = asyncio.get_running_loop().create_future()
 
-        def answer(given: "Answer | None") -> None:
+        def answer(picked: "PermissionAnswer | None") -> None:
             if not answered.done():
-                answered.set_result(given)
+                answered.set_result(picked)
 
-        page = AskPage(question, one_line(facts.name) if facts and facts.name else question.agent)
+        page = PermissionPage(
+            question, one_line(facts.name) if facts and facts.name else question.agent
+        )
         app.call_later(app.push_screen, page, answer)
         try:
             return await answered
-        except asyncio.CancelledError:  # the turn was interrupted: nobody needs to know any more
-            app.call_later(self._take_away, page)
+        except asyncio.CancelledError:  # the turn was interrupted, so the question is void
+            app.call_later(self._close, page)
             raise
 
-    async def _take_away(self, page: "Screen[Answer | None]") -> None:
+    async def _close(self, page: "Screen[PermissionAnswer | None]") -> None:
         if page.is_current:
             page.dismiss(None)
-
-    async def _of_agent(self, name: str, args: str) -> None:
-        """Pages that need a conversation."""
-        desk = self._conversation.desk
-        held, opened = desk.connection, await desk.opened()
-        if opened is None or desk.agent is None:
-            raise SapwoodError("There is no conversation yet. Write a first message.")
-        match name:
-            case "context":
-                from sapwood.tui.screens.context import ContextPage
-
-                self._push(ContextPage(opened, held.counter_for(opened.state.settings.model)))
-            case "rewind":
-                from sapwood.tui.screens.rewind import RewindPage
-
-                self._push(RewindPage(held, opened), self._submit)
-            case "replay":
-                from sapwood.tui.screens.replay import ReplayPage
-
-                self._push(ReplayPage(held, desk.agent, args))
-            case "diff":
-                from sapwood.tui.screens.diff import DiffPage
-
-                places = args.split()
-                if not 1 <= len(places) <= 2:
-                    raise SapwoodError("Name one mark or two. Type it as /diff A B.")
-                self._push(DiffPage(await compare(held, desk.agent, places[0], *places[1:])))
-            case _:
-                raise SapwoodError(f"There is no page '{name}'.")
 
     def _push(
         self, page: "Screen[str | None]", then: Callable[[str | None], None] | None = None
     ) -> None:
-        host(self._conversation).push_screen(page, then)
+        self._host.application.push_screen(page, then)
 
     def _typed(self, command: str | None) -> None:
-        """A command that is whole is carried out, one that needs words is put into the composer."""
+        """Runs a complete command; puts one that needs more words into the composer."""
         if command is None:
             return
         if command.endswith(" "):
@@ -133,20 +243,20 @@ class Pages:
 
     def _submit(self, command: str | None) -> None:
         if command is not None:
-            self._conversation.submit(command)
+            self._host.submit(command)
 
     def _switch(self, picked: str | None) -> None:
-        """To an agent, or to a transcript that becomes one."""
+        """Switches to an agent, or imports a transcript, which is given by its path."""
         if picked is not None and os.path.isabs(picked):
-            self._conversation.bring(picked)
+            self._host.import_session(picked)
         elif picked is not None:
-            self._conversation.submit(f"/switch {picked}")
+            self._host.submit(f"{TABLE['switch'].typed} {picked}")
 
     def _put(self, text: str | None) -> None:
         if text is not None:
-            self._conversation.composer.put(text)
+            self._host.composer.put(text)
 
     def _go(self, place: str | None) -> None:
         if place is not None:
             agent, _, version = place.rpartition(":")
-            self._conversation.go_to(AgentId(agent), int(version))
+            self._host.go_to(AgentId(agent), int(version))

@@ -1,42 +1,67 @@
-"""What is told to the terminal itself: its title, and a bell when somebody is wanted."""
+"""The terminal around the application: its title, bell, mouse, clipboard and text editor."""
 
+import os
+import shlex
+import shutil
+import subprocess
 import sys
-from collections.abc import Generator
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 from textual.app import App
+from textual.dom import DOMNode
 
-from sapwood.app.config import ScreenConfig
+from sapwood.config.config_file import ScreenConfig
 from sapwood.display.text import plain
 
-__all__ = ["Attention", "take_mouse", "titled"]
+__all__ = [
+    "Attention",
+    "app_of",
+    "clipboard_programs",
+    "copy_text",
+    "edit_text",
+    "editor_command",
+    "restored_title",
+    "take_mouse",
+]
+
 
 _LONG = 10.0
-"""Seconds after which somebody has likely begun to look elsewhere."""
+"""Seconds of work after which the person is assumed to look elsewhere."""
+
+_CLIPBOARD_SECONDS = 2.0
+"""How long a clipboard program may take."""
+
+
+def app_of(node: DOMNode) -> App[object]:
+    """The application of a widget, with a type; Textual does not declare one."""
+    return cast("App[object]", node.app)  # pyright: ignore[reportUnknownMemberType]
 
 
 class Attention:
-    """Calls people back who look elsewhere, as far as they want to be called."""
+    """Sets the title of the terminal, and rings its bell if the configuration allows it."""
 
     def __init__(self, app: App[object], config: ScreenConfig) -> None:
         self._app = app
         self._config = config
 
     def call(self, seconds: float = _LONG) -> None:
-        """Rings, if the terminal is out of sight or what is done took long."""
+        """Rings the bell if the work took long or the terminal does not have the focus."""
         if self._config.bell and (seconds >= _LONG or not self._app.app_focus):
             self._app.bell()
 
     def title(self, folder: str, *, working: bool) -> None:
-        """The title of the window or tab says whether something goes on."""
+        """Sets the title of the window or tab; a sign in it shows that a turn runs."""
         sign = "◐ " if working else ""
         _write(self._app, f"\x1b]0;{sign}sapwood · {plain(Path(folder).name)[:60]}\x07")
 
 
 @contextmanager
-def titled() -> Generator[None]:
-    """Gives the terminal its own title back afterwards."""
+def restored_title() -> Generator[None]:
+    """Restores the title of the terminal after the block."""
     out = sys.__stdout__
     if out is None or not out.isatty():
         yield
@@ -51,13 +76,66 @@ def titled() -> Generator[None]:
 
 
 def take_mouse(app: App[object], taken: bool) -> None:
-    """Takes the mouse, or leaves it to the terminal, which then selects text in its own way."""
+    """Turns mouse reporting on or off. While it is off, the terminal selects text."""
     for mode in (1000, 1003, 1015, 1006):
         _write(app, f"\x1b[?{mode}{'h' if taken else 'l'}")
 
 
 def _write(app: App[object], sequence: str) -> None:
-    driver = app._driver  # pyright: ignore[reportPrivateUsage]  # there is no other way to it
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]  # Textual has no public way to write an escape sequence
     if driver is not None and not app.is_headless:
         with suppress(OSError):
             driver.write(sequence)
+
+
+def clipboard_programs(environ: Mapping[str, str] = os.environ) -> list[tuple[str, Sequence[str]]]:
+    """Installed clipboard programs that work here, best first, each with its target's name.
+
+    These programs report failure, which the escape sequence of a terminal does not.
+    """
+    found: list[tuple[str, Sequence[str]]] = []
+    if environ.get("SSH_CONNECTION"):  # the clipboard of the remote machine is of no use
+        environ = {name: value for name, value in environ.items() if name == "TMUX"}
+    if environ.get("WAYLAND_DISPLAY"):
+        found.append(("the clipboard", ("wl-copy",)))
+    if environ.get("DISPLAY"):
+        found.append(("the clipboard", ("xclip", "-selection", "clipboard")))
+        found.append(("the clipboard", ("xsel", "--clipboard", "--input")))
+    if "TMUX" in environ:
+        found.append(("tmux's buffer", ("tmux", "load-buffer", "-w", "-")))
+    found.append(("the clipboard", ("pbcopy",)))
+    return [each for each in found if shutil.which(each[1][0])]
+
+
+def copy_text(app: App[object], text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Copies a text; returns a sentence that says where to."""
+    size = f"{len(text):,} character{'' if len(text) == 1 else 's'}"
+    for place, command in clipboard_programs(environ):
+        try:
+            done = subprocess.run(
+                command,
+                input=text.encode(),
+                capture_output=True,
+                timeout=_CLIPBOARD_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if done.returncode == 0:
+            return f"Copied {size} to {place}."
+    app.copy_to_clipboard(text)
+    return f"Sent {size} to the terminal. It does not confirm copies."
+
+
+def editor_command(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The command of the person's editor, `vi` by default."""
+    return shlex.split(environ.get("VISUAL") or environ.get("EDITOR") or "vi")
+
+
+def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Opens a text in the editor; returns the edited text, or the old one if the editor failed."""
+    with tempfile.TemporaryDirectory(prefix="sapwood-") as folder:
+        file = Path(folder) / "message.md"
+        file.write_text(text, encoding="utf-8")
+        done = subprocess.run([*editor_command(environ), str(file)], check=False)
+        return file.read_text(encoding="utf-8").rstrip("\n") if done.returncode == 0 else text

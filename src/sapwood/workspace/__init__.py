@@ -1,5 +1,6 @@
-"""Tools: files, search and shell in an agent's workspace, and those of MCP servers.
+"""Tools: files, search and shell in an agent's workspace, and the tools of MCP servers.
 
-What a model may do with them is in `permissions`; how each works is in `tools` and `servers`.
-Keeping secrets out of what they return is the runtime's part, for every tool alike.
+`permissions` decides what a model may do with them. `tools` and `mcp_client` do the work.
+`checkpoints` saves and restores the files of a workspace. The runtime masks secrets in the results
+of all tools.
 """

@@ -1,15 +1,103 @@
-"""Path patterns, as in `.gitignore`: one language for ignore files, rules and arguments. Pure.
+"""Path patterns as in `.gitignore`, for ignore files, permission rules and arguments. Pure.
 
 `*` and `?` stay within a name, `**` crosses folders, `[a-z]` is one of several, `\\` takes the
-next character as it is. A pattern without a slash means a name at any depth; one with a slash
-means a path from the top. Where git has its own mind, this has it too: it is tested against git.
+next character literally. A pattern without a slash matches a name at any depth; one with a slash
+matches a path from the top. The peculiarities of git are kept: tests compare the two.
 """
 
 import re
 
-from sapwood.workspace.classes import class_at
+__all__ = [
+    "class_at",
+    "escape",
+    "glob_regex",
+]
 
-__all__ = ["escape", "glob_regex"]
+
+# ASCII only: no class contains a character beyond ASCII.
+_NAMED = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": r" \t",
+    "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": r"!-/:-@\[-`{-~",
+    "space": r" \t\n\r",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+}
+
+
+def class_at(pattern: str, place: int) -> tuple[str, int] | None:
+    """The regular expression for the character class that starts at `place`, and its end.
+
+    None if the class is not closed or has an unknown name: such a pattern matches nothing.
+
+    >>> class_at("[!abc]x", 0)
+    ('(?!/)[^abc]', 6)
+    """
+    place += 1
+    negated = pattern[place : place + 1] in ("!", "^")
+    start = place + negated
+    inside: list[str] = []
+    before = ""
+    place = start
+    while place == start or pattern[place : place + 1] != "]":
+        found = _member(pattern, place, before)
+        if found is None:
+            return None
+        expression, before, place = found
+        inside.append(expression)
+    members = "".join(inside)
+    if not members:
+        return ("[^/]" if negated else "(?!)"), place + 1
+    return f"(?!/)[{'^' if negated else ''}{members}]", place + 1
+
+
+def _member(pattern: str, place: int, before: str) -> tuple[str, str, int] | None:
+    """The next member: its expression, the character a range could start from, and its end.
+
+    A range adds all but its first character, which was added before.
+    """
+    char = pattern[place : place + 1]
+    if not char:
+        return None
+    if char == "[" and pattern[place + 1 : place + 2] == ":":
+        return _named(pattern, place)
+    if char == "-" and before and pattern[place + 1 : place + 2] not in ("", "]"):
+        last = _literal(pattern, place + 1)
+        if last is None:
+            return None
+        until, end = last
+        range_ = f"{re.escape(before)}-{re.escape(until)}" if before <= until else ""
+        return range_, "", end
+    literal = _literal(pattern, place)
+    if literal is None:
+        return None
+    char, end = literal
+    return re.escape(char), char, end
+
+
+def _literal(pattern: str, place: int) -> tuple[str, int] | None:
+    """A character, which may follow a backslash, and the place after it."""
+    if pattern[place] == "\\":
+        place += 1
+    return (pattern[place], place + 1) if place < len(pattern) else None
+
+
+def _named(pattern: str, place: int) -> tuple[str, str, int] | None:
+    """A named class such as `[:alpha:]`. Without its end, `[` is an ordinary character."""
+    end = pattern.find("]", place + 2)
+    if end < 0:
+        return None
+    if pattern[end - 1] != ":" or end - 1 < place + 2:
+        return re.escape("["), "[", place + 1
+    members = _NAMED.get(pattern[place + 2 : end - 1])
+    return None if members is None else (members, "", end + 1)
+
 
 _SPECIAL = re.compile(r"([*?\[\\])")
 _PLAIN = re.compile(r"[^*?\[\\]*")
@@ -18,7 +106,7 @@ _NEVER = "(?!)"
 
 
 def escape(path: str) -> str:
-    """The pattern that means exactly this path.
+    """The pattern that matches exactly this path.
 
     >>> escape("notes/[draft]*.md")
     'notes/\\\\[draft]\\\\*.md'
@@ -27,7 +115,7 @@ def escape(path: str) -> str:
 
 
 def glob_regex(pattern: str) -> str:
-    """A regular expression for whole paths.
+    """The regular expression of a pattern, for whole paths.
 
     >>> bool(re.fullmatch(glob_regex("src/**/*.py"), "src/a/b/c.py"))
     True
@@ -40,7 +128,7 @@ def glob_regex(pattern: str) -> str:
     if "/" not in body:
         return "(?:.*/)?" + _body(body, crosses=False)
     body = body.removeprefix("/")
-    # To git a pattern begins where its plain beginning ends: `ab**/c` has its stars at the start.
+    # Git treats what follows the plain prefix as the pattern: in `ab**/c` it starts with stars.
     plain = _plain_start(body)
     return re.escape(plain) + _body(body[len(plain) :], crosses=True)
 
@@ -60,7 +148,7 @@ def _body(pattern: str, *, crosses: bool) -> str:
 
 
 def _next(pattern: str, place: int, crosses: bool) -> tuple[str, int]:
-    """The expression for what stands at a place, and where to go on."""
+    """The expression for what is at a place, and the place after it."""
     match pattern[place]:
         case "*":
             return _stars(pattern, place, crosses)
@@ -77,7 +165,7 @@ def _next(pattern: str, place: int, crosses: bool) -> tuple[str, int]:
 
 
 def _stars(pattern: str, place: int, crosses: bool) -> tuple[str, int]:
-    """Two stars or more cross folders where they stand between slashes or ends."""
+    """Two or more stars cross folders if they stand between slashes or ends."""
     stars = _STARS.match(pattern, place)
     end = stars.end() if stars else place + 1
     begins = place == 0 or pattern[place - 1] == "/"

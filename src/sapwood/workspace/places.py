@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from sapwood.core.refusals import nearest
 from sapwood.core.settings import Workspace
-from sapwood.workspace.errors import ToolError
+from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["Place", "folder_of", "locate", "open_file", "open_folder", "open_parent", "root_of"]
+__all__ = ["Place", "is_folder", "locate", "open_file", "open_folder", "open_parent", "root_of"]
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
@@ -64,16 +64,16 @@ def root_of(workspace: Workspace) -> str:
         raise ToolError("This agent has no workspace, so there are no files. Tell the user.")
     root = os.path.realpath(os.path.expanduser(folder))
     if not os.path.isdir(root):
-        raise ToolError(f"The workspace {folder} is not there any more. Tell the user.")
+        raise ToolError(f"The workspace {folder} does not exist any more. Tell the user.")
     return root
 
 
 def locate(root: str, given: str) -> Place:
     """Where a path of a model's leads."""
     if not given or "\0" in given:
-        raise ToolError("The path is empty or holds a null character. Give a path.")
+        raise ToolError("The path is empty or contains a null character. Give a path.")
     if ".." in given.split("/"):
-        raise ToolError(f"'{given}' holds '..'. Give the path from the workspace's folder down.")
+        raise ToolError(f"'{given}' contains '..'. Give the path from the workspace's folder down.")
     return Place(root, os.path.realpath(os.path.join(root, os.path.expanduser(given))), given)
 
 
@@ -104,7 +104,7 @@ def open_file(place: Place) -> Generator[IO[bytes]]:
         try:
             descriptor = os.open(name, _FILE, dir_fd=folder)
         except OSError as error:
-            raise _told(place, error, folder) from error
+            raise _tool_error(place, error, folder) from error
         kind = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(kind):
             os.close(descriptor)
@@ -115,7 +115,7 @@ def open_file(place: Place) -> Generator[IO[bytes]]:
             yield file
 
 
-def folder_of(place: Place) -> bool:
+def is_folder(place: Place) -> bool:
     """Whether a folder is there. Raises `ToolError` if nothing is."""
     if not place.steps:
         return True
@@ -123,7 +123,7 @@ def folder_of(place: Place) -> bool:
         try:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError as error:
-            raise _told(place, error, folder) from error
+            raise _tool_error(place, error, folder) from error
     return stat.S_ISDIR(found.st_mode)
 
 
@@ -135,7 +135,7 @@ def _descend(place: Place, steps: list[str], make: bool = False) -> Generator[in
             try:
                 following = _enter(current, step, make)
             except OSError as error:
-                raise _told(place, error, None) from error
+                raise _tool_error(place, error, None) from error
             os.close(current)
             current = following
         yield current
@@ -154,7 +154,7 @@ def _enter(folder: int, name: str, make: bool) -> int:
     return os.open(name, _FOLDER, dir_fd=folder)
 
 
-def _told(place: Place, error: OSError, folder: int | None) -> ToolError:
+def _tool_error(place: Place, error: OSError, folder: int | None) -> ToolError:
     match error.errno:
         case errno.ENOENT:
             return ToolError(f"There is no {place.shown}.{_did_you_mean(place, folder)}")

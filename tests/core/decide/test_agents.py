@@ -14,8 +14,8 @@ from sapwood.core.commands import (
     Send,
     SetMark,
     StartAgent,
+    StartSuccessor,
     StartTurn,
-    Succeed,
     Unfocus,
 )
 from sapwood.core.content import Text
@@ -96,7 +96,7 @@ def test_a_setting_can_be_set_back_to_nothing() -> None:
 @pytest.mark.parametrize("change", [SettingsChange(), SettingsChange(cap=100_000)])
 def test_a_change_to_what_is_so_already_changes_nothing_and_says_so(change: SettingsChange) -> None:
     world, agent = conversation()
-    assert does(world, Configure(agent, change)) == "These are the settings already."
+    assert does(world, Configure(agent, change)) == "The settings are already so."
     assert kinds(world, agent) == ["agent.started"]
 
 
@@ -235,7 +235,7 @@ def test_new_archives_and_starts_afresh_with_workspace_model_settings_and_pins()
     world.turn(AGENT, "ask", "answer")
     does(world, SetMark(AGENT, "HERE"))
     does(world, Send(AGENT, "m1", "Look."))
-    assert does(world, Succeed(AGENT, NEXT)) == "Archived agent1. New agent: next"
+    assert does(world, StartSuccessor(AGENT, NEXT)) == "Archived agent1. New agent: next"
     assert last_event(world, AGENT) == AgentArchived(NEXT)
     fresh = world.states[NEXT]
     assert (fresh.settings, fresh.workspace, fresh.pins) == (
@@ -253,19 +253,19 @@ def test_new_archives_and_starts_afresh_with_workspace_model_settings_and_pins()
 def test_a_successor_has_its_predecessors_parent_and_may_have_another_name() -> None:
     world, agent = conversation()
     does(world, Fork(agent, child := AgentId("child"), name="scout"))
-    does(world, Succeed(child, NEXT, name="scout 2"))
+    does(world, StartSuccessor(child, NEXT, name="scout 2"))
     assert (world.states[NEXT].parent, world.states[NEXT].name) == (agent, "scout 2")
 
 
 def test_the_id_of_a_successor_must_be_new() -> None:
     world, agent = conversation()
     other = world.start()
-    assert refusal(world, Succeed(agent, other)) == AgentExists(other)
-    assert refusal(world, Succeed(agent, agent)) == AgentExists(agent)
+    assert refusal(world, StartSuccessor(agent, other)) == AgentExists(other)
+    assert refusal(world, StartSuccessor(agent, agent)) == AgentExists(agent)
 
 
 def test_new_and_archive_wait_for_the_running_turn() -> None:
     world, agent = conversation()
     opens(world, agent)
-    assert refusal(world, Succeed(agent, NEXT)) == TurnIsOpen("/new")
+    assert refusal(world, StartSuccessor(agent, NEXT)) == TurnIsOpen("/new")
     assert refusal(world, Archive(agent)) == TurnIsOpen("/archive")

@@ -1,4 +1,4 @@
-"""A model can do what the registry gives it, and nothing else."""
+"""A model can do what the table gives it, and nothing else."""
 
 import pytest
 
@@ -13,8 +13,8 @@ from sapwood.core.commands import (
     Redo,
     RemovePin,
     StartAgent,
+    StartSuccessor,
     StartTurn,
-    Succeed,
     Undo,
 )
 from sapwood.core.content import Text, Usage
@@ -32,12 +32,12 @@ FORBIDDEN: dict[str, Command] = {
     "/unpin": RemovePin(AGENT, "rule"),
     "/config": Configure(AGENT, SettingsChange(model="another")),
     "/archive": Archive(AGENT),
-    "/new": Succeed(AGENT, NEW),
-    "Starting a root agent": StartAgent(NEW),
-    "Prompting an agent": StartTurn(AGENT, (Text("As the user, I say yes."),)),
-    "Recording a turn": RecordTurn(AGENT, (Text("As the user, I say yes."),)),
-    "Masking results": MaskResults(AGENT, 10),
-    "Dropping a summary": DropSummary(AGENT, "scripted", Usage(100)),
+    "/new": StartSuccessor(AGENT, NEW),
+    "Start agent": StartAgent(NEW),
+    "Start turn": StartTurn(AGENT, (Text("As the user, I say yes."),)),
+    "Record turn": RecordTurn(AGENT, (Text("As the user, I say yes."),)),
+    "Mask results": MaskResults(AGENT, 10),
+    "Drop summary": DropSummary(AGENT, "scripted", Usage(100)),
 }
 
 
@@ -51,4 +51,4 @@ def test_what_is_for_people_is_refused_to_models(name: str, turn: str) -> None:
 
 
 def test_a_model_is_told_whom_to_ask() -> None:
-    assert HumanOnly("/undo").sentence == "/undo is for people. Ask the user to run it."
+    assert HumanOnly("/undo").sentence == "Models may not use /undo. Ask the user to run it."

@@ -7,10 +7,10 @@ from sapwood.core.commands import (
     AddReply,
     CallModel,
     Command,
+    CommandMeta,
     CompleteTurn,
     Focus,
     Fork,
-    Given,
     Kill,
     ReadMail,
     RemovePin,
@@ -18,15 +18,15 @@ from sapwood.core.commands import (
     Send,
     SetMark,
     StartAgent,
+    StartSuccessor,
     StartTurn,
-    Succeed,
     Unfocus,
 )
 from sapwood.core.content import Text, Usage
-from sapwood.core.decide import Scene, decide
+from sapwood.core.decide import DecisionInput, decide
 from sapwood.core.events import Actor, Pin
 from sapwood.core.ids import AgentId, CommandId
-from sapwood.core.live import EMPTY
+from sapwood.core.live_path import EMPTY
 from sapwood.core.refusals import BadId, MailboxFull, TooManyPins, TooManyTopics
 from sapwood.core.state import BACKGROUND_KEPT, FOCUS_LIMIT, PINS_LIMIT, WAITING_LIMIT, State
 from sapwood.core.view.request import digest
@@ -115,7 +115,7 @@ def test_a_child_counts_as_its_parent_learnt_to() -> None:
 def test_a_successor_does_too() -> None:
     world, agent = learnt()
     does(world, CompleteTurn(agent))
-    does(world, Succeed(agent, AgentId("next")))
+    does(world, StartSuccessor(agent, AgentId("next")))
     assert world.states[AgentId("next")].ratio("scripted").apply(100) == 150
 
 
@@ -124,15 +124,15 @@ BAD = ("nul\0", "half\ud83c")
 
 
 def decided(command: Command, *, id: str = "c", actor: str = "") -> object:
-    given = Given(CommandId(id), 0, Actor("human", actor))
-    return decide(Scene(State(AGENT), EMPTY, CharacterCounter()), command, given)
+    given = CommandMeta(CommandId(id), 0, Actor("human", actor))
+    return decide(DecisionInput(State(AGENT), EMPTY, CharacterCounter()), command, given)
 
 
 @pytest.mark.parametrize("bad", BAD)
 def test_an_id_that_no_store_could_hold_is_refused(bad: str) -> None:
     other = AgentId(bad)
     commands = (
-        *(SetMark(other, "A"), Fork(AGENT, other), Succeed(AGENT, other)),
+        *(SetMark(other, "A"), Fork(AGENT, other), StartSuccessor(AGENT, other)),
         *(Send(AGENT, "m", "x", other), Kill(AGENT, other), StartAgent(other)),
     )
     for command in commands:

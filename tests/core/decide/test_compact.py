@@ -170,7 +170,7 @@ def test_a_models_wish_completes_its_turn_with_the_summary() -> None:
     answered(world, agent)
     decision = system(world, Compact(agent, "Numbers.", of=world.states[agent].context.tip))
     assert isinstance(decision, Accepted)
-    assert decision.says == "Compacted 3 turns into a summary."
+    assert decision.message == "Compacted 3 turns into a summary."
     ended, summarised, trimmed = world.logs[agent][-3:]
     assert ended.kind == "turn.completed"
     assert ended.command == summarised.command == trimmed.command

@@ -118,7 +118,7 @@ def test_between_start_and_finish_no_prompt_is_taken() -> None:
     started = world.states[agent].version
     prompt = StartTurn(agent, (Text("go on"),))
     assert refusal(world, prompt) == RevertCutOff("before turn 2", started)
-    assert f"/revert {started} to take it back" in refusal(world, prompt).sentence
+    assert f"/revert {started} to go back" in refusal(world, prompt).sentence
     does(world, FinishRevert(agent, started, world.states[agent].context, OLD, Restored()))
     does(world, prompt)
     assert said(world, agent)[-1] == "go on"

@@ -8,13 +8,13 @@ from sapwood.core.commands import (
     Fork,
     Kill,
     SetMark,
+    StartSuccessor,
     StartTurn,
-    Succeed,
 )
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import AgentKilled, Size, TurnInterrupted
+from sapwood.core.history_size import history
 from sapwood.core.ids import AgentId
-from sapwood.core.measure import history
 from sapwood.core.refusals import NotDescendant, NotRunning, RootNeedsHuman, UnknownAgent
 from sapwood.testing import World
 from tests.core.speaking import (
@@ -113,7 +113,7 @@ def test_the_size_of_a_turn_killed_from_afar_is_counted_when_it_is_next_in_view(
 def test_the_dead_do_nothing_more() -> None:
     world, _ = family()
     does(world, Kill(A))
-    for command in (StartTurn(A, (Text("x"),)), SetMark(A, "X"), Succeed(A, AgentId("y"))):
+    for command in (StartTurn(A, (Text("x"),)), SetMark(A, "X"), StartSuccessor(A, AgentId("y"))):
         reason = refusal(world, command)
         assert reason == NotRunning(A, "killed")
 

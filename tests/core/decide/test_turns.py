@@ -17,7 +17,15 @@ from sapwood.core.commands import (
     StartTool,
     StartTurn,
 )
-from sapwood.core.content import Ended, Got, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.content import (
+    Ended,
+    RecordedReply,
+    RecordedResult,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from sapwood.core.events import (
     ModelCalled,
     ReplyAdded,
@@ -322,7 +330,7 @@ def test_a_recorded_turn_is_one_event_and_reads_like_any_other() -> None:
     does(live, FinishTool(AGENT, "1", "found"))
     does(live, AddReply(AGENT, (Text("answer"),)))
     does(live, CompleteTurn(AGENT))
-    items = (Said((ONE,)), Got("1", "found"), Said((Text("answer"),)))
+    items = (RecordedReply((ONE,)), RecordedResult("1", "found"), RecordedReply((Text("answer"),)))
     does(whole, RecordTurn(AGENT, (Text("ask"),), items))
     assert kinds(whole, AGENT) == ["agent.started", "turn.recorded"]
     assert whole.request(AGENT) == live.request(AGENT)
@@ -331,19 +339,31 @@ def test_a_recorded_turn_is_one_event_and_reads_like_any_other() -> None:
 
 def test_a_recorded_turn_may_have_been_interrupted_or_failed() -> None:
     world, agent = conversation()
-    does(world, RecordTurn(agent, (Text("ask"),), (Said((ONE,)),), "interrupted", "esc"))
+    does(world, RecordTurn(agent, (Text("ask"),), (RecordedReply((ONE,)),), "interrupted", "esc"))
     does(world, RecordTurn(agent, (Text("ask"),), (), "failed", "no network"))
     assert results(world, agent) == ["[interrupted: esc]"]
     assert said(world, agent)[-1] == "[failed: no network]"
 
 
 BAD_TURNS = {
-    "a result without a call": ((Got("1", "x"),), UnknownCall("1")),
-    "a result twice": ((Said((ONE,)), Got("1", "x"), Got("1", "y")), UnknownCall("1")),
-    "a reply before the results": ((Said((ONE,)), Said((Text("x"),))), CallsOpen(("1",))),
-    "an end before the results": ((Said((ONE,)),), CallsOpen(("1",))),
-    "an id used again": ((Said((ONE,)), Got("1", "x"), Said((ONE,))), DuplicateCall("1")),
-    "an id used twice in a reply": ((Said((ONE, ONE)), Got("1", "x")), DuplicateCall("1")),
+    "a result without a call": ((RecordedResult("1", "x"),), UnknownCall("1")),
+    "a result twice": (
+        (RecordedReply((ONE,)), RecordedResult("1", "x"), RecordedResult("1", "y")),
+        UnknownCall("1"),
+    ),
+    "a reply before the results": (
+        (RecordedReply((ONE,)), RecordedReply((Text("x"),))),
+        CallsOpen(("1",)),
+    ),
+    "an end before the results": ((RecordedReply((ONE,)),), CallsOpen(("1",))),
+    "an id used again": (
+        (RecordedReply((ONE,)), RecordedResult("1", "x"), RecordedReply((ONE,))),
+        DuplicateCall("1"),
+    ),
+    "an id used twice in a reply": (
+        (RecordedReply((ONE, ONE)), RecordedResult("1", "x")),
+        DuplicateCall("1"),
+    ),
 }
 
 
@@ -358,7 +378,7 @@ def test_waiting_notes_go_into_a_recorded_turn() -> None:
     world, agent = conversation()
     does(world, Send(agent, "m1", "Look."))
     does(world, ReadMail(agent))
-    does(world, RecordTurn(agent, (Text("ask"),), (Said((Text("answer"),)),)))
+    does(world, RecordTurn(agent, (Text("ask"),), (RecordedReply((Text("answer"),)),)))
     event = last_event(world, agent)
     assert isinstance(event, TurnRecorded)
     assert [part.text for part in event.prompt] == ["Look.", "ask"]

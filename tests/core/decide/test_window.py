@@ -13,12 +13,12 @@ from sapwood.core.commands import (
     RecordTurn,
     SetMark,
 )
-from sapwood.core.content import Said, Text, Usage
-from sapwood.core.counting import Count
+from sapwood.core.content import RecordedReply, Text, Usage
 from sapwood.core.events import ContextTrimmed
+from sapwood.core.history_size import history
 from sapwood.core.ids import AgentId
-from sapwood.core.measure import history
 from sapwood.core.settings import Settings, SettingsChange
+from sapwood.core.token_count import Count
 from sapwood.core.view.request import digest
 from sapwood.testing import World
 from tests.core.speaking import conversation, does, kinds, last_event, marked, opens, said
@@ -145,7 +145,7 @@ def test_the_window_moves_however_a_turn_ends(
 def test_a_recorded_turn_moves_it_too() -> None:
     world, agent = world_with(cap=100)
     turn_of(world, agent, 80)
-    does(world, RecordTurn(agent, (Text("p" * 20),), (Said((Text("r" * 20),)),)))
+    does(world, RecordTurn(agent, (Text("p" * 20),), (RecordedReply((Text("r" * 20),)),)))
     assert sizes(world, agent) == [40]
 
 

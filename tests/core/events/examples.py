@@ -2,9 +2,17 @@
 
 from hypothesis import strategies as st
 
-from sapwood.core.calibration import Calibration
 from sapwood.core.checkpoint import Destination, LeftOut, Restored, Saved
-from sapwood.core.content import Ended, Got, Note, Said, Text, Thinking, ToolCall, Usage
+from sapwood.core.content import (
+    Ended,
+    Note,
+    RecordedReply,
+    RecordedResult,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from sapwood.core.context import Context, Mask
 from sapwood.core.events import (
     AgentArchived,
@@ -45,9 +53,9 @@ from sapwood.core.events import (
     TurnStarted,
     Unfocused,
 )
-from sapwood.core.ids import AgentId, EventRef, TurnRef
-from sapwood.core.origin import Origin, Passage
+from sapwood.core.ids import AgentId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.core.token_count import Calibration
 
 __all__ = ["EXAMPLES", "NAMES", "any_event"]
 
@@ -113,7 +121,7 @@ EXAMPLES: tuple[Event, ...] = (
     TurnRecorded(
         TurnRef(LEAD, 10, 15),
         PROMPT,
-        (Said((CALL,), "gpt-5", Usage(9)), Got("call-1", "x = 1", error=True)),
+        (RecordedReply((CALL,), "gpt-5", Usage(9)), RecordedResult("call-1", "x = 1", error=True)),
         Size(9, "features-1"),
         "failed",
         "no network",
@@ -121,7 +129,7 @@ EXAMPLES: tuple[Event, ...] = (
     TurnRecorded(
         None,
         (Note("program", "/clear"), Text("Hello.")),
-        (Said((CALL,)), Got("call-1", "done", added=3, removed=1)),
+        (RecordedReply((CALL,)), RecordedResult("call-1", "done", added=3, removed=1)),
         Size(2, "characters"),
         passage=Passage("row-1", "row-4", 9_000),
     ),
@@ -206,7 +214,8 @@ parts = st.lists(
     max_size=3,
 ).map(tuple)
 items = st.lists(
-    st.builds(Said, parts, texts, st.none() | usages) | st.builds(Got, texts, texts, st.booleans()),
+    st.builds(RecordedReply, parts, texts, st.none() | usages)
+    | st.builds(RecordedResult, texts, texts, st.booleans()),
     max_size=3,
 ).map(tuple)
 saved = st.builds(

@@ -1,4 +1,4 @@
-"""The fixtures of the contract suite, for PostgreSQL alone, and a session behind the log's back."""
+"""The fixtures of the contract suite, for PostgreSQL only, and a connection without the log."""
 
 from collections.abc import AsyncGenerator
 
@@ -18,7 +18,7 @@ def backend(postgres_database: str) -> PostgresBackend:
 async def owner(
     postgres_database: str,
 ) -> "AsyncGenerator[asyncpg.Connection[asyncpg.Record]]":
-    """A session as the database's owner."""
+    """A connection as the owner of the database."""
     session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(postgres_database)
     yield session
     await session.close()

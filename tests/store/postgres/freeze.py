@@ -11,10 +11,10 @@ from pathlib import Path
 import asyncpg
 
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import Commit, Snapshot
+from sapwood.core.log_values import Commit, Snapshot
 from sapwood.store.postgres import PostgresLog
-from sapwood.store.postgres.migrating import NEWEST, migrations, script
-from tests.store.contract import append, commit_of, said
+from sapwood.store.postgres.schema import NEWEST, migrations, script
+from tests.store.contract import append, commit_of, prompt_event
 from tools.postgres import throwaway
 
 __all__ = ["ADA", "BOB", "COMMITS", "RELEASED", "SNAPSHOT", "SPACE"]
@@ -41,12 +41,12 @@ SELECT space, tx, position FROM sapwood.events ORDER BY position OFFSET {offset}
 
 def _commit(number: int, *agents: AgentId, expected: int = 0) -> Commit:
     command = CommandId(f"command {number}")
-    events = [said(f"needle {number}"), said(BIG)]
+    events = [prompt_event(f"needle {number}"), prompt_event(BIG)]
     appends = (
         append(agent, *events, expected=expected, command=command, name=f"{agent}!", created=number)
         for agent in agents
     )
-    return commit_of(*appends, command=command, says=f"Did {number}.")
+    return commit_of(*appends, command=command, message=f"Did {number}.")
 
 
 COMMITS = (_commit(1, ADA), _commit(2, BOB), _commit(3, ADA, BOB, expected=2))

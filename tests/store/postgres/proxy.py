@@ -1,4 +1,4 @@
-"""A man in the middle who can cut the line at the worst moment."""
+"""A proxy that can cut connections at any moment."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -9,7 +9,7 @@ __all__ = ["Proxy", "proxy_to"]
 
 
 class Proxy:
-    """Passes everything on, until it is told to cut."""
+    """Forwards everything until `cut` is called."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -19,13 +19,13 @@ class Proxy:
         self.down = False
 
     def cut(self) -> None:
-        """Ends every line."""
+        """Closes every connection."""
         for writer in self._writers:
             writer.transport.abort()
         self._writers.clear()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Connects a caller."""
+        """Connects a client to the server."""
         if self.down:
             writer.transport.abort()
             return
@@ -60,7 +60,7 @@ class Proxy:
         writer.transport.abort() if armed.is_set() else writer.close()
 
     async def close(self) -> None:
-        """Ends every line and waits for the rest."""
+        """Closes every connection and waits for the tasks."""
         self.cut()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -74,7 +74,7 @@ async def _some(reader: asyncio.StreamReader) -> bytes:
 
 @asynccontextmanager
 async def proxy_to(dsn: str) -> AsyncGenerator[tuple[Proxy, str]]:
-    """A proxy in front of a server, and the address to reach the server through it."""
+    """A proxy before a server, and the address of the server through it."""
     parts = urlsplit(dsn)
     proxy = Proxy(parts.hostname or "localhost", parts.port or 5432)
     server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)

@@ -1,4 +1,4 @@
-"""The database itself refuses to change what was recorded, by whatever name it is called."""
+"""The database itself refuses to change recorded events, also through partitions."""
 
 from typing import TypeAlias
 
@@ -58,7 +58,7 @@ async def partition_of(owner: Owner, space: Space) -> str:
 async def test_the_past_cannot_be_changed(
     log: Log, space: Space, owner: Owner, forgery: str, replica: bool
 ) -> None:
-    """Not even by a session that replicates, which skips ordinary triggers."""
+    """A replication session, which skips ordinary triggers, cannot change it either."""
     await start(log, space, ADA, "one", "two", "x" * 5000)
     before = await log.read(space, ADA)
     if replica:
@@ -105,7 +105,7 @@ async def test_an_insert_cannot_replace(log: Log, space: Space, owner: Owner) ->
         ("nextval('sapwood.positions')", "'9000000000'"),
     ],
 )
-async def test_nobody_chooses_the_place_of_an_event(
+async def test_the_position_of_an_event_cannot_be_chosen(
     log: Log, space: Space, owner: Owner, position: str, tx: str
 ) -> None:
     await start(log, space, ADA, "one")

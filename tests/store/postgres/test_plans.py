@@ -1,4 +1,4 @@
-"""Hot statements use indexes, and touch one partition where one agent is asked for."""
+"""Frequent statements use indexes, and those about one agent read one partition."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -7,10 +7,10 @@ import asyncpg
 import pytest
 
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.core.log import Facts, Snapshot
+from sapwood.core.log_values import AgentSummary, Snapshot
 from sapwood.store.postgres import PostgresLog
-from sapwood.store.postgres.sessions import Readers
-from tests.store.contract import append, commit_of, said, take
+from sapwood.store.postgres.connections import ReaderPool
+from tests.store.contract import append, commit_of, prompt_event, take
 
 ADA = AgentId("agent-7")
 ROOT = AgentId("agent-0")
@@ -19,7 +19,7 @@ SPACE = Space("plans")
 
 @pytest.fixture(scope="module")
 def asked() -> list[tuple[str, tuple[object, ...]]]:
-    """What the log has asked the database, statements with their values."""
+    """The statements that the log has run, with their arguments."""
     return []
 
 
@@ -29,10 +29,10 @@ async def spied(
     asked: list[tuple[str, tuple[object, ...]]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncGenerator[PostgresLog]:
-    """A log with some agents in it that notes what it asks."""
-    fetch = Readers.fetch
+    """A log with some agents that records its statements."""
+    fetch = ReaderPool.fetch
 
-    async def noted(readers: Readers, query: str, *args: object) -> list[asyncpg.Record]:
+    async def noted(readers: ReaderPool, query: str, *args: object) -> list[asyncpg.Record]:
         asked.append((query, args))
         return await fetch(readers, query, *args)
 
@@ -41,11 +41,15 @@ async def spied(
         for n in range(300):
             parent = AgentId(f"agent-{n // 3}") if n else None
             grown = append(
-                AgentId(f"agent-{n}"), said(f"needle {n}"), said("hay"), parent=parent, created=n
+                AgentId(f"agent-{n}"),
+                prompt_event(f"needle {n}"),
+                prompt_event("hay"),
+                parent=parent,
+                created=n,
             )
             await log.commit(SPACE, commit_of(grown))
         await log.search(SPACE, "needle")
-    monkeypatch.setattr(Readers, "fetch", noted)
+    monkeypatch.setattr(ReaderPool, "fetch", noted)
     asked.clear()
     yield log
     await log.close()
@@ -54,10 +58,10 @@ async def spied(
 async def plans(
     log: PostgresLog, asked: list[tuple[str, tuple[object, ...]]], of: str
 ) -> list[str]:
-    """The plans of what was asked of a table."""
+    """The plans of the recorded statements about a table."""
     found: list[str] = []
     for query, args in [each for each in asked if f"sapwood.{of}" in each[0]]:
-        rows = await Readers.fetch(log._readers, f"EXPLAIN {query}", *args)  # pyright: ignore[reportPrivateUsage]
+        rows = await ReaderPool.fetch(log._readers, f"EXPLAIN {query}", *args)  # pyright: ignore[reportPrivateUsage]
         found.append("\n".join(row[0] for row in rows))
     assert found
     return found
@@ -99,7 +103,7 @@ async def test_lists_of_agents_are_read_in_the_order_of_an_index(
     spied: PostgresLog, asked: list[tuple[str, tuple[object, ...]]]
 ) -> None:
     await spied.facts(SPACE, ADA)
-    after = Facts(ADA, 2, created=7)
+    after = AgentSummary(ADA, 2, created=7)
     for parent in (None, ROOT):
         for status in (None, "running"):
             await spied.agents(SPACE, after=after, limit=10, parent=parent, status=status)
@@ -107,6 +111,32 @@ async def test_lists_of_agents_are_read_in_the_order_of_an_index(
     for plan in await plans(spied, asked, "agents"):
         assert_by_index(plan)
         assert "Sort" not in plan, plan
+
+
+_MANY_CONVERSATIONS = """
+    INSERT INTO sapwood.agents (space, agent, version, facts, name, status, created)
+    SELECT $1, 'root-' || n, 1,
+           '{"agent":"root-' || n || '","version":1,"folder":"/wood","updated":'
+               || n * 60000000::bigint || '}',
+           '', 'running', n
+    FROM generate_series(1, 5000) AS n
+"""
+
+
+async def test_the_conversations_of_a_folder_are_found_by_index_and_sorted_hour_by_hour(
+    spied: PostgresLog,
+    asked: list[tuple[str, tuple[object, ...]]],
+    owner: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    await owner.execute(_MANY_CONVERSATIONS, Space("folder of many"))
+    await owner.execute("ANALYZE sapwood.agents")
+    await spied.conversations(Space("folder of many"), "/wood", limit=10)
+    after = AgentSummary(ADA, 2, updated=200 * 3_600_000_000)
+    await spied.conversations(Space("folder of many"), "/wood", after=after, limit=10)
+    for plan in await plans(spied, asked, "agents"):
+        assert "agents_by_folder" in plan, plan
+        assert "Seq Scan" not in plan, plan
+        assert "Presorted Key: hour" in plan, plan
 
 
 async def test_kin_and_names_are_found_by_index(

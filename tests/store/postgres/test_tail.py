@@ -1,9 +1,9 @@
-"""The tail under transactions that end late, and an order that outlives its server."""
+"""The tail during long transactions, and the order of events on another server."""
 
 import asyncio
 import shutil
 import subprocess
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,9 +11,10 @@ import asyncpg
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log import Tailed
+from sapwood.core.log_values import TailedEvent
 from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
+from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
 from tests.store.contract import OpenLog, grow, start, take, texts
 from tools.postgres import throwaway
 
@@ -22,7 +23,7 @@ ADA, BOB = AgentId("ada"), AgentId("bob")
 
 @asynccontextmanager
 async def open_transaction(dsn: str) -> AsyncGenerator[None]:
-    """Somebody who has begun to write, long ago, and does not end."""
+    """A transaction that has begun to write and does not end."""
     session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(dsn)
     async with session.transaction():
         await session.fetchval("SELECT pg_current_xact_id()")
@@ -30,7 +31,7 @@ async def open_transaction(dsn: str) -> AsyncGenerator[None]:
     await session.close()
 
 
-def told(tailed: list[Tailed]) -> list[str]:
+def tailed_texts(tailed: list[TailedEvent]) -> list[str]:
     return texts([each.recorded for each in tailed])
 
 
@@ -43,7 +44,7 @@ async def test_a_late_transaction_holds_the_tail_back_and_hides_nothing(
         tailing = asyncio.ensure_future(take(log.tail(space), 2))
         assert texts(await take(log.follow(space, ADA), 2)) == ["before", "meanwhile"]
         assert not tailing.done()
-    assert told(await tailing) == ["before", "meanwhile"]
+    assert tailed_texts(await tailing) == ["before", "meanwhile"]
 
 
 async def test_a_late_transaction_hides_nothing_from_a_search(
@@ -60,18 +61,22 @@ async def test_a_late_transaction_hides_nothing_from_a_search(
     assert len(await log.search(space, "needle")) == 5
 
 
-async def test_who_is_not_told_looks(
+def _not_sent(notifier: CommitNotifier, topics: Iterable[Topic]) -> None:
+    """Does not notify: as if the notification were lost."""
+
+
+async def test_a_follower_without_a_notification_polls(
     postgres_database: str, log: Log, space: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A writer may die between its commit and the bell."""
+    """A writer may be killed between its commit and the notification."""
     eager = await PostgresLog.open(postgres_database, poll=0.05)
     await start(log, space, ADA, "zero")
     following = asyncio.ensure_future(take(eager.follow(space, ADA), 2))
     tailing = asyncio.ensure_future(take(eager.tail(space), 2))
-    monkeypatch.setattr("sapwood.store.postgres.bell.Bell.ring", lambda *_: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(CommitNotifier, "notify", _not_sent)
     await grow(log, space, ADA, "one")
     assert texts(await following) == ["zero", "one"]
-    assert told(await tailing) == ["zero", "one"]
+    assert tailed_texts(await tailing) == ["zero", "one"]
     await eager.close()
 
 
@@ -90,7 +95,7 @@ def _copy(source: str, target: str) -> None:
     )
 
 
-async def test_the_order_outlives_the_server(
+async def test_the_order_is_kept_on_another_server(
     log: Log, space: Space, owner: "asyncpg.Connection[asyncpg.Record]", postgres_database: str
 ) -> None:
     for _ in range(2000):  # more transactions than a new server has had
@@ -104,11 +109,15 @@ async def test_the_order_outlives_the_server(
         moved = await PostgresLog.open(elsewhere)
         await grow(moved, space, ADA, "new needle")
         await grow(moved, space, BOB, "newer")
-        assert told(await take(moved.tail(space), 12))[-2:] == ["new needle", "newer"]
-        assert told(await take(moved.tail(space, last), 2)) == ["new needle", "newer"]
+        assert tailed_texts(await take(moved.tail(space), 12))[-2:] == ["new needle", "newer"]
+        assert tailed_texts(await take(moved.tail(space, last), 2)) == ["new needle", "newer"]
         assert len(await moved.search(space, "needle")) == 6
         await moved.close()
         again = await PostgresLog.open(elsewhere)
         await grow(again, space, BOB, "newest")
-        assert told(await take(again.tail(space, last), 3)) == ["new needle", "newer", "newest"]
+        assert tailed_texts(await take(again.tail(space, last), 3)) == [
+            "new needle",
+            "newer",
+            "newest",
+        ]
         await again.close()

@@ -1,4 +1,4 @@
-"""A worker that does not own the tables can do its work, and no more."""
+"""A worker role that does not own the tables can read and append, and nothing else."""
 
 from collections.abc import AsyncGenerator
 from importlib import resources
@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log import LogError, Snapshot
+from sapwood.core.log_values import LogError, Snapshot
 from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
 from tests.store.contract import grow, start, take
@@ -21,7 +21,7 @@ _SCRIPT = resources.files("sapwood.store.postgres") / "worker.sql"
 
 @pytest.fixture
 async def worker(log: Log, owner: Owner, postgres_database: str) -> AsyncGenerator[str]:
-    """The address of the database for a worker; the log is open, so that the tables are there."""
+    """The address of the database for a worker. The fixture has created the tables."""
     await owner.execute(_SCRIPT.read_text(encoding="utf-8"))
     await owner.execute("ALTER ROLE sapwood_worker LOGIN PASSWORD 'sapwood'")
     parts = urlsplit(postgres_database)

@@ -12,10 +12,10 @@ from contextlib import closing
 from pathlib import Path
 
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import Commit, Snapshot
+from sapwood.core.log_values import Commit, Snapshot
 from sapwood.store.sqlite import SqliteLog
 from sapwood.store.sqlite.schema import APPLICATION, NEWEST
-from tests.store.contract import append, commit_of, said
+from tests.store.contract import append, commit_of, prompt_event
 
 __all__ = ["ADA", "BIG", "BOB", "COMMITS", "RELEASED", "SNAPSHOT", "SPACE"]
 
@@ -28,12 +28,12 @@ SNAPSHOT = Snapshot(ADA, 2, "1", b"\x00\xff")
 
 def _commit(number: int, *agents: AgentId, expected: int = 0) -> Commit:
     command = CommandId(f"command {number}")
-    events = [said(f"needle {number}"), said(BIG)]
+    events = [prompt_event(f"needle {number}"), prompt_event(BIG)]
     appends = (
         append(agent, *events, expected=expected, command=command, name=f"{agent}!", created=number)
         for agent in agents
     )
-    return commit_of(*appends, command=command, says=f"Did {number}.")
+    return commit_of(*appends, command=command, message=f"Did {number}.")
 
 
 COMMITS = (_commit(1, ADA), _commit(2, BOB), _commit(3, ADA, BOB, expected=2))

@@ -1,4 +1,4 @@
-"""Every statement finds its rows by an index: nothing gets slower because others have much."""
+"""Every statement uses an index, so it does not get slower with the data of others."""
 
 import sqlite3
 from collections.abc import Callable
@@ -8,36 +8,43 @@ from pathlib import Path
 import pytest
 
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log import Facts, Snapshot
-from sapwood.store.sqlite import SqliteLog, agents, commits, events, snapshots
-from tests.store.contract import append, commit_of, said, start
+from sapwood.core.log_values import AgentSummary, Snapshot
+from sapwood.store.sqlite import SqliteLog, agent_table, commit_rows, event_table
+from tests.store.contract import append, commit_of, prompt_event, start
 
 SPACE, ADA, BOB = Space("space"), AgentId("ada"), AgentId("bob")
-AFTER = Facts(ADA, 1, created=1)
-COMMIT = commit_of(append(ADA, said("x" * 5000)), append(BOB, said("y"), expected=1))
+AFTER = AgentSummary(ADA, 1, created=1)
+COMMIT = commit_of(
+    append(ADA, prompt_event("x" * 5000)), append(BOB, prompt_event("y"), expected=1)
+)
 
 VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
-    "store": lambda on: commits.store(on, commits.rows_of(SPACE, COMMIT)),
-    "receipt": lambda on: commits.find_receipt(on, SPACE, CommandId("c")),
-    "read": lambda on: events.read_part(on, SPACE, ADA, 5, None, 10, False),
-    "read backward": lambda on: events.read_part(on, SPACE, ADA, 1, 9, None, True),
-    "tail": lambda on: events.read_after(on, SPACE, 7, 10),
-    "tail of all": lambda on: events.read_all_after(on, 7, 10),
-    "origins": lambda on: events.origins_after(on, 7),
-    "end": events.last_position,
-    "facts": lambda on: agents.find_facts(on, SPACE, ADA),
-    "find": lambda on: agents.find_agents(on, SPACE, "a", 10),
-    "list": lambda on: agents.list_agents(on, SPACE, AFTER, 10, None, None),
-    "list children": lambda on: agents.list_agents(on, SPACE, AFTER, 10, ADA, None),
-    "list by status": lambda on: agents.list_agents(on, SPACE, AFTER, 10, None, "running"),
-    "list working": lambda on: agents.list_working(on, SPACE, ADA, 10),
-    "ancestors": lambda on: agents.ancestors(on, SPACE, ADA),
-    "descendants": lambda on: agents.descendants(on, SPACE, ADA),
-    "snapshot": lambda on: snapshots.find_snapshot(on, SPACE, ADA, "1", None),
-    "snapshot at": lambda on: snapshots.find_snapshot(on, SPACE, ADA, "1", 5),
-    "save": lambda on: snapshots.insert_snapshot(on, SPACE, Snapshot(ADA, 1, "1", b"")),
+    "store": lambda on: commit_rows.store(on, commit_rows.rows_of(SPACE, COMMIT)),
+    "receipt": lambda on: commit_rows.find_receipt(on, SPACE, CommandId("c")),
+    "read": lambda on: event_table.read_part(on, SPACE, ADA, 5, None, 10, False),
+    "read backward": lambda on: event_table.read_part(on, SPACE, ADA, 1, 9, None, True),
+    "tail": lambda on: event_table.read_after(on, SPACE, 7, 10),
+    "tail of all": lambda on: event_table.read_all_after(on, 7, 10),
+    "origins": lambda on: event_table.origins_after(on, 7),
+    "end": event_table.last_position,
+    "facts": lambda on: agent_table.find_summary(on, SPACE, ADA),
+    "find": lambda on: agent_table.find_agents(on, SPACE, "a", 10),
+    "list": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, None, None),
+    "list children": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, ADA, None),
+    "list by status": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, None, "running"),
+    "list folder": lambda on: agent_table.list_folder(on, SPACE, "/w", None, 10, None),
+    "list folder, next page": lambda on: agent_table.list_folder(
+        on, SPACE, "/w", AFTER, 10, "running"
+    ),
+    "list working": lambda on: agent_table.list_working(on, SPACE, ADA, 10),
+    "ancestors": lambda on: agent_table.ancestors(on, SPACE, ADA),
+    "descendants": lambda on: agent_table.descendants(on, SPACE, ADA),
+    "snapshot": lambda on: event_table.find_snapshot(on, SPACE, ADA, "1", None),
+    "snapshot at": lambda on: event_table.find_snapshot(on, SPACE, ADA, "1", 5),
+    "save": lambda on: event_table.insert_snapshot(on, SPACE, Snapshot(ADA, 1, "1", b"")),
 }
-SORTS = {"find", "ancestors", "descendants", "origins"}  # of what was found, which is little
+SORTS = {"find", "ancestors", "descendants", "origins"}  # few rows, after they were found
+SORTS_BY_HOUR = {"list folder", "list folder, next page"}  # only the rows of one hour at a time
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -61,4 +68,19 @@ async def test_no_statement_scans_a_table(name: str, tmp_path: Path) -> None:
     for step in steps:
         assert not step.startswith(("SCAN events", "SCAN agents", "SCAN receipts")), steps
         assert not step.startswith("SCAN snapshots"), steps
-        assert name in SORTS or "TEMP B-TREE" not in step, steps
+        if name in SORTS_BY_HOUR:
+            assert "TEMP B-TREE FOR ORDER BY" not in step, steps
+        elif name not in SORTS:
+            assert "TEMP B-TREE" not in step, steps
+
+
+async def test_the_conversations_of_a_folder_are_found_by_their_own_index(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    await (await SqliteLog.open(path)).close()
+    with closing(sqlite3.connect(path)) as connection:
+        statements: list[str] = []
+        connection.set_trace_callback(statements.append)
+        agent_table.list_folder(connection, SPACE, "/w", AFTER, 10, None)
+        connection.set_trace_callback(None)
+        plan = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {statements[0]}")]
+    assert "USING INDEX agents_by_folder (space=? AND folder=? AND hour<?)" in plan[0]

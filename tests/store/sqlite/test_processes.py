@@ -36,8 +36,8 @@ asyncio.run(main())
 
 async def test_a_new_file_may_be_opened_by_all_at_once(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
-    said = [str(n) for n in range(TEXTS)]
-    arguments = ("-m", "tests.store.another_process", "sqlite", str(path), SPACE, ADA, *said)
+    expected = [str(n) for n in range(TEXTS)]
+    arguments = ("-m", "tests.store.another_process", "sqlite", str(path), SPACE, ADA, *expected)
     processes = [
         await asyncio.create_subprocess_exec(sys.executable, *arguments) for _ in range(PROCESSES)
     ]
@@ -45,7 +45,7 @@ async def test_a_new_file_may_be_opened_by_all_at_once(tmp_path: Path) -> None:
     log = await SqliteLog.open(path)
     recorded = await log.read(SPACE, ADA)
     assert [each.version for each in recorded] == list(range(1, PROCESSES * TEXTS + 1))
-    assert sorted(texts(recorded)) == sorted(said * PROCESSES)
+    assert sorted(texts(recorded)) == sorted(expected * PROCESSES)
     assert len(await log.search(SPACE, "7", limit=100)) == PROCESSES
     await log.close()
 

@@ -1,4 +1,4 @@
-"""Files of every released schema open; files of others are left as they are."""
+"""Files of every released schema open; files of other programs are not changed."""
 
 import asyncio
 import sqlite3
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.core.log import Facts, LogError
+from sapwood.core.log_values import AgentSummary, LogError
 from sapwood.store.sqlite import SqliteLog, schema
-from tests.store.contract import append, commit_of, said
+from tests.store.contract import append, commit_of, prompt_event
 from tests.store.sqlite.freeze import ADA, BOB, COMMITS, RELEASED, SNAPSHOT, SPACE
 
 
@@ -20,7 +20,7 @@ def execute(path: Path, script: str) -> None:
 
 
 def frozen(number: int) -> str:
-    """A script that makes a file as it was when this schema was released."""
+    """The SQL script of a file as it was when this schema was released."""
     return f"BEGIN; {(RELEASED / f'{number:04}.sql').read_text(encoding='utf-8')} COMMIT;"
 
 
@@ -34,7 +34,7 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 def refusal(path: Path) -> str:
-    """What opening the file says; the file must be the same afterwards."""
+    """The error message of opening the file, which must not change the file."""
     before = path.read_bytes()
     with pytest.raises(LogError) as refused:
         asyncio.run(SqliteLog.open(path))
@@ -61,12 +61,15 @@ async def test_a_log_of_every_released_schema_opens_and_goes_on(
     for agent in (ADA, BOB):
         appends = [each for commit in COMMITS for each in commit.appends if each.agent == agent]
         assert await log.read(SPACE, agent) == [event for each in appends for event in each.events]
-    assert await log.facts(SPACE, ADA) == Facts(ADA, 4, name="ada!", created=3)
+    assert await log.facts(SPACE, ADA) == AgentSummary(ADA, 4, name="ada!", created=3)
     for commit in COMMITS:
         assert await log.receipt(SPACE, commit.receipt.command) == commit.receipt
     assert await log.snapshot(SPACE, ADA, "1") == SNAPSHOT
     assert len(await log.search(SPACE, "needle")) == 4
-    assert await log.commit(SPACE, commit_of(append(ADA, said("a needle"), expected=4))) is None
+    assert (
+        await log.commit(SPACE, commit_of(append(ADA, prompt_event("a needle"), expected=4)))
+        is None
+    )
     assert len(await log.search(SPACE, "needle")) == 5
     await log.close()
     with closing(sqlite3.connect(path)) as connection:

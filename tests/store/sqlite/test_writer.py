@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.core.errors import LogError
-from sapwood.store.sqlite.connection import connect
+from sapwood.store.sqlite.connections import connect
 from sapwood.store.sqlite.writer import Writer
 
 Work = Callable[[sqlite3.Connection], None]
@@ -50,7 +50,7 @@ class Bench:
             loop.call_soon_threadsafe(entered.set)
             assert self._gate.wait(60)
 
-        self._held = asyncio.ensure_future(self.writer.do(wait))
+        self._held = asyncio.ensure_future(self.writer.run(wait))
         await entered.wait()
         self.statements.clear()
 
@@ -76,19 +76,19 @@ def count(bench: Bench, start: str) -> int:
 
 async def test_what_waits_is_written_in_one_transaction(bench: Bench) -> None:
     await bench.hold()
-    jobs = [asyncio.ensure_future(bench.writer.do(insert(n))) for n in range(50)]
+    jobs = [asyncio.ensure_future(bench.writer.run(insert(n))) for n in range(50)]
     await asyncio.sleep(0)
     await bench.let_go()
     await asyncio.gather(*jobs)
     assert bench.numbers() == list(range(50))
     assert count(bench, "BEGIN") == 1
-    assert count(bench, "COMMIT") == 2  # that of the job that held, and theirs
+    assert count(bench, "COMMIT") == 2  # one for the blocking job, one for the others
 
 
 async def test_a_refused_job_leaves_the_others_alone(bench: Bench) -> None:
     await bench.hold()
     works: list[Work] = [insert(1), refuse, insert(2), insert(1), insert(3)]
-    jobs = [asyncio.ensure_future(bench.writer.do(work)) for work in works]
+    jobs = [asyncio.ensure_future(bench.writer.run(work)) for work in works]
     await asyncio.sleep(0)
     await bench.let_go()
     ends = await asyncio.gather(*jobs, return_exceptions=True)
@@ -105,14 +105,16 @@ async def test_a_refused_job_leaves_the_others_alone(bench: Bench) -> None:
 
 async def test_a_refused_job_alone_leaves_nothing_behind(bench: Bench) -> None:
     with pytest.raises(LogError):
-        await bench.writer.do(refuse)
-    await bench.writer.do(insert(1))
+        await bench.writer.run(refuse)
+    await bench.writer.run(insert(1))
     assert bench.numbers() == [1]
 
 
 async def test_work_that_can_be_done_again_never_joins_a_commit(bench: Bench) -> None:
     await bench.hold()
-    jobs = [asyncio.ensure_future(bench.writer.do(insert(n), durable=n % 2 == 0)) for n in range(6)]
+    jobs = [
+        asyncio.ensure_future(bench.writer.run(insert(n), durable=n % 2 == 0)) for n in range(6)
+    ]
     await asyncio.sleep(0)
     await bench.let_go()
     await asyncio.gather(*jobs)
@@ -127,20 +129,20 @@ async def test_work_that_can_be_done_again_never_joins_a_commit(bench: Bench) ->
 
 
 async def test_only_commits_wait_for_the_disk(bench: Bench) -> None:
-    await bench.writer.do(insert(1), durable=False)
-    await bench.writer.do(insert(2))
+    await bench.writer.run(insert(1), durable=False)
+    await bench.writer.run(insert(2))
     levels = [each for each in bench.statements if "synchronous" in each]
     assert levels == ["PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"]
 
 
-async def test_who_stops_waiting_does_not_stop_the_work(bench: Bench) -> None:
-    told = asyncio.Event()
+async def test_a_caller_that_stops_waiting_does_not_stop_the_work(bench: Bench) -> None:
+    called = asyncio.Event()
     await bench.hold()
-    job = asyncio.ensure_future(bench.writer.do(insert(1), told.set))
+    job = asyncio.ensure_future(bench.writer.run(insert(1), called.set))
     await asyncio.sleep(0)
     job.cancel()
     await bench.let_go()
-    await told.wait()
+    await called.wait()
     assert job.cancelled()
     assert bench.numbers() == [1]
 
@@ -148,7 +150,7 @@ async def test_who_stops_waiting_does_not_stop_the_work(bench: Bench) -> None:
 async def test_closing_waits_for_what_was_handed_over(bench: Bench) -> None:
     await bench.hold()
     jobs = [
-        asyncio.ensure_future(bench.writer.do(insert(n), durable=n % 3 > 0)) for n in range(900)
+        asyncio.ensure_future(bench.writer.run(insert(n), durable=n % 3 > 0)) for n in range(900)
     ]
     await asyncio.sleep(0)
     closing_it = asyncio.ensure_future(bench.writer.close())
@@ -157,7 +159,7 @@ async def test_closing_waits_for_what_was_handed_over(bench: Bench) -> None:
     assert bench.numbers() == list(range(900))
     await asyncio.gather(*jobs)
     with pytest.raises(LogError, match="closed"):
-        await bench.writer.do(insert(1000))
+        await bench.writer.run(insert(1000))
 
 
 async def test_closing_may_be_interrupted_and_repeated(bench: Bench) -> None:
@@ -169,4 +171,4 @@ async def test_closing_may_be_interrupted_and_repeated(bench: Bench) -> None:
     await bench.let_go()
     await bench.writer.close()
     with pytest.raises(LogError, match="closed"):
-        await bench.writer.do(insert(1))
+        await bench.writer.run(insert(1))

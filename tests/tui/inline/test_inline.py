@@ -6,14 +6,14 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.tui.loading import LONG
+from sapwood.conversation.timeline_reader import LONG_CONVERSATION
 from tests.tui.conversations import every_kind, long_talk, with_tools
-from tests.tui.inline.staging import SHELL, Below, below_prompt
-from tests.tui.staging import until
+from tests.tui.inline.inline_stage import SHELL, InlineStage, on_inline_stage
+from tests.tui.stage import until
 
 
 async def test_an_answer_is_printed_once_and_the_live_area_shrinks() -> None:
-    async with below_prompt(delay=0.02) as below:
+    async with on_inline_stage(delay=0.02) as below:
         below.server.replies(["word " * 200 + "THE-END"])
         await below.type("Where do herons nest?")
         await below.sees("word word")
@@ -28,7 +28,7 @@ async def test_an_answer_is_printed_once_and_the_live_area_shrinks() -> None:
 
 
 async def test_no_frame_shows_anything_twice_or_lacks_the_composer() -> None:
-    async with below_prompt(delay=0.01) as below:
+    async with on_inline_stage(delay=0.01) as below:
         below.server.replies(["word " * 150 + "THE-END", "Once more. THE-FINISH"])
         await below.sees("Message, or / for commands")
         first = len(below.terminal.frames)
@@ -48,7 +48,7 @@ async def test_no_frame_shows_anything_twice_or_lacks_the_composer() -> None:
 async def test_opening_prints_the_last_screenful_and_says_what_lies_before() -> None:
     connection = await connect(":memory:")
     agent = await long_talk(Sapwood(connection), 40)
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees("Paragraph 4 of answer 39.")
         printed = below.text
         assert "long talk · longtalk · no model" in printed
@@ -63,7 +63,7 @@ async def test_opening_prints_the_last_screenful_and_says_what_lies_before() -> 
 async def test_another_size_loses_nothing_and_doubles_nothing(size: tuple[int, int]) -> None:
     connection = await connect(":memory:")
     agent = await long_talk(Sapwood(connection), 12)
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees("Question 11?")
         await agent.record("One more?", "Yes, one more.")
         await below.sees("Yes, one more.")
@@ -79,7 +79,7 @@ async def test_another_size_loses_nothing_and_doubles_nothing(size: tuple[int, i
 async def test_a_page_opens_and_closes_without_a_trace() -> None:
     connection = await connect(":memory:")
     agent = await every_kind(Sapwood(connection))
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees("Message, or / for commands")
         before = below.terminal.everything
         await below.pilot.press("ctrl+t")
@@ -95,7 +95,7 @@ async def test_a_page_opens_and_closes_without_a_trace() -> None:
 async def test_another_size_after_a_page_doubles_nothing(size: tuple[int, int]) -> None:
     connection = await connect(":memory:")
     agent = await long_talk(Sapwood(connection), 12)
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees("Question 11?")
         before = [line for line in below.terminal.everything if "Paragraph" in line]
         await below.pilot.press("ctrl+t")
@@ -112,7 +112,7 @@ async def test_without_colour_nothing_is_coloured(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("NO_COLOR", "1")
     connection = await connect(":memory:")
     agent = await every_kind(Sapwood(connection))
-    async with below_prompt(agent.id, connection=connection, delay=0.02) as below:
+    async with on_inline_stage(agent.id, connection=connection, delay=0.02) as below:
         below.server.replies(["word " * 40 + "THE-END"])
         await below.sees("Message, or / for commands")
         await below.type("/model claude-sonnet-5-5")
@@ -124,7 +124,7 @@ async def test_without_colour_nothing_is_coloured(monkeypatch: pytest.MonkeyPatc
 async def test_what_another_process_writes_is_printed(tmp_path: Path) -> None:
     own, other = await connect(tmp_path / "a.db"), await connect(tmp_path / "a.db")
     agent = await long_talk(Sapwood(own), 2)
-    async with below_prompt(agent.id, connection=own) as below:
+    async with on_inline_stage(agent.id, connection=own) as below:
         await below.sees("Question 1?")
         elsewhere = await Sapwood(other).agent(agent.id)
         await elsewhere.mark("FROM_ELSEWHERE")
@@ -141,7 +141,7 @@ async def test_switching_prints_a_title_and_the_last_rows() -> None:
     connection = await connect(":memory:")
     wood = Sapwood(connection)
     agent, other = await long_talk(wood, 2), await with_tools(wood, 1)
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees("Question 1?")
         await below.type(f"/switch {other.id}")
         await below.sees("── tools · tools · ")
@@ -155,26 +155,26 @@ async def test_switching_prints_a_title_and_the_last_rows() -> None:
 async def test_keys_of_the_transcript_say_what_to_do_instead() -> None:
     connection = await connect(":memory:")
     agent = await long_talk(Sapwood(connection), 2)
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees("Question 1?")
         for key in ("pageup", "pagedown", "ctrl+home", "end"):
             await below.pilot.press(key)
-        assert "Your terminal" not in below.screen
+        assert "The terminal scrolls" not in below.screen
         await below.pilot.press("ctrl+o")
-        await below.sees("Your terminal scrolls and searches here")
+        await below.sees("The terminal scrolls and searches here")
         await below.pilot.press("f2")
-        await below.sees("The mouse is your terminal's here")
+        await below.sees("The mouse is the terminal's here")
         await below.pilot.press("ctrl+f")
-        await below.sees("the full screen finds")
+        await below.sees("The full screen finds")
         await below.pilot.press("ctrl+b")
-        await below.sees("/agents lists them here")
+        await below.sees("/agents lists the agents")
     await connection.close()
 
 
 async def test_what_is_found_is_printed() -> None:
     connection = await connect(":memory:")
     agent = await long_talk(Sapwood(connection), 30)
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         await below.sees("Question 29?")
         assert "Question 3?" not in below.text
         version = next(
@@ -187,7 +187,7 @@ async def test_what_is_found_is_printed() -> None:
 
 
 async def test_completion_grows_below_the_composer() -> None:
-    async with below_prompt() as below:
+    async with on_inline_stage() as below:
         await below.sees("Message, or / for commands")
         await below.pilot.press("/", "m", "a", "r")
         await below.sees("Name this place")
@@ -201,9 +201,9 @@ async def test_completion_grows_below_the_composer() -> None:
 async def test_a_defect_leaves_what_was_printed_and_no_live_area() -> None:
     connection = await connect(":memory:")
     agent = await long_talk(Sapwood(connection), 3)
-    below: Below | None = None
+    below: InlineStage | None = None
     try:
-        async with below_prompt(agent.id, connection=connection) as below:
+        async with on_inline_stage(agent.id, connection=connection) as below:
             await below.sees("Paragraph 2 of answer 2.")
             below.app.set_timer(0.01, lambda: 1 // 0)
             await until(lambda: not below.app.is_running)
@@ -218,10 +218,10 @@ async def test_a_defect_leaves_what_was_printed_and_no_live_area() -> None:
 async def test_leaving_takes_the_live_area_away() -> None:
     connection = await connect(":memory:")
     agent = await long_talk(Sapwood(connection), 3)
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         await below.pilot.press("ctrl+c")
-        await below.sees("once more to leave")
-        await below.pilot.press("ctrl+c")
+        await below.sees("again to leave")
+        await below.pilot.press("ctrl+c", "ctrl+c")
         await until(lambda: not below.app.is_running)
     assert below.terminal.everything[-1].endswith("Paragraph 2 of answer 2.")
     assert below.terminal.lines[below.terminal.y] == ""
@@ -230,9 +230,9 @@ async def test_leaving_takes_the_live_area_away() -> None:
 
 async def test_a_long_conversation_is_opened_at_its_end_and_not_printed_as_it_is_read() -> None:
     connection = await connect(":memory:")
-    agent = await long_talk(Sapwood(connection), LONG + 10)
-    async with below_prompt(agent.id, connection=connection) as below:
-        await below.sees(f"Question {LONG + 9}?")
+    agent = await long_talk(Sapwood(connection), LONG_CONVERSATION + 10)
+    async with on_inline_stage(agent.id, connection=connection) as below:
+        await below.sees(f"Question {LONG_CONVERSATION + 9}?")
         shown = next(line for line in below.terminal.everything if "┃ you" in line).split()[-1]
         assert f"╌╌╌ all before {int(shown[1:]):,}" in below.text.replace("#", "")
         before = below.text
@@ -240,5 +240,5 @@ async def test_a_long_conversation_is_opened_at_its_end_and_not_printed_as_it_is
         await below.pilot.pause(0.2)
         assert below.text.split("╭")[0] == before.split("╭")[0]
         await agent.clear(5)
-        await below.sees(f"{2 * (LONG + 5):,} messages pruned · /clear 5")
+        await below.sees(f"{2 * (LONG_CONVERSATION + 5):,} messages pruned · /clear 5")
     await connection.close()

@@ -4,23 +4,15 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
+from sapwood.core.command_table import TABLE
 from sapwood.tui.inline.app import page_height
 from sapwood.tui.keys import KEYS
 from tests.tui.conversations import every_kind
-from tests.tui.inline.staging import below_prompt
-from tests.tui.staging import until
+from tests.tui.inline.inline_stage import on_inline_stage
+from tests.tui.stage import until
 
-_PAGES = (
-    "help",
-    "agents",
-    "resume",
-    "search",
-    "settings",
-    "history",
-    "context",
-    "rewind",
-    "replay",
-)
+_COMMANDS = ("help", "agents", "switch", "recall", "config", "context", "replay")
+_PAGES = ("history", "rewind")
 _IDLE = "Message, or / for commands"
 
 
@@ -28,11 +20,14 @@ _IDLE = "Message, or / for commands"
 async def test_pages_take_their_lines_and_give_them_back(height: int) -> None:
     connection = await connect(":memory:")
     agent = await every_kind(Sapwood(connection))
-    async with below_prompt(agent.id, connection=connection, size=(80, height)) as below:
+    async with on_inline_stage(agent.id, connection=connection, size=(80, height)) as below:
         await below.sees(_IDLE)
         before = below.terminal.everything
-        for name in _PAGES:
-            await below.app.conversation.pages.open(name)
+        for name in (*_COMMANDS, *_PAGES):
+            if name in _COMMANDS:
+                await below.app.controller.run(TABLE[name])
+            else:
+                await below.app.conversation.pages.open(name)
             await below.sees(" esc closes ")
             await below.misses(_IDLE)
             lines = below.terminal.everything
@@ -46,7 +41,7 @@ async def test_pages_take_their_lines_and_give_them_back(height: int) -> None:
 
 
 async def test_the_palette_opens_and_closes() -> None:
-    async with below_prompt() as below:
+    async with on_inline_stage() as below:
         await below.sees(_IDLE)
         before = below.terminal.everything
         await below.pilot.press("ctrl+p")
@@ -59,7 +54,7 @@ async def test_the_palette_opens_and_closes() -> None:
 async def test_no_key_is_a_defect() -> None:
     connection = await connect(":memory:")
     agent = await every_kind(Sapwood(connection))
-    async with below_prompt(agent.id, connection=connection) as below:
+    async with on_inline_stage(agent.id, connection=connection) as below:
         conversation = below.app.conversation
         await below.sees(_IDLE)
         for key in KEYS:

@@ -12,8 +12,8 @@ from textual.driver import Driver
 from textual.drivers.linux_inline_driver import LinuxInlineDriver
 from textual.screen import Screen
 
-from sapwood.app.config import Config
 from sapwood.app.connection import connect
+from sapwood.config.config_file import Config
 from sapwood.tui.inline.app import InlineApp, InlineDriver
 
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -48,13 +48,13 @@ async def test_the_driver_passes_on_where_the_cursor_is(monkeypatch: pytest.Monk
     connection = await connect(":memory:")
     app = InlineApp(connection, Config(), {}, "/tmp/project")
     told: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-    monkeypatch.setattr(app, "told_where", told.set_result)
+    monkeypatch.setattr(app, "cursor_reported", told.set_result)
     driver = InlineDriver(app, mouse=False, size=(80, 24))
     reading, writing = os.pipe()
     driver.fileno = reading
     reader = asyncio.create_task(asyncio.to_thread(driver.run_input_thread))
     os.write(writing, b"\x1b[5;3R")
-    assert await asyncio.wait_for(told, 5) == 4
+    assert await asyncio.wait_for(told, 60) == 4
     assert driver.cursor_origin is None
     driver.exit_event.set()
     await reader

@@ -9,8 +9,8 @@ from msgspec import Struct
 from sapwood.core.checkpoint import Saved
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
-from sapwood.workspace.checkpoints.keeper import GitCheckpoints
-from sapwood.workspace.checkpoints.saving import Bounds
+from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
+from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 
 __all__ = ["AGENT", "Untouched", "files_of", "git", "repository", "saved", "untouched"]
 
@@ -45,7 +45,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-async def saved(folder: Path, bounds: Bounds | None = None) -> Saved:
+async def saved(folder: Path, bounds: CheckpointLimits | None = None) -> Saved:
     """A checkpoint of a folder that can have one."""
     found = await GitCheckpoints(bounds).save(Workspace(str(folder)), AGENT)
     assert isinstance(found, Saved), found

@@ -1,4 +1,4 @@
-"""Whatever files there are and whatever is done to them: a restore gives them back exactly."""
+"""Any files, changed in any way, are restored exactly."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from sapwood.core.checkpoint import Restored
 from sapwood.core.settings import Workspace
-from sapwood.workspace.checkpoints.keeper import GitCheckpoints
+from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 from tests.workspace.checkpoints.repositories import files_of, git, repository, saved, untouched
 
 # Few names, so that files become folders, folders links, and links files.

@@ -1,1 +1,1 @@
-"""The sub-commands, one file each. Each is imported when it is called, and names it `command`."""
+"""The sub-commands, one file each. The root imports a file when its `command` is called."""

@@ -2,10 +2,9 @@
 
 import click
 
+from sapwood.cli.command import WholeNumber, json_option
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.command import json_option
 from sapwood.cli.invocation import Invocation
-from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
 
@@ -13,29 +12,31 @@ __all__ = ["command"]
 @subcommand(
     examples=["sapwood agents", "sapwood agents --all -n 500", "sapwood agents --json | jq .name"]
 )
-@click.option("-a", "--all", "everyone", is_flag=True, help="Archived and killed ones too.")
-@click.option("-n", "--limit", default=50, show_default=True, type=Whole(1), metavar="N")
+@click.option(
+    "-a", "--all", "all_states", is_flag=True, help="Also list archived and killed agents."
+)
+@click.option("-n", "--limit", default=50, show_default=True, type=WholeNumber(1), metavar="N")
 @json_option()
 @click.pass_obj
-def command(invocation: Invocation, everyone: bool, limit: int, as_json: bool) -> None:
+def command(invocation: Invocation, all_states: bool, limit: int, as_json: bool) -> None:
     """List agents.
 
-    Newest first, each child under its parent. TOKENS is what is in view of an agent's history, with
-    a tilde where it is an estimate.
+    Newest first, each child under its parent. TOKENS is the size of the history in the agent's
+    context. A tilde means that it is an estimate.
     """
-    invocation.run(lambda: _list(invocation, everyone, limit, as_json))
+    invocation.run(lambda: _list(invocation, all_states, limit, as_json))
 
 
-async def _list(invocation: Invocation, everyone: bool, limit: int, as_json: bool) -> None:
-    from sapwood.cli.display.agents import agents_table
-    from sapwood.cli.display.jsons import json_line
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
-    from sapwood.runtime.fresh import now
+async def _list(invocation: Invocation, all_states: bool, limit: int, as_json: bool) -> None:
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.agent_table import agents_table
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.display.quantities import now
 
-    async with invocation.connected() as held:
-        status = None if everyone else "running"
-        agents = await held.log.agents(held.space, limit=limit + 1, status=status)
+    async with invocation.connected() as connection:
+        service = offline_service(connection, invocation.config)
+        agents = (await service.list_agents(limit=limit + 1, all_states=all_states)).agents
     shown = agents[:limit]
     if as_json:
         print_lines(json_line(facts) for facts in shown)
@@ -45,6 +46,9 @@ async def _list(invocation: Invocation, everyone: bool, limit: int, as_json: boo
         return
     print_lines(agents_table(shown, columns(), now()))
     if any(facts.source for facts in shown):
-        click.echo("sapwood show AGENT tells how to resume one where it ran.", err=True)
+        click.echo(
+            "To see how to resume an imported session in its program, type: sapwood show AGENT",
+            err=True,
+        )
     if len(agents) > limit:
-        click.echo(f"There are more. Type: sapwood agents -n {limit * 10}", err=True)
+        click.echo(f"There are more agents. Type: sapwood agents -n {limit * 10}", err=True)

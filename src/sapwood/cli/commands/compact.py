@@ -1,11 +1,11 @@
-"""`sapwood compact`: a checked summary in place of the history."""
+"""`sapwood compact`: replaces the history of an agent by a checked summary."""
 
 import click
 
+from sapwood.cli.command import WholeNumber
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.completing import AGENT
 from sapwood.cli.invocation import Invocation
-from sapwood.cli.numbers import Whole
+from sapwood.cli.name_completion import AGENT
 
 __all__ = ["command"]
 
@@ -15,40 +15,40 @@ __all__ = ["command"]
 @click.option(
     "--keep",
     default=0,
-    type=Whole(0),
+    type=WholeNumber(0),
     metavar="N",
-    help="Leave the last N turns as they are.",
+    help="Keep the last N turns unchanged.",
 )
 @click.pass_obj
 def command(invocation: Invocation, agent: str, keep: int) -> None:
-    """Put a checked summary in place of the history.
+    """Replace the history by a checked summary.
 
-    The agent's own model writes it; it is checked against what the log knows, and written again
-    once if too much is missing. If anything fails, nothing is changed. sapwood do AGENT /undo
-    takes it back.
+    The model of the agent writes the summary. It is checked against the log, and written a second
+    time if too much is missing. If anything fails, nothing changes. To undo it, type: sapwood do
+    AGENT /undo
     """
     invocation.run(lambda: _compact(invocation, agent, keep))
 
 
 async def _compact(invocation: Invocation, typed: str, keep: int) -> None:
-    from sapwood.app.assembling import assemble
-    from sapwood.app.choosing import require_model
-    from sapwood.app.finding import find
-    from sapwood.app.keys import load_keys
-    from sapwood.core.errors import RefusedError
-    from sapwood.core.refusals import Refusal
-    from sapwood.engine import LocalEngine
+    from sapwood.app.assembly import assemble
+    from sapwood.app.conversation_service import conversation_service
+    from sapwood.app.engines import local_engine
+    from sapwood.cli.run.script_player import slash_answer
+    from sapwood.config.api_keys import load_keys
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.conversation.configured_models import require_model
 
     keys = load_keys()
-    async with invocation.connected() as held:
-        agent = await find(held, typed)
-        state = (await held.dispatcher.open(agent)).state
+    async with invocation.connected() as connection:
+        agent = await find(connection, typed)
+        state = (await connection.dispatcher.open(agent)).state
         require_model(state.settings.model, invocation.config, keys)
-        running = assemble(held, invocation.config, keys, engine=LocalEngine())
+        runner = assemble(connection, invocation.config, keys, engine=local_engine())
+        config = invocation.config
+        service = conversation_service(connection, config, keys, compact=runner.compact)
         try:
-            answer = await running.compact(agent, keep)
+            answer = await slash_answer(service, agent, "compact", f"--keep {keep}")
         finally:
-            await running.close()
-    if isinstance(answer, Refusal):
-        raise RefusedError(answer)
-    click.echo(answer.says)
+            await runner.close()
+    click.echo(answer.message)

@@ -1,4 +1,4 @@
-"""`sapwood completion`: what makes a shell complete our commands."""
+"""`sapwood completion`: prints a completion script for a shell."""
 
 import click
 
@@ -18,9 +18,9 @@ _VARIABLE = "_SAPWOOD_COMPLETE"
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print a script that completes commands in a shell.
+    """Print a completion script for a shell.
 
-    It completes commands, options, agents and marks. bash has to be 4.4 or newer.
+    The script completes commands, options, agents and marks. It needs bash 4.4 or newer.
     """
     from click.shell_completion import get_completion_class
 

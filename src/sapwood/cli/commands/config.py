@@ -1,4 +1,4 @@
-"""`sapwood config`: the configuration, value by value."""
+"""`sapwood config`: shows and changes the configuration."""
 
 import click
 
@@ -22,8 +22,8 @@ __all__ = ["command"]
 def command(context: click.Context, as_json: bool) -> None:
     """Show or change the configuration.
 
-    Shows every value in force and where it came from: an option, an environment variable, the file,
-    or (nothing said) a default.
+    Shows every value and its origin: an option, an environment variable or the file. A value
+    without an origin is a default.
     """
     if context.invoked_subcommand is None:
         _list(context.ensure_object(Invocation), as_json)
@@ -34,8 +34,8 @@ def command(context: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def get(invocation: Invocation, name: str) -> None:
     """Print one value."""
-    from sapwood.app.config import ConfigError
-    from sapwood.app.configuring import list_settings
+    from sapwood.config.config_file import ConfigError
+    from sapwood.config.editor import list_settings
     from sapwood.core.refusals import nearest
 
     found = {each.name: each.value for each in list_settings()}
@@ -54,31 +54,31 @@ def get(invocation: Invocation, name: str) -> None:
 def set_(name: str, value: str) -> None:
     """Write a value into the file.
 
-    What is TOML is taken as such, everything else as text. The rest of the file stays as it is.
+    VALUE is read as TOML if it is valid TOML, else as text. The rest of the file does not change.
     """
     from pathlib import Path
 
-    from sapwood.app.choosing import doubt_about
-    from sapwood.app.config import load_config
-    from sapwood.app.configuring import set_setting
-    from sapwood.app.opening import is_postgres
+    from sapwood.config.config_file import load_config
+    from sapwood.config.database_address import is_postgres
+    from sapwood.config.editor import set_setting
+    from sapwood.conversation.configured_models import model_problem
 
     if name == "database" and value != ":memory:" and not is_postgres(value):
         value = str(Path(value).expanduser().absolute())
     setting = set_setting(name, value)
     click.echo(f"{name} = {_shown(setting.value)}  ({setting.origin})")
-    if name == "model" and (doubt := doubt_about(value, load_config())):
-        click.echo(f"Stored, but: {doubt}", err=True)
+    if name == "model" and (problem := model_problem(value, load_config())):
+        click.echo(f"Stored, but: {problem}", err=True)
 
 
 @command.command("unset", cls=Command, examples=["sapwood config unset model"])
 @click.argument("name")
 def unset(name: str) -> None:
-    """Take a value out of the file, so that the default holds again."""
-    from sapwood.app.configuring import unset_setting
+    """Remove a value from the file, so that the default is used again."""
+    from sapwood.config.editor import unset_setting
 
     file = unset_setting(name)
-    click.echo(f"Took {name} out of {file}.")
+    click.echo(f"Removed {name} from {file}.")
 
 
 @command.command(
@@ -88,41 +88,41 @@ def unset(name: str) -> None:
 )
 @click.argument("provider")
 def key(provider: str) -> None:
-    """Store the key of a provider, in a file that only you can read.
+    """Store the API key of a provider, in a file that only you can read.
 
-    It is asked for, or read from stdin, and never shown. Providers are anthropic, openai, google,
-    and any name under base_urls. An environment variable comes before the file.
+    The command asks for the key, or reads it from stdin. It is never shown. Providers are
+    anthropic, openai, google, and any name under base_urls. An environment variable has precedence
+    over the file.
     """
-    from sapwood.app.keys import require_provider, save_key
-    from sapwood.cli.typed import piped
+    from sapwood.cli.console import piped_text
+    from sapwood.config.api_keys import require_provider, save_key
 
     require_provider(provider)
-    given = piped()
+    given = piped_text()
     if given is None:
         given = click.prompt(f"Key of {provider}", hide_input=True, err=True)
     text = str(given).strip()
     if len(text.split()) != 1:
-        told = "A key is one word" if text else "No key was given"
-        raise click.UsageError(f"{told}. Nothing was stored.")
+        cause = "A key is one word" if text else "No key was given"
+        raise click.UsageError(f"{cause}. Nothing was stored.")
     click.echo(f"Stored in {save_key(provider, text)}.")
 
 
 @command.command("path", cls=Command, examples=["$EDITOR $(sapwood config path)"])
 def path() -> None:
-    """Print where the file is, whether it exists or not."""
-    from sapwood.app.config import config_file
+    """Print the path of the file, even if it does not exist."""
+    from sapwood.config.config_file import config_file
 
     click.echo(config_file())
 
 
 def _list(invocation: Invocation, as_json: bool) -> None:
-    from sapwood.app.config import config_file
-    from sapwood.app.configuring import list_settings, shown_value
-    from sapwood.app.keys import key_origins
-    from sapwood.cli.display.jsons import json_line
-    from sapwood.cli.display.table import table
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.agent_table import table
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.config.api_keys import key_origins
+    from sapwood.config.config_file import config_file
+    from sapwood.config.editor import list_settings, shown_value
 
     rows: list[tuple[str, str, str]] = []
     for each in list_settings():
@@ -142,6 +142,6 @@ def _list(invocation: Invocation, as_json: bool) -> None:
 
 
 def _shown(value: object) -> str:
-    from sapwood.app.toml_edit import encoded
+    from sapwood.config.toml_edit import toml_value
 
-    return value if isinstance(value, str) else encoded(value)
+    return value if isinstance(value, str) else toml_value(value)

@@ -1,26 +1,113 @@
-"""`sapwood context`, also installed as `context`: tends the context of a session."""
+"""`sapwood context`, also installed as `context`: inspects and manages a session's context.
+
+Every declared action becomes a sub-command, with the fields of its declaration as options.
+"""
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import click
+import msgspec
+from msgspec.inspect import BoolType, Field, IntType, Metadata, StructType, type_info
 
-from sapwood.cli.command import Command, Commands
-from sapwood.cli.completing import AGENT
-from sapwood.cli.errands import action_commands, given_above, shared_options
-from sapwood.cli.exits import Exit
+from sapwood.cli.command import Command, Commands, WholeNumber
+from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
-
-if TYPE_CHECKING:
-    from sapwood.app.gardening.errand import Errand
+from sapwood.cli.name_completion import AGENT
+from sapwood.context_actions.context_request import ACTIONS, FOR_ALL, Action, ContextRequest
 
 __all__ = ["command"]
 
 _OVERVIEW = "overview"
+_ARGUMENT_METAVARS = {"topic": "TOPIC", "target_agent": "AGENT", "query": "WORDS..."}
+_OPTION_METAVARS = {"session": "ID", "transcript": "FILE", "topic": "TOPIC", "task": "TEXT"}
+
+
+def _action_commands(run: Callable[[ContextRequest, bool], Any]) -> dict[str, click.Command]:
+    """Returns a command for each action. It calls `run` with the request and the flag `--json`."""
+    return {action.name: _command(action, run) for action in ACTIONS}
+
+
+def _shared_options() -> list[click.Parameter]:
+    """Returns new options that every action takes, and `--json`."""
+    return [
+        *(_option(_fields()[name]) for name in FOR_ALL),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+    ]
+
+
+def _group_options(context: click.Context) -> dict[str, Any]:
+    """Returns the options before the action, as in `context --session ID drift`."""
+    above = context.parent.params if context.parent else {}
+    return {name: above.get(name) for name in (*FOR_ALL, "as_json")}
+
+
+def _command(action: Action, run: Callable[[ContextRequest, bool], Any]) -> click.Command:
+    def callback(**given: Any) -> Any:
+        above = _group_options(click.get_current_context())
+        given = {**given, **{name: given[name] or value for name, value in above.items()}}
+        as_json = bool(given.pop("as_json"))
+        words = given.get(action.bare)
+        if isinstance(words, tuple):
+            given[action.bare] = " ".join(cast("tuple[str, ...]", words))
+        fields = {name: value for name, value in given.items() if value is not None}
+        return run(msgspec.convert({"action": action.name, **fields}, ContextRequest), as_json)
+
+    fields = _fields()
+    bare = [_argument(action)] if action.bare else []
+    options = [_option(fields[name]) for name in action.takes if name != action.bare]
+    return Command(
+        action.name,
+        callback=callback,
+        params=[*bare, *options, *_shared_options()],
+        help=f"{action.help}.",
+        examples=[f"sapwood context {example}" for example in action.examples],
+    )
+
+
+def _argument(action: Action) -> click.Argument:
+    return click.Argument(
+        [action.bare],
+        nargs=-1,
+        required=action.name != "focus",
+        metavar=_ARGUMENT_METAVARS[action.bare],
+    )
+
+
+def _option(field: Field) -> click.Option:
+    kind, help_ = field.type, ""
+    if isinstance(kind, Metadata):
+        schema = cast("dict[str, str]", kind.extra_json_schema or {})  # pyright: ignore[reportUnknownMemberType]
+        help_ = schema["description"]
+        kind = kind.type
+    flag = f"--{field.name.replace('_', '-')}"
+    match kind:
+        case BoolType():
+            return click.Option([flag, field.name], is_flag=True, help=f"{help_}.")
+        case IntType():
+            allowed = WholeNumber(kind.ge, kind.le)
+            return click.Option(
+                [flag, field.name],
+                type=allowed,
+                default=field.default,
+                show_default=True,
+                metavar="N",
+                help=f"{help_}.",
+            )
+        case _:
+            metavar = _OPTION_METAVARS[field.name]
+            return click.Option([flag, field.name], metavar=metavar, help=f"{help_}.")
+
+
+def _fields() -> dict[str, Field]:
+    info = type_info(ContextRequest)
+    assert isinstance(info, StructType)
+    return {field.name: field for field in info.fields}
 
 
 class _Context(Commands):
-    """A word that is no action is an agent or a session, whose overview is wanted."""
+    """Takes a word that is not an action as an agent or a session, and shows its overview."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -30,34 +117,34 @@ class _Context(Commands):
         return _OVERVIEW, overview, args
 
 
-def _run(errand: "Errand", as_json: bool) -> Exit:
+def _run(request: ContextRequest, as_json: bool) -> Exit:
     invocation = click.get_current_context().find_object(Invocation)
     assert invocation is not None
-    return invocation.run(lambda: _do(invocation, errand, as_json))
+    return invocation.run(lambda: _do(invocation, request, as_json))
 
 
-async def _do(invocation: Invocation, errand: "Errand", as_json: bool) -> Exit:
+async def _do(invocation: Invocation, request: ContextRequest, as_json: bool) -> Exit:
     from pathlib import Path
 
-    from sapwood.app.gardening.answers import Found
-    from sapwood.app.gardening.gardener import Gardener
-    from sapwood.app.gardening.sessions import running_session
-    from sapwood.app.gardening.telling import answer_lines
-    from sapwood.cli.display.jsons import json_line
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
+    from sapwood.app.connection import connect
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.context_actions.actions import ContextActions
+    from sapwood.context_actions.context_answers import SearchResults
+    from sapwood.context_actions.session_finder import running_session
+    from sapwood.display.context_answer_text import answer_lines
 
     running = running_session(os.environ)
-    answer = await Gardener(Path.cwd(), invocation.config, running).do(errand)
+    answer = await ContextActions(Path.cwd(), invocation.config, connect, running).do(request)
     print_lines([json_line(answer)] if as_json else answer_lines(answer, columns()))
-    return Exit.FAILED if isinstance(answer, Found) and not answer.hits else Exit.OK
+    return Exit.FAILED if isinstance(answer, SearchResults) and not answer.hits else Exit.OK
 
 
 @click.group(
     cls=_Context,
     invoke_without_command=True,
-    commands=action_commands(_run),
-    params=shared_options(),
+    commands=_action_commands(_run),
+    params=_shared_options(),
     examples=[
         "sapwood context",
         "sapwood context demo",
@@ -68,11 +155,11 @@ async def _do(invocation: Invocation, errand: "Errand", as_json: bool) -> Exit:
 )
 @click.pass_context
 def command(context: click.Context, **_: Any) -> Any:
-    """Tend a session's context: see what fills it, focus, archive, hand it off.
+    """Inspect and manage a session's context: usage, focus, archives, handoff.
 
-    For sessions of Claude Code, Codex and Gemini CLI and for Sapwood's own agents. The session is
-    the newest of this folder, unless one is named. Without an action, an overview is shown. Counts
-    with a tilde are estimates.
+    For sessions of Claude Code, Codex and Gemini CLI, and for agents of Sapwood. The session is the
+    newest of this folder, unless you name one. Without an action, prints an overview. Counts with a
+    tilde are estimates.
     """
     context.color = context.ensure_object(Invocation).colour()
     if context.invoked_subcommand is None:
@@ -80,47 +167,49 @@ def command(context: click.Context, **_: Any) -> Any:
     return None
 
 
-@click.command(cls=Command, params=shared_options())
+@click.command(cls=Command, params=_shared_options())
 @click.argument("name", type=AGENT, default="")
 @click.pass_obj
 def overview(invocation: Invocation, name: str, as_json: bool, **_: Any) -> Exit:
     """Show what fills the window of a session or an agent."""
-    given = given_above(click.get_current_context())
+    given = _group_options(click.get_current_context())
     wanted = name or given["session"] or ""
     path = given["transcript"] or ""
     return invocation.run(lambda: _overview(invocation, wanted, path, as_json or given["as_json"]))
 
 
 async def _overview(invocation: Invocation, name: str, transcript: str, as_json: bool) -> Exit:
-    """Today's window of an own agent; of another session, what fills it."""
+    """Prints the current window of an agent, or the breakdown of another session."""
     from pathlib import Path
 
-    from sapwood.app.gardening.errand import Errand
-    from sapwood.app.gardening.sessions import Sessions, running_session
+    from sapwood.app.connection import connect
+    from sapwood.context_actions.session_finder import SessionFinder, running_session
 
     config = invocation.config
     running = running_session(os.environ)
-    meant = await Sessions(Path.cwd(), config, running).find(name, transcript)
-    if isinstance(meant, str):
-        await _window(invocation, meant, as_json)
+    found = await SessionFinder(Path.cwd(), config, connect, running).find(name, transcript)
+    if isinstance(found, str):
+        await _window(invocation, found, as_json)
         return Exit.OK
-    return await _do(invocation, Errand("breakdown", session=name, transcript=transcript), as_json)
+    return await _do(
+        invocation, ContextRequest("breakdown", session=name, transcript=transcript), as_json
+    )
 
 
 async def _window(invocation: Invocation, typed: str, as_json: bool) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.display.context import Window, context_lines, context_value
-    from sapwood.cli.display.jsons import json_line
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
-    from sapwood.core.budget import budget_of
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.agent_window import context_lines, context_value
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.cli.run.script_player import slash_answer
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.conversation.answers import ContextShown
 
-    async with invocation.connected() as held:
-        opened = await held.dispatcher.open(await find(held, typed))
-        counter = held.counter_for(opened.state.settings.model)
-        budget = budget_of(opened.state, opened.live, counter)
-        window = Window(opened.state, opened.live, budget)
+    async with invocation.connected() as connection:
+        service = offline_service(connection, invocation.config)
+        answer = await slash_answer(service, await find(connection, typed), "context")
+    assert isinstance(answer, ContextShown)
     if as_json:
-        click.echo(json_line(context_value(window)))
+        click.echo(json_line(context_value(answer.breakdown)))
     else:
-        print_lines(context_lines(window, columns()))
+        print_lines(context_lines(answer.breakdown, columns()))

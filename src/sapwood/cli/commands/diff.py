@@ -1,11 +1,11 @@
-"""`sapwood diff`: what differs between two contexts."""
+"""`sapwood diff`: compares two contexts."""
 
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.completing import AGENT, MARK
-from sapwood.cli.exits import Exit
+from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT, MARK
 
 __all__ = ["command"]
 
@@ -22,22 +22,23 @@ __all__ = ["command"]
 @click.argument("right", type=MARK, required=False)
 @click.pass_obj
 def command(invocation: Invocation, agent: str, left: str, right: str | None) -> Exit:
-    """Show what differs between two contexts.
+    """Compare two contexts.
 
-    LEFT and RIGHT are marks, or versions of the log; without RIGHT, LEFT is compared with now.
-    Turns that only the left shows are behind a minus, those of the right behind a plus. Ends with 1
-    when they differ.
+    LEFT and RIGHT are marks or versions of the log. Without RIGHT, LEFT is compared with the
+    current context. A minus marks turns that only LEFT has, a plus those that only RIGHT has. The
+    exit code is 1 if they differ.
     """
     return invocation.run(lambda: _diff(invocation, agent, left, right))
 
 
 async def _diff(invocation: Invocation, typed: str, left: str, right: str | None) -> Exit:
-    from sapwood.app.comparing import compare
-    from sapwood.app.finding import find
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.display.timeline_text import comparison_lines
 
-    async with invocation.connected() as held:
-        compared = await compare(held, await find(held, typed), left, right)
-    print_lines(compared.lines(columns()))
-    return Exit.OK if compared.found.same else Exit.FAILED
+    async with invocation.connected() as connection:
+        service = offline_service(connection, invocation.config)
+        compared = await service.compare(await find(connection, typed), left, right)
+    print_lines(comparison_lines(compared, columns()))
+    return Exit.OK if compared.diff.same else Exit.FAILED

@@ -1,16 +1,16 @@
-"""`sapwood do`: slash commands, without a model."""
+"""`sapwood do`: runs slash commands without a model."""
 
 from typing import TYPE_CHECKING
 
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.completing import AGENT
-from sapwood.cli.exits import Exit
+from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT
 
 if TYPE_CHECKING:
-    from sapwood.core.slash import Script
+    from sapwood.conversation.script import Script
 
 __all__ = ["command"]
 
@@ -29,43 +29,39 @@ __all__ = ["command"]
 @click.argument("lines", metavar="COMMAND...", nargs=-1, required=True)
 @click.pass_obj
 def command(invocation: Invocation, agent: str, lines: tuple[str, ...]) -> Exit:
-    """Give an agent slash commands, such as /mark X.
+    """Run slash commands on an agent, such as /mark X.
 
-    Each COMMAND is one line of a script, so quote those with spaces. They are carried out in order,
-    up to the first that is refused. No model is asked; text for a model goes to sapwood run.
+    Each COMMAND is one line, so quote commands with spaces. They run in order and stop at the first
+    refusal. No model is called. To send text to a model, use sapwood run.
     """
     return invocation.run(lambda: _do(invocation, agent, "\n".join(lines)))
 
 
 async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
-    from sapwood.app.finding import find
-    from sapwood.cli.giving import giving
-    from sapwood.cli.helping import columns
-    from sapwood.cli.talking.face import Face
-    from sapwood.cli.talking.showing import TextShow
-    from sapwood.cli.talking.stepping import Steps
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.run.run_output import TextOutput
+    from sapwood.cli.run.script_player import ScriptPlayer
+    from sapwood.conversation.agent_lookup import find
 
     script = _parsed(submission)
-    async with giving(invocation) as held:
-        agent = await find(held, typed)
-        face = Face(held, columns(), config=invocation.config)
-        ended = await Steps(held, agent, face, TextShow(notes=False)).play(script)
-    return ended.exit
+    async with invocation.connected_for_commands() as connection:
+        agent = await find(connection, typed)
+        service = offline_service(connection, invocation.config)
+        result = await ScriptPlayer(service, agent, TextOutput(notes=False)).play(script)
+    return result.exit
 
 
 def _parsed(submission: str) -> "Script":
-    from sapwood.cli.typed import clean
+    from sapwood.conversation.script import has_prompt, parse
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
-    from sapwood.core.slash import parse
-    from sapwood.core.slash.chunks import has_prompt
 
-    script = parse(clean(submission))
+    script = parse(submission)
     if isinstance(script, Refusal):
         raise RefusedError(script)
     if has_prompt(script) or not script:
         raise click.UsageError(
-            "Only slash commands, such as /mark X, can be done without a model. "
-            "For text, type: sapwood run --agent AGENT -p TEXT"
+            "sapwood do runs slash commands only, such as /mark X. "
+            "To send text to a model, type: sapwood run --agent AGENT -p TEXT"
         )
     return script

@@ -1,25 +1,27 @@
-"""`sapwood doctor`: what is set up and works, and what to type next."""
+"""`sapwood doctor`: checks the setup and prints what to type next."""
 
 import click
 
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
-from sapwood.cli.exits import Exit
+from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 
 __all__ = ["command"]
 
 
 @subcommand(examples=["sapwood doctor", "sapwood doctor --offline --json"])
-@click.option("--offline", is_flag=True, help="Try neither the model's server nor MCP servers.")
+@click.option(
+    "--offline", is_flag=True, help="Do not connect to the model provider or to MCP servers."
+)
 @json_option()
 @click.pass_obj
 def command(invocation: Invocation, offline: bool, as_json: bool) -> Exit:
-    """Say what is set up and works, and what to type next.
+    """Check the setup and print what to type next.
 
-    Looks at the configuration, the database, the keys (which are never shown), the model, the MCP
-    servers, and what else is installed. Changes nothing. Ends with 1 when something has to be
-    mended.
+    Checks the configuration, the database and its events, the API keys (without showing them), the
+    model, the MCP servers, and other installed programs. Changes nothing. The exit code is 1 if
+    something is broken.
     """
     import asyncio
 
@@ -29,15 +31,29 @@ def command(invocation: Invocation, offline: bool, as_json: bool) -> Exit:
 async def _examine(invocation: Invocation, offline: bool, as_json: bool) -> Exit:
     import logging
 
-    from sapwood.app.checking import examine
-    from sapwood.cli.display.findings import finding_lines
-    from sapwood.cli.display.jsons import json_line
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
+    from sapwood.app.assembly import server_toolboxes
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.cli.output.reports import finding_lines
+    from sapwood.conversation.configured_models import require_model
+    from sapwood.doctor.checks import examine
 
-    logging.getLogger("sapwood").addHandler(logging.NullHandler())  # the findings say it all
-    given = {"database": invocation.database, "space": invocation.space}
-    findings = await examine({k: v for k, v in given.items() if v}, online=not offline)
+    logging.getLogger("sapwood").addHandler(
+        logging.NullHandler()
+    )  # the findings contain everything
+    options = {"database": invocation.database, "space": invocation.space}
+    overrides = {name: value for name, value in options.items() if value}
+
+    def show_progress(events: int) -> None:
+        click.echo(f"Reading events: {events:,} so far.", err=True)
+
+    findings = await examine(
+        overrides,
+        require_model,
+        server_toolboxes,
+        online=not offline,
+        progress=show_progress,
+    )
     if as_json:
         print_lines(json_line(finding) for finding in findings)
     else:

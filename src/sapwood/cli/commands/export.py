@@ -1,4 +1,4 @@
-"""`sapwood export`: a conversation in a file."""
+"""`sapwood export`: writes a conversation to a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.completing import AGENT
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
     from sapwood.core.ids import AgentId
 
 __all__ = ["command"]
+
+_TEXT_WIDTH = 88
 
 
 @subcommand(
@@ -28,20 +30,22 @@ __all__ = ["command"]
     "-f",
     "--format",
     "form",
-    type=click.Choice(["markdown", "json"]),
+    type=click.Choice(["markdown", "text", "json"]),
     default="markdown",
     show_default=True,
 )
-@click.option("-o", "--output", metavar="FILE", help="A file, instead of stdout.")
-@click.option("--everything", is_flag=True, help="All turns of the log, not only those in view.")
+@click.option("-o", "--output", metavar="FILE", help="Write to this file instead of stdout.")
+@click.option(
+    "--everything", is_flag=True, help="Also write messages that the model no longer sees."
+)
 @click.pass_obj
 def command(
     invocation: Invocation, agent: str, form: str, output: str | None, everything: bool
 ) -> None:
-    """Write a conversation as Markdown or JSON.
+    """Write a conversation as Markdown, text or JSON.
 
-    Markdown holds the turns in view, or with --everything all that this agent's own log holds. JSON
-    is always the whole log, one event a line.
+    Markdown and text contain what the model sees, and with --everything also what it no longer
+    sees. JSON is always the whole log, one event per line.
     """
     text = invocation.run(lambda: _export(invocation, agent, form, everything))
     if output is None:
@@ -52,26 +56,30 @@ def command(
 
 
 async def _export(invocation: Invocation, typed: str, form: str, everything: bool) -> str:
-    from sapwood.app.finding import find
+    from sapwood.conversation.agent_lookup import find
 
-    async with invocation.connected() as held:
-        agent = await find(held, typed)
-        return await (_json(held, agent) if form == "json" else _markdown(held, agent, everything))
+    async with invocation.connected() as connection:
+        agent = await find(connection, typed)
+        if form == "json":
+            return await _json(connection, agent)
+        return await _rows(connection, agent, form, everything)
 
 
-async def _json(held: "Connection", agent: "AgentId") -> str:
-    from sapwood.cli.display.jsons import event_value, json_line
+async def _json(connection: "Connection", agent: "AgentId") -> str:
+    from sapwood.cli.output.event_text import event_value, json_line
 
-    events = await held.log.read(held.space, agent)
+    events = await connection.log.read(connection.space, agent)
     return "".join(f"{json_line(event_value(recorded))}\n" for recorded in events)
 
 
-async def _markdown(held: "Connection", agent: "AgentId", everything: bool) -> str:
-    from sapwood.app.reading import turns_of
-    from sapwood.cli.display.markdown import markdown
-    from sapwood.core.view.build import front_texts
+async def _rows(connection: "Connection", agent: "AgentId", form: str, everything: bool) -> str:
+    from sapwood.conversation.timeline_reader import read_conversation
+    from sapwood.display.timeline_markdown import conversation_markdown
+    from sapwood.display.timeline_text import conversation_lines
 
-    opened = await held.dispatcher.open(agent)
-    if everything:
-        return markdown(opened.state, turns_of(await held.log.read(held.space, agent)))
-    return markdown(opened.state, opened.live.all_turns, front_texts(opened.live))
+    read = await read_conversation(connection.log, connection.space, agent, everything=everything)
+    if form == "text":
+        lines = conversation_lines(read, _TEXT_WIDTH, whole=True)
+        return "".join(f"{line}\n" for line in lines)
+    opened = await connection.dispatcher.open(agent)
+    return conversation_markdown(opened.state, read)

@@ -1,10 +1,10 @@
-"""`sapwood fork`: a child that sees what its parent sees."""
+"""`sapwood fork`: starts a child agent that sees the context of its parent."""
 
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.completing import AGENT, MARK
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT, MARK
 
 __all__ = ["command"]
 
@@ -19,9 +19,12 @@ __all__ = ["command"]
 @click.argument("agent", type=AGENT, required=False)
 @click.argument("mark", type=MARK, required=False)
 @click.option("-g", "--goal", default="", metavar="TEXT", help="The child's first prompt.")
-@click.option("--name", default="", metavar="NAME", help="What to call the child.")
+@click.option("--name", default="", metavar="NAME", help="The name of the child.")
 @click.option(
-    "--model", default="", metavar="NAME", help="With --from: another model than its own."
+    "--model",
+    default="",
+    metavar="NAME",
+    help="With --from: the model of the child, instead of the session's.",
 )
 @click.option(
     "--from",
@@ -40,17 +43,17 @@ def command(
     model: str,
     session: str,
 ) -> None:
-    """Make a child that sees what its parent sees.
+    """Start a child agent that sees the same context.
 
-    From a MARK, it sees what came after it. Nothing is copied, and what the parent does later does
-    not change what the child sees. A child with a goal has work to do: a worker takes it up, or
-    sapwood run --agent CHILD. A session of Claude Code, Codex or Gemini CLI is imported first; the
-    child sees what that program's model saw last.
+    With a MARK, the child sees only what came after it. Nothing is copied. Later changes of the
+    parent do not affect the child. A child with a goal has work to do: a worker runs it, or sapwood
+    run --agent CHILD. A session of Claude Code, Codex or Gemini CLI is imported first. The child
+    then sees what the model of that program saw last.
     """
     if bool(agent) == bool(session):
-        raise click.UsageError("Name the agent to fork, or give a session by --from.")
+        raise click.UsageError("Name the agent to fork, or a session with --from.")
     if (mark and session) or (model and not session):
-        raise click.UsageError("--model goes with --from, and a mark with an agent.")
+        raise click.UsageError("--model needs --from. A mark needs an agent.")
     if session:
         invocation.run(lambda: _fork_session(invocation, session, goal, name, model))
     else:
@@ -58,15 +61,14 @@ def command(
 
 
 async def _fork(invocation: Invocation, typed: str, mark: str | None, goal: str, name: str) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.giving import give, giving
-    from sapwood.cli.typed import clean
-    from sapwood.core.commands import Fork
-    from sapwood.runtime.fresh import new_agent_id
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.conversation.agent_lookup import find
 
-    async with giving(invocation) as held:
-        agent = await find(held, typed)
-        await give(held, Fork(agent, new_agent_id(), mark, clean(goal), name=clean(name)))
+    async with invocation.connected_for_commands() as connection:
+        agent = await find(connection, typed)
+        service = offline_service(connection, invocation.config)
+        answer = await service.fork(agent, mark, goal=goal, name=name)
+        click.echo(answer.message)
 
 
 async def _fork_session(
@@ -75,24 +77,23 @@ async def _fork_session(
     import os
     from pathlib import Path
 
-    from sapwood.app.choosing import switch_model
-    from sapwood.app.gardening.adopting import Adopter
-    from sapwood.app.gardening.sessions import Sessions
-    from sapwood.app.keys import load_keys
-    from sapwood.cli.giving import giving
-    from sapwood.cli.typed import clean
+    from sapwood.app.connection import connect
+    from sapwood.config.api_keys import load_keys
+    from sapwood.context_actions.session_finder import SessionFinder
+    from sapwood.context_actions.session_fork import SessionForker
+    from sapwood.conversation.configured_models import switch_model
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
 
-    async with giving(invocation) as held:
-        adopter = Adopter(held, Sessions(Path.cwd(), invocation.config))
-        agent = await adopter.agent_of(session)
+    async with invocation.connected_for_commands() as connection:
+        forker = SessionForker(connection, SessionFinder(Path.cwd(), invocation.config, connect))
+        agent = await forker.agent_of(session)
         change = None
         if model:
             change = await switch_model(
-                held, invocation.config, load_keys(os.environ), model, agent
+                connection, invocation.config, load_keys(os.environ), model, agent
             )
             if isinstance(change, Refusal):
                 raise RefusedError(change)
-        child = await adopter.fork(agent, goal=clean(goal), name=clean(name), change=change)
+        child = await forker.fork(agent, goal=goal, name=name, change=change)
         click.echo(f"Forked. Child: {child} (from {agent})")

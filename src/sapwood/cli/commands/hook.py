@@ -1,19 +1,19 @@
-"""`sapwood hook`: what the programs call. `sapwood.cli` answers it before all this is imported."""
+"""`sapwood hook`: the help of the command. `sapwood.cli.main` runs hooks without this import."""
 
 import click
 
-from sapwood.app.tending.hooks import HOOKS, main
 from sapwood.cli.command import command as subcommand
+from sapwood.hooks.runner import HOOKS, main
 
 __all__ = ["command"]
 
 
-@subcommand(examples=["sapwood hook pre-compact < told.json"])
+@subcommand(examples=["sapwood hook pre-compact < input.json"])
 @click.argument("name", type=click.Choice(HOOKS))
 def command(name: str) -> None:
     """Answer a hook or the status line of Claude Code or Codex.
 
-    Called by the plugin that sapwood install brings, with JSON on stdin. Always ends with 0: what
-    goes wrong is told by sapwood journal.
+    The plugin that sapwood install adds calls it, with JSON on stdin. The exit code is always 0. To
+    see errors, type: sapwood journal
     """
     main(name)

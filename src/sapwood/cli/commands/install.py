@@ -1,4 +1,4 @@
-"""`sapwood install`: connects Sapwood with another agent's program."""
+"""`sapwood install`: connects Sapwood with Claude Code or Codex."""
 
 import click
 
@@ -13,22 +13,22 @@ _AGENTS = click.Choice(["claude-code", "codex"])
     examples=["sapwood install claude-code", "sapwood install codex --dry-run", "sapwood doctor"]
 )
 @click.argument("agent", type=_AGENTS)
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
+@click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
 def command(agent: str, dry_run: bool, yes: bool) -> None:
     """Connect Sapwood with Claude Code or Codex.
 
-    Shows what will change, then asks. Your own settings stay as they are: files are added to, and
-    sapwood uninstall puts every byte back. CLAUDE_CONFIG_DIR and CODEX_HOME are respected.
+    Shows the changes, then asks. Your own settings do not change: Sapwood adds to the files, and
+    sapwood uninstall restores every byte. CLAUDE_CONFIG_DIR and CODEX_HOME are respected.
     """
-    from sapwood.app.installing.agents import agent_named
-    from sapwood.app.installing.edits import edit_lines
-    from sapwood.app.installing.install import carry_out_install, plan_install
-    from sapwood.app.journaling import note
-    from sapwood.cli.helping import columns
+    from sapwood.cli.console import columns
     from sapwood.display.text import wrapped
+    from sapwood.install.agent_program import program_named
+    from sapwood.install.file_edits import edit_lines
+    from sapwood.install.installer import apply_install, plan_install
+    from sapwood.journal import add_to_journal
 
-    chosen = agent_named(agent)
+    chosen = program_named(agent)
     plan = plan_install(chosen)
     if plan.edits:
         click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
@@ -39,8 +39,8 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
     if not plan.edits:
         click.echo(f"Sapwood is connected with {agent} already.")
     elif yes or click.confirm("Make these changes?", default=True):
-        carry_out_install(chosen, plan)
-        note("installed", f"Connected with {agent}.", source=agent)
+        apply_install(chosen, plan)
+        add_to_journal("installed", f"Connected with {agent}.", source=agent)
         click.echo(f"Connected with {agent}. Sessions that start from now on are tended.")
     else:
         click.echo("Nothing was changed.")

@@ -1,10 +1,9 @@
-"""`sapwood journal`: every act that Sapwood took on the user's behalf."""
+"""`sapwood journal`: shows every action that Sapwood took for the user."""
 
 import click
 
+from sapwood.cli.command import WholeNumber, json_option
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.command import json_option
-from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
 
@@ -12,38 +11,42 @@ __all__ = ["command"]
 @subcommand(
     examples=["sapwood journal", "sapwood journal -n 5 --did failed", "sapwood journal --json"]
 )
-@click.option("-n", "--last", type=Whole(1), default=20, help="How many; 20 if not said.")
-@click.option("--did", metavar="WHAT", help="Only this: archived, resumed, warned, failed …")
 @click.option(
-    "--session", metavar="ID", help="Only of this session; the start of its id is enough."
+    "-n",
+    "--last",
+    type=WholeNumber(1),
+    default=20,
+    metavar="N",
+    show_default=True,
+    help="Only the last N entries.",
 )
+@click.option("--did", metavar="WHAT", help="Only this kind: archived, resumed, warned, failed …")
+@click.option("--session", metavar="ID", help="Only this session; the start of its id is enough.")
 @json_option()
 def command(last: int, did: str | None, session: str | None, as_json: bool) -> None:
-    """Show every act that Sapwood took on your behalf.
+    """Show every action that Sapwood took for you.
 
-    Archives made before a compaction, prompts brought back after it, warnings, imports, and hooks
-    that failed. Oldest first.
+    Oldest first: archives before a compaction, resumption prompts after it, warnings, imports, and
+    hooks that failed.
     """
     from collections import deque
 
-    from sapwood.app.folders import journal_file
-    from sapwood.cli.display.acts import act_lines
-    from sapwood.cli.display.jsons import json_line
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
-    from sapwood.garden.journal import read_acts
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.cli.output.reports import journal_lines
+    from sapwood.journal import entries
 
-    acts = deque(
+    found = deque(
         (
-            act
-            for act in read_acts(journal_file())
-            if (did is None or act.did == did) and act.session.startswith(session or "")
+            entry
+            for entry in entries()
+            if (did is None or entry.kind == did) and entry.session.startswith(session or "")
         ),
         maxlen=last,
     )
     if as_json:
-        print_lines(json_line(act) for act in acts)
-    elif not acts:
-        click.echo("Nothing yet. sapwood install claude-code connects Sapwood with an agent.")
+        print_lines(json_line(entry) for entry in found)
+    elif not found:
+        click.echo("The journal is empty. To connect Sapwood, type: sapwood install claude-code")
     else:
-        print_lines(act_lines(acts, columns()))
+        print_lines(journal_lines(found, columns()))

@@ -1,10 +1,10 @@
-"""`sapwood kill`: the end of an agent and its descendants."""
+"""`sapwood kill`: ends an agent and its descendants."""
 
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.completing import AGENT
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT
 
 __all__ = ["command"]
 
@@ -15,15 +15,18 @@ __all__ = ["command"]
 def command(invocation: Invocation, agent: str) -> None:
     """End an agent and all its descendants.
 
-    Open turns are interrupted, wherever they run. Logs stay: they can be read, searched and forked.
+    Interrupts their open turns, in any process. Their logs stay: you can read, search and
+    fork them.
     """
     invocation.run(lambda: _kill(invocation, agent))
 
 
 async def _kill(invocation: Invocation, typed: str) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.giving import give, giving
-    from sapwood.core.commands import Kill
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.run.script_player import slash_answer
+    from sapwood.conversation.agent_lookup import find
 
-    async with giving(invocation) as held:
-        await give(held, Kill(await find(held, typed)))
+    async with invocation.connected_for_commands() as connection:
+        service = offline_service(connection, invocation.config)
+        answer = await slash_answer(service, None, "kill", await find(connection, typed))
+        click.echo(answer.message)

@@ -1,14 +1,13 @@
-"""`sapwood log`: an agent's events."""
+"""`sapwood log`: shows the events of an agent."""
 
 from typing import TYPE_CHECKING
 
 import click
 
+from sapwood.cli.command import WholeNumber, json_option
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.command import json_option
-from sapwood.cli.completing import AGENT
 from sapwood.cli.invocation import Invocation
-from sapwood.cli.numbers import Whole
+from sapwood.cli.name_completion import AGENT
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
@@ -28,9 +27,9 @@ _PAGE = 500
     ]
 )
 @click.argument("agent", type=AGENT)
-@click.option("-n", "--last", type=Whole(1), metavar="N", help="Only the last N events.")
+@click.option("-n", "--last", type=WholeNumber(1), metavar="N", help="Only the last N events.")
 @click.option("-k", "--kind", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
-@click.option("-f", "--follow", is_flag=True, help="Go on with new events until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Print new events until Ctrl-C.")
 @json_option()
 @click.pass_obj
 def command(
@@ -43,9 +42,9 @@ def command(
 ) -> None:
     """Show an agent's events.
 
-    Oldest first. Nothing is ever taken out of a log, so this is all that happened. In brackets is
-    what was used: by a model call, by all calls of a turn at its end. One event whole: sapwood show
-    AGENT:VERSION.
+    Oldest first. Events are never removed, so the log is complete. Brackets show the tokens used:
+    by one model call, and at the end of a turn by all its calls. To see a whole event, type:
+    sapwood show AGENT:VERSION
     """
     invocation.run(lambda: _log(invocation, agent, last, frozenset(kind), follow, as_json))
 
@@ -58,11 +57,9 @@ async def _log(
     follow: bool,
     as_json: bool,
 ) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.display.events import event_line
-    from sapwood.cli.display.jsons import event_value, json_line
-    from sapwood.cli.display.spending import Spending
-    from sapwood.cli.helping import columns
+    from sapwood.cli.console import columns
+    from sapwood.cli.output.event_text import Spending, event_line, event_value, json_line
+    from sapwood.conversation.agent_lookup import find
 
     width, spending = columns(), Spending()
 
@@ -72,27 +69,27 @@ async def _log(
             value = event_value(recorded)
             click.echo(json_line(value) if as_json else event_line(recorded, width, used))
 
-    async with invocation.connected() as held:
-        agent = await find(held, typed)
+    async with invocation.connected() as connection:
+        agent = await find(connection, typed)
         seen = 0
         if last is not None:
-            seen = await _before_last(held, agent, last, kinds)
-        while page := await held.log.read(held.space, agent, seen + 1, limit=_PAGE):
+            seen = await _before_last(connection, agent, last, kinds)
+        while page := await connection.log.read(connection.space, agent, seen + 1, limit=_PAGE):
             for recorded in page:
                 show(recorded)
             seen = page[-1].version
         if follow:
-            async for recorded in held.log.follow(held.space, agent, seen):
+            async for recorded in connection.log.follow(connection.space, agent, seen):
                 show(recorded)
 
 
 async def _before_last(
-    held: "Connection", agent: "AgentId", last: int, kinds: frozenset[str]
+    connection: "Connection", agent: "AgentId", last: int, kinds: frozenset[str]
 ) -> int:
-    """The version after which the last so many events of these kinds come."""
+    """Returns the version before the last `last` events of these kinds."""
     found, before = 0, None
-    while page := await held.log.read(
-        held.space, agent, 1, before, limit=max(last, _PAGE), backward=True
+    while page := await connection.log.read(
+        connection.space, agent, 1, before, limit=max(last, _PAGE), backward=True
     ):
         for recorded in page:
             found += not kinds or recorded.kind in kinds

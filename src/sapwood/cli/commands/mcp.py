@@ -1,15 +1,15 @@
-"""`sapwood mcp`: the MCP server, for programs that call tools."""
+"""`sapwood mcp`: runs the MCP server."""
 
 from typing import TYPE_CHECKING
 
 import click
 
+from sapwood.cli.command import WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
-from sapwood.cli.numbers import Whole
 
 if TYPE_CHECKING:
-    from sapwood.mcp_server.offering import Offering
+    from sapwood.mcp_server.catalog import Catalog
 
 __all__ = ["command"]
 
@@ -18,21 +18,19 @@ __all__ = ["command"]
 @click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 instead of stdio.")
 @click.option(
     "--port",
-    type=Whole(0, 65_535),
+    type=WholeNumber(0, 65_535),
     default=8765,
     show_default=True,
     metavar="N",
-    help="Where to serve HTTP; 0 takes any that is free.",
+    help="The port for HTTP; 0 chooses a free one.",
 )
-@click.option(
-    "--agent", default="", metavar="AGENT", help="Let the tool slash act for this agent alone."
-)
+@click.option("--agent", default="", metavar="AGENT", help="Restrict the tool slash to this agent.")
 @click.pass_obj
 def command(invocation: Invocation, http: bool, port: int, agent: str) -> None:
-    """Serve the tools context and slash to other programs, by MCP.
+    """Serve the tools context and slash over MCP.
 
-    Over stdio, as programs start it, or over HTTP on this machine alone. Where SAPWOOD_MCP_TOKEN is
-    set, HTTP requests must bear that token.
+    Serves over stdio, or over HTTP on this machine only. If SAPWOOD_MCP_TOKEN is set, HTTP requests
+    must send that token as a bearer token.
     """
     invocation.run(lambda: _serve(invocation, http, port, agent))
 
@@ -40,29 +38,29 @@ def command(invocation: Invocation, http: bool, port: int, agent: str) -> None:
 async def _serve(invocation: Invocation, http: bool, port: int, agent: str) -> None:
     from pathlib import Path
 
-    from sapwood.mcp_server.offering import Offering
+    from sapwood.mcp_server.catalog import Catalog
 
-    offering = Offering(invocation.config, Path.cwd(), agent)
+    catalog = Catalog(invocation.config, Path.cwd(), agent)
     if http:
-        await _serve_http(offering, port)
+        await _serve_http(catalog, port)
         return
-    from sapwood.mcp_server.protocol import Desk
-    from sapwood.mcp_server.stdio import serve_stdio
+    from sapwood.mcp_server.mcp_messages import McpResponder
+    from sapwood.mcp_server.stdio_server import serve_stdio
 
-    await serve_stdio(Desk(offering))
+    await serve_stdio(McpResponder(catalog))
 
 
-async def _serve_http(offering: "Offering", port: int) -> None:
+async def _serve_http(catalog: "Catalog", port: int) -> None:
     import os
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
         raise ModuleNotFoundError(
-            "Serving HTTP needs a library that is not installed. Type: pip install 'sapwood[mcp]'"
+            "The library for MCP over HTTP is not installed. Type: pip install 'sapwood[mcp]'"
         )
-    from sapwood.mcp_server.http import serve_http
+    from sapwood.mcp_server.http_server import serve_http
 
-    def told(address: str) -> None:
+    def print_address(address: str) -> None:
         click.echo(f"Serving MCP on {address}. Ctrl-C stops.", err=True)
 
-    await serve_http(offering, port, told, os.environ.get("SAPWOOD_MCP_TOKEN", ""))
+    await serve_http(catalog, port, print_address, os.environ.get("SAPWOOD_MCP_TOKEN", ""))

@@ -1,12 +1,18 @@
-"""`sapwood open`: the screen, which `sapwood` alone opens too."""
+"""`sapwood open`: opens the screen. `sapwood` without a command does the same."""
+
+from typing import TYPE_CHECKING
 
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.completing import AGENT
-from sapwood.cli.invocation import Invocation
+from sapwood.cli.invocation import IN_TURN, Invocation
+from sapwood.cli.name_completion import AGENT
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from sapwood.app.connection import Connection
+    from sapwood.tui.launcher import ScreenExit
+
+__all__ = ["command", "open_screen"]
 
 
 @subcommand(examples=["sapwood", "sapwood open demo", "sapwood open --inline"])
@@ -15,11 +21,44 @@ __all__ = ["command"]
 @click.option("--print", "prints", is_flag=True, help="Print the conversation on leaving.")
 @click.pass_obj
 def command(invocation: Invocation, agent: str | None, inline: bool, prints: bool) -> None:
-    """Open a conversation on the whole screen.
+    """Open a conversation on the full screen.
 
-    Without an agent it is the last conversation of this folder, or a new one. On the screen, f1
-    explains every key.
+    Without an agent, opens the last conversation of this folder, or a new one. Press f1 on the
+    screen for help.
     """
-    from sapwood.cli.screen import open_screen
-
     open_screen(invocation, agent or "", inline=inline, prints=prints)
+
+
+def open_screen(
+    invocation: Invocation, agent: str = "", *, inline: bool = False, prints: bool = False
+) -> None:
+    """Runs the screen until the user leaves, then prints how to come back.
+
+    `prints` also prints the conversation.
+    """
+    from sapwood.tui.launcher import open_screen as run_screen
+    from sapwood.tui.launcher import require_textual
+
+    require_textual()
+
+    async def run() -> None:
+        async with invocation.connected(patience=IN_TURN) as connection:
+            left = await run_screen(connection, invocation.config, agent, inline=inline)
+            # An inline screen has printed the conversation already.
+            always = invocation.config.screen.print_on_leaving and not inline
+            await _print_farewell(connection, left, prints or always)
+
+    invocation.run(run)
+
+
+async def _print_farewell(connection: "Connection", left: "ScreenExit", prints: bool) -> None:
+    if left.agent is None:
+        return
+    if prints:
+        from sapwood.cli.console import columns
+        from sapwood.cli.output.conversation_printer import print_conversation
+
+        await print_conversation(connection, left.agent, columns())
+    for text in left.unsent:
+        click.echo(f"Not sent: {' '.join(text.split())}", err=True)
+    click.echo(f"Everything is kept. To come back, type: sapwood open {left.agent}", err=True)

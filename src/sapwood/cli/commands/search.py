@@ -1,21 +1,20 @@
-"""`sapwood search`: everything ever said."""
+"""`sapwood search`: searches all conversations."""
 
 import click
 
+from sapwood.cli.command import WholeNumber, json_option
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.command import json_option
-from sapwood.cli.completing import AGENT
-from sapwood.cli.exits import Exit
+from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
-from sapwood.cli.numbers import Whole
+from sapwood.cli.name_completion import AGENT
 
 __all__ = ["command"]
 
 
 @subcommand(examples=["sapwood search heron nests", "sapwood search leak --agent demo -n 5"])
 @click.argument("words", nargs=-1, required=True)
-@click.option("--agent", "agents", type=AGENT, multiple=True, help="Only there; repeatable.")
-@click.option("-n", "--limit", default=20, show_default=True, type=Whole(1), metavar="N")
+@click.option("--agent", "agents", type=AGENT, multiple=True, help="Only this agent; repeatable.")
+@click.option("-n", "--limit", default=20, show_default=True, type=WholeNumber(1), metavar="N")
 @json_option()
 @click.pass_obj
 def command(
@@ -25,9 +24,10 @@ def command(
     limit: int,
     as_json: bool,
 ) -> Exit:
-    """Search everything ever said.
+    """Search all conversations.
 
-    By all agents, in view or not, best first. Ends with 1 when nothing is found.
+    Searches all agents and all messages, also those that no model sees any more. Best match first.
+    The exit code is 1 if nothing is found.
     """
     query = " ".join(words)
     return invocation.run(lambda: _search(invocation, query, agents, limit, as_json))
@@ -36,16 +36,16 @@ def command(
 async def _search(
     invocation: Invocation, query: str, typed: tuple[str, ...], limit: int, as_json: bool
 ) -> Exit:
-    from sapwood.app.finding import find
-    from sapwood.cli.display.hits import hit_lines
-    from sapwood.cli.display.jsons import json_line
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
-    from sapwood.cli.typed import clean
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.answer_text import hit_lines
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.conversation.agent_lookup import find
 
-    async with invocation.connected() as held:
-        among = [await find(held, each) for each in typed] or None
-        hits = await held.log.search(held.space, clean(query), agents=among, limit=limit)
+    async with invocation.connected() as connection:
+        among = [await find(connection, each) for each in typed] or None
+        service = offline_service(connection, invocation.config)
+        hits = (await service.search(query, agents=among, limit=limit)).hits
     if as_json:
         print_lines(json_line(hit) for hit in hits)
     elif hits:

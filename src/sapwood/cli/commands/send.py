@@ -1,10 +1,10 @@
-"""`sapwood send`: mail to an agent."""
+"""`sapwood send`: sends mail to an agent."""
 
 import click
 
 from sapwood.cli.command import command as subcommand
-from sapwood.cli.completing import AGENT
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT
 
 __all__ = ["command"]
 
@@ -16,19 +16,22 @@ __all__ = ["command"]
 def command(invocation: Invocation, agent: str, message: tuple[str, ...]) -> None:
     """Send mail to an agent.
 
-    Mail waits until the agent reads it, and never carries your authority: to tell an agent what to
-    do, use sapwood run. With - the message is read from stdin.
+    Mail waits until the agent reads it. It is information, not an instruction from you: to give an
+    agent a task, use sapwood run. With - the message is read from stdin.
     """
     invocation.run(lambda: _send(invocation, agent, " ".join(message)))
 
 
 async def _send(invocation: Invocation, typed: str, message: str) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.giving import give, giving
-    from sapwood.cli.typed import clean, text_of
-    from sapwood.core.commands import Send
-    from sapwood.runtime.fresh import new_mail_id
+    from sapwood.app.conversation_service import offline_service
+    from sapwood.cli.console import file_text
+    from sapwood.cli.run.script_player import slash_answer
+    from sapwood.conversation.agent_lookup import find
 
-    text = text_of("-") if message == "-" else message
-    async with giving(invocation) as held:
-        await give(held, Send(await find(held, typed), new_mail_id(), clean(text)))
+    text = file_text("-") if message == "-" else message
+    async with invocation.connected_for_commands() as connection:
+        service = offline_service(connection, invocation.config)
+        answer = await slash_answer(
+            service, None, "send", f"{await find(connection, typed)} {text}"
+        )
+        click.echo(answer.message)

@@ -1,4 +1,4 @@
-"""`sapwood show`: a conversation as people read it, or one event whole."""
+"""`sapwood show`: shows a conversation, or one whole event."""
 
 from typing import TYPE_CHECKING
 
@@ -6,8 +6,8 @@ import click
 
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
-from sapwood.cli.completing import AGENT
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
@@ -19,52 +19,63 @@ __all__ = ["command"]
     examples=["sapwood show demo", "sapwood show demo --whole", "sapwood show k3h7wq2mzp:12"]
 )
 @click.argument("place", metavar="AGENT[:VERSION]", type=AGENT)
-@click.option("--whole", is_flag=True, help="Do not cut long results of tools.")
+@click.option("--whole", is_flag=True, help="Do not shorten long tool results.")
+@click.option(
+    "--everything", is_flag=True, help="Also show messages that the model no longer sees."
+)
 @json_option("Print the request, or the event, as JSON.")
 @click.pass_obj
-def command(invocation: Invocation, place: str, whole: bool, as_json: bool) -> None:
+def command(
+    invocation: Invocation, place: str, whole: bool, everything: bool, as_json: bool
+) -> None:
     """Show a conversation as the model sees it, or one event.
 
-    What was cleared, rewound or compacted away is out of view, and still there: sapwood log shows
-    it, sapwood search finds it. With a version, the event at that place is shown whole.
+    A line marks where older messages are hidden from the model, and how to bring them back. They
+    stay in the log: --everything shows them, sapwood search finds them. With a version, shows that
+    event completely.
     """
-    invocation.run(lambda: _show(invocation, place, whole, as_json))
+    invocation.run(lambda: _show(invocation, place, whole, everything, as_json))
 
 
-async def _show(invocation: Invocation, place: str, whole: bool, as_json: bool) -> None:
-    from sapwood.app.finding import find
-    from sapwood.cli.display.jsons import json_line
-    from sapwood.cli.display.origins import origin_lines
-    from sapwood.cli.display.turns import conversation
-    from sapwood.cli.helping import columns
-    from sapwood.cli.looking import print_lines
-    from sapwood.core.view import view
+async def _show(
+    invocation: Invocation, place: str, whole: bool, everything: bool, as_json: bool
+) -> None:
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.conversation_printer import origin_lines, print_conversation
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.conversation.model_requests import request_for
 
-    async with invocation.connected() as held:
+    async with invocation.connected() as connection:
         typed, colon, version = place.rpartition(":")
         if colon and version.isdigit():
-            await _event(held, typed, int(version), as_json)
+            await _event(connection, typed, int(version), as_json)
             return
-        opened = await held.dispatcher.open(await find(held, place))
+        agent = await find(connection, place)
+        opened = await connection.dispatcher.open(agent)
         if as_json:
-            click.echo(json_line(view(opened.state, opened.live)))
+            click.echo(json_line(await request_for(connection, opened.state.agent)))
         else:
             print_lines(origin_lines(opened.state))
-            print_lines(conversation(opened.live, columns(), whole=whole))
+            await print_conversation(
+                connection, agent, columns(), whole=whole, everything=everything
+            )
 
 
-async def _event(held: "Connection", typed: str, version: int, as_json: bool) -> None:
+async def _event(connection: "Connection", typed: str, version: int, as_json: bool) -> None:
     import msgspec
 
-    from sapwood.app.finding import find
-    from sapwood.cli.display.jsons import event_value, json_line
+    from sapwood.cli.output.event_text import event_value, json_line
+    from sapwood.conversation.agent_lookup import find
     from sapwood.core.errors import SapwoodError
 
-    agent = await find(held, typed)
-    found = await held.log.read(held.space, agent, version, version)
+    agent = await find(connection, typed)
+    found = await connection.log.read(connection.space, agent, version, version)
     if not found:
-        facts = await held.log.facts(held.space, agent)
+        facts = await connection.log.facts(connection.space, agent)
         newest = facts.version if facts else 0
-        raise SapwoodError(f"The log of {agent} ends at version {newest}.")
+        raise SapwoodError(
+            f"There is no version {version}: the log of {agent} ends at version {newest}."
+        )
     line = json_line(event_value(found[0]))
     click.echo(line if as_json else msgspec.json.format(line, indent=2))

@@ -1,4 +1,4 @@
-"""`sapwood uninstall`: takes Sapwood out of another agent's program, without a trace."""
+"""`sapwood uninstall`: disconnects Sapwood from Claude Code and Codex."""
 
 import click
 
@@ -11,20 +11,20 @@ _AGENTS = click.Choice(["claude-code", "codex"])
 
 @subcommand(examples=["sapwood uninstall", "sapwood uninstall codex --dry-run"])
 @click.argument("agent", type=_AGENTS, required=False)
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
+@click.option("-y", "--yes", is_flag=True, help="Make the changes without asking.")
 def command(agent: str | None, dry_run: bool, yes: bool) -> None:
-    """Take Sapwood out of Claude Code and Codex, or out of one of them.
+    """Disconnect Sapwood from Claude Code and Codex, or from one of them.
 
-    Shows what will change, then asks. Every file gets the bytes back that it had. Archives, the
-    journal and what was imported are yours and stay.
+    Shows the changes, then asks. Restores every byte of the changed files. Archives, the journal
+    and imported conversations stay.
     """
-    from sapwood.app.installing.agents import AGENTS, agent_named
-    from sapwood.app.installing.edits import edit_lines
-    from sapwood.app.installing.uninstall import carry_out_uninstall, plan_uninstall
-    from sapwood.app.journaling import note
+    from sapwood.install.agent_program import AGENT_PROGRAMS, program_named
+    from sapwood.install.file_edits import edit_lines
+    from sapwood.install.installer import apply_uninstall, plan_uninstall
+    from sapwood.journal import add_to_journal
 
-    chosen = (agent_named(agent),) if agent else AGENTS
+    chosen = (program_named(agent),) if agent else AGENT_PROGRAMS
     plans = [(each, plan) for each in chosen if (plan := plan_uninstall(each)).edits]
     for _, plan in plans:
         click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
@@ -35,6 +35,6 @@ def command(agent: str | None, dry_run: bool, yes: bool) -> None:
         click.echo("Nothing was changed.")
     else:
         for each, plan in plans:
-            carry_out_uninstall(each, plan)
-            note("uninstalled", f"Taken out of {each.name}.", source=each.name)
+            apply_uninstall(each, plan)
+            add_to_journal("uninstalled", f"Taken out of {each.name}.", source=each.name)
             click.echo(f"Taken out of {each.name}.")

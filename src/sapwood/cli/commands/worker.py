@@ -2,9 +2,9 @@
 
 import click
 
+from sapwood.cli.command import WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
-from sapwood.cli.numbers import Whole
 
 __all__ = ["command"]
 
@@ -12,34 +12,36 @@ __all__ = ["command"]
 @subcommand(examples=["sapwood worker", "sapwood worker --database postgresql://me@localhost/team"])
 @click.option(
     "--at-once",
-    type=Whole(1),
+    type=WholeNumber(1),
     metavar="N",
-    help="Most agents driven at once, instead of the configured number.",
+    help="Number of agents to run at once, instead of the configured number.",
 )
 @click.pass_obj
 def command(invocation: Invocation, at_once: int | None) -> None:
     """Run the agents of a database until stopped.
 
-    Any number of workers share a database: each agent is driven by one at a time, and what a worker
-    that dies leaves behind is taken over by another. SIGTERM and Ctrl-C end it cleanly; open turns
-    stay open and go on elsewhere, or when a worker is started again.
+    Any number of workers can share a database. Each agent is run by one worker at a time. If a
+    worker dies, another one takes over its agents. SIGTERM and Ctrl-C stop a worker cleanly: open
+    turns stay open, and the next worker continues them.
     """
     invocation.run(lambda: _work(invocation, at_once))
 
 
 async def _work(invocation: Invocation, at_once: int | None) -> None:
-    from sapwood.app.keys import load_keys
-    from sapwood.app.opening import shown_address
-    from sapwood.app.working import working
-    from sapwood.cli.talking.stopping import listening
+    from sapwood.app.assembly import worker
+    from sapwood.cli.run.stop_request import stop_on_signals
+    from sapwood.config.api_keys import load_keys
+    from sapwood.config.database_address import shown_address
 
     config = invocation.config
-    with listening() as stop:
+    with stop_on_signals() as stop:
         async with (
             invocation.connected(opening=30.0, patience=IN_TURN) as connection,
-            working(connection, config, load_keys(), at_once=at_once),
+            worker(connection, config, load_keys(), at_once=at_once),
         ):
             place = shown_address(config.address)
-            click.echo(f"Working on {place}, space {config.space}. Ctrl-C stops.", err=True)
+            click.echo(
+                f"Running the agents of {place}, space {config.space}. Ctrl-C stops.", err=True
+            )
             await stop.wait()
-            click.echo("Stopping. What is under way goes on elsewhere.", err=True)
+            click.echo("Stopping. Other workers continue the open turns.", err=True)

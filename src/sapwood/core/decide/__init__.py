@@ -1,7 +1,8 @@
-"""`decide(scene, command, given)`: what follows from a command, or why nothing does. Pure."""
+"""`decide(inputs, command, meta)`: the events that a command leads to, or a refusal. Pure."""
 
 from typing import assert_never
 
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AddPin,
     AddReply,
@@ -9,6 +10,7 @@ from sapwood.core.commands import (
     CallModel,
     Clear,
     Command,
+    CommandMeta,
     Compact,
     CompleteTurn,
     Configure,
@@ -19,7 +21,6 @@ from sapwood.core.commands import (
     FinishTool,
     Focus,
     Fork,
-    Given,
     InterruptTurn,
     KeepLast,
     Kill,
@@ -36,54 +37,32 @@ from sapwood.core.commands import (
     SetMark,
     StartAgent,
     StartRevert,
+    StartSuccessor,
     StartTool,
     StartTurn,
-    Succeed,
     Undo,
     Unfocus,
 )
 from sapwood.core.decide import agents, contexts, files, turns
+from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
 from sapwood.core.decide.forks import fork
-from sapwood.core.decide.naming import bad_id
-from sapwood.core.decide.scene import Accepted, Change, Decision, Refused, Scene
+from sapwood.core.decide.guards import bad_id, require_may_run
 from sapwood.core.refusals import HumanOnly, Imported
 
-__all__ = ["Accepted", "Change", "Decision", "Scene", "bad_id", "decide"]
+__all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide"]
 
-# Whatever is not named here is not for models, commands to come included.
+# What models may do in addition to the rows of the command table.
 _FOR_MODELS: frozenset[type[Command]] = frozenset(
     {
-        # what the registry gives them
-        *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, DeferCompact),
         # their focus, as the `context` tool has it
         *(Focus, Unfocus),
         # their own turn
         *(CallModel, AddReply, StartTool, FinishTool, CompleteTurn, InterruptTurn, FailTurn),
     }
 )
-_TYPED: dict[type[Command], str] = {
-    StartAgent: "Starting a root agent",
-    StartTurn: "Prompting an agent",
-    RecordTurn: "Recording a turn",
-    ReturnTo: "Returning to a turn",
-    MaskResults: "Masking results",
-    Compact: "Writing a summary",
-    DropSummary: "Dropping a summary",
-    Configure: "/config",
-    AddPin: "/pin",
-    RemovePin: "/unpin",
-    Archive: "/archive",
-    Succeed: "/new",
-    Undo: "/undo",
-    Redo: "/redo",
-    MakeCheckpoint: "Making a checkpoint",
-    MissCheckpoint: "Missing a checkpoint",
-    StartRevert: "/revert",
-    FinishRevert: "/revert",
-}
 
 
-# What happens to an imported conversation happens where it runs, and is imported from there.
+# Not allowed on an imported conversation: they happen in its own program and are imported.
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
         *(StartTurn, RecordTurn, Configure, Send),
@@ -93,94 +72,98 @@ _ELSEWHERE: frozenset[type[Command]] = frozenset(
 )
 
 
-def decide(scene: Scene, command: Command, given: Given) -> Decision:
-    """The events that follow from the command, or a refusal. Nothing else happens here."""
-    if (bad := bad_id(command, given)) is not None:
+def decide(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Decision:
+    """Returns the events that the command leads to, or a refusal. Changes nothing."""
+    if (bad := bad_id(command, meta)) is not None:
         return bad
     try:
-        return _decided(scene, command, given)
+        return _decided(inputs, command, meta)
     except Refused as refused:
         return refused.refusal
 
 
-def _decided(scene: Scene, command: Command, given: Given) -> Accepted:
-    if given.actor.role == "model" and type(command) not in _FOR_MODELS:
-        raise Refused(HumanOnly(_TYPED.get(type(command), type(command).__name__)))
-    origin = scene.state.origin
-    if origin and given.actor.role != "system" and type(command) in _ELSEWHERE:
-        raise Refused(Imported(scene.state.agent, origin.source))
+def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Accepted:
+    kind = type(command)
+    is_model = meta.actor.role == "model"
+    if is_model and kind not in _FOR_MODELS and not TABLE.lets_models(kind):
+        raise Refused(HumanOnly(TABLE.label_of(kind)))
+    origin = inputs.state.origin
+    if origin and meta.actor.role != "system" and kind in _ELSEWHERE:
+        raise Refused(Imported(inputs.state.agent, origin.source))
+    if not is_model:
+        require_may_run(inputs.state, TABLE.row_of(kind))
     match command:
         case StartAgent():
-            return agents.start_agent(scene, command, given)
+            return agents.start_agent(inputs, command, meta)
         case Configure():
-            return agents.configure(scene, command, given)
+            return agents.configure(inputs, command, meta)
         case AddPin():
-            return agents.add_pin(scene, command, given)
+            return agents.add_pin(inputs, command, meta)
         case RemovePin():
-            return agents.remove_pin(scene, command, given)
+            return agents.remove_pin(inputs, command, meta)
         case Focus():
-            return agents.focus(scene, command, given)
+            return agents.focus(inputs, command, meta)
         case Unfocus():
-            return agents.unfocus(scene, command, given)
+            return agents.unfocus(inputs, command, meta)
         case Archive():
-            return agents.archive(scene, command, given)
-        case Succeed():
-            return agents.succeed(scene, command, given)
+            return agents.archive(inputs, command, meta)
+        case StartSuccessor():
+            return agents.succeed(inputs, command, meta)
         case Kill():
-            return agents.kill(scene, command, given)
+            return agents.kill(inputs, command, meta)
         case Send():
-            return agents.send(scene, command, given)
+            return agents.send(inputs, command, meta)
         case ReadMail():
-            return agents.read_mail(scene, command, given)
+            return agents.read_mail(inputs, command, meta)
         case Fork():
-            return fork(scene, command, given)
+            return fork(inputs, command, meta)
         case StartTurn():
-            return turns.start_turn(scene, command, given)
+            return turns.start_turn(inputs, command, meta)
         case CallModel():
-            return turns.call_model(scene, command, given)
+            return turns.call_model(inputs, command, meta)
         case AddReply():
-            return turns.add_reply(scene, command, given)
+            return turns.add_reply(inputs, command, meta)
         case StartTool():
-            return turns.start_tool(scene, command, given)
+            return turns.start_tool(inputs, command, meta)
         case FinishTool():
-            return turns.finish_tool(scene, command, given)
+            return turns.finish_tool(inputs, command, meta)
         case CompleteTurn():
-            return turns.complete_turn(scene, command, given)
+            return turns.complete_turn(inputs, command, meta)
         case InterruptTurn():
-            return turns.interrupt_turn(scene, command, given)
+            return turns.interrupt_turn(inputs, command, meta)
         case FailTurn():
-            return turns.fail_turn(scene, command, given)
+            return turns.fail_turn(inputs, command, meta)
         case RecordTurn():
-            return turns.record_turn(scene, command, given)
+            return turns.record_turn(inputs, command, meta)
         case SetMark():
-            return contexts.set_mark(scene, command, given)
+            return contexts.set_mark(inputs, command, meta)
         case Clear():
-            return contexts.clear(scene, command, given)
+            return contexts.clear(inputs, command, meta)
         case KeepLast():
-            return contexts.keep_last(scene, command, given)
+            return contexts.keep_last(inputs, command, meta)
         case Rewind():
-            return contexts.rewind(scene, command, given)
+            return contexts.rewind(inputs, command, meta)
         case Undo():
-            return contexts.undo(scene, command, given)
+            return contexts.undo(inputs, command, meta)
         case Redo():
-            return contexts.redo(scene, command, given)
+            return contexts.redo(inputs, command, meta)
         case Compact():
-            return contexts.compact(scene, command, given)
+            return contexts.compact(inputs, command, meta)
         case DropSummary():
-            return contexts.drop_summary(scene, command, given)
+            return contexts.drop_summary(inputs, command, meta)
         case DeferCompact():
-            return contexts.defer_compact(scene, command, given)
+            return contexts.defer_compact(inputs, command, meta)
         case MaskResults():
-            return contexts.mask_results(scene, command, given)
+            return contexts.mask_results(inputs, command, meta)
         case ReturnTo():
-            return contexts.return_to(scene, command, given)
+            return contexts.return_to(inputs, command, meta)
         case MakeCheckpoint():
-            return files.make_checkpoint(scene, command, given)
+            return files.make_checkpoint(inputs, command, meta)
         case MissCheckpoint():
-            return files.miss_checkpoint(scene, command, given)
+            return files.miss_checkpoint(inputs, command, meta)
         case StartRevert():
-            return files.start_revert(scene, command, given)
+            return files.start_revert(inputs, command, meta)
         case FinishRevert():
-            return files.finish_revert(scene, command, given)
+            return files.finish_revert(inputs, command, meta)
         case _:
             assert_never(command)

@@ -1,30 +1,29 @@
-"""Decisions about agents as such: start, settings, pins, focus, archive, kill, mail."""
+"""Decisions about agents: start, settings, pins, focus, archive, kill, mail."""
 
 from sapwood.core.commands import (
     AddPin,
     Archive,
+    CommandMeta,
     Configure,
     Focus,
-    Given,
     Kill,
     ReadMail,
     RemovePin,
     Send,
     StartAgent,
-    Succeed,
+    StartSuccessor,
     Unfocus,
 )
 from sapwood.core.content import Note
+from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
     require_exists,
     require_length,
-    require_no_turn,
     require_room_for_notes,
     require_running,
     require_text,
 )
-from sapwood.core.decide.scene import Accepted, Change, Draft, Refused, Scene
-from sapwood.core.decide.trimming import slide
+from sapwood.core.decide.trims import slide
 from sapwood.core.events import (
     AgentArchived,
     AgentKilled,
@@ -42,8 +41,8 @@ from sapwood.core.events import (
     TurnInterrupted,
     Unfocused,
 )
+from sapwood.core.history_size import size_of
 from sapwood.core.ids import AgentId
-from sapwood.core.measure import size_of
 from sapwood.core.refusals import (
     AgentExists,
     BadSetting,
@@ -56,7 +55,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.settings import Settings
 from sapwood.core.state import FOCUS_LIMIT, PINS_LIMIT, State
-from sapwood.core.view.framing import framed_prompt
+from sapwood.core.view.frames import framed_prompt
 
 __all__ = [
     "MAIL_LIMIT",
@@ -75,14 +74,14 @@ __all__ = [
 ]
 
 MAIL_LIMIT = 32_000
-"""Most characters of one mail: mail waits in the receiver's state until it is read."""
+"""The most characters of one mail: unread mail is part of the receiver's state."""
 
 PIN_LIMIT = 200_000
-"""Most characters of one pin: pins are in every request."""
+"""The most characters of one pin: pins are in every request."""
 
 
-def start_agent(scene: Scene, command: StartAgent, given: Given) -> Accepted:
-    if scene.state.status != "none":
+def start_agent(inputs: DecisionInput, command: StartAgent, meta: CommandMeta) -> Accepted:
+    if inputs.state.status != "none":
         raise Refused(AgentExists(command.agent))
     _require_settings(command.settings)
     for pin in command.pins:
@@ -90,7 +89,7 @@ def start_agent(scene: Scene, command: StartAgent, given: Given) -> Accepted:
     pins = tuple({pin.name: pin for pin in command.pins}.values())
     if len(pins) > PINS_LIMIT:
         raise Refused(TooManyPins(PINS_LIMIT))
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(
         AgentStarted(
             by="import" if command.origin else "person",
@@ -105,73 +104,73 @@ def start_agent(scene: Scene, command: StartAgent, given: Given) -> Accepted:
     return draft.accepted(f"Started {command.agent}.")
 
 
-def configure(scene: Scene, command: Configure, given: Given) -> Accepted:
-    require_running(scene.state)
-    after = command.change.applied_to(scene.state.settings)
+def configure(inputs: DecisionInput, command: Configure, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    after = command.change.applied_to(inputs.state.settings)
     _require_settings(after)
-    if after == scene.state.settings:
-        return Accepted((), "These are the settings already.")
-    draft = Draft(scene.state, scene.live, given)
+    if after == inputs.state.settings:
+        return Accepted((), "The settings are already so.")
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(SettingsChanged(command.change))
-    slide(draft, scene.counter)
+    slide(draft, inputs.counter)
     return draft.accepted("Settings changed.")
 
 
-def add_pin(scene: Scene, command: AddPin, given: Given) -> Accepted:
-    require_running(scene.state)
+def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
     pin = Pin(command.name, command.text)
     _require_pin(pin)
-    if pin in scene.state.pins:
+    if pin in inputs.state.pins:
         return Accepted((), f"'{pin.name}' is pinned already.")
-    if len(scene.state.pins) >= PINS_LIMIT and not _is_pinned(scene.state, pin.name):
+    if len(inputs.state.pins) >= PINS_LIMIT and not _is_pinned(inputs.state, pin.name):
         raise Refused(TooManyPins(PINS_LIMIT))
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(PinAdded(pin))
     return draft.accepted(f"Pinned '{command.name}'.")
 
 
-def remove_pin(scene: Scene, command: RemovePin, given: Given) -> Accepted:
-    require_running(scene.state)
-    names = tuple(pin.name for pin in scene.state.pins)
+def remove_pin(inputs: DecisionInput, command: RemovePin, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    names = tuple(pin.name for pin in inputs.state.pins)
     if command.name not in names:
         raise Refused(UnknownPin(command.name, nearest(command.name, names)))
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(PinRemoved(command.name))
     return draft.accepted(f"Unpinned '{command.name}'.")
 
 
-def focus(scene: Scene, command: Focus, given: Given) -> Accepted:
-    require_running(scene.state)
+def focus(inputs: DecisionInput, command: Focus, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
     require_text(command.topic, "topic")
-    others = [focus for focus in scene.state.focus if focus.topic != command.topic]
+    others = [focus for focus in inputs.state.focus if focus.topic != command.topic]
     if len(others) >= FOCUS_LIMIT:
         raise Refused(TooManyTopics(FOCUS_LIMIT))
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(Focused(command.topic, max(1, command.priority)))
     return draft.accepted(f"In focus: {command.topic}.")
 
 
-def unfocus(scene: Scene, command: Unfocus, given: Given) -> Accepted:
-    require_running(scene.state)
+def unfocus(inputs: DecisionInput, command: Unfocus, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
     require_text(command.topic, "topic")
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(Unfocused(command.topic))
     return draft.accepted(f"In the background: {command.topic}.")
 
 
-def archive(scene: Scene, command: Archive, given: Given) -> Accepted:
-    require_no_turn(scene.state, "/archive")
-    draft = Draft(scene.state, scene.live, given)
+def archive(inputs: DecisionInput, command: Archive, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(AgentArchived())
     return draft.accepted(f"Archived {command.agent}.")
 
 
-def succeed(scene: Scene, command: Succeed, given: Given) -> Accepted:
-    state = scene.state
-    require_no_turn(state, "/new")
-    if command.successor == state.agent or command.successor in scene.others:
+def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -> Accepted:
+    state = inputs.state
+    require_running(inputs.state)
+    if command.successor == state.agent or command.successor in inputs.others:
         raise Refused(AgentExists(command.successor))
-    draft = Draft(state, scene.live, given)
+    draft = Draft(state, inputs.live, meta)
     draft.add(AgentArchived(command.successor))
     fresh = AgentStarted(
         by="succession",
@@ -189,32 +188,32 @@ def succeed(scene: Scene, command: Succeed, given: Given) -> Accepted:
     )
 
 
-def kill(scene: Scene, command: Kill, given: Given) -> Accepted:
-    """Ends the target and everyone below it. `others` of the scene are its descendants."""
-    target = scene.state
+def kill(inputs: DecisionInput, command: Kill, meta: CommandMeta) -> Accepted:
+    """Kills the target and its descendants, which are `inputs.others`."""
+    target = inputs.state
     require_exists(target)
-    if given.actor.role == "model":
+    if meta.actor.role == "model":
         if target.parent is None:
             raise Refused(RootNeedsHuman(target.agent))
-        if command.by not in scene.ancestors:
+        if command.by not in inputs.ancestors:
             raise Refused(NotDescendant(target.agent))
-    family = [target, *scene.others.values()]
+    family = [target, *inputs.others.values()]
     ended = [state for state in family if state.status != "killed"]
     if not ended:
         return Accepted((), f"{target.agent} is killed already.")
-    changes = tuple(Change(state.agent, _end(scene, state, command)) for state in ended)
+    changes = tuple(Change(state.agent, _end(inputs, state, command)) for state in ended)
     return Accepted(changes, f"Killed {', '.join(state.agent for state in ended)}.")
 
 
-def send(scene: Scene, command: Send, given: Given) -> Accepted:
-    require_running(scene.state)
+def send(inputs: DecisionInput, command: Send, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
     require_text(command.text, "message")
     require_length(command.text, MAIL_LIMIT, "message")
-    require_room_for_notes(scene.state)
+    require_room_for_notes(inputs.state)
     received = MailReceived(command.mail, command.text, command.sender or "")
     changes = [Change(command.agent, (received,))]
     if command.sender is not None:
-        require_running(_sender(scene, command.sender))
+        require_running(_sender(inputs, command.sender))
         sent = MailSent(command.mail, command.agent, command.text)
         if command.sender == command.agent:
             changes = [Change(command.agent, (sent, received))]
@@ -223,34 +222,36 @@ def send(scene: Scene, command: Send, given: Given) -> Accepted:
     return Accepted(tuple(changes), f"Sent to {command.agent}.")
 
 
-def read_mail(scene: Scene, command: ReadMail, given: Given) -> Accepted:
-    require_running(scene.state)
-    inbox = scene.state.inbox
+def read_mail(inputs: DecisionInput, command: ReadMail, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    inbox = inputs.state.inbox
     if not inbox:
         return Accepted((), "No mail.")
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(MailRead(tuple(letter.mail for letter in inbox), noted=command.into == "prompt"))
     letters = tuple(Note("mail", letter.text, letter.sender) for letter in inbox)
     return draft.accepted("\n\n".join(part.text for part in framed_prompt(letters)))
 
 
-def _sender(scene: Scene, sender: AgentId) -> State:
-    return scene.state if sender == scene.state.agent else scene.others.get(sender, State(sender))
+def _sender(inputs: DecisionInput, sender: AgentId) -> State:
+    return (
+        inputs.state if sender == inputs.state.agent else inputs.others.get(sender, State(sender))
+    )
 
 
-def _end(scene: Scene, state: State, command: Kill) -> tuple[Event, ...]:
-    killed = AgentKilled(scene.state.agent, command.by)
+def _end(inputs: DecisionInput, state: State, command: Kill) -> tuple[Event, ...]:
+    killed = AgentKilled(inputs.state.agent, command.by)
     if state.open is None:
         return (killed,)
-    return (TurnInterrupted(_open_size(scene, state), "killed"), killed)
+    return (TurnInterrupted(_open_size(inputs, state), "killed"), killed)
 
 
-def _open_size(scene: Scene, state: State) -> Size:
-    """The target's open turn is at hand; a descendant's is counted when it is next in view."""
-    turn = scene.live.open
+def _open_size(inputs: DecisionInput, state: State) -> Size:
+    """The size of the target's open turn. A descendant's turn is counted when it is next shown."""
+    turn = inputs.live.open
     if turn is None or turn.agent != state.agent:
         return Size(0, "")
-    return size_of(turn, scene.counter)
+    return size_of(turn, inputs.counter)
 
 
 def _is_pinned(state: State, name: str) -> bool:

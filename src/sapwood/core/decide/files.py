@@ -1,9 +1,15 @@
-"""Decisions about the files of a workspace: checkpoints, and going back to one."""
+"""Decisions about the files of a workspace: checkpoints and reverts."""
 
-from sapwood.core.checkpoint import Restored, Saved, told_of
-from sapwood.core.commands import FinishRevert, Given, MakeCheckpoint, MissCheckpoint, StartRevert
-from sapwood.core.decide.guards import require_no_turn, require_running
-from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
+from sapwood.core.checkpoint import Restored, Saved, describe_left_out
+from sapwood.core.commands import (
+    CommandMeta,
+    FinishRevert,
+    MakeCheckpoint,
+    MissCheckpoint,
+    StartRevert,
+)
+from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
+from sapwood.core.decide.guards import require_running
 from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
 from sapwood.core.refusals import RevertOvertaken
 from sapwood.core.state import State
@@ -11,45 +17,50 @@ from sapwood.core.state import State
 __all__ = ["finish_revert", "make_checkpoint", "miss_checkpoint", "start_revert"]
 
 
-def make_checkpoint(scene: Scene, command: MakeCheckpoint, given: Given) -> Accepted:
-    state = scene.state
+def make_checkpoint(inputs: DecisionInput, command: MakeCheckpoint, meta: CommandMeta) -> Accepted:
+    state = inputs.state
     require_running(state)
     if state.files is not None and state.files.tree == command.files.tree:
         return Accepted((), "No file has changed since the last checkpoint.")
-    draft = Draft(state, scene.live, given)
+    draft = Draft(state, inputs.live, meta)
     event = CheckpointMade(command.files, command.turn, command.moment, _newest(state))
     draft.add(event)
-    left = told_of(command.files.left_out, command.files.more)
+    left = describe_left_out(command.files.left_out, command.files.more)
     return draft.accepted(f"Checkpoint made.{f' Not covered: {left}.' if left else ''}")
 
 
-def miss_checkpoint(scene: Scene, command: MissCheckpoint, given: Given) -> Accepted:
-    state = scene.state
+def miss_checkpoint(inputs: DecisionInput, command: MissCheckpoint, meta: CommandMeta) -> Accepted:
+    state = inputs.state
     require_running(state)
     if state.files is not None and not state.files.tree:
         return Accepted((), "The checkpoint before this one was missed too.")
-    draft = Draft(state, scene.live, given)
+    draft = Draft(state, inputs.live, meta)
     draft.add(CheckpointMissed(command.reason, command.turn, _newest(state)))
     return draft.accepted()
 
 
-def start_revert(scene: Scene, command: StartRevert, given: Given) -> Accepted:
-    require_no_turn(scene.state, "/revert")
-    draft = Draft(scene.state, scene.live, given)
-    draft.add(RevertStarted(command.files, command.to, _newest(scene.state)))
+def start_revert(inputs: DecisionInput, command: StartRevert, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(RevertStarted(command.files, command.to, _newest(inputs.state)))
     return draft.accepted()
 
 
-def finish_revert(scene: Scene, command: FinishRevert, given: Given) -> Accepted:
-    state = scene.state
-    require_no_turn(state, "/revert")
+def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMeta) -> Accepted:
+    state = inputs.state
+    require_running(inputs.state)
     if state.reverting is None or state.reverting.started != command.started:
         raise Refused(RevertOvertaken())
     to = state.reverting.to
-    draft = Draft(state, scene.live, given)
+    draft = Draft(state, inputs.live, meta)
     draft.add(
         ContextReverted(
-            to, command.context, command.files, command.restored, command.started, command.heard
+            to,
+            command.context,
+            command.files,
+            command.restored,
+            command.started,
+            command.notes_in_view,
         )
     )
     return draft.accepted(
@@ -67,10 +78,10 @@ def _counted(restored: Restored) -> str:
 
 
 def _left(files: Saved, restored: Restored) -> str:
-    """What was not covered when the files were saved, or could not be put back."""
+    """Names the files that were not saved or could not be restored."""
     left = {each.path: each for each in (*files.left_out, *restored.left)}
-    told = told_of(tuple(left.values()), max(files.more, restored.more))
-    return f"ignored files, {told}" if told else "ignored files"
+    others = describe_left_out(tuple(left.values()), max(files.more, restored.more))
+    return f"ignored files, {others}" if others else "ignored files"
 
 
 def _newest(state: State) -> int:

@@ -1,21 +1,21 @@
-"""The decision to fork: which context and which first prompt a child is born with.
+"""The decision to fork: the context and the first prompt of a child.
 
-A fork taken in an open turn sees the context as of that turn's prompt: the prompt is in, because
-the child is asked it too, and the half-done work is not.
+A fork in an open turn has the context at the start of that turn, and the turn's prompt as its own
+first prompt. It does not have the replies and results of the open turn.
 """
 
 from msgspec import structs
 
-from sapwood.core.commands import Fork, Given
+from sapwood.core.commands import CommandMeta, Fork
 from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.context import Context, Mark, as_of_turn
+from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
     require_exists,
     require_mark,
     require_room_for_notes,
     require_running,
 )
-from sapwood.core.decide.scene import Accepted, Change, Draft, Refused, Scene
 from sapwood.core.events import AgentForked, AgentStarted, Event, TurnStarted
 from sapwood.core.refusals import AgentExists, NoGoal
 from sapwood.core.settings import Settings
@@ -25,20 +25,20 @@ from sapwood.core.turn import Reply, Turn
 __all__ = ["fork"]
 
 
-def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
-    state = scene.state
-    if given.actor.role == "model":
+def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
+    state = inputs.state
+    if meta.actor.role == "model":
         require_running(state)
     require_exists(state)
-    if command.child == state.agent or command.child in scene.others:
+    if command.child == state.agent or command.child in inputs.others:
         raise Refused(AgentExists(command.child))
     mark = require_mark(state, command.mark)[1] if command.mark is not None else None
-    context, prompt = _inheritance(scene, mark, given.call)
+    context, prompt = _inheritance(inputs, mark, meta.call)
     goal: tuple[PromptPart, ...] = (Text(command.goal),) if command.goal.strip() else ()
-    if mark is not None and _within_open_turn(scene, mark) and not (prompt or goal):
+    if mark is not None and _within_open_turn(inputs, mark) and not (prompt or goal):
         raise Refused(NoGoal(mark.name))
 
-    draft = Draft(state, scene.live, given)
+    draft = Draft(state, inputs.live, meta)
     delegated = command.delegated and bool(goal)
     if delegated:
         require_room_for_notes(state)
@@ -67,16 +67,16 @@ def fork(scene: Scene, command: Fork, given: Given) -> Accepted:
 
 
 def _settings(state: State) -> Settings:
-    """The parent's; but an imported one has no cap, because its program takes care of that."""
+    """The parent's settings. An imported parent has no cap, so the child gets the default one."""
     if state.origin is None:
         return state.settings
     return structs.replace(state.settings, cap=Settings().cap)
 
 
 def _inheritance(
-    scene: Scene, mark: Mark | None, call: str | None
+    inputs: DecisionInput, mark: Mark | None, call: str | None
 ) -> tuple[Context, tuple[PromptPart, ...]]:
-    context, turn = scene.state.context, scene.live.open
+    context, turn = inputs.state.context, inputs.live.open
     if turn is not None:
         context = as_of_turn(context, turn.agent, turn.first)
     asked = turn.prompt if turn else ()
@@ -84,18 +84,18 @@ def _inheritance(
         return context, asked
     if turn is not None and mark.turn == turn.first:
         return Context(context.tip, context.tip), _written_after(turn, mark.call, call)
-    return _suffix(scene, context, mark), asked
+    return _suffix(inputs, context, mark), asked
 
 
-def _within_open_turn(scene: Scene, mark: Mark) -> bool:
-    turn = scene.state.open
+def _within_open_turn(inputs: DecisionInput, mark: Mark) -> bool:
+    turn = inputs.state.open
     return turn is not None and mark.turn == turn.first
 
 
-def _suffix(scene: Scene, context: Context, mark: Mark) -> Context:
-    """What the parent sees from the mark on: all of it, when the mark is older than its view."""
+def _suffix(inputs: DecisionInput, context: Context, mark: Mark) -> Context:
+    """The parent's context from the mark on; all of it if the mark is older than its view."""
     head = mark.context.tip
-    if head == context.head or any(turn.ref == head for turn in scene.live.turns):
+    if head == context.head or any(turn.ref == head for turn in inputs.live.turns):
         return Context(context.tip, head, mask=context.mask)
     return context
 

@@ -1,11 +1,15 @@
-"""Guards: each lets a decision go on or refuses with what to do instead."""
+"""Guards: each checks one condition of a command and raises `Refused` if it does not hold."""
 
 import re
 
+from sapwood.core.command_table import SlashCommand
+from sapwood.core.commands import Command, CommandMeta, Fork, Kill, Send, StartSuccessor
 from sapwood.core.context import Mark, find_mark
-from sapwood.core.decide.scene import Refused
+from sapwood.core.decide.decision import Refused
+from sapwood.core.ids import can_be_stored
 from sapwood.core.refusals import (
     AskedAgain,
+    BadId,
     BadMarkName,
     EmptyText,
     MailboxFull,
@@ -24,10 +28,12 @@ from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
 
 __all__ = [
     "MARK_NAME",
+    "bad_id",
     "require_exists",
     "require_length",
     "require_mark",
     "require_mark_name",
+    "require_may_run",
     "require_no_turn",
     "require_room_for_notes",
     "require_running",
@@ -36,11 +42,12 @@ __all__ = [
     "require_whole_files",
 ]
 
+
 MARK_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 
 
 def require_exists(state: State) -> None:
-    """The agent was started once."""
+    """The agent exists: it was started."""
     if state.status == "none":
         raise Refused(UnknownAgent(state.agent))
 
@@ -59,8 +66,14 @@ def require_no_turn(state: State, command: str) -> None:
         raise Refused(TurnIsOpen(command))
 
 
+def require_may_run(state: State, row: SlashCommand | None) -> None:
+    """No turn is open, if the command table says that the command cannot run while one is."""
+    if row is not None and not row.while_open:
+        require_no_turn(state, row.typed)
+
+
 def require_turn(state: State, turn: int = 0, asked: int = 0) -> OpenTurn:
-    """A turn is open: the one that started at `turn`, and its last model call is at `asked`."""
+    """Returns the open turn. It must start at `turn`, with its last model call at `asked`."""
     require_running(state)
     if turn and (state.open is None or state.open.first != turn):
         raise Refused(TurnEnded())
@@ -72,19 +85,19 @@ def require_turn(state: State, turn: int = 0, asked: int = 0) -> OpenTurn:
 
 
 def require_whole_files(state: State) -> None:
-    """No revert has stopped in the middle of the files."""
+    """No revert is unfinished: the files are those of one moment."""
     if state.reverting is not None:
         raise Refused(RevertCutOff(state.reverting.to.words, state.reverting.started))
 
 
 def require_mark_name(name: str) -> None:
-    """The name can be told from a number and typed without quotes."""
+    """The name differs from a number and can be typed without quotes."""
     if not MARK_NAME.fullmatch(name):
         raise Refused(BadMarkName(name))
 
 
 def require_mark(state: State, name: str | None) -> tuple[int, Mark]:
-    """A live mark of this name; without a name, the newest."""
+    """Returns the index and the mark of this name; without a name, of the newest mark."""
     index = find_mark(state.marks, name)
     if index is not None:
         return index, state.marks[index]
@@ -95,18 +108,38 @@ def require_mark(state: State, name: str | None) -> tuple[int, Mark]:
 
 
 def require_room_for_notes(state: State) -> None:
-    """The agent can take one more letter or note."""
+    """The agent has room for one more letter or note."""
     if len(state.inbox) + len(state.notes) >= WAITING_LIMIT:
         raise Refused(MailboxFull(state.agent, WAITING_LIMIT))
 
 
 def require_text(text: str, what: str) -> None:
-    """There is something to read."""
+    """The text is not blank."""
     if not text.strip():
         raise Refused(EmptyText(what))
 
 
 def require_length(text: str, limit: int, what: str) -> None:
-    """The text fits its place."""
+    """The text has at most `limit` characters."""
     if len(text) > limit:
         raise Refused(TooLong(what, limit))
+
+
+def bad_id(command: Command, meta: CommandMeta) -> BadId | None:
+    """Returns the refusal of the first id in a command that no store can hold, or None."""
+    names = (command.agent, meta.id, meta.actor.name, *_others(command))
+    return next((BadId(name) for name in names if not can_be_stored(name)), None)
+
+
+def _others(command: Command) -> tuple[str, ...]:
+    match command:
+        case Fork():
+            return (command.child,)
+        case StartSuccessor():
+            return (command.successor,)
+        case Send():
+            return (command.sender or "",)
+        case Kill():
+            return (command.by or "",)
+        case _:
+            return ()

@@ -1,4 +1,4 @@
-"""Decisions inside a turn: prompt, model calls, replies, tools, the end."""
+"""Decisions about a turn: prompt, model calls, replies, tool calls, the end."""
 
 from collections.abc import Set as AbstractSet
 
@@ -7,21 +7,20 @@ from msgspec import structs
 from sapwood.core.commands import (
     AddReply,
     CallModel,
+    CommandMeta,
     CompleteTurn,
     FailTurn,
     FinishTool,
-    Given,
     InterruptTurn,
     RecordTurn,
     StartTool,
     StartTurn,
 )
-from sapwood.core.content import Got, PromptPart, ReplyPart, Text, ToolCall
-from sapwood.core.counting import Counter
+from sapwood.core.content import PromptPart, RecordedResult, ReplyPart, Text, ToolCall
 from sapwood.core.decide.contexts import apply_deferred
+from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import require_no_turn, require_turn, require_whole_files
-from sapwood.core.decide.scene import Accepted, Draft, Refused, Scene
-from sapwood.core.decide.trimming import slide
+from sapwood.core.decide.trims import slide
 from sapwood.core.events import (
     ModelCalled,
     ReplyAdded,
@@ -34,8 +33,8 @@ from sapwood.core.events import (
     TurnRecorded,
     TurnStarted,
 )
-from sapwood.core.live import Live
-from sapwood.core.measure import size_of
+from sapwood.core.history_size import size_of
+from sapwood.core.live_path import LivePath
 from sapwood.core.refusals import (
     CallsOpen,
     CallStarted,
@@ -45,6 +44,7 @@ from sapwood.core.refusals import (
     UnknownCall,
 )
 from sapwood.core.state import OpenTurn
+from sapwood.core.token_count import Counter
 from sapwood.core.turn import recorded_turn
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
@@ -62,32 +62,32 @@ __all__ = [
 ]
 
 
-def start_turn(scene: Scene, command: StartTurn, given: Given) -> Accepted:
-    state = scene.state
+def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> Accepted:
+    state = inputs.state
     require_no_turn(state, "A new prompt")
     require_whole_files(state)
     prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
     if not prompt:
         raise Refused(EmptyText("prompt"))
-    draft = Draft(state, scene.live, given)
-    slide(draft, scene.counter)  # an undo may have brought back more than the cap
+    draft = Draft(state, inputs.live, meta)
+    slide(draft, inputs.counter)  # an undo may have brought back more than the cap
     draft.add(TurnStarted(state.context.tip, prompt))
     return draft.accepted()
 
 
-def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
+def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> Accepted:
     if not command.instruction:
-        _require_no_calls(require_turn(scene.state))
-    elif scene.live.open is None or not scene.live.open.is_answered:
-        require_no_turn(scene.state, "A call outside of the turn")
-    request = view(scene.state, scene.live, command.model, command.instruction)
+        _require_no_calls(require_turn(inputs.state))
+    elif inputs.live.open is None or not inputs.live.open.is_answered:
+        require_no_turn(inputs.state, "A call outside of the turn")
+    request = view(inputs.state, inputs.live, command.model, command.instruction)
     if digest(request) != command.hash:
         raise Refused(StaleRequest())
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(
         ModelCalled(
             model=command.model,
-            context=scene.state.context,
+            context=inputs.state.context,
             hash=command.hash,
             estimate=command.estimate,
             params=command.params,
@@ -99,65 +99,66 @@ def call_model(scene: Scene, command: CallModel, given: Given) -> Accepted:
     return draft.accepted()
 
 
-def add_reply(scene: Scene, command: AddReply, given: Given) -> Accepted:
-    _require_no_calls(require_turn(scene.state, command.turn, command.asked))
-    _new_calls(command.parts, scene.live.open.call_ids if scene.live.open else set[str]())
-    draft = Draft(scene.state, scene.live, given)
+def add_reply(inputs: DecisionInput, command: AddReply, meta: CommandMeta) -> Accepted:
+    _require_no_calls(require_turn(inputs.state, command.turn, command.asked))
+    _new_calls(command.parts, inputs.live.open.call_ids if inputs.live.open else set[str]())
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(ReplyAdded(command.parts, command.model, command.usage, command.ended))
     return draft.accepted()
 
 
-def start_tool(scene: Scene, command: StartTool, given: Given) -> Accepted:
-    turn = require_turn(scene.state, command.turn)
+def start_tool(inputs: DecisionInput, command: StartTool, meta: CommandMeta) -> Accepted:
+    turn = require_turn(inputs.state, command.turn)
     if command.tool_call not in turn.calls:
         raise Refused(UnknownCall(command.tool_call))
     if command.tool_call in turn.started:
         raise Refused(CallStarted(command.tool_call))
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(ToolStarted(command.tool_call))
     return draft.accepted()
 
 
-def finish_tool(scene: Scene, command: FinishTool, given: Given) -> Accepted:
-    turn = require_turn(scene.state, command.turn)
+def finish_tool(inputs: DecisionInput, command: FinishTool, meta: CommandMeta) -> Accepted:
+    turn = require_turn(inputs.state, command.turn)
     if command.tool_call not in turn.calls:
         raise Refused(UnknownCall(command.tool_call))
-    draft = Draft(scene.state, scene.live, given)
+    draft = Draft(inputs.state, inputs.live, meta)
     draft.add(ToolFinished(command.tool_call, command.content, command.error))
     return draft.accepted()
 
 
-def complete_turn(scene: Scene, command: CompleteTurn, given: Given) -> Accepted:
-    turn = require_turn(scene.state, command.turn)
+def complete_turn(inputs: DecisionInput, command: CompleteTurn, meta: CommandMeta) -> Accepted:
+    turn = require_turn(inputs.state, command.turn)
     _require_no_calls(turn)
-    draft = Draft(scene.state, scene.live, given)
-    draft.add(TurnCompleted(_size(scene.live, scene.counter)))
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(TurnCompleted(_size(inputs.live, inputs.counter)))
     if turn.deferred is not None:
-        apply_deferred(draft, turn.deferred, scene)
-    slide(draft, scene.counter)
+        apply_deferred(draft, turn.deferred, inputs)
+    slide(draft, inputs.counter)
     return draft.accepted()
 
 
-def interrupt_turn(scene: Scene, command: InterruptTurn, given: Given) -> Accepted:
-    turn = require_turn(scene.state, command.turn)
-    draft = Draft(scene.state, scene.live, given)
-    if command.said.strip() and command.asked and turn.asked == command.asked:
-        draft.add(ReplyAdded((Text(command.said),), turn.called))
-    draft.add(TurnInterrupted(_size(draft.live, scene.counter), command.reason))
-    slide(draft, scene.counter)
+def interrupt_turn(inputs: DecisionInput, command: InterruptTurn, meta: CommandMeta) -> Accepted:
+    turn = require_turn(inputs.state, command.turn)
+    draft = Draft(inputs.state, inputs.live, meta)
+    if command.partial.strip() and command.asked and turn.asked == command.asked:
+        draft.add(ReplyAdded((Text(command.partial),), turn.called))
+    draft.add(TurnInterrupted(_size(draft.live, inputs.counter), command.reason))
+    slide(draft, inputs.counter)
     return draft.accepted("Interrupted. What was there is kept.")
 
 
-def fail_turn(scene: Scene, command: FailTurn, given: Given) -> Accepted:
-    require_turn(scene.state, command.turn, command.asked)
-    draft = Draft(scene.state, scene.live, given)
-    draft.add(TurnFailed(_size(scene.live, scene.counter), command.error))
-    slide(draft, scene.counter)
+def fail_turn(inputs: DecisionInput, command: FailTurn, meta: CommandMeta) -> Accepted:
+    require_turn(inputs.state, command.turn, command.asked)
+    draft = Draft(inputs.state, inputs.live, meta)
+    size = _size(inputs.live, inputs.counter)
+    draft.add(TurnFailed(size, command.error, command.failure or ""))
+    slide(draft, inputs.counter)
     return draft.accepted()
 
 
-def record_turn(scene: Scene, command: RecordTurn, given: Given) -> Accepted:
-    state = scene.state
+def record_turn(inputs: DecisionInput, command: RecordTurn, meta: CommandMeta) -> Accepted:
+    state = inputs.state
     require_no_turn(state, "A new turn")
     prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
     if not prompt:
@@ -172,10 +173,10 @@ def record_turn(scene: Scene, command: RecordTurn, given: Given) -> Accepted:
         command.reason,
         command.passage,
     )
-    size = size_of(recorded_turn(state.agent, state.version + 1, turn), scene.counter)
-    draft = Draft(state, scene.live, given)
+    size = size_of(recorded_turn(state.agent, state.version + 1, turn), inputs.counter)
+    draft = Draft(state, inputs.live, meta)
     draft.add(structs.replace(turn, size=size))
-    slide(draft, scene.counter)
+    slide(draft, inputs.counter)
     return draft.accepted()
 
 
@@ -185,11 +186,11 @@ def _require_no_calls(turn: OpenTurn) -> None:
 
 
 def _require_pairs(command: RecordTurn) -> None:
-    """Every call is answered before the model speaks again, and, in a completed turn, at all."""
+    """Every call has a result before the next reply; in a completed turn every call has one."""
     known: set[str] = set()
     waiting: list[str] = []
     for item in command.items:
-        if isinstance(item, Got):
+        if isinstance(item, RecordedResult):
             if item.call not in waiting:
                 raise Refused(UnknownCall(item.call))
             waiting.remove(item.call)
@@ -207,7 +208,7 @@ def _said(prompt: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
 
 
 def _new_calls(parts: tuple[ReplyPart, ...], known: AbstractSet[str]) -> list[str]:
-    """The ids of the calls in a reply, which no other call of the turn may have."""
+    """Returns the ids of the calls in a reply. Refuses an id that the turn already has."""
     new: dict[str, None] = {}
     for part in parts:
         if isinstance(part, ToolCall):
@@ -217,7 +218,7 @@ def _new_calls(parts: tuple[ReplyPart, ...], known: AbstractSet[str]) -> list[st
     return list(new)
 
 
-def _size(live: Live | None, counter: Counter) -> Size:
+def _size(live: LivePath | None, counter: Counter) -> Size:
     assert live is not None
     assert live.open is not None
     return size_of(live.open, counter)

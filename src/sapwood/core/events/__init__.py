@@ -1,6 +1,6 @@
-"""Everything that can have happened. Past tense, immutable, one class a kind.
+"""All events. Past tense, immutable, one class for each kind.
 
-A kind, once released, keeps its meaning for ever; new fields get defaults.
+A released kind never changes its meaning, and new fields have defaults.
 """
 
 from sapwood.core.events.agent import (
@@ -30,7 +30,15 @@ from sapwood.core.events.context import (
     ResultsMasked,
     SummaryDropped,
 )
-from sapwood.core.events.envelope import HUMAN, SYSTEM, Actor, Event, Recorded, Role
+from sapwood.core.events.envelope import (
+    HUMAN,
+    SYSTEM,
+    Actor,
+    Event,
+    Recorded,
+    Role,
+    UnreadableEvent,
+)
 from sapwood.core.events.files import (
     CheckpointMade,
     CheckpointMissed,
@@ -103,4 +111,5 @@ __all__ = [
     "TurnRecorded",
     "TurnStarted",
     "Unfocused",
+    "UnreadableEvent",
 ]

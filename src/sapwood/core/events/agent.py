@@ -1,15 +1,14 @@
-"""Events in the life of an agent: start, settings, pins, focus, forks, the end."""
+"""Events about agents: start, settings, pins, focus, forks, the end."""
 
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from sapwood.core.calibration import Calibration
 from sapwood.core.content import PromptPart
 from sapwood.core.context import ROOT, Context
-from sapwood.core.ids import AgentId
-from sapwood.core.origin import Origin
+from sapwood.core.ids import AgentId, Origin
 from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.core.token_count import Calibration
 
 __all__ = [
     "AgentArchived",
@@ -34,11 +33,11 @@ class Pin(Struct, frozen=True, gc=False):
 
 
 class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The first event of every log. A fork starts with its parent's context, others at the root.
+    """The first event of every log. A fork starts with its parent's context, others with an empty
+    one.
 
-    An imported agent has an `origin`: its turns ran elsewhere, and more may come from there. What
-    was learnt about counting for a model is passed on in `calibration`, and in `offered` how large
-    the schemas of the tools were.
+    An imported agent has an `origin`. Forks and successors inherit `calibration`, the corrections
+    of token estimates, and `offered`, the size of the tool schemas.
     """
 
     kind: ClassVar = "agent.started"
@@ -57,10 +56,10 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
-    """In the parent's log: a child was made, perhaps from a mark, perhaps with a goal.
+    """In the log of the parent: a child was made, perhaps from a mark, perhaps with a goal.
 
-    A `delegated` goal was part of what the user sent to the parent, so its model hears of it with
-    the next prompt.
+    A `delegated` goal was part of the user's text to the parent, so the parent's model gets it as a
+    note with its next prompt.
     """
 
     kind: ClassVar = "agent.forked"
@@ -72,7 +71,7 @@ class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class AgentArchived(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The agent rests. Its log stays readable; `successor` went on in its workspace."""
+    """The agent was archived. Its log can be read; `successor` continues in its workspace."""
 
     kind: ClassVar = "agent.archived"
 
@@ -80,7 +79,7 @@ class AgentArchived(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class AgentKilled(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The agent was ended, alone or because `target`, an ancestor, was."""
+    """The agent was killed, because `target`, the agent itself or an ancestor, was killed."""
 
     kind: ClassVar = "agent.killed"
 
@@ -89,7 +88,7 @@ class AgentKilled(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class SettingsChanged(Struct, frozen=True, gc=False):
-    """Some settings have new values from here on."""
+    """Some settings have new values from now on."""
 
     kind: ClassVar = "settings.changed"
 
@@ -105,7 +104,7 @@ class PinAdded(Struct, frozen=True, gc=False):
 
 
 class PinRemoved(Struct, frozen=True, gc=False):
-    """A pin was taken out."""
+    """A pin was removed."""
 
     kind: ClassVar = "pin.removed"
 

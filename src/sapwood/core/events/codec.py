@@ -1,8 +1,10 @@
-"""Events to bytes and back.
+"""Encodes and decodes events.
 
-Long texts are taken out of the JSON and replaced by their hash, so that a store keeps each of
-them once and an event stays small. Which strings were replaced is told beside the JSON: a user's
-text can never be mistaken for such a reference, because no event holds an untyped object.
+Long texts are replaced in the JSON by an object with their hash, so that a store keeps each text
+once and an event is small. A text of a user is never mistaken for such an object, because no event
+has a field for untyped objects.
+
+Decoding never raises: an event that cannot be read becomes an `UnreadableEvent`.
 """
 
 import hashlib
@@ -11,22 +13,23 @@ from typing import Any, get_args
 
 import msgspec
 
-from sapwood.core.errors import NewerEvent
-from sapwood.core.events import Event
+from sapwood.core.events import Event, UnreadableEvent
 
-__all__ = ["LARGE", "Encoded", "NewerEvent", "decode", "encode"]
+__all__ = ["LARGE", "Encoded", "decode", "encode", "unreadable"]
 
 LARGE = 2048
 """Texts from this many characters on are stored once, by hash."""
 
-_KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in get_args(Event)}
+_KINDS: dict[str, type[Event]] = {
+    cls.kind: cls for cls in get_args(Event) if cls is not UnreadableEvent
+}
 _DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in _KINDS.items()}
 _encoder = msgspec.json.Encoder(order="deterministic")
 _PLACE = "$content"
 
 
 class Encoded(msgspec.Struct, frozen=True):
-    """An event as a store keeps it: kind, JSON, and the long texts by their hash."""
+    """An event as a store keeps it: kind, JSON, and its long texts by hash."""
 
     kind: str
     data: str
@@ -34,7 +37,9 @@ class Encoded(msgspec.Struct, frozen=True):
 
 
 def encode(event: Event) -> Encoded:
-    """The event as a store keeps it."""
+    """The event as a store keeps it. An `UnreadableEvent` is encoded as it was stored."""
+    if isinstance(event, UnreadableEvent):
+        return Encoded(event.kind, event.data.decode("utf-8", "replace"), {})
     data = _encoder.encode(event)
     if len(data) < LARGE:
         return Encoded(event.kind, data.decode(), {})
@@ -46,17 +51,32 @@ def encode(event: Event) -> Encoded:
 
 
 def decode(kind: str, data: str | bytes, contents: Mapping[str, str] | None = None) -> Event:
-    """The event that `encode` took apart; `contents` must hold every text it took out."""
+    """Decodes what `encode` made. `contents` are the long texts; None if there are none."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
-        raise NewerEvent(kind)
-    if not contents:
-        return decoder.decode(data)
-    return msgspec.convert(_put_back(msgspec.json.decode(data), contents), _KINDS[kind])
+        reason = "its kind is unknown: a newer Sapwood wrote it"
+        return UnreadableEvent(kind, _bytes(data), reason, newer=True)
+    try:
+        if contents is None:
+            return decoder.decode(data)
+        return msgspec.convert(_put_back(msgspec.json.decode(data), contents), _KINDS[kind])
+    except KeyError:
+        return unreadable(kind, data, "a long text of it is missing")
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return unreadable(kind, data, str(error) or type(error).__name__)
+
+
+def unreadable(kind: str, data: str | bytes, reason: str) -> UnreadableEvent:
+    """Stands for a damaged event of a known kind."""
+    return UnreadableEvent(kind, _bytes(data), reason)
+
+
+def _bytes(data: str | bytes) -> bytes:
+    return data.encode("utf-8", "replace") if isinstance(data, str) else data
 
 
 def _take_out(value: Any, contents: dict[str, str]) -> Any:
-    # By exact type, not by `match`: an import spends a good part of its time here.
+    # Compares exact types instead of using `match`: an import spends much of its time here.
     kind: type = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is str:
         if len(value) < LARGE:

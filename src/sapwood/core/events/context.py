@@ -28,7 +28,7 @@ Cause = Literal["clear", "keep", "compact", "window"]
 
 
 class MarkSet(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The present context got a name, or an unnamed place on the stack of marks."""
+    """The present context got a name, or an unnamed mark."""
 
     kind: ClassVar = "mark.set"
 
@@ -38,7 +38,7 @@ class MarkSet(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The trim point: `head` moved, and this many turns, messages and tokens were left behind."""
+    """A trim point: `head` moved past this many turns, messages and tokens."""
 
     kind: ClassVar = "context.trimmed"
 
@@ -53,10 +53,10 @@ class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A summary of what the next trim leaves behind.
+    """A summary of the turns that the next trim takes out of view.
 
-    `ledger` is what the log itself says of files and commands; `score` is how much of it the
-    summary was found to hold, from 0 to 1.
+    `ledger` lists files and commands from the log. `score` is the share of checked facts that the
+    summary contains, from 0 to 1.
     """
 
     kind: ClassVar = "context.summarized"
@@ -69,7 +69,7 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class SummaryDropped(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A summary was asked for and not used: nothing was trimmed, and this is what it cost."""
+    """A summary was written and not used: nothing was trimmed. `usage` is what it cost."""
 
     kind: ClassVar = "summary.dropped"
 
@@ -79,7 +79,7 @@ class SummaryDropped(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The context is again what it was at a `version`: that of a mark, or where a turn ended."""
+    """The context is again as it was at `version`: that of a mark, or of the end of a turn."""
 
     kind: ClassVar = "context.rewound"
 
@@ -90,10 +90,10 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Files and context are again what they were at an earlier place.
+    """Files and context are again as they were at an earlier place.
 
-    `files` are those that took the place of what `revert.started`, at `previous`, has saved.
-    `heard` are notes that waited and are in view again.
+    `files` are the restored ones; `revert.started`, at version `previous`, has the files before.
+    `heard` are waiting notes that are in view again and no longer wait.
     """
 
     kind: ClassVar = "context.reverted"
@@ -107,7 +107,7 @@ class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ContextUndone(Struct, frozen=True, gc=False):
-    """The last context command was taken back; this is the context since."""
+    """The last context command was undone; `context` is the context after it."""
 
     kind: ClassVar = "context.undone"
 
@@ -115,7 +115,7 @@ class ContextUndone(Struct, frozen=True, gc=False):
 
 
 class ContextRedone(Struct, frozen=True, gc=False):
-    """The last undo was taken back; this is the context since."""
+    """The last undone command was redone; `context` is the context after it."""
 
     kind: ClassVar = "context.redone"
 
@@ -123,7 +123,7 @@ class ContextRedone(Struct, frozen=True, gc=False):
 
 
 class ResultsMasked(Struct, frozen=True, gc=False):
-    """Large tool results show as stubs from here on."""
+    """Large tool results are sent as stubs from now on."""
 
     kind: ClassVar = "results.masked"
 
@@ -131,10 +131,10 @@ class ResultsMasked(Struct, frozen=True, gc=False):
 
 
 class ClearDeferred(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A model asked to clear or compact its own context: it happens when its turn completes.
+    """A model asked to clear or compact its own context when its turn completes.
 
-    `mark` and its `version` for a rewind, `keep` for the last turns, neither for a fresh start.
-    `compact` puts a summary in the place of what leaves.
+    `mark` and its `version` are for a rewind, `keep` for keeping the last turns; without both, all
+    turns leave view. `compact` replaces the turns by a summary.
     """
 
     kind: ClassVar = "clear.deferred"

@@ -1,4 +1,4 @@
-"""The envelope of an event: whose log, which place in it, who did it, when, by which command."""
+"""The envelope of an event: agent, version, time, actor and command; and unreadable events."""
 
 from datetime import UTC, datetime
 from typing import Literal
@@ -12,15 +12,33 @@ from sapwood.core.events.mail import MailEvent
 from sapwood.core.events.turn import TurnEvent
 from sapwood.core.ids import AgentId, CommandId, EventRef
 
-__all__ = ["HUMAN", "SYSTEM", "Actor", "Event", "Recorded", "Role"]
+__all__ = ["HUMAN", "SYSTEM", "Actor", "Event", "Recorded", "Role", "UnreadableEvent"]
 
-Event = AgentEvent | TurnEvent | ContextEvent | FilesEvent | MailEvent
+
+class UnreadableEvent(Struct, frozen=True, gc=False):
+    """Stands for an event that cannot be read: a newer Sapwood wrote it, or it is damaged.
+
+    It keeps its place in the log, and reading goes on after it.
+    `kind` and `data` are as they were stored, and `reason` is why they cannot be read. `newer`: the
+    kind is unknown, and an upgrade of Sapwood makes the event readable.
+
+    >>> UnreadableEvent("turn.dreamt", b"{}", "its kind is unknown", newer=True).kind
+    'turn.dreamt'
+    """
+
+    kind: str
+    data: bytes
+    reason: str
+    newer: bool = False
+
+
+Event = AgentEvent | TurnEvent | ContextEvent | FilesEvent | MailEvent | UnreadableEvent
 
 Role = Literal["human", "model", "system"]
 
 
 class Actor(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Who acted: a person (named where there is an identity), a model, or the system itself.
+    """Who acted: a person, a model, or the system. `name` is the person's identity or the model.
 
     >>> print(Actor("human", "ada"))
     human:ada
@@ -34,7 +52,7 @@ class Actor(Struct, frozen=True, omit_defaults=True, gc=False):
 
     @staticmethod
     def parse(text: str) -> "Actor":
-        """The actor that `str` wrote."""
+        """Reads what `str(actor)` gives. Raises ValueError for an unknown role."""
         role, _, name = text.partition(":")
         if role == "human" or role == "model" or role == "system":
             return Actor(role, name)
@@ -46,7 +64,7 @@ SYSTEM = Actor("system")
 
 
 class Recorded(Struct, frozen=True, gc=False):
-    """One fact in the log of `agent`. Versions count from 1 without gaps.
+    """One event in the log of `agent`. Versions count from 1 without gaps.
 
     `at` is in microseconds since 1970 (UTC).
 
@@ -69,7 +87,7 @@ class Recorded(Struct, frozen=True, gc=False):
 
     @property
     def ref(self) -> EventRef:
-        """Where this event stands."""
+        """The place of this event."""
         return EventRef(self.agent, self.version)
 
     @property
@@ -79,5 +97,5 @@ class Recorded(Struct, frozen=True, gc=False):
 
     @property
     def when(self) -> datetime:
-        """The moment it was recorded."""
+        """The time at which it was recorded."""
         return datetime.fromtimestamp(self.at / 1_000_000, UTC)

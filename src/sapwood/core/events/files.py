@@ -1,4 +1,4 @@
-"""Events of the files of a workspace: saved, about to be restored. Each names the one before it."""
+"""Events about the files of a workspace. Each has the version of the one before in `previous`."""
 
 from typing import ClassVar, Literal
 
@@ -12,7 +12,7 @@ Moment = Literal["before", "after"]
 
 
 class CheckpointMade(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The files were saved before the turn that started at `turn` changed any, or after it."""
+    """The files were saved: before the turn that starts at `turn` changed any, or after it."""
 
     kind: ClassVar = "checkpoint.made"
 
@@ -23,7 +23,7 @@ class CheckpointMade(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class CheckpointMissed(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The files should have been saved after a turn, and could not be; nor after those since."""
+    """The files could not be saved after a turn, nor after the turns up to the next checkpoint."""
 
     kind: ClassVar = "checkpoint.missed"
 
@@ -33,9 +33,9 @@ class CheckpointMissed(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class RevertStarted(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The present files were saved, and those of another moment are about to take their place.
+    """The present files were saved, and others are going to replace them.
 
-    Until `context.reverted` follows, files may be of either.
+    Until `context.reverted` follows, some files may be replaced and some not.
     """
 
     kind: ClassVar = "revert.started"

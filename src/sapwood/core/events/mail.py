@@ -1,4 +1,4 @@
-"""Events of mail between agents. Mail never carries the user's authority."""
+"""Events about mail between agents. Mail never has the user's authority."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ __all__ = ["MailEvent", "MailRead", "MailReceived", "MailSent"]
 
 
 class MailSent(Struct, frozen=True, gc=False):
-    """In the sender's log."""
+    """In the log of the sender: mail was sent."""
 
     kind: ClassVar = "mail.sent"
 
@@ -20,7 +20,7 @@ class MailSent(Struct, frozen=True, gc=False):
 
 
 class MailReceived(Struct, frozen=True, omit_defaults=True, gc=False):
-    """In the receiver's log. `sender` is empty when a person wrote."""
+    """In the log of the receiver: mail arrived. `sender` is empty if a person wrote it."""
 
     kind: ClassVar = "mail.received"
 
@@ -30,7 +30,7 @@ class MailReceived(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class MailRead(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Mail was read. `noted` mail goes out with the next prompt; else a tool result carried it."""
+    """Mail was read. `noted`: it is put into the next prompt; else it was a tool result."""
 
     kind: ClassVar = "mail.read"
 

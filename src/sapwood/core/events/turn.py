@@ -1,13 +1,12 @@
-"""Events inside a turn: the prompt, model calls, replies, tools, and how it ended."""
+"""Events of turns: the prompt, model calls, replies, tool calls, and the end."""
 
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import Ended, Got, PromptPart, ReplyPart, Said, Usage
+from sapwood.core.content import Ended, PromptPart, RecordedReply, RecordedResult, ReplyPart, Usage
 from sapwood.core.context import Context
-from sapwood.core.ids import TurnRef
-from sapwood.core.origin import Passage
+from sapwood.core.ids import Passage, TurnRef
 
 __all__ = [
     "ModelCalled",
@@ -25,14 +24,14 @@ __all__ = [
 
 
 class Size(Struct, frozen=True, gc=False):
-    """Raw tokens of a whole turn, by the counter of this name, before any calibration."""
+    """Raw tokens of a whole turn, before calibration, and the name of the counter."""
 
     tokens: int
     counter: str
 
 
 class TurnStarted(Struct, frozen=True, gc=False):
-    """A prompt opened a turn. A prompt of notes alone is a wake-up, not a user's request."""
+    """A prompt opened a turn. A prompt of notes alone is no request of the user."""
 
     kind: ClassVar = "turn.started"
 
@@ -43,10 +42,10 @@ class TurnStarted(Struct, frozen=True, gc=False):
 class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
     """The manifest of one model call, stored before the call is made.
 
-    `context` and this event's own place are all that is needed to build the request again; `hash`
-    proves that it is the same one. `estimate` is the raw count that the reply's reported usage
-    calibrates; `offered` is the part of it that the schemas of the tools take. An `instruction` is
-    sent after the history and belongs to no turn: a summary is asked for in this way.
+    The request can be built again from `context` and the place of this event; `hash` proves that it
+    is the same. `estimate` is the raw token count, which is later compared with the reported usage;
+    `offered` is the part of it for the tool schemas. An `instruction`, such as for a summary, is
+    sent after the history, and the call belongs to no turn.
     """
 
     kind: ClassVar = "model.called"
@@ -65,7 +64,7 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
 class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
     """The model's message: text, thinking, tool calls.
 
-    Of one that `ended` at the limit of its length the last part is incomplete.
+    If it `ended` at the length limit, its last part is incomplete.
     """
 
     kind: ClassVar = "reply.added"
@@ -77,7 +76,7 @@ class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ToolStarted(Struct, frozen=True, gc=False):
-    """A tool call is about to have effects; stored first, so that nobody runs it twice."""
+    """A tool call starts and may have effects. Stored before it runs, so that it runs once only."""
 
     kind: ClassVar = "tool.started"
 
@@ -103,7 +102,7 @@ class TurnCompleted(Struct, frozen=True, gc=False):
 
 
 class TurnInterrupted(Struct, frozen=True, gc=False):
-    """Somebody stopped the turn. What was there is kept."""
+    """The turn was interrupted. Everything in it so far is kept."""
 
     kind: ClassVar = "turn.interrupted"
 
@@ -111,23 +110,28 @@ class TurnInterrupted(Struct, frozen=True, gc=False):
     reason: str = ""
 
 
-class TurnFailed(Struct, frozen=True, gc=False):
-    """The turn could not go on. What was there is kept."""
+class TurnFailed(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The turn failed. Everything in it so far is kept.
+
+    `failure` is one of `sapwood.core.model_calls.FailureKind`, or empty if it is unknown. It is
+    plain text, so that kinds of later versions can be read.
+    """
 
     kind: ClassVar = "turn.failed"
 
     size: Size
     error: str = ""
+    failure: str = ""
 
 
 class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A whole turn that ran elsewhere, as one fact. An imported one knows its `passage`."""
+    """A whole turn of another program in one event. `passage` is its place in the transcript."""
 
     kind: ClassVar = "turn.recorded"
 
     parent: TurnRef | None
     prompt: tuple[PromptPart, ...]
-    items: tuple[Said | Got, ...]
+    items: tuple[RecordedReply | RecordedResult, ...]
     size: Size
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Why a command changed nothing, and what to do instead. Typed values, one class a reason."""
+"""Refusals: why a command changed nothing, and what to do instead. One class for each reason."""
 
 from sapwood.core.refusals.agents import (
     AgentExists,
@@ -12,7 +12,16 @@ from sapwood.core.refusals.agents import (
     RootNeedsHuman,
     UnknownAgent,
 )
-from sapwood.core.refusals.commands import BadArguments, HumanOnly, UnknownCommand
+from sapwood.core.refusals.commands import (
+    BadArguments,
+    HumanOnly,
+    ModelNeeded,
+    NoConversation,
+    NoPassage,
+    NoSuchCall,
+    NoSuchVersion,
+    UnknownCommand,
+)
 from sapwood.core.refusals.contexts import (
     BadMarkName,
     NoGoal,
@@ -36,7 +45,7 @@ from sapwood.core.refusals.files import (
     UnknownCheckpoint,
 )
 from sapwood.core.refusals.refusal import Refusal, nearest
-from sapwood.core.refusals.settings import BadSetting, EmptyText, ModelTooSmall, TooLong
+from sapwood.core.refusals.settings import BadSetting, BadValue, EmptyText, ModelTooSmall, TooLong
 from sapwood.core.refusals.turns import (
     AskedAgain,
     CallsOpen,
@@ -57,6 +66,7 @@ __all__ = [
     "BadId",
     "BadMarkName",
     "BadSetting",
+    "BadValue",
     "CallStarted",
     "CallsOpen",
     "CheckpointGone",
@@ -66,10 +76,15 @@ __all__ = [
     "HumanOnly",
     "Imported",
     "MailboxFull",
+    "ModelNeeded",
     "ModelTooSmall",
     "NoCheckpoint",
+    "NoConversation",
     "NoGoal",
     "NoMarks",
+    "NoPassage",
+    "NoSuchCall",
+    "NoSuchVersion",
     "NoTurnOpen",
     "NotDescendant",
     "NotImported",

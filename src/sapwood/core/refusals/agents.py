@@ -1,6 +1,6 @@
-"""Refusals about agents: who is meant, and what may be done with them."""
+"""Refusals about agents: which one is meant, and what may be done with it."""
 
-from sapwood.core.refusals.refusal import Refusal, cut, quoted
+from sapwood.core.refusals.refusal import Refusal, cut, did_you_mean, quoted
 
 __all__ = [
     "AgentExists",
@@ -20,14 +20,17 @@ class UnknownAgent(Refusal, frozen=True):
     """No agent has this id."""
 
     agent: str
+    close: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
-        return f"There is no agent {quoted(self.agent)}. /agents lists them."
+        return (
+            f"There is no agent {quoted(self.agent)}.{did_you_mean(self.close)} /agents lists them."
+        )
 
 
 class AmbiguousAgent(Refusal, frozen=True):
-    """Several agents could be meant."""
+    """Several agents have this name, or an id that starts with it."""
 
     name: str
     agents: tuple[str, ...]
@@ -39,7 +42,7 @@ class AmbiguousAgent(Refusal, frozen=True):
 
 
 class AgentExists(Refusal, frozen=True):
-    """The id of a new agent is taken."""
+    """The id for a new agent belongs to another one."""
 
     agent: str
 
@@ -56,11 +59,11 @@ class NotRunning(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"Agent '{self.agent}' is {self.status}. Its log can be read; fork it to go on."
+        return f"Agent '{self.agent}' is {self.status}. Its log can be read; fork it to continue."
 
 
 class Imported(Refusal, frozen=True):
-    """The conversation goes on where it ran, and not here."""
+    """An imported conversation continues in its own program, not here."""
 
     agent: str
     source: str
@@ -68,13 +71,13 @@ class Imported(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Agent '{self.agent}' was imported from {self.source}, which alone goes on with it. "
-            f"Go on with a fork of it: /fork, or sapwood fork {self.agent}."
+            f"Agent '{self.agent}' was imported from {self.source} and continues there. "
+            f"To continue here, fork it: /fork, or sapwood fork {self.agent}."
         )
 
 
 class NotImported(Refusal, frozen=True):
-    """Only where a conversation is a copy can it be moved as the original was."""
+    """Only an imported conversation can follow the moves of its original."""
 
     agent: str
 
@@ -84,27 +87,27 @@ class NotImported(Refusal, frozen=True):
 
 
 class NotDescendant(Refusal, frozen=True):
-    """A model acts on its own descendants only."""
+    """A model may act on its own descendants only."""
 
     agent: str
 
     @property
     def sentence(self) -> str:
-        return f"Agent '{self.agent}' is not a descendant of yours. Send it mail instead."
+        return f"Agent '{self.agent}' is not one of your descendants. Send it mail instead."
 
 
 class RootNeedsHuman(Refusal, frozen=True):
-    """Only a person ends a root."""
+    """Only a person may kill a root agent."""
 
     agent: str
 
     @property
     def sentence(self) -> str:
-        return f"Agent '{self.agent}' is a root. Only a person may kill it: ask the user."
+        return f"Agent '{self.agent}' is a root agent. Only a person may kill it: ask the user."
 
 
 class MailboxFull(Refusal, frozen=True):
-    """The agent has to read its mail first."""
+    """The agent has as many unread letters and notes as it can have."""
 
     agent: str
     limit: int
@@ -112,17 +115,17 @@ class MailboxFull(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Agent '{self.agent}' has {self.limit} letters and notes waiting, and takes no more "
-            "before it was prompted or has read them. Nothing was sent. Wait, or try again later."
+            f"Agent '{self.agent}' has {self.limit} unread letters and notes, which is the limit. "
+            "Nothing was sent. Try again after it has read them."
         )
 
 
 class BadId(Refusal, frozen=True):
-    """A store could not hold this id."""
+    """No store can hold this id."""
 
     id: str
 
     @property
     def sentence(self) -> str:
         shown = cut(ascii(self.id))
-        return f"{shown} cannot be an id. Give one without null characters and lone surrogates."
+        return f"{shown} cannot be an id. Use one without null characters and lone surrogates."

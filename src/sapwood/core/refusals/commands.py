@@ -1,18 +1,27 @@
-"""Refusals of what was typed: no such command, other arguments, not for models."""
+"""Refusals of typed commands: an unknown command or place, wrong arguments, not for models."""
 
 from sapwood.core.refusals.refusal import Refusal, cut, did_you_mean
 
-__all__ = ["BadArguments", "HumanOnly", "UnknownCommand"]
+__all__ = [
+    "BadArguments",
+    "HumanOnly",
+    "ModelNeeded",
+    "NoConversation",
+    "NoPassage",
+    "NoSuchCall",
+    "NoSuchVersion",
+    "UnknownCommand",
+]
 
 
 class HumanOnly(Refusal, frozen=True):
-    """The registry does not give this command to models."""
+    """The command table does not allow this command to models."""
 
     command: str
 
     @property
     def sentence(self) -> str:
-        return f"{self.command} is for people. Ask the user to run it."
+        return f"Models may not use {self.command}. Ask the user to run it."
 
 
 class UnknownCommand(Refusal, frozen=True):
@@ -30,7 +39,7 @@ class UnknownCommand(Refusal, frozen=True):
 
 
 class BadArguments(Refusal, frozen=True):
-    """The words after a command do not fit it."""
+    """The arguments of a command are wrong."""
 
     usage: str
     reason: str
@@ -38,3 +47,59 @@ class BadArguments(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"{self.reason} Type it as {self.usage}."
+
+
+class NoConversation(Refusal, frozen=True):
+    """The command needs a conversation, and there is none yet."""
+
+    @property
+    def sentence(self) -> str:
+        return "There is no conversation yet. Write a first message."
+
+
+class ModelNeeded(Refusal, frozen=True):
+    """The command needs a model call, and this program cannot call one."""
+
+    command: str
+    agent: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.command} needs a model, which is not called here. Type it on the screen."
+
+
+class NoSuchCall(Refusal, frozen=True):
+    """The log has no model call at this version."""
+
+    agent: str
+    version: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Version {self.version} of {self.agent} is not a model call. "
+            "/replay shows the last one."
+        )
+
+
+class NoSuchVersion(Refusal, frozen=True):
+    """The log has no event at this version."""
+
+    agent: str
+    last: int
+
+    @property
+    def sentence(self) -> str:
+        return f"The log of {self.agent} ends at version {self.last}. Type an earlier one."
+
+
+class NoPassage(Refusal, frozen=True):
+    """There is no text at this place of the log."""
+
+    place: str
+    first: int = 0
+
+    @property
+    def sentence(self) -> str:
+        where = f" from character {self.first:,} on" if self.first else ""
+        return f"There is no text at {cut(self.place)}{where}. /recall WORDS searches for it."

@@ -17,14 +17,14 @@ __all__ = [
 
 
 class BadMarkName(Refusal, frozen=True):
-    """Marks have names that can be typed and told from numbers."""
+    """The name of a mark must differ from a number and be easy to type."""
 
     name: str
 
     @property
     def sentence(self) -> str:
         return (
-            f"{quoted(self.name)} is no name for a mark. Use up to 64 letters, digits, '_', '.' "
+            f"{quoted(self.name)} cannot name a mark. Use up to 64 letters, digits, '_', '.' "
             "or '-', starting with a letter or '_'."
         )
 
@@ -42,7 +42,7 @@ class UnknownMark(Refusal, frozen=True):
 
 
 class NoMarks(Refusal, frozen=True):
-    """There is nothing to rewind to."""
+    """There is no mark to rewind to."""
 
     @property
     def sentence(self) -> str:
@@ -50,15 +50,15 @@ class NoMarks(Refusal, frozen=True):
 
 
 class NothingToUndo(Refusal, frozen=True):
-    """No context command is left to take back."""
+    """There is no context command to undo."""
 
     @property
     def sentence(self) -> str:
-        return "There is no context command to undo: /undo takes back /clear, /rewind, /compact."
+        return "There is no context command to undo: /undo undoes /clear, /rewind, /compact."
 
 
 class NothingToRedo(Refusal, frozen=True):
-    """No undo is left to take back."""
+    """There is no undone command to redo."""
 
     @property
     def sentence(self) -> str:
@@ -70,11 +70,14 @@ class SummaryOutdated(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return "The conversation went on while it was summarised. Nothing was trimmed; try again."
+        return (
+            "The conversation changed while the summary was written. Nothing was trimmed. "
+            "Type /compact again."
+        )
 
 
 class NoGoal(Refusal, frozen=True):
-    """A fork from a place in the open turn delegates what was written after it."""
+    """A fork from a mark in the open turn needs a goal, or text that was written after the mark."""
 
     mark: str
 
@@ -98,23 +101,23 @@ class UnknownPin(Refusal, frozen=True):
 
 
 class TooManyPins(Refusal, frozen=True):
-    """An agent holds as many pins as it can."""
+    """The agent has as many pins as it can have."""
 
     limit: int
 
     @property
     def sentence(self) -> str:
-        return f"There are {self.limit} pins already, which is the most. /unpin NAME takes one out."
+        return f"There are {self.limit} pins, which is the limit. /unpin NAME removes one."
 
 
 class TooManyTopics(Refusal, frozen=True):
-    """As many topics are in focus as can be."""
+    """As many topics are in focus as there can be."""
 
     limit: int
 
     @property
     def sentence(self) -> str:
         return (
-            f"There are {self.limit} topics in focus already, which is the most. "
-            "Send one to the background and try again."
+            f"There are {self.limit} topics in focus, which is the limit. "
+            "Take one out first: sapwood context unfocus TOPIC."
         )

@@ -1,4 +1,4 @@
-"""Why files were not taken back, and what to do instead. Typed values, one class a reason."""
+"""Refusals about the files of a workspace: checkpoints and reverts."""
 
 from sapwood.core.refusals.refusal import Refusal
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class NoCheckpoint(Refusal, frozen=True):
-    """There is nothing to revert to."""
+    """There is no checkpoint to revert to."""
 
     why: str = ""
 
@@ -26,35 +26,37 @@ class NoCheckpoint(Refusal, frozen=True):
 
 
 class UnknownCheckpoint(Refusal, frozen=True):
-    """What was typed is neither a turn nor a checkpoint of this agent."""
+    """The typed text is neither a turn nor a checkpoint of this agent."""
 
     typed: str
     turns: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
-        known = f" Those that changed files last: {', '.join(self.turns)}." if self.turns else ""
+        known = (
+            f" The last turns that changed files: {', '.join(self.turns)}." if self.turns else ""
+        )
         return (
-            f"'{self.typed[:60]}' is no turn with a checkpoint at or before it.{known} Type "
-            "/revert and the number that a turn starts at. Nothing was changed."
+            f"There is no checkpoint for '{self.typed[:60]}'.{known} Type /revert and the version "
+            "at which a turn starts. Nothing was changed."
         )
 
 
 class CheckpointGone(Refusal, frozen=True):
-    """The repository does not hold the files any more."""
+    """The saved files are no longer in the repository."""
 
     words: str
 
     @property
     def sentence(self) -> str:
         return (
-            f"The files {self.words} are not in the repository any more: their ref was deleted. "
+            f"The files {self.words} are no longer in the repository: their ref was deleted. "
             "Nothing was changed. /rewind MARK moves the context alone."
         )
 
 
 class NotSaved(Refusal, frozen=True):
-    """Without the present files being saved there would be no way back."""
+    """The present files could not be saved, so they are not replaced."""
 
     reason: str
 
@@ -64,7 +66,7 @@ class NotSaved(Refusal, frozen=True):
 
 
 class NotRestored(Refusal, frozen=True):
-    """Restoring stopped: some files are those of before the revert, some those of after it."""
+    """The restore stopped: some files are restored and some are not."""
 
     reason: str
     started: int
@@ -72,8 +74,8 @@ class NotRestored(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Not all files could be restored. {self.reason} What there was is kept: type /revert "
-            f"to go on, or /revert {self.started} to take it back."
+            f"Some files could not be restored. {self.reason} The files from before are saved: "
+            f"type /revert to try again, or /revert {self.started} to go back to them."
         )
 
 
@@ -85,13 +87,13 @@ class FilesInUse(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"/revert would pull the files from under agent '{self.agent}', which is at work in "
-            f"them. Wait for it, or stop it with sapwood interrupt {self.agent}."
+            f"Agent '{self.agent}' is working in these files, so nothing was reverted. "
+            f"Wait for it, or stop it with sapwood interrupt {self.agent}."
         )
 
 
 class RevertCutOff(Refusal, frozen=True):
-    """Some files are those of before the revert, some those of after it."""
+    """An earlier revert is unfinished: some files are restored and some are not."""
 
     words: str
     started: int
@@ -99,14 +101,14 @@ class RevertCutOff(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"A revert to the files {self.words} was cut off: some are restored, some are not. "
-            f"Type /revert to finish it, or /revert {self.started} to take it back."
+            f"A revert to the files {self.words} did not finish: some are restored, some are not. "
+            f"Type /revert to finish it, or /revert {self.started} to go back."
         )
 
 
 class RevertOvertaken(Refusal, frozen=True):
-    """Another revert was started while files were restored."""
+    """Another revert started while files were restored."""
 
     @property
     def sentence(self) -> str:
-        return "Another revert was started meanwhile. Type /revert to finish that one."
+        return "Another revert has started in the meantime. Type /revert to finish that one."

@@ -1,4 +1,4 @@
-"""What every refusal is, and the words that several of them share."""
+"""The base class of refusals, and the phrases that several of them use."""
 
 from msgspec import Struct
 
@@ -8,35 +8,35 @@ _SHOWN = 60
 
 
 class Refusal(Struct, frozen=True):
-    """A reason, which `sentence` tells together with what to do instead."""
+    """Why a command changed nothing. Subclasses add the fields of the reason."""
 
     @property
     def sentence(self) -> str:
-        """What a person reads."""
+        """What happened and what to do instead, for the user."""
         raise NotImplementedError
 
 
-def nearest(word: str, names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """Up to three names that somebody who typed `word` may have meant, best first."""
+def nearest(word: str, names: tuple[str, ...] | list[str], cutoff: float = 0.5) -> tuple[str, ...]:
+    """Up to three names that resemble `word`, best first; `cutoff` is from 0 to 1 (equal)."""
     by_fold = {name.casefold(): name for name in reversed(names)}
     from difflib import get_close_matches
 
-    found = get_close_matches(word.casefold(), list(by_fold), n=3, cutoff=0.5)
+    found = get_close_matches(word.casefold(), list(by_fold), n=3, cutoff=cutoff)
     return tuple(by_fold[name] for name in found)
 
 
 def did_you_mean(names: tuple[str, ...], prefix: str = "") -> str:
-    """The question that offers names, if there are any."""
+    """The question that offers similar names; empty if there are none."""
     if not names:
         return ""
     return f" Did you mean {' or '.join(prefix + name for name in names)}?"
 
 
 def cut(word: str) -> str:
-    """What was typed, unless somebody pasted a page."""
+    """The typed word, shortened if it is long."""
     return word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
 
 
 def quoted(word: str) -> str:
-    """The same between quotation marks."""
+    """The typed word in quotation marks, shortened if it is long."""
     return f"'{cut(word)}'"

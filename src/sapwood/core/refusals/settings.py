@@ -1,13 +1,13 @@
-"""Refusals of values: settings, a model that takes too little, texts that are too long."""
+"""Refusals of values: settings, a model with a small window, texts that are empty or too long."""
 
-from sapwood.core.counting import Count, show
 from sapwood.core.refusals.refusal import Refusal
+from sapwood.core.token_count import Count, show
 
-__all__ = ["BadSetting", "EmptyText", "ModelTooSmall", "TooLong"]
+__all__ = ["BadSetting", "BadValue", "EmptyText", "ModelTooSmall", "TooLong"]
 
 
 class BadSetting(Refusal, frozen=True):
-    """A setting has no such value."""
+    """A setting cannot have this value."""
 
     name: str
     rule: str
@@ -17,11 +17,28 @@ class BadSetting(Refusal, frozen=True):
         return f"Setting '{self.name}' must be {self.rule}. Nothing was changed."
 
 
-class ModelTooSmall(Refusal, frozen=True):
-    """More is in view than the model takes.
+class BadValue(Refusal, frozen=True):
+    """A value has a type or a size that cannot be stored.
 
-    `blocks` say what of, the largest concern first. `keeps` is how many of the last turns would
-    fit beside what always stands; None if that alone does not.
+    >>> BadValue("parts[0].text", "text", "list").sentence
+    "'parts[0].text' must be text, and a list was given. Nothing was changed."
+    """
+
+    place: str
+    rule: str
+    given: str
+
+    @property
+    def sentence(self) -> str:
+        what = f"'{self.place}'" if self.place else "The value"
+        return f"{what} must be {self.rule}, and a {self.given} was given. Nothing was changed."
+
+
+class ModelTooSmall(Refusal, frozen=True):
+    """The context is larger than the model's window.
+
+    `blocks` are its parts with their sizes. `keeps` is how many of the last turns would fit beside
+    system prompt, tools and pins; None if these alone do not fit.
     """
 
     model: str
@@ -34,26 +51,26 @@ class ModelTooSmall(Refusal, frozen=True):
         total = show(sum((size for _, size in self.blocks), Count(0, exact=True)))
         parts = ", ".join(f"{name} {show(size)}" for name, size in self.blocks if size.tokens)
         return (
-            f"There are {total} tokens in view ({parts}), more than {self.model} takes: "
-            f"{show(Count(self.window, exact=True))}, its answer included. Nothing was changed. "
-            f"{self._way_out}"
+            f"There are {total} tokens in view ({parts}), but {self.model} takes "
+            f"{show(Count(self.window, exact=True))}, including its answer. Nothing was changed. "
+            f"{self._remedy}"
         )
 
     @property
-    def _way_out(self) -> str:
-        """What can be done first, the mildest way first."""
+    def _remedy(self) -> str:
+        """What to type, the smallest change first."""
         if self.keeps is None:
             return (
                 "System prompt, tools and pins alone do not fit: shorten /system, or /unpin what "
                 "can go."
             )
         fewer = f"/clear {self.keeps} to keep the last {self.keeps} turns"
-        kept = fewer if self.keeps else "/clear to start afresh"
+        kept = fewer if self.keeps else "/clear to start with an empty context"
         return f"Type /compact for a summary, or {kept}; then /model {self.model} again."
 
 
 class EmptyText(Refusal, frozen=True):
-    """Something was left blank that cannot be."""
+    """A text is blank that must not be."""
 
     what: str
 
@@ -63,7 +80,7 @@ class EmptyText(Refusal, frozen=True):
 
 
 class TooLong(Refusal, frozen=True):
-    """A text is longer than its place allows."""
+    """A text is longer than allowed."""
 
     what: str
     limit: int

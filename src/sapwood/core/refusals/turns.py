@@ -1,4 +1,4 @@
-"""Refusals inside a turn: it is open or has ended, and its calls have results or not."""
+"""Refusals about turns and their tool calls: open or ended, with or without a result."""
 
 from sapwood.core.refusals.refusal import Refusal, quoted
 
@@ -16,20 +16,20 @@ __all__ = [
 
 
 class TurnIsOpen(Refusal, frozen=True):
-    """The command waits for the end of the turn."""
+    """The command cannot run while a turn is open."""
 
     command: str
 
     @property
     def sentence(self) -> str:
         return (
-            f"{self.command} would pull the context from under the running turn. "
+            f"{self.command} cannot change the context while a turn is running. "
             "Wait for it to end, or press esc to interrupt it."
         )
 
 
 class NoTurnOpen(Refusal, frozen=True):
-    """The command belongs into a turn."""
+    """The command needs an open turn."""
 
     @property
     def sentence(self) -> str:
@@ -37,21 +37,19 @@ class NoTurnOpen(Refusal, frozen=True):
 
 
 class TurnEnded(Refusal, frozen=True):
-    """The turn that was meant is over; if one is open, it is another."""
+    """The turn of this command has ended; another one may be open."""
 
     @property
     def sentence(self) -> str:
-        return "The turn that this belongs to has ended. Nothing was changed; look again first."
+        return "The turn of this command has ended. Nothing was changed. Read the log again."
 
 
 class AskedAgain(Refusal, frozen=True):
-    """The model call that this is about was given up: another one took its place."""
+    """The model was called again after the call that this answers."""
 
     @property
     def sentence(self) -> str:
-        return (
-            "The model was asked again since, and only its last answer counts. Nothing was changed."
-        )
+        return "The model was called again, and only its newest answer counts. Nothing was changed."
 
 
 class CallsOpen(Refusal, frozen=True):
@@ -77,7 +75,7 @@ class UnknownCall(Refusal, frozen=True):
 
 
 class CallStarted(Refusal, frozen=True):
-    """The tool call may have had effects already."""
+    """The tool call has started already and may have had effects."""
 
     call: str
 
@@ -95,12 +93,12 @@ class DuplicateCall(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         call = quoted(self.call)
-        return f"The turn has a tool call {call} already. Give each call an id of its own."
+        return f"The turn has a tool call {call} already. Give each call a different id."
 
 
 class StaleRequest(Refusal, frozen=True):
-    """What is about to be sent is not what the log says."""
+    """The request that is about to be sent is not the one that the log leads to."""
 
     @property
     def sentence(self) -> str:
-        return "Something was recorded since this request was built. Build it again and call then."
+        return "The conversation changed after this request was built. Build the request again."

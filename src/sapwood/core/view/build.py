@@ -1,25 +1,25 @@
-"""`view(state, live)`: the request that this context stands for.
+"""`view(state, live)`: the request of a context.
 
-System prompt and pins, then summary and carried request, then the turns. What stands before the
-turns changes only when `head` moves, so that a provider's cached prefix stays whole in between.
+System prompt and pins, then summary and carried request, then the turns. The part before the turns
+changes only when `head` moves, so between moves the provider's cached prefix stays valid.
 """
 
 from sapwood.core.content import Text
-from sapwood.core.live import Live
-from sapwood.core.masking import mask_edges
+from sapwood.core.live_path import LivePath
+from sapwood.core.result_masks import mask_edges
 from sapwood.core.state import State
-from sapwood.core.view.framing import framed_request, framed_summary
+from sapwood.core.view.frames import framed_request, framed_summary
 from sapwood.core.view.request import Block, Message, Request
 from sapwood.core.view.turns import messages_of
 
 __all__ = ["front_texts", "view"]
 
 
-def view(state: State, live: Live, model: str | None = None, instruction: str = "") -> Request:
-    """The request as it would be sent now.
+def view(state: State, live: LivePath, model: str | None = None, instruction: str = "") -> Request:
+    """Builds the request that would be sent now.
 
-    `model` overrides the agent's own. An `instruction` comes last, after all that a cached prefix
-    holds.
+    `model` replaces the agent's own model. An `instruction` is put at the end, after the prefix
+    that a provider has cached.
     """
     messages = _messages(live)
     if instruction:
@@ -37,8 +37,8 @@ def _instructed(messages: tuple[Message, ...], instruction: Text) -> tuple[Messa
     return (*messages, Message("user", (instruction,)))
 
 
-def front_texts(live: Live) -> tuple[Text, ...]:
-    """What stands before the first live turn: the summary and the carried request."""
+def front_texts(live: LivePath) -> tuple[Text, ...]:
+    """The texts before the first live turn: the summary and the carried request."""
     front: list[Text] = []
     if live.summary is not None:
         front.append(framed_summary(live.summary))
@@ -53,7 +53,7 @@ def _system(state: State) -> tuple[Block, ...]:
     return head + tuple(Block("pin", pin.name, pin.text) for pin in state.pins)
 
 
-def _messages(live: Live) -> tuple[Message, ...]:
+def _messages(live: LivePath) -> tuple[Message, ...]:
     mask = live.context.mask
     over = mask.over if mask else 0
     messages = [

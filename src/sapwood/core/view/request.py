@@ -1,4 +1,4 @@
-"""A request, neutral between providers, and its canonical bytes."""
+"""A request, the same for all providers, and its hash."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ __all__ = ["Block", "Message", "MessagePart", "Request", "ToolResult", "digest"]
 
 
 class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True, gc=False):
-    """What a tool gave back, whole or as a stub.
+    """The result of a tool call: whole, shortened, or as a stub.
 
     >>> ToolResult("1", "weather", "-3 degrees").content
     '-3 degrees'
@@ -41,7 +41,7 @@ class Block(Struct, frozen=True, gc=False):
 
 
 class Message(Struct, frozen=True, gc=False):
-    """One message. Results of tools are the user's side of the conversation.
+    """One message. Tool results are in messages of the user.
 
     >>> Message("assistant", (Text("Let me look."), ToolCall("1", "weather"))).text
     'Let me look.'
@@ -52,12 +52,12 @@ class Message(Struct, frozen=True, gc=False):
 
     @property
     def text(self) -> str:
-        """What it says, without thinking, tool calls and results."""
+        """The text without thinking, tool calls and results."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
 class Request(Struct, frozen=True, gc=False):
-    """What a model is sent. Valid for any provider once it is mapped to its format.
+    """A request to a model. Each provider has a mapping to its own format.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -75,7 +75,7 @@ class Request(Struct, frozen=True, gc=False):
     messages: tuple[Message, ...]
 
     def flat(self) -> Iterator[tuple[str, Block | MessagePart]]:
-        """Every block and part in order, with its side: what a cached prefix is made of."""
+        """Every block and part in order, with its role: the order in which providers cache."""
         for block in self.system:
             yield "system", block
         for message in self.messages:
@@ -83,7 +83,7 @@ class Request(Struct, frozen=True, gc=False):
                 yield message.role, part
 
     def texts(self) -> Iterator[str]:
-        """Every text in it, for counting."""
+        """Every text of the request, for counting."""
         for _, part in self.flat():
             match part:
                 case ToolCall():

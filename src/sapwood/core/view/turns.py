@@ -1,13 +1,13 @@
-"""A turn as messages: prompt, replies, results, and an end that always belongs to the assistant.
+"""The messages of a turn: prompt, replies, results. The last one is always the assistant's.
 
-Calls and results pair up here by construction: every reply with calls is followed by one message
-with a result for each, in order, and a call that never got one says so.
+Every reply with calls is followed by one message with a result for each call, in order. A call
+without a result gets a placeholder.
 """
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.masking import stubs
+from sapwood.core.result_masks import stubs
 from sapwood.core.turn import Reply, Result, Turn
-from sapwood.core.view.framing import (
+from sapwood.core.view.frames import (
     EMPTY_RESULT,
     PENDING,
     framed_prompt,
@@ -20,7 +20,9 @@ __all__ = ["messages_of"]
 
 
 def messages_of(turn: Turn, edge: int = 0, over: int = 0) -> list[Message]:
-    """The turn's messages, with results up to version `edge` of more than `over` masked."""
+    """The messages of a turn. Results up to version `edge` with more than `over` characters are
+    masked.
+    """
     messages = [Message("user", framed_prompt(turn.prompt))]
     results: dict[str, Result] | None = None
     masked = stubs(turn, edge, over)

@@ -1,22 +1,23 @@
 """The durable engine, on DBOS Transact: any number of processes share the agents of a database.
 
-DBOS keeps what is to be driven, hands it to whichever worker is free, and knows after a crash what
-was under way. Ours are the *bells*, one row an agent that was woken and is not done yet, which
-make a wake cheap, unique and impossible to miss; the workers' heartbeats, by which a dead one's
-drives go on elsewhere; and the tidying up. Everything lives in an SQLite file beside the log, or
-in the schema `sapwood_engine` of the log's PostgreSQL database.
+DBOS stores which drives are to run, gives each to a free worker, and knows after a crash which
+ones were running. Sapwood adds three things. Wake requests, one row for each agent that was woken
+and is not finished, make a wake cheap and ensure that none is lost and that no agent is driven
+twice at once. Heartbeats of the workers let the others take over the drives of a dead one. A
+regular cleanup restarts what got stuck and deletes what is finished. Everything is stored in an
+SQLite file beside the log, or in the schema `sapwood_engine` of the log's PostgreSQL database.
 
 It is an extra: `pip install 'sapwood[engine]'`.
 """
 
 try:
-    import dbos as _transact  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    import dbos as _dbos  # noqa: F401  # pyright: ignore[reportUnusedImport]
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
         "Durable turns need a package that is not installed. Type: pip install 'sapwood[engine]'"
     ) from missing
 
-from sapwood.engine.dbos.engine import DbosEngine
-from sapwood.engine.dbos.pace import Pace
+from sapwood.engine.dbos.durable_engine import DbosEngine
+from sapwood.engine.limits import Intervals
 
-__all__ = ["DbosEngine", "Pace"]
+__all__ = ["DbosEngine", "Intervals"]

@@ -1,51 +1,88 @@
-"""Heartbeats: each worker counts up in a row of its own, and a row that stands still is a death.
+"""Workers: their ids, their heartbeats in the database, and how a dead one is recognised.
 
-What counts is whether the number moves as seen from here, so no two clocks are compared.
+Each worker raises the count in its own row. A row whose count stands still belongs to a dead
+worker. Every worker measures that with its own clock, so no two clocks are compared.
 """
 
+import hashlib
+import os
+import socket
+import uuid
+from functools import cache
+from pathlib import Path
 from time import monotonic
 
 import sqlalchemy as sa
 from msgspec import Struct
 
-__all__ = ["Coroner", "Workers"]
+__all__ = ["FailureDetector", "WorkerTable", "new_worker_id", "process_has_ended"]
 
 
-class Workers:
-    """The statements, one verb each."""
+def new_worker_id() -> str:
+    """A unique id that shows where the worker runs: host, machine start and process number."""
+    return f"{socket.gethostname()}-{_process_namespace()}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+
+
+def process_has_ended(worker: str) -> bool:
+    """True if the worker was a process of this machine that no longer exists.
+
+    False proves nothing: the worker may be on another machine, or its process number may be in use
+    again.
+    """
+    *_, namespace, pid, _ = worker.split("-")
+    is_here = bool(namespace) and namespace == _process_namespace()
+    return is_here and not Path("/proc", pid).exists()
+
+
+@cache
+def _process_namespace() -> str:
+    """Identifies the process numbers of this machine since its start, or of this container."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        numbers = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+    return hashlib.blake2b(f"{boot} {numbers}".encode(), digest_size=6).hexdigest()
+
+
+class WorkerTable:
+    """The SQL statements, one method each. They run inside the caller's transaction."""
 
     def __init__(self, prefix: str) -> None:
         table = f"{prefix}workers"
         self._beat = sa.text(f"UPDATE {table} SET beats = beats + 1 WHERE worker = :worker")
-        self._enter = sa.text(
+        self._add = sa.text(
             f"INSERT INTO {table} (worker, beats) VALUES (:worker, 0) ON CONFLICT DO NOTHING"
         )
         self._all = sa.text(f"SELECT worker, beats FROM {table}")
-        self._leave = sa.text(f"DELETE FROM {table} WHERE worker = :worker")
-        self._bury = sa.text(f"DELETE FROM {table} WHERE worker = :worker AND beats = :beats")
+        self._remove = sa.text(f"DELETE FROM {table} WHERE worker = :worker")
+        self._remove_dead = sa.text(
+            f"DELETE FROM {table} WHERE worker = :worker AND beats = :beats"
+        )
 
-    def enter(self, connection: sa.Connection, worker: str) -> None:
+    def add(self, connection: sa.Connection, worker: str) -> None:
         """Makes a worker known to the others."""
-        connection.execute(self._enter, {"worker": worker})
+        connection.execute(self._add, {"worker": worker})
 
     def beat(self, connection: sa.Connection, worker: str) -> bool:
-        """Shows that a worker is alive. False if the others took it for dead; it enters again."""
+        """Raises a worker's count. Returns False if others had removed it; it is added again."""
         if connection.execute(self._beat, {"worker": worker}).rowcount:
             return True
-        self.enter(connection, worker)
+        self.add(connection, worker)
         return False
 
     def all(self, connection: sa.Connection) -> dict[str, int]:
-        """The heartbeats of every worker."""
+        """The count of every worker."""
         return {row.worker: row.beats for row in connection.execute(self._all)}
 
-    def leave(self, connection: sa.Connection, worker: str) -> None:
-        """Takes a worker off the list."""
-        connection.execute(self._leave, {"worker": worker})
+    def remove(self, connection: sa.Connection, worker: str) -> None:
+        """Removes a worker from the list."""
+        connection.execute(self._remove, {"worker": worker})
 
-    def bury(self, connection: sa.Connection, worker: str, beats: int) -> bool:
-        """Takes a dead worker off the list. True for one only of all who try."""
-        return bool(connection.execute(self._bury, {"worker": worker, "beats": beats}).rowcount)
+    def remove_dead(self, connection: sa.Connection, worker: str, beats: int) -> bool:
+        """Removes a worker whose count is still `beats`. True for only one of all who try."""
+        values = {"worker": worker, "beats": beats}
+        return bool(connection.execute(self._remove_dead, values).rowcount)
 
 
 class _Sighting(Struct):
@@ -56,11 +93,11 @@ class _Sighting(Struct):
     times: int = 1
 
 
-class Coroner:
-    """Says who is dead, from what it saw at each of its own heartbeats.
+class FailureDetector:
+    """Finds dead workers from the counts that it saw at each of its own heartbeats.
 
-    It wants several sightings in a row and not only a long time: after a stop of its own, or of
-    the database, nobody has moved.
+    A long time alone is no proof: after a pause of its own process, or of the database, no count
+    has moved. So it wants several sightings in a row.
     """
 
     def __init__(self, dead_after: float, beat: float) -> None:
@@ -70,12 +107,12 @@ class Coroner:
         self._looked = 0.0
 
     def dead(self, beats: dict[str, int], now: float | None = None) -> dict[str, int]:
-        """Those among the living that are not, with their last count."""
+        """The workers among `beats` that are dead, each with its last count."""
         now = monotonic() if now is None else now
         if now - self._looked > self._dead_after / 2:
-            self.start_over()  # it was this process that stood still
+            self.start_over()  # this process itself was paused
         self._looked = now
-        self._seen = {worker: self._sighted(worker, count, now) for worker, count in beats.items()}
+        self._seen = {worker: self._sighting(worker, count, now) for worker, count in beats.items()}
         return {
             worker: seen.beats
             for worker, seen in self._seen.items()
@@ -83,10 +120,10 @@ class Coroner:
         }
 
     def start_over(self) -> None:
-        """Forgets what it saw."""
+        """Forgets all sightings."""
         self._seen.clear()
 
-    def _sighted(self, worker: str, count: int, now: float) -> _Sighting:
+    def _sighting(self, worker: str, count: int, now: float) -> _Sighting:
         seen = self._seen.get(worker)
         if seen is None or seen.beats != count:
             return _Sighting(count, now)

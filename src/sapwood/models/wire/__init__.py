@@ -1,1 +1,1 @@
-"""Neutral messages to and from pydantic-ai's. Pure; imported at the first call."""
+"""Conversion between Sapwood's messages and pydantic-ai's. Pure; imported at the first call."""

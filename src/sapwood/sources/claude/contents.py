@@ -1,8 +1,8 @@
-"""The contents of Claude Code's messages in Sapwood's words."""
+"""Converts the contents of Claude Code's messages."""
 
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.sources.claude.rows import Block, Message
-from sapwood.sources.decoding import raw_text
+from sapwood.sources.row_decoder import raw_text
 
 __all__ = ["hash_of", "parts_of", "shown", "text_of", "usage_of"]
 
@@ -10,7 +10,7 @@ Content = str | list[Block] | None
 
 
 def parts_of(content: Content) -> list[ReplyPart]:
-    """What a model said: text, thinking and tool calls. Anything else is passed over."""
+    """The parts of a reply: text, thinking and tool calls. Other blocks are skipped."""
     if isinstance(content, str):
         return [Text(content)]
     found: list[ReplyPart] = []
@@ -26,7 +26,7 @@ def parts_of(content: Content) -> list[ReplyPart]:
 
 
 def text_of(content: Content) -> str:
-    """The text of a message or of a result; of a picture, that there is one."""
+    """The text of a message or a result; a placeholder for an image."""
     if isinstance(content, str):
         return content
     return "\n\n".join(filter(None, map(shown, content or ())))
@@ -40,7 +40,7 @@ def shown(block: Block) -> str:
 
 
 def hash_of(message: Message | None) -> int:
-    """Tells what one message says from what another does, within one run of the program."""
+    """A hash of what a message says, valid within one process."""
     content = message.content if message else None
     if not isinstance(content, list):
         return hash(content)
@@ -53,14 +53,14 @@ def _identity(block: Block) -> tuple[str | None, ...]:
 
 
 def usage_of(message: Message) -> Usage | None:
-    """What the provider reported; its input counts only what was not cached."""
-    told = message.usage
-    if told is None:
+    """The usage that the provider reported; its input excludes cached tokens, so they are added."""
+    reported = message.usage
+    if reported is None:
         return None
-    read, written = told.cache_read_input_tokens or 0, told.cache_creation_input_tokens or 0
+    read, written = reported.cache_read_input_tokens or 0, reported.cache_creation_input_tokens or 0
     return Usage(
-        input=(told.input_tokens or 0) + read + written,
-        output=told.output_tokens or 0,
+        input=(reported.input_tokens or 0) + read + written,
+        output=reported.output_tokens or 0,
         cache_read=read,
         cache_write=written,
     )

@@ -1,23 +1,28 @@
 """Reads the rows of a Claude Code transcript.
 
 A transcript is append-only, and its rows form a tree by `parentUuid`: side chains are subagents, a
-prompt that hangs on an earlier turn is a rewind, and a compaction boundary hangs on nothing.
+prompt whose parent is in an earlier turn is a rewind, and a compaction boundary has no parent.
 """
 
 from collections.abc import Sequence
 
 from msgspec import structs
 
+from sapwood.analysis.session import Boundary
 from sapwood.core.content import Note, ReplyPart, Text
-from sapwood.core.secrets import mask_secrets
-from sapwood.core.session import Boundary
+from sapwood.redaction import mask_secrets
 from sapwood.sources.claude.contents import hash_of, parts_of, shown, text_of, usage_of
-from sapwood.sources.claude.keeping import Line, preserved, stayed
+from sapwood.sources.claude.preserved_messages import MessageLine, preserved_ids, preserved_messages
 from sapwood.sources.claude.rows import Block, Message, Row, decode_row, patch_of
-from sapwood.sources.claude.words import words_of
-from sapwood.sources.happenings import Happening, Spot
-from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.thread import COMPACTED, Thread
+from sapwood.sources.claude.user_text import classify_user_text
+from sapwood.sources.conversation_builder import COMPACTED, ConversationBuilder
+from sapwood.sources.transcript_events import (
+    Mask,
+    RowRef,
+    SessionDetails,
+    TranscriptEvent,
+    microseconds,
+)
 
 __all__ = ["ClaudeReader"]
 
@@ -35,78 +40,78 @@ class ClaudeReader:
     source = "claude-code"
 
     def __init__(self, *, subagent: bool = False, mask: Mask = mask_secrets) -> None:
-        self.about = About()
+        self.details = SessionDetails()
         self._subagent = subagent
         self._mask = mask
-        self._thread = Thread()
+        self._builder = ConversationBuilder()
         self._turn_of: dict[str, int] = {}
-        self._said: dict[str, int] = {}
-        self._lines: list[Line] = []
+        self._content_hashes: dict[str, int] = {}
+        self._lines: list[MessageLine] = []
         self._chains: dict[str, ClaudeReader] = {}
         self._chain_of: dict[str, ClaudeReader] = {}
 
     @property
-    def lost(self) -> bool:
-        """Whether a row referred to rows before the first that was fed."""
-        return self._thread.lost
+    def needs_earlier_rows(self) -> bool:
+        """Whether a row referred to rows before the first one that was fed."""
+        return self._builder.needs_earlier_rows
 
     @property
-    def happened(self) -> list[Happening]:
-        """What the rows told so far."""
-        return self._thread.happened
+    def events(self) -> list[TranscriptEvent]:
+        """The events so far."""
+        return self._builder.events
 
     @property
     def children(self) -> "list[ClaudeReader]":
-        """Readers of the subagents whose rows stand in the same transcript."""
+        """Readers of the subagents whose rows are in the same transcript."""
         return list(self._chains.values())
 
-    def feed(self, row: bytes, place: int) -> None:
+    def feed(self, row: bytes, offset: int) -> None:
         """Takes in one row, which begins at this byte of the transcript."""
         if _is_noise(row):
-            self._turn_of.setdefault(_uuid_of(row), self._thread.turns)
+            self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
         elif decoded := decode_row(row):
             at = microseconds(decoded.timestamp)
-            self.take(decoded, Spot(decoded.uuid or f"@{place}", at, place))
+            self.take(decoded, RowRef(decoded.uuid or f"@{offset}", at, offset))
 
-    def is_named(self, row: bytes, place: int, key: str) -> bool:
+    def has_key(self, row: bytes, offset: int, key: str) -> bool:
         """Whether this row has the key."""
         return _uuid_of(row) == key
 
     def finish(self, *, growing: bool = False) -> None:
-        """Tells the turn that stands last, as open unless it has ended. More rows may follow."""
-        self._thread.finish(growing=growing)
+        """Emits the last turn, as open unless it has ended. More rows may follow."""
+        self._builder.finish(growing=growing)
 
-    def cut(self) -> None:
-        """Forgets the turn that was told last: what follows of it is a turn of its own."""
-        self._thread.cut()
+    def forget_last_turn(self) -> None:
+        """Forgets the last turn; further rows make a new turn."""
+        self._builder.forget_last_turn()
 
-    def take(self, row: Row, spot: Spot) -> None:
-        """Takes in a row."""
+    def take(self, row: Row, ref: RowRef) -> None:
+        """Takes in a decoded row."""
         if row.is_sidechain and not self._subagent:
-            self._delegate(row, spot)
+            self._delegate(row, ref)
             return
-        said = hash((row.type, row.is_meta, row.is_compact_summary, hash_of(row.message)))
-        if spot.key in self._turn_of:
-            if self._said.get(spot.key) == said:
-                return  # a row that was written again
-            spot = structs.replace(spot, key=f"{spot.key}@{spot.place}")
-        self._said[spot.key] = said
-        self._describe(row, spot.at)
+        content_hash = hash((row.type, row.is_meta, row.is_compact_summary, hash_of(row.message)))
+        if ref.key in self._turn_of:
+            if self._content_hashes.get(ref.key) == content_hash:
+                return  # the program wrote the row twice
+            ref = structs.replace(ref, key=f"{ref.key}@{ref.offset}")
+        self._content_hashes[ref.key] = content_hash
+        self._describe(row, ref.at)
         match row.type:
             case "user" if row.message:
-                self._user(row, row.message, spot)
+                self._user(row, row.message, ref)
             case "assistant" if row.message:
-                self._assistant(row, row.message, spot)
+                self._assistant(row, row.message, ref)
             case "system":
-                self._system(row, spot)
+                self._system(row, ref)
             case "attachment" if row.attachment and row.attachment.type == "queued_command":
-                self._words(row.attachment.prompt or "", row, spot)
+                self._words(row.attachment.prompt or "", row, ref)
             case _:
                 pass
-        self._turn_of[spot.key] = self._thread.turns
+        self._turn_of[ref.key] = self._builder.turns
 
     def _describe(self, row: Row, at: int) -> None:
-        about = self.about
+        about = self.details
         if self._subagent:
             about.id = about.id or row.agent_id or ""
             about.parent = row.session_id or about.parent
@@ -116,126 +121,126 @@ class ClaudeReader:
         about.title = row.custom_title or row.ai_title or row.summary or about.title
         about.updated = max(about.updated, at)
 
-    def _delegate(self, row: Row, spot: Spot) -> None:
-        """Gives a row of a side chain to the reader of its subagent."""
+    def _delegate(self, row: Row, ref: RowRef) -> None:
+        """Passes a row of a side chain to the reader of its subagent."""
         known = self._chain_of.get(row.parent_uuid or "")
-        name = row.agent_id or (known.about.id if known else spot.key)
+        name = row.agent_id or (known.details.id if known else ref.key)
         chain = self._chains.get(name)
         if chain is None:
             chain = self._chains[name] = ClaudeReader(subagent=True, mask=self._mask)
-            chain.about.id = name
-        self._chain_of[spot.key] = chain
-        chain.take(row, spot)
+            chain.details.id = name
+        self._chain_of[ref.key] = chain
+        chain.take(row, ref)
 
-    def _user(self, row: Row, message: Message, spot: Spot) -> None:
+    def _user(self, row: Row, message: Message, ref: RowRef) -> None:
         content = message.content
         if row.is_compact_summary:
-            self._thread.summarize(spot, text_of(content))
+            self._builder.add_summary(ref, text_of(content))
             return
         texts: list[str] = []
         for block in [Block("text", content)] if isinstance(content, str) else content or ():
             if block.type == "tool_result":
-                self._result(block, row, spot)
+                self._result(block, row, ref)
             elif text := shown(block):
                 texts.append(text)
         if any(text.strip() for text in texts):
-            self._words("\n\n".join(texts), row, spot)
+            self._words("\n\n".join(texts), row, ref)
 
-    def _result(self, block: Block, row: Row, spot: Spot) -> None:
-        turn = self._thread.opened(spot)
-        self._thread.done = False
+    def _result(self, block: Block, row: Row, ref: RowRef) -> None:
+        turn = self._builder.current_turn(ref)
+        self._builder.done = False
         content = self._mask(text_of(block.content))
         added, removed = patch_of(row)
-        turn.get(block.tool_use_id or spot.key, content, bool(block.is_error), added, removed)
-        turn.seen(spot)
-        self._remember(spot, "Result", (content,))
+        turn.add_result(block.tool_use_id or ref.key, content, bool(block.is_error), added, removed)
+        turn.extend_to(ref)
+        self._remember(ref, "Result", (content,))
 
-    def _words(self, text: str, row: Row, spot: Spot) -> None:
-        words, thread = words_of(text, meta=bool(row.is_meta)), self._thread
+    def _words(self, text: str, row: Row, ref: RowRef) -> None:
+        words, builder = classify_user_text(text, meta=bool(row.is_meta)), self._builder
         match words.kind:
             case "prompt":
-                self._prompt(words.text, row, spot)
+                self._prompt(words.text, row, ref)
             case "interruption":
-                if thread.turn is not None:
-                    thread.turn.reason = words.text
-                    thread.turn.seen(spot)
+                if builder.turn is not None:
+                    builder.turn.reason = words.text
+                    builder.turn.extend_to(ref)
             case "command":
-                thread.pending.append(Text(words.text))
+                builder.pending.append(Text(words.text))
             case "output":
-                # The program itself ran the command before it: that was no request.
-                ran = thread.pending.pop().text if thread.pending else ""
-                thread.pending.append(Note("program", f"{ran}\n{words.text}".strip()))
+                # The program ran the command before it, so that was no request of the user.
+                ran = builder.pending.pop().text if builder.pending else ""
+                builder.pending.append(Note("program", f"{ran}\n{words.text}".strip()))
             case "note":
-                thread.note(spot, words.text)
+                builder.add_note(ref, words.text)
             case "caveat":
                 pass
 
-    def _prompt(self, text: str, row: Row, spot: Spot) -> None:
-        thread = self._thread
-        thread.end()
-        if row.parent_uuid and thread.turns:
+    def _prompt(self, text: str, row: Row, ref: RowRef) -> None:
+        builder = self._builder
+        builder.end_turn()
+        if row.parent_uuid and builder.turns:
             to = self._turn_of.get(row.parent_uuid)
-            thread.lost = thread.lost or to is None
-            thread.rewind(spot, thread.turns if to is None else to)
-        thread.ask(spot, Text(text))
-        self._remember(spot, "User", (text,))
+            builder.needs_earlier_rows = builder.needs_earlier_rows or to is None
+            builder.rewind(ref, builder.turns if to is None else to)
+        builder.start_turn(ref, Text(text))
+        self._remember(ref, "User", (text,))
 
-    def _assistant(self, row: Row, message: Message, spot: Spot) -> None:
-        turn = self._thread.opened(spot)
+    def _assistant(self, row: Row, message: Message, ref: RowRef) -> None:
+        turn = self._builder.current_turn(ref)
         parts = parts_of(message.content)
         model = message.model if message.model != _SYNTHETIC else None
         usage = usage_of(message) if model else None
-        turn.say(message.id or "", parts, model or "", usage)
-        turn.seen(spot)
+        turn.add_reply(message.id or "", parts, model or "", usage)
+        turn.extend_to(ref)
         turn.failed = bool(row.is_api_error_message)
         turn.reason = text_of(message.content)[:_LONGEST_REASON] if turn.failed else ""
-        self._thread.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
-        self._remember(spot, "Assistant", parts)
-        self.about.model = model or self.about.model
+        self._builder.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
+        self._remember(ref, "Assistant", parts)
+        self.details.model = model or self.details.model
         if usage is not None:
-            self.about.used = usage.input + usage.output
+            self.details.used = usage.input + usage.output
 
-    def _remember(self, spot: Spot, who: str, parts: Sequence[ReplyPart | str]) -> None:
-        """Keeps what a compaction may leave in view: the newest messages."""
-        self._lines.append(Line(spot.key, self._thread.turns, who, parts))
+    def _remember(self, ref: RowRef, who: str, parts: Sequence[ReplyPart | str]) -> None:
+        """Keeps the newest messages, because a compaction may leave them in view."""
+        self._lines.append(MessageLine(ref.key, self._builder.turns, who, parts))
         if len(self._lines) > _MOST_LINES:
             del self._lines[: _MOST_LINES // 2]
 
-    def _system(self, row: Row, spot: Spot) -> None:
-        thread = self._thread
+    def _system(self, row: Row, ref: RowRef) -> None:
+        builder = self._builder
         if row.subtype == "compact_boundary":
-            self._compacted(row, spot)
+            self._compacted(row, ref)
         elif row.subtype in _STOPS:
-            thread.done = thread.done or (thread.turn is not None and thread.turn.answered)
+            builder.done = builder.done or (builder.turn is not None and builder.turn.answered)
         elif row.subtype == "local_command" and row.content:
-            self._words(row.content, structs.replace(row, is_meta=True), spot)
+            self._words(row.content, structs.replace(row, is_meta=True), ref)
 
-    def _compacted(self, row: Row, spot: Spot) -> None:
-        told = row.compact_metadata
-        self._thread.end(COMPACTED)
-        wanted = preserved(told, self._lines)
+    def _compacted(self, row: Row, ref: RowRef) -> None:
+        metadata = row.compact_metadata
+        self._builder.end_turn(COMPACTED)
+        wanted = preserved_ids(metadata, self._lines)
         if not wanted <= self._turn_of.keys():
-            self._thread.lost = True
-        rest = stayed(self._lines, wanted, self._thread.turns)
+            self._builder.needs_earlier_rows = True
+        rest = preserved_messages(self._lines, wanted, self._builder.turns)
         self._lines = rest.lines
-        after = told.after if told else None
-        self._thread.compact(
-            spot,
+        after = metadata.after if metadata else None
+        self._builder.begin_compaction(
+            ref,
             Boundary(
                 0,
-                trigger=(told and told.trigger) or "",
-                before_tokens=told.before if told else None,
+                trigger=(metadata and metadata.trigger) or "",
+                before_tokens=metadata.before if metadata else None,
                 after_tokens=after,
-                at=spot.at,
+                at=ref.at,
                 kept=rest.turns,
                 quoted=rest.quoted,
             ),
         )
-        self.about.used = after
+        self.details.used = after
 
 
 def _is_noise(row: bytes) -> bool:
-    """Whether a row says nothing of the conversation, told without decoding it."""
+    """Whether a row has nothing to do with the conversation; found without decoding it."""
     if row.startswith(b'{"type":"'):
         return row[9 : row.find(b'"', 9)] not in _WANTED
     if b'"message":' in row or b'"queued_command"' in row:
@@ -244,6 +249,6 @@ def _is_noise(row: bytes) -> bool:
 
 
 def _uuid_of(row: bytes) -> str:
-    """The id of a row, told without decoding it: the last one, as nested objects come first."""
+    """The id of a row, found without decoding it: the last id, as nested objects come first."""
     start = row.rfind(b'"uuid":"') + 8
     return row[start : row.find(b'"', start)].decode("utf-8", "replace") if start > 7 else ""

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.sources.decoding import Natural, typed
+from sapwood.sources.row_decoder import Natural, row_decoder
 
 __all__ = ["Block", "Compaction", "Message", "Row", "decode_row", "patch_of"]
 
@@ -56,7 +56,7 @@ class Preserved(Struct, gc=False):
 
 
 class Compaction(Struct, gc=False):
-    """What a boundary says of the compaction."""
+    """The metadata of a compaction."""
 
     trigger: str | None = None
     before: Natural | None = msgspec.field(name="preTokens", default=None)
@@ -66,7 +66,7 @@ class Compaction(Struct, gc=False):
 
 
 class Attachment(Struct, gc=False):
-    """Something that the program added; of interest only when it is what the user typed."""
+    """Something that the program added; only used if the user typed it."""
 
     type: str | None = None
     prompt: str | None = None
@@ -79,7 +79,7 @@ class Hunk(Struct, gc=False):
 
 
 class Outcome(Struct, gc=False):
-    """What the program itself keeps of a tool's result, beside what the model is shown."""
+    """What the program stores of a tool's result beside the text for the model."""
 
     hunks: list[Hunk] | None = msgspec.field(name="structuredPatch", default=None)
 
@@ -110,11 +110,11 @@ class Row(Struct, rename="camel", gc=False):
     ai_title: str | None = None
 
 
-decode_row = typed(Row)
+decode_row = row_decoder(Row)
 
 
 def patch_of(row: Row) -> tuple[int, int]:
-    """Lines that an edit added and removed, where its result tells them."""
+    """The number of lines that an edit added and removed, if its result contains the patch."""
     outcome = row.tool_use_result
     hunks = outcome.hunks if isinstance(outcome, Outcome) else None
     signs = [line[:1] for hunk in hunks or () for line in hunk.lines]

@@ -1,4 +1,4 @@
-"""The contents of Codex' items in Sapwood's words."""
+"""Converts the contents of Codex items."""
 
 import re
 
@@ -23,12 +23,12 @@ _WRAPPED = '{"output":'
 
 
 def is_scaffolding(text: str) -> bool:
-    """Whether the program wrote this in the user's name."""
+    """Whether the program wrote this text in the user's name."""
     return text.lstrip().startswith(_SCAFFOLDING)
 
 
 def text_of(content: list[Content] | str | None) -> str:
-    """The text of a message; of a picture, that there is one."""
+    """The text of a message; a placeholder for an image."""
     if isinstance(content, str):
         return content
     return "\n\n".join(filter(None, map(_shown, content or ())))
@@ -39,7 +39,7 @@ def _shown(part: Content) -> str:
 
 
 def output_of(item: Item) -> tuple[str, bool]:
-    """What a tool put out, and whether it failed."""
+    """The output of a tool, and whether the tool failed."""
     output = item.output
     if isinstance(output, str) and output.startswith(_WRAPPED):
         output = decode_output(output.encode("utf-8", "replace")) or output
@@ -53,7 +53,7 @@ def output_of(item: Item) -> tuple[str, bool]:
 
 
 def patch_of(patch: str) -> tuple[int, int]:
-    """Lines that a patch adds and removes.
+    """The number of lines that a patch adds and removes.
 
     >>> patch_of("*** Update File: a.py\\n@@\\n-x = 1\\n+x = 2\\n+y = 3")
     (2, 1)
@@ -63,7 +63,7 @@ def patch_of(patch: str) -> tuple[int, int]:
 
 
 def usage_of(tokens: Tokens) -> Usage:
-    """What one call used."""
+    """The usage of one model call."""
     return Usage(
         input=tokens.input_tokens or 0,
         output=tokens.output_tokens or 0,

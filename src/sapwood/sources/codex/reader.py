@@ -1,21 +1,26 @@
 """Reads the rows of a Codex rollout.
 
-A rollout is append-only. Its items are those of the model's API, one a row, and events between them
-tell where turns begin and end, what was used, and that the history was compacted or rolled back.
+A rollout is append-only. Its rows are items of the model's API, and events between them that mark
+where turns begin and end, how many tokens were used, and compactions and rollbacks of the history.
 """
 
 import re
 
 import msgspec
 
+from sapwood.analysis.session import Boundary
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
-from sapwood.core.secrets import mask_secrets
-from sapwood.core.session import Boundary
+from sapwood.redaction import mask_secrets
 from sapwood.sources.codex.contents import is_scaffolding, output_of, patch_of, text_of, usage_of
 from sapwood.sources.codex.rows import Item, decode_row
-from sapwood.sources.happenings import Happening, Spot
-from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.thread import Thread
+from sapwood.sources.conversation_builder import ConversationBuilder
+from sapwood.sources.transcript_events import (
+    Mask,
+    RowRef,
+    SessionDetails,
+    TranscriptEvent,
+    microseconds,
+)
 
 __all__ = ["CodexReader"]
 
@@ -32,9 +37,9 @@ class CodexReader:
     source = "codex"
 
     def __init__(self, *, mask: Mask = mask_secrets) -> None:
-        self.about = About()
+        self.details = SessionDetails()
         self._mask = mask
-        self._thread = Thread()
+        self._builder = ConversationBuilder()
         self._response = 0
         self._answered = False
         self._patches: dict[str, tuple[int, int]] = {}
@@ -42,148 +47,148 @@ class CodexReader:
         self._used_before: int | None = None
 
     @property
-    def lost(self) -> bool:
-        """Whether a row referred to rows before the first that was fed."""
-        return self._thread.lost
+    def needs_earlier_rows(self) -> bool:
+        """Whether a row referred to rows before the first one that was fed."""
+        return self._builder.needs_earlier_rows
 
     @property
-    def happened(self) -> list[Happening]:
-        """What the rows told so far."""
-        return self._thread.happened
+    def events(self) -> list[TranscriptEvent]:
+        """The events so far."""
+        return self._builder.events
 
     @property
     def children(self) -> "list[CodexReader]":
         """Subagents have rollouts of their own."""
         return []
 
-    def feed(self, row: bytes, place: int) -> None:
+    def feed(self, row: bytes, offset: int) -> None:
         """Takes in one row, which begins at this byte of the rollout."""
         if _is_noise(row):
             return
         decoded = decode_row(row)
         if decoded is None or decoded.payload is None:
             return
-        spot, item = Spot(f"@{place}", microseconds(decoded.timestamp), place), decoded.payload
-        self.about.updated = max(self.about.updated, spot.at)
+        ref, item = RowRef(f"@{offset}", microseconds(decoded.timestamp), offset), decoded.payload
+        self.details.updated = max(self.details.updated, ref.at)
         match decoded.type:
             case "response_item":
-                self._item(item, spot)
+                self._item(item, ref)
             case "event_msg":
-                self._event(item, spot)
+                self._event(item, ref)
             case "compacted":
-                self._compacted(item, spot)
+                self._compacted(item, ref)
             case "session_meta" | "turn_context":
                 self._describe(item)
             case _:
                 pass
 
-    def is_named(self, row: bytes, place: int, key: str) -> bool:
+    def has_key(self, row: bytes, offset: int, key: str) -> bool:
         """Whether this row has the key."""
-        return key == f"@{place}"
+        return key == f"@{offset}"
 
     def finish(self, *, growing: bool = False) -> None:
-        """Tells the turn that stands last, as open unless it has ended. More rows may follow."""
-        self._thread.finish(growing=growing)
+        """Emits the last turn, as open unless it has ended. More rows may follow."""
+        self._builder.finish(growing=growing)
 
-    def cut(self) -> None:
-        """Forgets the turn that was told last: what follows of it is a turn of its own."""
-        self._thread.cut()
+    def forget_last_turn(self) -> None:
+        """Forgets the last turn; further rows make a new turn."""
+        self._builder.forget_last_turn()
 
     def _describe(self, item: Item) -> None:
-        about = self.about
+        about = self.details
         about.id = about.id or item.id or ""
         about.folder = about.folder or item.cwd or ""
         about.model = item.model or about.model
         if parent := _PARENT.search(bytes(item.source)):
             about.parent = parent[1].decode("utf-8", "replace")
 
-    def _item(self, item: Item, spot: Spot) -> None:
+    def _item(self, item: Item, ref: RowRef) -> None:
         match item.type:
             case "message" if item.role == "assistant":
-                self._say([Text(text_of(item.content))], spot)
+                self._add_reply([Text(text_of(item.content))], ref)
             case "message" if item.role == "user":
-                self._user(text_of(item.content), spot)
+                self._user(text_of(item.content), ref)
             case "reasoning":
-                self._say([Thinking(text_of(item.summary), "openai")], spot)
+                self._add_reply([Thinking(text_of(item.summary), "openai")], ref)
             case "function_call" | "custom_tool_call" | "local_shell_call":
-                self._call(item, spot)
+                self._call(item, ref)
             case "function_call_output" | "custom_tool_call_output":
-                self._result(item, spot)
+                self._result(item, ref)
             case _:
                 pass
 
-    def _user(self, text: str, spot: Spot) -> None:
+    def _user(self, text: str, ref: RowRef) -> None:
         if is_scaffolding(text):
-            self._thread.note(spot, text)
+            self._builder.add_note(ref, text)
         elif text.strip():
-            self._thread.ask(spot, Text(text))
+            self._builder.start_turn(ref, Text(text))
             self._asked = True
 
-    def _call(self, item: Item, spot: Spot) -> None:
-        call = item.call_id or item.id or spot.key
+    def _call(self, item: Item, ref: RowRef) -> None:
+        call = item.call_id or item.id or ref.key
         args = item.arguments
         if item.action is not None:
             args = msgspec.json.encode({"command": item.action.command or []}).decode()
         elif item.input is not None:
             args = msgspec.json.encode({"input": item.input}).decode()
             self._patches[call] = patch_of(item.input)
-        self._say([ToolCall(call, item.name or item.type or "", args or "{}")], spot)
+        self._add_reply([ToolCall(call, item.name or item.type or "", args or "{}")], ref)
 
-    def _say(self, parts: list[ReplyPart], spot: Spot) -> None:
-        """What was said between two results is one reply."""
+    def _add_reply(self, parts: list[ReplyPart], ref: RowRef) -> None:
+        """Adds to the reply; everything between two results is one reply."""
         if self._answered:
             self._response += 1
             self._answered = False
-        turn = self._thread.opened(spot)
-        turn.say(f"{self._response}", parts, self.about.model)
-        turn.seen(spot)
+        turn = self._builder.current_turn(ref)
+        turn.add_reply(f"{self._response}", parts, self.details.model)
+        turn.extend_to(ref)
 
-    def _result(self, item: Item, spot: Spot) -> None:
+    def _result(self, item: Item, ref: RowRef) -> None:
         self._answered = True
-        turn = self._thread.opened(spot)
-        self._thread.done = False
+        turn = self._builder.current_turn(ref)
+        self._builder.done = False
         content, failed = output_of(item)
-        call = item.call_id or spot.key
+        call = item.call_id or ref.key
         added, removed = (0, 0) if failed else self._patches.pop(call, (0, 0))
-        turn.get(call, self._mask(content), failed, added, removed)
-        turn.seen(spot)
+        turn.add_result(call, self._mask(content), failed, added, removed)
+        turn.extend_to(ref)
 
-    def _event(self, item: Item, spot: Spot) -> None:
-        thread = self._thread
+    def _event(self, item: Item, ref: RowRef) -> None:
+        builder = self._builder
         match item.type:
             case "token_count" if item.info:
                 self._count(item)
             case "task_started":
                 self._asked = False
-                self.about.window = item.model_context_window or self.about.window
+                self.details.window = item.model_context_window or self.details.window
             case "task_complete":
-                thread.done = thread.turn is not None
-            case "turn_aborted" if thread.turn is not None:
-                thread.turn.reason = item.reason or "interrupted"
-                thread.turn.seen(spot)
+                builder.done = builder.turn is not None
+            case "turn_aborted" if builder.turn is not None:
+                builder.turn.reason = item.reason or "interrupted"
+                builder.turn.extend_to(ref)
             case "thread_rolled_back":
-                thread.end()
-                thread.rewind(spot, max(-1, thread.turns - 1 - (item.num_turns or 0)))
+                builder.end_turn()
+                builder.rewind(ref, max(-1, builder.turns - 1 - (item.num_turns or 0)))
             case _:
                 pass
 
     def _count(self, item: Item) -> None:
         assert item.info is not None
-        self.about.window = item.info.window or self.about.window
+        self.details.window = item.info.window or self.details.window
         if (last := item.info.last) is None:
             return
-        if last.total_tokens != self.about.used:
-            self._used_before, self.about.used = self.about.used, last.total_tokens
-        if self._thread.turn is not None:
-            self._thread.turn.spend(usage_of(last))
+        if last.total_tokens != self.details.used:
+            self._used_before, self.details.used = self.details.used, last.total_tokens
+        if self._builder.turn is not None:
+            self._builder.turn.set_usage(usage_of(last))
         self._answered = True
 
-    def _compacted(self, item: Item, spot: Spot) -> None:
-        """Of the history, the user's own words stay; the summary may be for the model alone."""
-        summary, turn = item.message or "", self._thread.turn
-        used = self.about.used
-        if turn is not None and turn.take_back(summary):
-            used = self._used_before  # the last count was that of summarising
+    def _compacted(self, item: Item, ref: RowRef) -> None:
+        """Keeps the user's messages; the summary may be encrypted for the model."""
+        summary, turn = item.message or "", self._builder.turn
+        used = self.details.used
+        if turn is not None and turn.remove_last_reply(summary):
+            used = self._used_before  # the last count belongs to the call that wrote the summary
         kept = [text_of(each.content) for each in item.replacement_history or () if _is_users(each)]
         quoted = [f"User: {text}" for text in kept if text != summary and not is_scaffolding(text)]
         boundary = Boundary(
@@ -191,12 +196,12 @@ class CodexReader:
             trigger="auto" if self._asked else "manual",
             before_tokens=used,
             summary=summary,
-            at=spot.at,
+            at=ref.at,
             quoted="\n\n".join(quoted),
         )
-        self._thread.compact(spot, boundary)
-        self._thread.tell_boundary()
-        self.about.used = None
+        self._builder.begin_compaction(ref, boundary)
+        self._builder.emit_compaction()
+        self.details.used = None
 
 
 def _is_users(item: Item) -> bool:
@@ -204,6 +209,6 @@ def _is_users(item: Item) -> bool:
 
 
 def _is_noise(row: bytes) -> bool:
-    """Whether a row says nothing of the conversation, told without decoding it."""
+    """Whether a row has nothing to do with the conversation; found without decoding it."""
     head = row[:_HEAD]
     return b'"event_msg"' in head and not _EVENTS.search(head)

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.sources.decoding import Natural, typed
+from sapwood.sources.row_decoder import Natural, row_decoder
 
 __all__ = ["Content", "Item", "Output", "Row", "Tokens", "decode_output", "decode_row"]
 
@@ -86,5 +86,5 @@ class Row(Struct, gc=False):
     payload: Item | None = None
 
 
-decode_row = typed(Row)
-decode_output = typed(Output)
+decode_row = row_decoder(Row)
+decode_output = row_decoder(Output)

@@ -1,10 +1,10 @@
-"""The contents of Gemini's messages in Sapwood's words."""
+"""Converts the contents of Gemini's messages."""
 
 import msgspec
 
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
-from sapwood.sources.decoding import raw_text
 from sapwood.sources.gemini.rows import Call, Message, Part
+from sapwood.sources.row_decoder import raw_text
 
 __all__ = ["hash_of", "parts_of", "result_of", "text_of", "usage_of"]
 
@@ -12,7 +12,7 @@ _ENDED = frozenset({"success", "error", "cancelled"})
 
 
 def parts_of(message: Message) -> list[ReplyPart]:
-    """What the model thought, said and called."""
+    """The parts of a reply: thoughts, text and tool calls."""
     thoughts = [
         f"{thought.subject or ''}\n{thought.description or ''}".strip()
         for thought in message.thoughts or ()
@@ -29,14 +29,14 @@ def _call(call: Call) -> ToolCall:
 
 
 def result_of(call: Call) -> tuple[str, bool] | None:
-    """What a call gave and whether it failed; None while it runs."""
+    """The result of a call and whether it failed; None while it runs."""
     if call.result is None and call.status not in _ENDED:
         return None
     return text_of(call.result), call.status in ("error", "cancelled")
 
 
 def text_of(content: str | list[Part] | Part | None) -> str:
-    """The text of a message or a result; of a picture, that there is one."""
+    """The text of a message or a result; a placeholder for an image."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content] if content else []
@@ -52,7 +52,7 @@ def _shown(part: Part) -> str:
 
 
 def _plain(value: str) -> str:
-    """A JSON string as what it says, anything else as it stands."""
+    """The text of a JSON string; any other JSON unchanged."""
     try:
         return msgspec.json.decode(value, type=str)
     except msgspec.MsgspecError:
@@ -60,18 +60,18 @@ def _plain(value: str) -> str:
 
 
 def hash_of(message: Message) -> int:
-    """Tells what one message says from what another does, within one run of the program."""
+    """A hash of what a message says, valid within one process."""
     calls = tuple((call.id, call.status) for call in message.tool_calls or ())
     return hash((message.type, text_of(message.content), calls))
 
 
 def usage_of(message: Message) -> Usage | None:
-    """What the provider reported."""
-    told = message.tokens
-    if told is None:
+    """The usage that the provider reported."""
+    reported = message.tokens
+    if reported is None:
         return None
     return Usage(
-        input=told.input or 0,
-        output=(told.output or 0) + (told.thoughts or 0),
-        cache_read=told.cached or 0,
+        input=reported.input or 0,
+        output=(reported.output or 0) + (reported.thoughts or 0),
+        cache_read=reported.cached or 0,
     )

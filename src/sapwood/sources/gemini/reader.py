@@ -1,16 +1,21 @@
 """Reads the rows of a Gemini CLI chat.
 
-A row may take the place of an earlier one, so a turn is put together when the next begins.
+A row may replace an earlier one, so a turn is built when the next one begins.
 """
 
+from sapwood.analysis.session import Boundary
 from sapwood.core.content import Text
-from sapwood.core.secrets import mask_secrets
-from sapwood.core.session import Boundary
+from sapwood.redaction import mask_secrets
+from sapwood.sources.conversation_builder import ConversationBuilder
 from sapwood.sources.gemini.contents import hash_of, parts_of, result_of, text_of, usage_of
 from sapwood.sources.gemini.rows import Message, Row, decode_row
-from sapwood.sources.happenings import Happening, Spot
-from sapwood.sources.reading import About, Mask, microseconds
-from sapwood.sources.thread import Thread
+from sapwood.sources.transcript_events import (
+    Mask,
+    RowRef,
+    SessionDetails,
+    TranscriptEvent,
+    microseconds,
+)
 
 __all__ = ["GeminiReader"]
 
@@ -21,128 +26,128 @@ class GeminiReader:
     source = "gemini"
 
     def __init__(self, *, parent: str = "", mask: Mask = mask_secrets) -> None:
-        self.about = About(parent=parent)
+        self.details = SessionDetails(parent=parent)
         self._mask = mask
-        self._thread = Thread()
-        self._messages: dict[str, tuple[Message, Spot]] = {}
+        self._builder = ConversationBuilder()
+        self._messages: dict[str, tuple[Message, RowRef]] = {}
         self._turn_of: dict[str, int] = {}
-        self._said: dict[str, int] = {}
+        self._content_hashes: dict[str, int] = {}
 
     @property
-    def lost(self) -> bool:
-        """Whether a row referred to rows before the first that was fed."""
-        return self._thread.lost
+    def needs_earlier_rows(self) -> bool:
+        """Whether a row referred to rows before the first one that was fed."""
+        return self._builder.needs_earlier_rows
 
     @property
-    def happened(self) -> list[Happening]:
-        """What the rows told so far."""
-        return self._thread.happened
+    def events(self) -> list[TranscriptEvent]:
+        """The events so far."""
+        return self._builder.events
 
     @property
     def children(self) -> "list[GeminiReader]":
         """Subagents have chats of their own."""
         return []
 
-    def feed(self, row: bytes, place: int) -> None:
-        """Takes in one row, which begins at this byte; or a whole chat, as older versions wrote."""
+    def feed(self, row: bytes, offset: int) -> None:
+        """Takes in one row that begins at this byte, or a whole chat, as older versions wrote."""
         decoded = decode_row(row)
         if decoded is None:
             return
         self._describe(decoded)
         if decoded.rewind_to:
-            self._rewind(decoded.rewind_to, place)
+            self._rewind(decoded.rewind_to, offset)
         elif decoded.change and decoded.change.messages:
-            self._replace(decoded.change.messages, place)
+            self._replace(decoded.change.messages, offset)
         elif decoded.id:
-            self._take(decoded, decoded.id, place)
+            self._take(decoded, decoded.id, offset)
         for message in decoded.messages or ():
             if message.id:
-                self._take(message, message.id, place)
+                self._take(message, message.id, offset)
 
-    def is_named(self, row: bytes, place: int, key: str) -> bool:
+    def has_key(self, row: bytes, offset: int, key: str) -> bool:
         """Whether this row has the key."""
         return f'"id":"{key}"'.encode("utf-8", "replace") in row
 
     def finish(self, *, growing: bool = False) -> None:
-        """Tells the turn that stands last, as open unless it has ended. More rows may follow."""
+        """Emits the last turn, as open unless it has ended. More rows may follow."""
         self._build()
-        self._thread.finish(growing=growing)
+        self._builder.finish(growing=growing)
 
-    def cut(self) -> None:
-        """Forgets the turn that was told last: what follows of it is a turn of its own."""
+    def forget_last_turn(self) -> None:
+        """Forgets the last turn; further rows make a new turn."""
         self._messages.clear()
-        self._thread.cut()
+        self._builder.forget_last_turn()
 
     def _describe(self, row: Row) -> None:
-        about, change = self.about, row.change
+        about, change = self.details, row.change
         about.id = about.id or row.session_id or (change and change.session_id) or ""
         about.title = row.summary or (change and change.summary) or about.title
         if change and change.directories and not about.folder:
             about.folder = change.directories[0]
 
-    def _take(self, message: Message, key: str, place: int) -> None:
+    def _take(self, message: Message, key: str, offset: int) -> None:
         if key in self._messages:
             if self._messages[key][0].type != message.type:
-                key = f"{key}@{place}"  # nothing takes the place of something else
+                key = f"{key}@{offset}"  # a message of another type replaces nothing
         elif key in self._turn_of:
-            if self._said.get(key) == hash_of(message):
-                return  # of a turn that was told
-            key = f"{key}@{place}"
+            if self._content_hashes.get(key) == hash_of(message):
+                return  # of a turn that was emitted before
+            key = f"{key}@{offset}"
         at = microseconds(message.timestamp)
-        self.about.updated = max(self.about.updated, at)
+        self.details.updated = max(self.details.updated, at)
         if message.type == "user" and key not in self._messages:
             self._end()
         elif message.type == "gemini" and not self._messages:
-            self._thread.lost = True
-        self._messages[key] = message, Spot(key, at, place)
-        self._said[key] = hash_of(message)
-        self._turn_of[key] = self._thread.turns
+            self._builder.needs_earlier_rows = True
+        self._messages[key] = message, RowRef(key, at, offset)
+        self._content_hashes[key] = hash_of(message)
+        self._turn_of[key] = self._builder.turns
         if message.type == "gemini":
-            self.about.model = message.model or self.about.model
+            self.details.model = message.model or self.details.model
             if message.tokens and message.tokens.total:
-                self.about.used = message.tokens.total
+                self.details.used = message.tokens.total
 
     def _end(self) -> None:
         self._build()
-        self._thread.end()
+        self._builder.end_turn()
         self._messages.clear()
 
     def _build(self) -> None:
-        """Puts the turn together from its messages as they are now."""
-        thread, thread.turn = self._thread, None
-        for message, spot in self._messages.values():
+        """Builds the turn from its messages as they are now."""
+        builder, builder.turn = self._builder, None
+        for message, ref in self._messages.values():
             if message.type == "user":
-                thread.ask(spot, Text(text_of(message.content)))
+                builder.start_turn(ref, Text(text_of(message.content)))
             elif message.type == "gemini":
-                self._reply(message, spot)
+                self._reply(message, ref)
 
-    def _reply(self, message: Message, spot: Spot) -> None:
-        turn = self._thread.opened(spot)
-        turn.say(spot.key, parts_of(message), message.model or "", usage_of(message))
+    def _reply(self, message: Message, ref: RowRef) -> None:
+        turn = self._builder.current_turn(ref)
+        turn.add_reply(ref.key, parts_of(message), message.model or "", usage_of(message))
         for call in message.tool_calls or ():
             if call.id and (result := result_of(call)):
-                turn.get(call.id, self._mask(result[0]), result[1])
-        turn.seen(spot)
-        self._thread.done = turn.answered and not message.tool_calls
+                turn.add_result(call.id, self._mask(result[0]), result[1])
+        turn.extend_to(ref)
+        self._builder.done = turn.answered and not message.tool_calls
 
-    def _rewind(self, key: str, place: int) -> None:
+    def _rewind(self, key: str, offset: int) -> None:
         self._end()
         turn = self._turn_of.get(key)
         if turn is None:
-            self._thread.lost = True
+            self._builder.needs_earlier_rows = True
         else:
-            self._thread.rewind(Spot(f"@{place}", self.about.updated, place), turn - 1)
+            self._builder.rewind(RowRef(f"@{offset}", self.details.updated, offset), turn - 1)
 
-    def _replace(self, messages: list[Message], place: int) -> None:
-        """A history that begins with a message nobody sent is a summary and what was kept."""
+    def _replace(self, messages: list[Message], offset: int) -> None:
+        """A history that begins with an unknown message is a summary and the messages it kept."""
         first, *kept = messages
         if first.id in self._turn_of or not first.id:
             return
         self._end()
         quoted = [f"{message.type}: {text_of(message.content)}" for message in kept]
-        spot = Spot(f"@{place}", self.about.updated, place)
+        ref = RowRef(f"@{offset}", self.details.updated, offset)
         summary = self._mask(text_of(first.content))
-        boundary = Boundary(0, summary=summary, at=spot.at, quoted=self._mask("\n\n".join(quoted)))
-        self._thread.compact(spot, boundary)
-        self._thread.tell_boundary()
-        self._turn_of.update({m.id: self._thread.turns for m in messages if m.id})
+        boundary = Boundary(0, summary=summary, at=ref.at, quoted=self._mask("\n\n".join(quoted)))
+        self._builder.begin_compaction(ref, boundary)
+        self._builder.emit_compaction()
+        self._turn_of.update({m.id: self._builder.turns for m in messages if m.id})

@@ -1,13 +1,14 @@
 """The rows of a Gemini CLI chat, as far as they are understood here.
 
-A chat is a row of metadata and one row a message; a row with the id of an earlier one takes its
-place. Older versions wrote the whole chat as one object, which reads as metadata with messages.
+A chat is a row of metadata and one row for each message; a row with the id of an earlier one
+replaces it. Older versions wrote the whole chat as one object, which decodes as metadata with
+messages.
 """
 
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.sources.decoding import Natural, typed
+from sapwood.sources.row_decoder import Natural, row_decoder
 
 __all__ = ["Call", "Message", "Part", "Row", "Thought", "Tokens", "decode_row"]
 
@@ -68,7 +69,7 @@ class Message(Struct, rename="camel", gc=False):
 
 
 class Metadata(Struct, rename="camel", gc=False):
-    """What a chat says of itself; with messages, they are all that is in view from here on."""
+    """Details of a chat. If it has messages, only these are in view from here on."""
 
     session_id: str | None = None
     summary: str | None = None
@@ -88,4 +89,4 @@ class Row(Message, rename="camel", gc=False):
     rewind_to: str | None = msgspec.field(name="$rewindTo", default=None)
 
 
-decode_row = typed(Row)
+decode_row = row_decoder(Row)

@@ -1,7 +1,18 @@
-"""The log in a PostgreSQL database: for teams and hosted products, many workers at once.
+"""The log in a PostgreSQL database: for teams and hosted products with many workers.
 
-The driver is an extra: `pip install 'sapwood[postgres]'`. It needs PostgreSQL 14 or newer, and
-behind PgBouncer a pool in session mode, because sessions listen and keep prepared statements.
+The driver is an extra: `pip install 'sapwood[postgres]'`. The log needs PostgreSQL 14 or newer.
+Behind PgBouncer it needs session pooling, because it uses LISTEN and prepared statements.
+
+postgres_log.py     the `Log` that the runtime uses
+group_commit.py     stores many waiting commits in one transaction
+commit_queue.py     the waiting commits, ordered by agent and command
+appender.py         the statements that append
+commit_notifier.py  NOTIFY and LISTEN after commits
+live_events.py      `follow` and `tail`
+fulltext.py         the search index and the search
+event_table.py  agent_table.py      SQL statements, one a function
+connections.py  database_errors.py  connections, retries, and errors in words for users
+schema.py  epochs.py  migrations/   the tables, and the order of transactions
 """
 
 try:
@@ -11,6 +22,6 @@ except ModuleNotFoundError as missing:
         "PostgreSQL needs a driver that is not installed. Type: pip install 'sapwood[postgres]'"
     ) from missing
 
-from sapwood.store.postgres.log import PostgresLog
+from sapwood.store.postgres.postgres_log import PostgresLog
 
 __all__ = ["PostgresLog"]

@@ -1,8 +1,9 @@
-"""Epochs: the order of events outlives the server that gave it.
+"""Keeps the order of events when a database moves to another server.
 
-Transaction numbers are counted by a server. A dump restored on another one would meet numbers
-that start anew, and new events would sort before old ones. So the server is written down, and when
-it has changed, all numbers from then on are shifted past the largest that is stored.
+Events are ordered by transaction number, and each server counts its own transactions. On a new
+server, a restored database would give new events lower numbers than old ones. So the table
+`epochs` records the server. When it has changed, a new epoch begins: from then on, a shift is
+added to every number, so that all are above the largest stored one.
 """
 
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 if TYPE_CHECKING:
-    from sapwood.store.postgres.sessions import Session
+    from sapwood.store.postgres.connections import Connection
 
 __all__ = ["shift_of"]
 
@@ -29,32 +30,35 @@ _SHIFT = f"""
 """
 
 
-async def shift_of(session: "Session") -> int:
-    """What to add to the server's transaction numbers; begins a new epoch if the server is new."""
-    server = await _server(session)
-    last = await session.fetchrow(_LAST)
+async def shift_of(connection: "Connection") -> int:
+    """The shift to add to the server's transaction numbers.
+
+    Begins a new epoch if the database is on another server than before.
+    """
+    server = await _server(connection)
+    last = await connection.fetchrow(_LAST)
     if last and server in (None, last["server"]):
         return last["shift"]
-    async with session.transaction():
-        await session.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        last = await session.fetchrow(_LAST)
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        last = await connection.fetchrow(_LAST)
         if last and server == last["server"]:
             return last["shift"]
-        return await _begin(session, last, server or "unknown")
+        return await _begin(connection, last, server or "unknown")
 
 
-async def _begin(session: "Session", last: "asyncpg.Record | None", server: str) -> int:
+async def _begin(connection: "Connection", last: "asyncpg.Record | None", server: str) -> int:
     number, shift = (last["number"], last["shift"]) if last else (0, 0)
-    largest = await session.fetchval(_LARGEST) or 0
-    if largest >= await session.fetchval(_NOW) + shift:
+    largest = await connection.fetchval(_LARGEST) or 0
+    if largest >= await connection.fetchval(_NOW) + shift:
         shift = largest
-        await session.execute(_SHIFT.format(shift=shift))
-    await session.execute(_BEGIN, number + 1, server, shift)
+        await connection.execute(_SHIFT.format(shift=shift))
+    await connection.execute(_BEGIN, number + 1, server, shift)
     return shift
 
 
-async def _server(session: "Session") -> str | None:
+async def _server(connection: "Connection") -> str | None:
     try:
-        return await session.fetchval(_SERVER)
+        return await connection.fetchval(_SERVER)
     except asyncpg.InsufficientPrivilegeError:
         return None

@@ -1,16 +1,16 @@
-"""The log in an SQLite file: nothing to install, nothing to run, as durable as its disk.
+"""The log in an SQLite file: it needs no server and no extra package.
 
-log.py          what the runtime sees
-writer.py       one thread, one transaction for many commits
-postbox.py      how that thread tells the event loop
-readers.py      a few threads that only read
-watch.py        who waits for news, of this process and of others
-commits.py  events.py  agents.py  snapshots.py  words.py      SQL, one verb a function
-indexing.py     fills the word index behind the writer's back
+sqlite_log.py       the `Log` that the runtime uses
+writer.py           one thread that stores many commits in one transaction
+inline_writer.py    stores a single commit on the event loop, where the disk is fast
+commit_watcher.py   wakes followers after commits of this process and of others
+fulltext.py         the word index: its statements, and the task that fills it
+commit_rows.py  event_table.py  agent_table.py      SQL statements, one a function
 schema.py  migrations/      the tables
-connection.py  errors.py    files, and what can be wrong with them
+connections.py      opening the file, and the threads that read it
+database_errors.py  SQLite's errors in words for users
 """
 
-from sapwood.store.sqlite.log import SqliteLog
+from sapwood.store.sqlite.sqlite_log import SqliteLog
 
 __all__ = ["SqliteLog"]

@@ -1,22 +1,22 @@
-"""The tables, as numbered migrations; the file itself knows how far it has come.
+"""Creates and migrates the tables. The file records its schema number in `user_version`.
 
-A released migration is never edited. A file of a newer Sapwood, or of another program, is left
-as it is.
+A released migration is never edited. A file of a newer Sapwood, or of another program, is not
+changed.
 """
 
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from sapwood.core.log import LogError
+from sapwood.core.log_values import LogError
 
 __all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare"]
 
-NEWEST = 3
+NEWEST = 4
 """The schema that this version of Sapwood works with."""
 
 APPLICATION = 0x53617077
-"""'Sapw': tells our files from those of other programs."""
+"""'Sapw' as the `application_id`: it marks the file as ours."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -24,7 +24,11 @@ _OLDEST_SQLITE = (3, 37, 0)
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Brings the file to the newest schema and into WAL mode, whoever else is opening it too."""
+    """Migrates the file to the newest schema and switches it to WAL mode.
+
+    Several processes may do this at once. Raises `LogError`, and changes nothing, if this SQLite
+    is too old, or if the file belongs to another program or to a newer Sapwood.
+    """
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise LogError(
             f"This Python has SQLite {sqlite3.sqlite_version}; Sapwood needs 3.37 or newer. "
@@ -41,7 +45,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _require_ours(connection, path)  # again, now that nobody else can change it
+        _require_ours(connection, path)  # again, now that no other process can change it
         for number in range(_schema(connection) + 1, NEWEST + 1):
             for statement in _statements(number):
                 connection.execute(statement)
@@ -74,7 +78,7 @@ def _schema(connection: sqlite3.Connection) -> int:
 
 
 def _statements(number: int) -> Iterator[str]:
-    """The statements of one migration, one by one: a script would commit before it runs."""
+    """The statements of one migration. `executescript` would commit before it runs them."""
     (file,) = MIGRATIONS.glob(f"{number:04}_*.sql")
     statement = ""
     for line in file.read_text(encoding="utf-8").splitlines(keepends=True):

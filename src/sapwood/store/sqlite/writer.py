@@ -1,39 +1,79 @@
-"""The one thread that writes. Commits that wait are written together: one transaction, one flush.
+"""The thread that writes. It stores all waiting commits in one transaction, with one flush.
 
-Each is a savepoint of its own, so a refused one leaves the others alone. A commit that comes alone
-need not wait for the thread (`AtOnce`). Work that could be done again (words to index, snapshots)
-goes between commits, a piece at a time and without a flush. The caller may stop waiting at any
-time; what was handed over is done all the same.
+Each commit is a savepoint, so a refused commit does not affect the others. A commit that arrives
+alone is usually written on the event loop instead (`InlineWriter`). Work that can be repeated
+(words to index, snapshots) is written between commits, one piece at a time and without a flush.
+A caller may stop waiting at any time; the work that it submitted is still done.
 """
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, Generic, TypeVar, cast
 
-from sapwood.store.sqlite.at_once import AtOnce, BusyElsewhere
-from sapwood.store.sqlite.errors import closed, explain
-from sapwood.store.sqlite.postbox import Postbox
+from sapwood.store.sqlite.database_errors import closed_error, translate_error
+from sapwood.store.sqlite.inline_writer import InlineWriter, WriteLockBusy
 
-__all__ = ["Writer"]
+__all__ = ["ThreadToLoop", "Writer"]
 
 T = TypeVar("T")
 
-_MOST = 500
+_MAX_JOBS = 500
 """Jobs in one transaction: enough to share the flush, few enough to answer soon."""
+
+
+class ThreadToLoop(Generic[T]):
+    """A queue from any thread to the event loop that created it. Keeps the order.
+
+    `call_soon_threadsafe` does the same through a pair of sockets, which it reads until they are
+    empty. That costs several system calls and an exception at every commit; here one read of a
+    pipe is enough.
+    """
+
+    def __init__(self, receive: Callable[[T], None]) -> None:
+        self._receive = receive
+        self._items: deque[T] = deque()
+        self._pipe_lock = Lock()
+        self._read_end, self._write_end = os.pipe()
+        os.set_blocking(self._read_end, False)
+        os.set_blocking(self._write_end, False)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._read_end, self._receive_all)
+
+    def put(self, item: T) -> None:
+        """Calls `receive` with the item on the event loop. Any thread may call this."""
+        # The lock covers the write: without it the loop could receive the last item and close the
+        # pipe first, and the byte would go to another file that got the same number.
+        # A full pipe raises, and needs no further byte to wake the loop.
+        with self._pipe_lock, contextlib.suppress(BlockingIOError):
+            self._items.append(item)
+            os.write(self._write_end, b"!")
+
+    def close(self) -> None:
+        """Closes the pipe. Call `put` no more after this."""
+        with self._pipe_lock:
+            self._loop.remove_reader(self._read_end)
+            os.close(self._read_end)
+            os.close(self._write_end)
+
+    def _receive_all(self) -> None:
+        os.read(self._read_end, 4096)
+        while self._items:
+            self._receive(self._items.popleft())
 
 
 def _nothing() -> None: ...
 
 
 class _Job(Generic[T]):
-    """Work for the writer and, afterwards, how it ended."""
+    """Work for the writer, and its result or error afterwards."""
 
     __slots__ = ("durable", "error", "future", "result", "then", "work")
 
@@ -52,7 +92,7 @@ class _Job(Generic[T]):
         self.error: Exception | None = None
 
     def deliver(self) -> None:
-        if not self.future.done():  # else the caller stopped waiting
+        if not self.future.done():  # otherwise the caller has stopped waiting
             if self.error is None:
                 self.future.set_result(cast("T", self.result))
             else:
@@ -65,70 +105,71 @@ _Batch = list[_Job[Any]]
 
 
 class Writer:
-    """Owns the connection that writes. Belongs to the event loop in which it was made."""
+    """Owns the connection that writes. Use it only on the event loop that created it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
         self._loop = asyncio.get_running_loop()
-        self._at_once = AtOnce(path)
-        self._arrived: _Batch = []
+        self._inline = InlineWriter(path)
+        self._submitted: _Batch = []
         self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
-        self._done: Postbox[_Batch | None] = Postbox(self._deliver)
+        self._done: ThreadToLoop[_Batch | None] = ThreadToLoop(self._deliver)
         self._ended = self._loop.create_future()
         self._closed = False
         self._between: deque[_Job[Any]] = deque()
-        self._last = False
-        self._flushes = True
-        # A daemon: whoever forgets to close must still be able to leave. What was acknowledged is
-        # on disk, and a transaction cut short never was.
+        self._closing = False
+        self._flushes_at_commit = True
+        # A daemon thread, so that a process that forgets `close` can still exit. Acknowledged
+        # commits are on disk; SQLite rolls an unfinished transaction back.
         Thread(target=self._run, name="sapwood-writer", daemon=True).start()
 
-    async def do(
+    async def run(
         self,
         work: Callable[[sqlite3.Connection], T],
         then: Callable[[], None] = _nothing,
         *,
         durable: bool = True,
     ) -> T:
-        """Runs the work in a transaction, and `then` once that is on disk.
+        """Runs `work` in a transaction and returns its result; calls `then` after the commit.
 
-        Work that could be done again need not be `durable`: it waits for no flush of its own.
+        With `durable=False` the transaction is not flushed to disk: for work that can be repeated.
+        Raises what `work` raises, or `LogError` if the log is closed or SQLite fails.
         """
         if self._closed:
-            raise closed()
+            raise closed_error()
         job = _Job(work, self._loop.create_future(), then, durable)
-        if not self._arrived:
-            self._loop.call_soon(self._hand_over)
-        self._arrived.append(job)
+        if not self._submitted:
+            self._loop.call_soon(self._start_submitted)
+        self._submitted.append(job)
         return await job.future
 
     async def close(self) -> None:
-        """Finishes what was handed over, then lets go of the file."""
+        """Finishes all submitted work, then closes the file."""
         if not self._closed:
             self._closed = True
-            self._hand_over()
-            self._at_once.close()
+            self._start_submitted()
+            self._inline.close()
             self._jobs.put(None)
         await asyncio.shield(self._ended)
 
-    def _hand_over(self) -> None:
-        """Gives to the thread what came since it was called for, unless one can be done here."""
-        arrived, self._arrived = self._arrived, []
-        if len(arrived) == 1 and self._is_done_here(arrived[0]):
+    def _start_submitted(self) -> None:
+        """Passes the submitted jobs to the thread; a single one may be written here instead."""
+        submitted, self._submitted = self._submitted, []
+        if len(submitted) == 1 and self._done_inline(submitted[0]):
             return
-        for job in arrived:
+        for job in submitted:
             self._jobs.put(job)
 
-    def _is_done_here(self, job: _Job[Any]) -> bool:
-        if not (job.durable and self._at_once.is_quick):
+    def _done_inline(self, job: _Job[Any]) -> bool:
+        if not (job.durable and self._inline.is_fast):
             return False
         try:
-            job.result = self._at_once.do(job.work)
-        except BusyElsewhere:
+            job.result = self._inline.run(job.work)
+        except WriteLockBusy:
             return False
         except Exception as error:
-            job.error = explain(error, self._path)
+            job.error = translate_error(error, self._path)
         job.deliver()
         return True
 
@@ -141,7 +182,7 @@ class Writer:
                 job.deliver()
 
     def _run(self) -> None:
-        while not (self._last and self._jobs.empty() and not self._between):
+        while not (self._closing and self._jobs.empty() and not self._between):
             if commits := self._waiting_commits():
                 self._write(commits)
             if self._between:
@@ -151,14 +192,17 @@ class Writer:
         self._done.put(None)
 
     def _waiting_commits(self) -> _Batch:
-        """Everything that waits is sorted; with nothing at all to do, the thread sleeps here."""
+        """Takes waiting jobs from the queue and returns the commits among them.
+
+        Blocks while there is nothing to do.
+        """
         commits: _Batch = []
         with contextlib.suppress(Empty):
-            while len(commits) < _MOST:
-                idle = not (commits or self._between or self._last)
+            while len(commits) < _MAX_JOBS:
+                idle = not (commits or self._between or self._closing)
                 job = self._jobs.get(block=idle)
                 if job is None:
-                    self._last = True
+                    self._closing = True
                 elif job.durable:
                     commits.append(job)
                 else:
@@ -172,7 +216,7 @@ class Writer:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.rollback()
             for job in batch:
-                job.error = job.error or explain(error, self._path)
+                job.error = job.error or translate_error(error, self._path)
         self._done.put(batch)
 
     def _transact(self, batch: _Batch) -> None:
@@ -186,12 +230,12 @@ class Writer:
                 self._attempt(job)
         self._connection.execute("COMMIT")
         if batch[0].durable:
-            self._at_once.took(time.monotonic() - started)
+            self._inline.record_duration(time.monotonic() - started)
 
     def _flush_at_commit(self, flush: bool) -> None:
-        if flush != self._flushes:
+        if flush != self._flushes_at_commit:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
-            self._flushes = flush
+            self._flushes_at_commit = flush
 
     def _attempt(self, job: _Job[Any]) -> None:
         self._connection.execute("SAVEPOINT job")
@@ -199,7 +243,7 @@ class Writer:
             job.result = job.work(self._connection)
         except Exception as error:
             if not self._connection.in_transaction:
-                raise  # a full disk, for one, ends the transaction for all
+                raise  # SQLite ended the whole transaction, as it does when the disk is full
             self._connection.execute("ROLLBACK TO job")
-            job.error = explain(error, self._path)
+            job.error = translate_error(error, self._path)
         self._connection.execute("RELEASE job")

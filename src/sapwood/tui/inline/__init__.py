@@ -1,7 +1,7 @@
-"""The conversation in the terminal's own scrollback, for `sapwood --inline`.
+"""The conversation in the scrollback of the terminal, for `sapwood --inline`.
 
-What is finished is printed for good; what is not stands in a small live area below. Rows, painter,
-composer and pages are those of the full screen. `tape.py` says what is printed when,
-`scrollback.py` how it is written to a terminal; `app.py` alone knows how Textual draws below a
-prompt.
+Finished rows are printed into the scrollback. Unfinished rows are drawn in a live area below it.
+Rows, painter, composer and pages are those of the full screen. `print_queue.py` decides what is
+printed when, `scrollback.py` writes it to the terminal, and only `app.py` depends on how Textual
+draws below a prompt.
 """

@@ -1,7 +1,7 @@
-"""The application below a prompt. Everything that rests on how Textual draws there is here.
+"""The application below a prompt. All code that depends on Textual's inline mode is here.
 
-Textual draws an inline application where the cursor is and moves back. Each of its frames is
-taken here, before it is written, and written by `Scrollback`, together with what is printed above.
+Textual draws an inline application at the cursor and then moves the cursor back. `InlineApp` takes
+each frame before Textual writes it; `Scrollback` writes it, together with the printed rows above.
 """
 
 import signal
@@ -19,29 +19,29 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
 
-from sapwood.app.config import Config
 from sapwood.app.connection import Connection
+from sapwood.config.config_file import Config
 from sapwood.core.ids import AgentId
 from sapwood.tui.app import SapwoodApp
-from sapwood.tui.conversation import Conversation
-from sapwood.tui.inline.conversation import InlineConversation
-from sapwood.tui.inline.line import Tones
+from sapwood.tui.conversation_screen import ConversationScreen
+from sapwood.tui.inline.inline_screen import InlineScreen
+from sapwood.tui.inline.print_queue import PrintItem
 from sapwood.tui.inline.scrollback import Scrollback
-from sapwood.tui.inline.tape import Item
+from sapwood.tui.inline.terminal_line import TerminalColours
 
 __all__ = ["InlineApp", "page_height"]
 # pyright: reportPrivateUsage=false
 
-_SETTLED = 0.25
-"""Seconds for which a size has to stay before anything is drawn for it: a window is dragged."""
+_RESIZE_SECONDS = 0.25
+"""How long the size must stay the same, in seconds, before the application draws again."""
 
-_WHERE = "\x1b[6n"
-_PATIENCE = 0.5
-"""Seconds within which a terminal says where its cursor is, be it far away."""
+_CURSOR_QUERY = "\x1b[6n"
+_CURSOR_SECONDS = 0.5
+"""How long a terminal may take to report its cursor, in seconds, also over a slow connection."""
 
 
 def page_height(height: int) -> int:
-    """Lines that a page takes: enough to be used, and not all of what was being read.
+    """The height of a page: enough to use it, but not the whole terminal.
 
     >>> [page_height(height) for height in (60, 30, 24, 16, 10)]
     [24, 22, 18, 14, 10]
@@ -50,7 +50,7 @@ def page_height(height: int) -> int:
 
 
 class InlineDriver(LinuxInlineDriver):
-    """Leaves the screen as it is when its size changes, and can step aside for an editor."""
+    """Does not clear the screen after a change of size, and can be suspended for an editor."""
 
     @property
     def can_suspend(self) -> bool:
@@ -58,25 +58,25 @@ class InlineDriver(LinuxInlineDriver):
 
     @property
     def terminal_size(self) -> Size:
-        """As it is now, whatever was told."""
+        """The size of the terminal now. The application may not have handled the change yet."""
         return Size(*self._get_terminal_size())
 
     @property
     def cursor_origin(self) -> tuple[int, int] | None:
-        """Where the mouse would have to be counted from, which is not ours here."""
+        """None: Textual would use it for the mouse, which this application does not take."""
         return None
 
     @cursor_origin.setter
     def cursor_origin(self, place: tuple[int, int] | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        # The reader of keys sets it when the terminal tells.
+        # Textual sets it when the terminal reports its cursor.
         if place is not None and isinstance(self._app, InlineApp):
-            self._loop.call_soon_threadsafe(self._app.told_where, place[1])
+            self._loop.call_soon_threadsafe(self._app.cursor_reported, place[1])
 
     def start_application_mode(self) -> None:
         super().start_application_mode()
-        signal.signal(signal.SIGWINCH, lambda number, stack: self._tell_size())
+        signal.signal(signal.SIGWINCH, lambda number, stack: self._post_size())
 
-    def _tell_size(self) -> None:
+    def _post_size(self) -> None:
         size = self.terminal_size
         self.send_message(events.Resize(size, size))
 
@@ -87,9 +87,9 @@ class InlineDriver(LinuxInlineDriver):
 
 
 class InlineApp(SapwoodApp):
-    """Sapwood below the prompt."""
+    """Sapwood below the prompt of a shell."""
 
-    FRONT: ClassVar[type[Conversation]] = InlineConversation
+    SCREEN_TYPE: ClassVar[type[ConversationScreen]] = InlineScreen
     INLINE_PADDING = 0
 
     def __init__(
@@ -101,29 +101,29 @@ class InlineApp(SapwoodApp):
         agent: AgentId | None = None,
     ) -> None:
         super().__init__(connection, config, keys, folder, agent)
-        self.scrollback: Scrollback[Item] = Scrollback()
-        self.scrollback.again = self._print_again
+        self.scrollback: Scrollback[PrintItem] = Scrollback()
+        self.scrollback.print_again = self._print_again
         self._resized_to: Size | None = None
         self._asking = False
         self._resizing: Timer | None = None
 
-    def print_above(self, item: Item, strips: Sequence[Strip]) -> None:
-        """Has a thing printed with the next frame."""
-        tones = self._tones(printed=True)
-        self.scrollback.print(item, [tones.line(strip, self.console) for strip in strips])
+    def print_above(self, item: PrintItem, strips: Sequence[Strip]) -> None:
+        """Prints an item above the live area, with the next frame."""
+        colours = self._terminal_colours(printed=True)
+        self.scrollback.print(item, [colours.line(strip, self.console) for strip in strips])
         self.screen.refresh()
 
-    def _print_again(self, items: list[Item]) -> None:
-        if isinstance(self.conversation, InlineConversation):
-            self.conversation.tail.print_again(items)
+    def _print_again(self, items: list[PrintItem]) -> None:
+        if isinstance(self.conversation, InlineScreen):
+            self.conversation.live_area.print_again(items)
 
-    def _tones(self, *, printed: bool = False) -> Tones:
+    def _terminal_colours(self, *, printed: bool = False) -> TerminalColours:
         names = ("background", "foreground")
         colours = [Color.parse(self.theme_variables[name]) for name in names]
         if self.no_color:
             colours = [colour.monochrome for colour in colours]
-        ground, ink = (colour.hex for colour in colours)
-        return Tones(ground, ink, colours=not (printed and self.no_color))
+        background, foreground = (colour.hex for colour in colours)
+        return TerminalColours(background, foreground, use_colours=not (printed and self.no_color))
 
     def _build_driver(
         self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None
@@ -133,7 +133,7 @@ class InlineApp(SapwoodApp):
 
     def _get_inline_height(self) -> int:
         screen = self.screen
-        if isinstance(screen, InlineConversation):
+        if isinstance(screen, InlineScreen):
             return super()._get_inline_height()
         most = page_height(self.size.height)
         if any(frame.styles.is_auto_height for frame in screen.query("#frame")):
@@ -144,7 +144,7 @@ class InlineApp(SapwoodApp):
         if not isinstance(renderable, InlineUpdate):
             super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType]
         elif len(renderable.strips) != screen._compositor.size.height:
-            screen.refresh(layout=True)  # its widgets still stand where there was another height
+            screen.refresh(layout=True)  # the widgets still have the positions of another height
         elif self._running and not self._closed and not self._batch_count:
             self._draw(renderable.strips)
             self.post_display_hook()
@@ -157,8 +157,8 @@ class InlineApp(SapwoodApp):
             self._ask_when_settled()
             return
         x, y = self.screen.outer_size.clamp_offset(self.cursor_position)
-        tones = self._tones()
-        lines = [tones.line(strip, self.console) for strip in strips]
+        colours = self._terminal_colours()
+        lines = [colours.line(strip, self.console) for strip in strips]
         if written := self.scrollback.frame(lines, (x, y), self.size):
             driver.write(written)
             driver.flush()
@@ -166,39 +166,41 @@ class InlineApp(SapwoodApp):
 
     @property
     def _is_being_resized(self) -> bool:
-        """Whether the terminal has another size than was told so far: that will follow."""
+        """Whether the terminal has a new size that the application has not handled yet."""
         driver = self._driver
         return isinstance(driver, InlineDriver) and driver.terminal_size != self.size
 
     def _ask_when_settled(self) -> None:
-        """The terminal moves everything at each step, so nothing is drawn before the last."""
+        """Asks for the cursor once the size stays the same: each change of size moves the lines."""
         if self._resized_to != self.size:
             self._resized_to = self.size
-            self._then(_SETTLED, self._ask_where)
+            self._schedule(_RESIZE_SECONDS, self._ask_for_cursor)
 
-    def _ask_where(self) -> None:
-        """Only the terminal knows where the cursor stands now."""
+    def _ask_for_cursor(self) -> None:
+        """Asks the terminal for its cursor; only the terminal knows it after a change of size."""
         if self._driver is not None:
             self._asking = True
-            self._driver.write(_WHERE)
+            self._driver.write(_CURSOR_QUERY)
             self._driver.flush()
-            self._then(_PATIENCE, self.told_where)
+            self._schedule(_CURSOR_SECONDS, self.cursor_reported)
 
-    def told_where(self, row: int | None = None) -> None:
-        """The terminal has told, or it does not."""
+    def cursor_reported(self, row: int | None = None) -> None:
+        """Draws for the new size. `row` is None if the terminal did not answer."""
         if self._asking:
-            self._then(None)
+            self._schedule(None)
             if self._resized_to == self.size and not self._is_being_resized:
                 self.scrollback.resized(self.size, row)
             self._resized_to, self._asking = None, False
             self.screen.refresh(layout=True)
 
-    def _then(self, seconds: float | None, act: Callable[[], None] | None = None) -> None:
-        """What happens next about another size, and nothing else."""
+    def _schedule(self, seconds: float | None, act: Callable[[], None] | None = None) -> None:
+        """Replaces the timer of the change of size by a new one, or stops it."""
         if self._resizing is not None:
             self._resizing.stop()
         self._resizing = self.set_timer(seconds, act) if seconds else None
 
     def action_mouse(self) -> None:
-        """The mouse stays with the terminal."""
-        self.conversation.said("The mouse is your terminal's here: select and scroll freely.")
+        """Explains that the terminal keeps the mouse."""
+        self.conversation.show_message(
+            "The mouse is the terminal's here: select and scroll with it."
+        )

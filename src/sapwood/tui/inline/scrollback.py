@@ -1,79 +1,86 @@
-"""The lowest lines of a terminal: what is printed for good, and a live area below it. Pure.
+"""Writes printed lines and a live area below them to a terminal. It returns strings only.
 
-The cursor only ever moves relative to itself, so a terminal need not be asked where it stands, but
-for when it has another size. Lines are written over and erased one by one: a terminal that is told
-to erase everything may keep a copy of it in its scrollback (tmux does).
+The cursor moves only relative to its place, so the terminal has to report it only after a change of
+size. Lines are overwritten and erased one by one: a terminal that erases its whole screen may keep
+a copy of it in the scrollback, as tmux does.
 """
 
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from sapwood.tui.inline.line import Line, rows_of
+from sapwood.tui.inline.terminal_line import TerminalLine, rows_of
 
 __all__ = ["Scrollback"]
 
 T = TypeVar("T")
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
-"""One update that is shown as a whole."""
+"""A synchronized update: the terminal shows it as a whole."""
 
 _CUT, _WRAP = "\x1b[?7l", "\x1b[?7h"
-"""What becomes of a line if the terminal has just become narrower; what is printed is kept."""
+"""Turns line wrapping off for the live area, and on for printed lines."""
 
 _ERASE = "\x1b[2K"
-"""All of a line: after its end alone is erased, tmux still takes it to be as long as it was."""
+"""Erases a whole line. tmux keeps the old length of a line if only its end is erased."""
 
-_BLANK = Line("", 0)
+_BLANK = TerminalLine("", 0)
 _KEPT = 400
-"""Printed things that are remembered: more than any screen is high."""
+"""How many printed items are remembered: more than any terminal is high."""
 
 
 class Scrollback(Generic[T]):
-    """Prints things of one kind above a live area. `again` is given those that are to be printed
-    anew, because the terminal has another width."""
+    """Prints items above a live area.
+
+    After a change of the width, `print_again` gets the items that have to be printed again.
+    """
 
     def __init__(self) -> None:
-        self.again: Callable[[list[T]], None] = lambda things: None
-        self._pending: list[tuple[T, tuple[Line, ...]]] = []
-        self._printed: deque[tuple[T, tuple[Line, ...]]] = deque(maxlen=_KEPT)
-        self._live: tuple[Line, ...] = ()
+        self.print_again: Callable[[list[T]], None] = lambda items: None
+        self._pending: list[tuple[T, tuple[TerminalLine, ...]]] = []
+        self._printed: deque[tuple[T, tuple[TerminalLine, ...]]] = deque(maxlen=_KEPT)
+        self._live: tuple[TerminalLine, ...] = ()
         self._cursor = (0, 0)
         self._size = (0, 0)
-        self._taken = ""
+        self._erase_first = ""
 
-    def print(self, thing: T, lines: Sequence[Line]) -> None:
-        """Has a thing printed with the next frame."""
-        self._pending.append((thing, tuple(lines)))
+    def print(self, item: T, lines: Sequence[TerminalLine]) -> None:
+        """Adds an item to the next frame."""
+        self._pending.append((item, tuple(lines)))
 
     def fits(self, size: tuple[int, int]) -> bool:
-        """Whether the terminal has the size that the last frame was drawn for."""
+        """Whether the last frame was drawn for this size of the terminal."""
         return self._size in ((0, 0), size)
 
-    def frame(self, live: Sequence[Line], cursor: tuple[int, int], size: tuple[int, int]) -> str:
-        """What brings the terminal from the last frame to this one."""
+    def frame(
+        self, live: Sequence[TerminalLine], cursor: tuple[int, int], size: tuple[int, int]
+    ) -> str:
+        """The text to write in order to replace the last frame by this one."""
         self._size = size
-        cursor = (cursor[0], max(0, min(cursor[1], len(live) - 1)))  # one of a live area before
-        taken, self._taken = self._taken, ""
+        cursor = (
+            cursor[0],
+            max(0, min(cursor[1], len(live) - 1)),
+        )  # the cursor may be that of an earlier, higher live area
+        erase_first, self._erase_first = self._erase_first, ""
         pending, self._pending = self._pending, []
         self._printed.extend(pending)
         printed = [line for _, lines in pending for line in lines]
-        if not (taken or printed) and (tuple(live), cursor) == (self._live, self._cursor):
+        if not (erase_first or printed) and (tuple(live), cursor) == (self._live, self._cursor):
             return ""
-        written = taken + self._written(printed, live, cursor)
+        written = erase_first + self._written(printed, live, cursor)
         self._live, self._cursor = tuple(live), cursor
         return f"{_BEGIN}{written}{_END}"
 
     def removed(self) -> str:
-        """Takes the live area away; the cursor then stands where it began."""
+        """The text to write in order to remove the live area, with the cursor at its start."""
         last = [line for _, lines in self._pending for line in lines]
         self._pending.clear()
-        written = self._taken + self._written([*last, _BLANK], [], (0, -1))
-        self._live, self._cursor, self._taken = (), (0, 0), ""
+        written = self._erase_first + self._written([*last, _BLANK], [], (0, -1))
+        self._live, self._cursor, self._erase_first = (), (0, 0), ""
         return f"{_BEGIN}{written}{_END}"
 
     def _written(
-        self, printed: Sequence[Line], live: Sequence[Line], cursor: tuple[int, int]
+        self, printed: Sequence[TerminalLine], live: Sequence[TerminalLine], cursor: tuple[int, int]
     ) -> str:
         before, lines = self._live, [*printed, *live]
         parts = ["\r", _up(self._cursor[1])]
@@ -89,24 +96,24 @@ class Scrollback(Generic[T]):
         return "".join(parts)
 
     def resized(self, size: tuple[int, int], row: int | None = None) -> None:
-        """Takes back what has to be drawn anew, wherever the terminal has moved it.
+        """Erases what has to be drawn again after a change of size.
 
-        A terminal wraps what no longer fits and moves it up or down. `row` is where the cursor
-        stands now; if that is not known, the live area is taken to end the screen. All that
-        begins on the screen is printed anew at the new width; what has left it stays as it is.
+        A terminal wraps lines that no longer fit and moves lines up or down. `row` is the row of
+        the cursor now; if it is None, the live area is assumed to be at the bottom. Items that
+        begin on the screen are printed again at the new width; items above it stay as they are.
         """
         (width, height), (x, y) = size, self._cursor
         above = rows_of(self._live[:y], width) + x // width
         room = height - rows_of(self._live, width) if row is None else row - above
         if width != self._size[0]:
-            things = [thing for thing, _ in self._pending]
+            items = [item for item, _ in self._pending]
             self._pending.clear()
             while self._printed and (rows := rows_of(self._printed[-1][1], width)) <= room:
-                things.insert(0, self._printed.pop()[0])
+                items.insert(0, self._printed.pop()[0])
                 room, above = room - rows, above + rows
-            self.again(things)
+            self.print_again(items)
         self._live, self._cursor, self._size = (), (0, 0), size
-        self._taken += f"\r{_ERASE}\x1b[J" + f"\x1b[A{_ERASE}" * above
+        self._erase_first += f"\r{_ERASE}\x1b[J" + f"\x1b[A{_ERASE}" * above
 
 
 def _up(rows: int) -> str:

@@ -1,1 +1,1 @@
-"""Pages over the conversation: pickers with a preview, and texts to read."""
+"""Pages over the conversation: lists with a preview, texts to read, and questions."""

@@ -1,1 +1,1 @@
-"""The transcript: one widget that draws any number of rows, a line at a time."""
+"""The transcript widget. It draws a conversation of any length, only the rows on screen."""

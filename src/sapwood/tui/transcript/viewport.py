@@ -1,16 +1,19 @@
-"""Where the reader is: a row, and how many of its lines are above the screen.
+"""The scroll position: the first row on screen, and how many of its lines are above the screen.
 
-There are no coordinates. A place is a row and a line in it, so nothing that happens above the
-screen can move what is being read, and no height has to be known but those on screen.
+The position has no coordinates, only a row and a line in it. Changes above the screen therefore do
+not move the text, and only the heights of the rows on screen have to be known.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-__all__ = ["Viewport"]
+__all__ = [
+    "Viewport",
+    "scrollbar_thumb",
+]
 
 
 class Viewport:
-    """A screen of `size` lines over `rows` rows; `height` tells how many lines a row has.
+    """A screen of `size` lines over `rows` rows; `height` returns the lines of a row.
 
     >>> view = Viewport(lambda row: 3)
     >>> view.rows, view.size = 4, 5
@@ -31,7 +34,7 @@ class Viewport:
         self.follows = True
 
     def scroll(self, lines: int) -> None:
-        """Moves down by so many lines, or up if it is negative; never past an end."""
+        """Moves down by a number of lines, or up if it is negative. Stops at both ends."""
         if lines < 0:
             top, skip = self._up(self.top, self.skip + lines)
             self.follows = self.follows and (top, skip) == (self.top, self.skip)
@@ -40,7 +43,7 @@ class Viewport:
             self._set(*self._down(self.top, self.skip + lines))
 
     def to_end(self) -> None:
-        """The last line at the bottom; it stays there as rows are added."""
+        """Shows the last line at the bottom, and follows the end as rows are added."""
         self.follows = True
         if self.rows:
             last = self.rows - 1
@@ -49,17 +52,17 @@ class Viewport:
             self.top = self.skip = 0
 
     def to_start(self) -> None:
-        """The first line at the top."""
+        """Shows the first line at the top."""
         self.follows = False
         self._set(0, 0)
 
     def place(self, row: int, at: int) -> None:
-        """Puts a row's first line on a line of the screen, as far as the ends allow."""
+        """Puts the first line of a row on the line `at` of the screen, as far as the ends allow."""
         self.follows = False
         self._set(*self._up(row, -at))
 
     def settle(self) -> None:
-        """Keeps the place valid after rows came, went or changed their height."""
+        """Corrects the position after rows were added, removed or changed their height."""
         if self.follows or not self.rows:
             self.to_end()
             return
@@ -67,7 +70,7 @@ class Viewport:
         self.top, self.skip = top, max(0, min(self.skip, self._height(top) - 1))
 
     def lines(self) -> list[tuple[int, int]]:
-        """Row and line of everything on screen, from top to bottom."""
+        """Row and line number of each line on screen, from top to bottom."""
         found: list[tuple[int, int]] = []
         row, line = self.top, self.skip
         while row < self.rows and len(found) < self.size:
@@ -77,7 +80,7 @@ class Viewport:
         return found
 
     def _set(self, top: int, skip: int) -> None:
-        """Takes a place, or the last one from which the screen is full."""
+        """Sets the position, or the last one that fills the screen."""
         before = self.follows
         self.top, self.skip = top, skip
         if len(self.lines()) < self.size:
@@ -101,3 +104,14 @@ class Viewport:
             skip -= height
             top += 1
         return top, skip
+
+
+def scrollbar_thumb(view: Viewport, lines: Sequence[tuple[int, int]]) -> range | None:
+    """The lines of the scrollbar that its thumb covers; None if every row is on screen."""
+    seen = max(1, lines[-1][0] - lines[0][0] + 1) if lines else view.rows
+    if seen >= view.rows:
+        return None
+    length = max(1, round(view.size * seen / view.rows))
+    free = view.size - length
+    at = free if view.follows else min(free, round(free * view.top / (view.rows - seen)))
+    return range(at, at + length)

@@ -1,4 +1,4 @@
-"""The transcript: a canvas with a cursor on it, whose block can be opened and copied."""
+"""The transcript widget: a canvas with a cursor. The block under the cursor opens and copies."""
 
 from typing import ClassVar
 
@@ -7,16 +7,15 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.selection import Selection
 
-from sapwood.tui.rows.page import can_open
-from sapwood.tui.rows.row import Fold, Row, Shown
+from sapwood.conversation.timeline_reader import NotLoaded
+from sapwood.core.timeline.rows import Fold, Row, TimelineRow, can_open
 from sapwood.tui.transcript.canvas import BAR, Canvas
-from sapwood.tui.transcript.texts import NotLoaded
 
 __all__ = ["Transcript"]
 
 
 class Transcript(Canvas):
-    """A conversation, of any length."""
+    """Shows a conversation of any length."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll(-1)", "Line up", show=False),
@@ -27,7 +26,7 @@ class Transcript(Canvas):
     ]
 
     class Copied(Message):
-        """These words are to be copied."""
+        """The person asked to copy this text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -36,14 +35,14 @@ class Transcript(Canvas):
     async def on_click(self, event: events.Click) -> None:
         places = self._view.lines()
         if event.x >= self.size.width - BAR:
-            await self._to_share(event.y / max(1, self.size.height - 1))
+            await self._go_to_share(event.y / max(1, self.size.height - 1))
         elif event.y < len(places) and not self.text_selection:
             self._cursor = self._row(places[event.y][0]).key
             await self.action_open()
             self.refresh()
 
     async def action_cursor(self, step: int) -> None:
-        """Moves the block cursor, and with it the screen where that is needed."""
+        """Moves the cursor to the next block, and scrolls if it is not on screen."""
         places = [place for place, _ in self._view.lines()]
         if not places:
             return
@@ -53,10 +52,10 @@ class Transcript(Canvas):
         else:
             place = max(0, min(self._view.rows - 1, at + step))
         self._cursor = self._row(place).key
-        await self._act(lambda: self._reveal(place))
+        await self._move(lambda: self._reveal(place))
 
     def _reveal(self, place: int) -> None:
-        """Has all of a row on screen, or at least its first lines."""
+        """Scrolls until all of a row is on screen, or at least its first lines."""
         view = self._view
         seen = [line for each, line in view.lines() if each == place]
         height = len(self.strips(place))
@@ -75,24 +74,24 @@ class Transcript(Canvas):
         lines = self._view.lines()
         at = next((y - line for y, (each, line) in enumerate(lines) if each == place), 0)
         self.page.toggle(key)
-        await self._act(lambda: self._view.place(place, at))
+        await self._move(lambda: self._view.place(place, at))
 
-    def _row_shown(self, place: int) -> Shown:
+    def _row_shown(self, place: int) -> TimelineRow:
         return self.page.shown[place]
 
     async def action_fold(self) -> None:
-        """Opens or closes the fold that is on screen or last above it."""
+        """Opens or closes the last fold on screen, or the nearest one above."""
         lines = self._view.lines()
         bottom = lines[-1][0] + 1 if lines else 0
         place = self.page.next(bottom, -1, lambda row: isinstance(row, Fold))
         if place is None:
             return
         self._cursor = self.page.shown[place].key
-        await self._act(lambda: self._reveal(place))
+        await self._move(lambda: self._reveal(place))
         await self.action_open()
 
     async def action_copy(self) -> None:
-        """Copies the words of the block under the cursor, or else of the last answer."""
+        """Copies the text of the block under the cursor, or of the last reply."""
         row = self._to_copy()
         while row is not None:
             painter = self._painter or self._new_painter()
@@ -103,19 +102,19 @@ class Transcript(Canvas):
                 if not await self._load(missing):
                     return
 
-    def _to_copy(self) -> Shown | None:
+    def _to_copy(self) -> TimelineRow | None:
         if self._cursor is not None:
             return next((row for row in self.page.shown if row.key == self._cursor), None)
         answers = (r for r in reversed(self.page.shown) if isinstance(r, Row) and r.kind == "reply")
         return next(answers, None)
 
     def highlight(self, words: str) -> None:
-        """Has these words stand out wherever they are on screen."""
-        self._needle = words.casefold()
+        """Highlights these words wherever they are on screen."""
+        self._searched = words.casefold()
         self.refresh()
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected words as they stand on screen, without the bars beside them."""
+        """The selected text as it is shown, without the bars at its left."""
         found: list[str] = []
         for y, (place, line) in enumerate(self._view.lines()):
             span = selection.get_span(y)

@@ -1,5 +1,5 @@
-"""Checkpoints: the files of a workspace in a private ref of its git repository, and back.
+"""Checkpoints: the files of a workspace, saved in a private ref of its git repository.
 
-Nothing of the user's is touched but the files themselves: not the index, HEAD, a branch, the
-stash or the configuration; and no program runs that any of them names.
+Only the files themselves are ever changed: not the user's index, HEAD, branches, stash or
+configuration. No program runs that any of those names.
 """

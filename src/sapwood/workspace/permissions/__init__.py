@@ -1,1 +1,1 @@
-"""What a model may do: rules that allow, ask or deny, and the person who is asked."""
+"""Permissions: rules, the questions that they lead to, and what a shell command would run."""

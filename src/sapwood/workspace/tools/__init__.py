@@ -1,1 +1,1 @@
-"""How each tool works. Permissions are asked for elsewhere, before anything here runs."""
+"""How each tool works. `WorkspaceToolbox` checks permissions before it calls these functions."""

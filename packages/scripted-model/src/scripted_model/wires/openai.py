@@ -1,0 +1,152 @@
+"""Functions that both APIs of OpenAI share: errors, and rules for functions. Pure."""
+
+import re
+from collections.abc import Iterator
+
+from scripted_model.json_schema import schema_problem, strict_schema_problem
+from scripted_model.json_values import Json, JsonObject, decode, is_object, text_at
+from scripted_model.signatures import IdGenerator
+from scripted_model.wires.wire import ErrorResponse, Shape, Violation, retry_headers
+
+__all__ = [
+    "error_of",
+    "error_response",
+    "failure_code",
+    "failure_message",
+    "function_violations",
+    "invalid_request_error",
+    "length_violations",
+    "scripted_error",
+    "shape_violations",
+    "text_input",
+    "unknown_model_error",
+    "wrong_key_error",
+]
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+_MESSAGES = {
+    429: "Rate limit reached for requests. Please try again later.",
+    500: "The server had an error while processing your request. Sorry about that!",
+    503: "The server is currently overloaded with other requests. Sorry about that!",
+}
+
+
+def invalid_request_error(violation: Violation, ids: IdGenerator) -> ErrorResponse:
+    error = error_of(violation.status, violation.message, violation.param, violation.code)
+    return error_response(violation.status, error, ids)
+
+
+def wrong_key_error(ids: IdGenerator) -> ErrorResponse:
+    message = "Incorrect API key provided. You can find your API key in your account settings."
+    return error_response(401, error_of(401, message, code="invalid_api_key"), ids)
+
+
+def unknown_model_error(model: str, ids: IdGenerator) -> ErrorResponse:
+    message = f"The model `{model}` does not exist or you do not have access to it."
+    return error_response(404, error_of(404, message, code="model_not_found"), ids)
+
+
+def scripted_error(status: int, retry_after: float, ids: IdGenerator) -> ErrorResponse:
+    status = 503 if status == 529 else status  # 529 is an Anthropic status
+    error = error_of(status, failure_message(status), code=failure_code(status))
+    return error_response(status, error, ids, retry_headers(status, retry_after))
+
+
+def failure_message(status: int) -> str:
+    return _MESSAGES.get(status, f"The script asked for status {status}.")
+
+
+def failure_code(status: int) -> str | None:
+    return {429: "rate_limit_exceeded", 500: "server_error", 503: "server_is_overloaded"}.get(
+        status
+    )
+
+
+def error_of(
+    status: int, message: str, param: str | None = None, code: str | None = None
+) -> JsonObject:
+    """Returns the error object."""
+    kind = {429: "requests", 500: "server_error", 503: "server_error"}.get(status)
+    return {
+        "message": message,
+        "type": kind or "invalid_request_error",
+        "param": param,
+        "code": code,
+    }
+
+
+def error_response(
+    status: int, error: JsonObject, ids: IdGenerator, headers: dict[str, str] | None = None
+) -> ErrorResponse:
+    """Returns the error as a response."""
+    request = {"x-request-id": f"req_{ids.hexadecimal()}"}
+    return ErrorResponse(status, {"error": error}, {**request, **(headers or {})})
+
+
+def shape_violations(tree: JsonObject, form: Shape, path: str) -> Iterator[Violation]:
+    """Yields missing and unknown fields of the object at this path. The body has the path `''`."""
+    prefix = f"{path}." if path else ""
+    if (missing := form.missing(tree)) is not None:
+        name = f"{prefix}{missing}"
+        yield Violation(
+            f"Missing required parameter: '{name}'.", name, "missing_required_parameter"
+        )
+    if (unknown := form.unknown(tree)) is not None:
+        name = f"{prefix}{unknown}"
+        yield Violation(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
+
+
+def length_violations(value: Json, most: int, path: str) -> Iterator[Violation]:
+    """Yields a violation if the value is not a string, or is too long."""
+    if not isinstance(value, str):
+        yield Violation(f"Invalid type for '{path}': expected a string.", path, "invalid_type")
+    elif len(value) > most:
+        yield Violation(
+            f"Invalid '{path}': string too long. Expected a string with maximum length {most}, but "
+            f"got a string with length {len(value)} instead.",
+            path,
+            "string_above_max_length",
+        )
+
+
+def function_violations(function: JsonObject, path: str) -> Iterator[Violation]:
+    """Yields the broken rules for the name and the schema of a function."""
+    name = text_at(function, "name")
+    yield from length_violations(name, 64, f"{path}.name")
+    if not _NAME.fullmatch(name):
+        yield Violation(
+            f"Invalid '{path}.name': string does not match pattern. Expected a string that matches "
+            "the pattern '^[a-zA-Z0-9_-]+$'.",
+            f"{path}.name",
+            "invalid_value",
+        )
+    parameters = function.get("parameters")
+    if parameters is None:
+        return
+    problem = _parameters_problem(parameters, strict=function.get("strict") is True)
+    if problem is not None:
+        yield Violation(
+            f"Invalid schema for function '{name}': {problem}",
+            f"{path}.parameters",
+            "invalid_function_parameters",
+        )
+
+
+def _parameters_problem(parameters: Json, *, strict: bool) -> str | None:
+    if not is_object(parameters) or parameters.get("type") != "object":
+        kind = parameters.get("type") if is_object(parameters) else None
+        return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'."
+    if (problem := schema_problem(parameters)) is not None:
+        return f"{problem}."
+    return strict_schema_problem(parameters) if strict else None
+
+
+def text_input(args: str) -> str:
+    """Returns the input of a tool that takes text: the argument `input`, or else all arguments.
+
+    >>> text_input('{"input": "*** Begin Patch"}'), text_input('{"a": 1}')
+    ('*** Begin Patch', '{"a": 1}')
+    """
+    tree = decode(args)
+    given = tree.get("input") if is_object(tree) else None
+    return given if isinstance(given, str) else args

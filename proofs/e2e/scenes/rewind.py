@@ -1,0 +1,71 @@
+"""Rewind and undo, by a user and by a model that leaves a note for itself."""
+
+from proofs.e2e.system_under_test import SystemUnderTest
+from scripted_model import ModelRequest, ReplyLike, call, think
+
+__all__ = ["play"]
+
+NOTE = "the first way fails: the pine is too tall"
+
+
+async def play(system: SystemUnderTest) -> None:
+    """Runs the scene."""
+    await _by_a_person(system)
+    await _by_a_model(system)
+
+
+async def _by_a_person(system: SystemUnderTest) -> None:
+    checks, seen = system.checks, list[ModelRequest]()
+
+    def model(asked: ModelRequest) -> ReplyLike:
+        seen.append(asked)
+        if asked.results:
+            return f"Read, and {asked.prompt}"
+        return [think("Hm."), call("read_file", path="notes.txt")]
+
+    system.script(model)
+    agent = await system.start()
+    await system.ask(agent, "look first.")
+    await agent.submit("/mark START")
+    at_mark = await agent.request()
+    await system.ask(agent, "try this.")
+    tried = seen[-2]
+    there = await agent.request()
+    await agent.submit("/clear START")
+    checks.same("a rewind restores the identical request", await agent.request(), at_mark)
+    await system.ask(agent, "try this.")
+    checks.same("also as it is sent", seen[-2].body, tried.body)
+    await agent.submit("/undo")
+    checks.same("undo restores it too", await agent.request(), there)
+    await system.ask(agent, "and now?")
+    length = len(there.messages)
+    checks.many("the conversation goes on from there", seen[-2].messages, length + 1)
+    await agent.submit("/clear 1")
+    await agent.submit("/undo\n/undo\n/redo")
+    checks.same("undo and redo go further", (await agent.state()).context.head, None)
+
+
+async def _by_a_model(system: SystemUnderTest) -> None:
+    checks, seen = system.checks, list[ModelRequest]()
+
+    def model(asked: ModelRequest) -> ReplyLike:
+        seen.append(asked)
+        if NOTE in str(asked.messages[0]):
+            return "The second way works."
+        match len(asked.results) and asked.results[-1].content[:6]:
+            case 0:
+                return call("slash", command="mark", args="TRY")
+            case "Marked":
+                return call("slash", command="clear", args=f"TRY {NOTE}")
+            case _:
+                return "I give up on this way."
+
+    system.script(model)
+    agent = await system.start()
+    answer = await system.ask(agent, "Reach the nest.")
+    checks.same("the model tries another way", answer, "The second way works.")
+    last = seen[-1].messages
+    checks.many("it sees nothing of the first", last, 1)
+    heard = last[0].text
+    checks.within("but its note to itself", NOTE, heard)
+    checks.that("and what it was asked", heard.endswith("Reach the nest."), heard)

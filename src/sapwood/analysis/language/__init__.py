@@ -1,0 +1,1 @@
+"""English text: sentences, phrase patterns and word stems, for the rules of analysis."""

@@ -1,0 +1,142 @@
+"""Builds a ledger turn by turn, so that adding to a session costs only the new turns."""
+
+from collections.abc import Iterable, Iterator
+
+from sapwood.analysis.language.sentences import turn_sentences
+from sapwood.analysis.ledger.dialogue.decisions import DecisionTracker
+from sapwood.analysis.ledger.dialogue.questions import QuestionTracker
+from sapwood.analysis.ledger.entries import Files, Ledger
+from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
+from sapwood.analysis.ledger.operations.command_effects import effects_of
+from sapwood.analysis.ledger.operations.file_tracker import FileTracker
+from sapwood.analysis.ledger.operations.known_tools import operations_of
+from sapwood.analysis.ledger.operations.operation import BackgroundPolled, CommandLineRan, Operation
+from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand, simple_commands
+from sapwood.analysis.ledger.operations.working_folder import WorkingFolder
+from sapwood.analysis.ledger.runs.failure_tracker import FailureTracker
+from sapwood.analysis.ledger.runs.run_records import RunRecord, record_run
+from sapwood.analysis.session import Session
+from sapwood.core.content import Text, ToolCall
+from sapwood.core.turn import Result, Turn
+
+__all__ = ["LedgerBuilder", "files_of", "ledger_of"]
+
+_PATCH_COMMANDS = ("apply_patch", "applypatch")
+
+
+def ledger_of(of: Session | Iterable[Turn], folder: str = "") -> Ledger:
+    """Returns the ledger of a session, or of turns that worked in a folder.
+
+    >>> from sapwood.analysis.session import Session
+    >>> ledger_of(Session("claude-code", "1")).files.created
+    ()
+    """
+    builder = LedgerBuilder(of.folder if isinstance(of, Session) else folder)
+    for turn in of.turns if isinstance(of, Session) else of:
+        builder.add(turn)
+    return builder.ledger()
+
+
+def files_of(turn: Turn, folder: str = "") -> Files:
+    """Returns the files that one turn touched."""
+    operations = _Operations(folder)
+    for call, outcome in _calls_with_outcomes(turn):
+        for operation in operations_of(call, outcome):
+            operations.add(operation, outcome)
+    return operations.files.files()
+
+
+def _calls_with_outcomes(turn: Turn) -> Iterator[tuple[ToolCall, CallOutcome]]:
+    results = {item.call: item for item in turn.items if isinstance(item, Result)}
+    for call in turn.calls.values():
+        yield call, call_outcome(results.get(call.id))
+
+
+class _Operations:
+    """Tracks the files that operations touched, and the working folder of the shell."""
+
+    def __init__(self, folder: str) -> None:
+        self.files = FileTracker(folder)
+        self._working_folder = WorkingFolder(folder)
+
+    def add(self, operation: Operation, outcome: CallOutcome) -> tuple[SimpleCommand, ...]:
+        """Adds one more operation. Returns the commands if it ran a command line."""
+        if not isinstance(operation, CommandLineRan):
+            self.files.add(operation)
+            return ()
+        if outcome.refused:
+            return ()
+        commands = simple_commands(operation.command)
+        folder = self._working_folder.folder_of(operation, commands, outcome)
+        for effect in effects_of(commands, folder, outcome):
+            self.files.add(effect)
+        return commands
+
+
+class LedgerBuilder:
+    """Builds the ledger of a session from its turns."""
+
+    def __init__(self, folder: str = "") -> None:
+        self._turns = 0
+        self._operations = _Operations(folder)
+        self._runs: list[RunRecord] = []
+        self._background: dict[str, int] = {}
+        self._last_request = ""
+        self._decisions = DecisionTracker()
+        self._questions = QuestionTracker()
+
+    def add(self, turn: Turn) -> None:
+        """Adds one more turn. A continuation has the number of the turn before it."""
+        if not (turn.goes_on and self._turns):
+            self._turns += 1
+        if turn.is_request:
+            self._last_request = "\n".join(p.text for p in turn.prompt if isinstance(p, Text))
+        for call, outcome in _calls_with_outcomes(turn):
+            self._add_call(call, outcome)
+        sentences = turn_sentences(turn, self._turns)
+        self._decisions.add(sentences)
+        self._questions.add(sentences)
+
+    def ledger(self) -> Ledger:
+        """Returns the ledger of all turns so far."""
+        failures = FailureTracker()
+        for each in self._runs:
+            failures.add(each.attempt)
+        return Ledger(
+            files=self._operations.files.files(),
+            commands=tuple(each.run for each in self._runs),
+            tests=tuple(each.suite for each in self._runs if each.suite is not None),
+            failing=failures.failing(),
+            decisions=self._decisions.decisions(),
+            questions=self._questions.questions(),
+            last_request=self._last_request,
+        )
+
+    def _add_call(self, call: ToolCall, outcome: CallOutcome) -> None:
+        for operation in operations_of(call, outcome):
+            commands = self._operations.add(operation, outcome)
+            match operation:
+                case CommandLineRan():
+                    self._add_run(operation.command, commands, outcome)
+                case BackgroundPolled():
+                    self._update_run(operation.handle, outcome)
+                case _:
+                    pass
+
+    def _add_run(
+        self, line: str, commands: tuple[SimpleCommand, ...], outcome: CallOutcome
+    ) -> None:
+        if any(
+            command.texts[:1] not in [(name,) for name in _PATCH_COMMANDS] for command in commands
+        ):
+            if outcome.handle:
+                self._background[outcome.handle] = len(self._runs)
+            self._runs.append(record_run(line, commands, outcome, self._turns))
+
+    def _update_run(self, handle: str, outcome: CallOutcome) -> None:
+        """Records how a command in the background ended."""
+        index = self._background.get(handle)
+        if index is None or outcome.status == "unknown":
+            return
+        old = self._runs[index].run
+        self._runs[index] = record_run(old.command, simple_commands(old.command), outcome, old.turn)

@@ -1,0 +1,1 @@
+"""Tool calls of any program, turned into operations on files and commands that ran."""

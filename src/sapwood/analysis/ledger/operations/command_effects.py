@@ -1,0 +1,287 @@
+"""The file operations of a command line, as far as the line itself shows them.
+
+It recognizes deletions, moves, copies, redirections, edits in place and plain reads. It does not
+guess what a program does by itself, such as a formatter or a package manager.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, proves_read
+from sapwood.analysis.ledger.operations.inline_edits import files_written, patch_operations
+from sapwood.analysis.ledger.operations.operation import (
+    ChangesCommitted,
+    FileDeleted,
+    FileEdited,
+    FileMoved,
+    FileRead,
+    FileRestored,
+    FileWritten,
+    Operation,
+)
+from sapwood.analysis.ledger.operations.shell_parser import (
+    Redirect,
+    ShellWord,
+    SimpleCommand,
+    changes_folder,
+    without_wrappers,
+)
+from sapwood.analysis.ledger.operations.working_folder import command_folders, join_path
+
+__all__ = ["effects_of"]
+
+_ERROR_MARKS = (
+    "No such file",
+    "cannot ",
+    "can't ",
+    "not found",
+    "did not match any",
+    "Permission denied",
+    "Is a directory",
+    "pathspec",
+)
+_NOT_FILES = ("/dev/", "&")
+_OUTPUT_OPERATORS = (">", ">>", ">|")
+# Options whose next word is their value, by program.
+_VALUE_OPTIONS = {
+    "head": {"-n", "-c"},
+    "tail": {"-n", "-c"},
+    "sed": {"-e", "-f", "--expression", "--file"},
+    "nl": {"-b", "-w", "-s"},
+    "bat": {"-r", "--line-range", "-l"},
+    "cp": {"-t"},
+    "mv": {"-t"},
+    "touch": {"-d", "-t", "-r"},
+}
+_READERS = frozenset({"cat", "head", "tail", "nl", "less", "more", "bat", "batcat"})
+
+
+def effects_of(
+    commands: Sequence[SimpleCommand], folder: str, outcome: CallOutcome
+) -> Iterator[Operation]:
+    """Yields the file operations of the commands of one line that started in a folder."""
+    errors = _error_lines(outcome.output)
+    folders = command_folders(commands, folder, outcome)
+    for index, command in enumerate(commands):
+        if changes_folder(command) or command.before == "||":
+            continue
+        words, current = without_wrappers(command.words), folders[index]
+        completed = outcome.status != "failed" or index < len(commands) - 1
+        operations = list(_redirected(command, current))
+        if completed and words:
+            operations += _operations_of(words, command, current)
+        read = sum(isinstance(operation, FileRead) for operation in operations)
+        if read and not proves_read(commands, index, outcome, read):
+            operations = [
+                operation for operation in operations if not isinstance(operation, FileRead)
+            ]
+        yield from (operation for operation in operations if not _is_refuted(operation, errors))
+
+
+def _error_lines(output: str) -> list[str]:
+    """Returns the lines of an output that report an error about a file."""
+    marks = [mark for mark in _ERROR_MARKS if mark in output]
+    if not marks:
+        return []
+    return [line for line in output.splitlines() if any(mark in line for mark in marks)]
+
+
+def _is_refuted(operation: Operation, errors: Iterable[str]) -> bool:
+    """Whether an error line names the file of the operation."""
+    path = getattr(operation, "path", "") or getattr(operation, "source", "")
+    name = path.rsplit("/", 1)[-1]
+    return bool(name) and any(name in line for line in errors)
+
+
+def _redirected(command: SimpleCommand, folder: str) -> Iterator[Operation]:
+    for redirect in command.redirects:
+        target = redirect.target
+        if redirect.operator not in _OUTPUT_OPERATORS or not _names_a_file(target):
+            continue
+        appended = redirect.operator == ">>"
+        content = _output_of(command)
+        yield FileWritten(join_path(folder, target.text), content, None, appended)
+
+
+def _names_a_file(word: ShellWord) -> bool:
+    return word.plain and bool(word.text) and not word.text.startswith(_NOT_FILES)
+
+
+def _output_of(command: SimpleCommand) -> str | None:
+    """Returns what a command writes, if the line itself shows it."""
+    texts = [word.text for word in command.words]
+    if texts[:1] == ["cat"] and len(texts) == 1:
+        return _here_document(command.redirects)
+    if texts[:1] == ["echo"]:
+        printed = [text for text in texts[1:] if text not in ("-e", "-n", "-E")]
+        return " ".join(printed).replace("\\n", "\n") + "\n"
+    return None
+
+
+def _here_document(redirects: Iterable[Redirect]) -> str | None:
+    return next((each.text for each in redirects if each.operator.startswith("<<")), None)
+
+
+def _operations_of(
+    words: Sequence[ShellWord], command: SimpleCommand, folder: str
+) -> Iterator[Operation]:
+    program = words[0].text.rsplit("/", 1)[-1]
+    if program in ("apply_patch", "applypatch"):
+        patch = _here_document(command.redirects) or (words[1].text if len(words) > 1 else "")
+        yield from patch_operations(patch, folder)
+    elif program.startswith("python") or program in ("node", "ruby"):
+        yield from _scripted(words, command, folder)
+    elif program == "git":
+        yield from _git(words[1:], folder)
+    elif program == "tee":
+        for path in _paths(words, folder):
+            yield FileWritten(path, _here_document(command.redirects), None, "-a" in command.texts)
+    elif program in _READERS and not _here_document(command.redirects):
+        for path in _paths(words, folder):
+            yield FileRead(path)
+    elif program in _PROGRAMS:
+        yield from _PROGRAMS[program](words, folder)
+
+
+def _scripted(
+    words: Sequence[ShellWord], command: SimpleCommand, folder: str
+) -> Iterator[Operation]:
+    inline = [b.text for a, b in pairwise(words) if a.text in ("-c", "-e")]
+    for script in (*inline, _here_document(command.redirects) or ""):
+        for path, existed in files_written(script):
+            yield FileWritten(join_path(folder, path), None, existed or None)
+
+
+def _arguments(words: Sequence[ShellWord]) -> list[ShellWord]:
+    """Returns the words that are neither options nor the values of options."""
+    valued = _VALUE_OPTIONS.get(words[0].text.rsplit("/", 1)[-1], set[str]())
+    found: list[ShellWord] = []
+    skip, only_paths = False, False
+    for word in words[1:]:
+        if skip:
+            skip = False
+        elif not only_paths and word.text == "--":
+            only_paths = True
+        elif not only_paths and word.text.startswith("-"):
+            skip = word.text in valued
+        else:
+            found.append(word)
+    return found
+
+
+def _paths(words: Sequence[ShellWord], folder: str) -> list[str]:
+    """Returns the arguments that are paths of files; words that the shell expands are left out."""
+    return [join_path(folder, word.text) for word in _arguments(words) if _names_a_file(word)]
+
+
+def _flags(words: Sequence[ShellWord]) -> str:
+    return "".join(word.text for word in words[1:] if word.text.startswith("-"))
+
+
+def _removed(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    whole = any(letter in _flags(words) for letter in "rR")
+    for path in _paths(words, folder):
+        yield FileDeleted(path, whole)
+
+
+def _moved(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    for source, target in _pairs(words, folder):
+        yield FileMoved(source, target)
+
+
+def _copied(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    if any(letter in _flags(words) for letter in "rRa"):
+        return  # a copied folder: the line does not show its files
+    for _, target in _pairs(words, folder):
+        yield FileWritten(target)
+
+
+def _pairs(words: Sequence[ShellWord], folder: str) -> Iterator[tuple[str, str]]:
+    paths = _paths(words, folder)
+    if len(paths) < 2:
+        return
+    *sources, target = paths
+    into = len(sources) > 1 or words[-1].text.endswith("/") or words[-1].text in (".", "..")
+    for source in sources:
+        name = source.rsplit("/", 1)[-1]
+        yield source, join_path(target, name) if into else target
+
+
+def _touched(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    for path in _paths(words, folder):
+        yield FileWritten(path, "", None, appended=True)
+
+
+def _sed(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    """`sed`: the first argument is the script, unless an option contains it."""
+    options = [word.text for word in words[1:] if word.text.startswith("-")]
+    arguments = [word for word in _arguments(words) if word.text]
+    files = arguments if _VALUE_OPTIONS["sed"] & set(options) else arguments[1:]
+    in_place = any("i" in o if o[:2] != "--" else o.startswith("--in-place") for o in options)
+    for word in files:
+        if _names_a_file(word):
+            path = join_path(folder, word.text)
+            yield FileEdited(path) if in_place else FileRead(path)
+
+
+def _perl(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    """`perl -pi -e SCRIPT FILES`, however the options are combined."""
+    options = [word.text for word in words[1:] if word.text.startswith("-")]
+    if not any("i" in option for option in options):
+        return
+    for index, word in enumerate(words[:-1]):
+        if word.text.startswith("-") and word.text.endswith("e"):
+            files = [each for each in words[index + 2 :] if _names_a_file(each)]
+            yield from (FileEdited(join_path(folder, each.text)) for each in files)
+            return
+
+
+def _downloaded(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    output_options = {"-o", "-O", "--output", "--output-document"}
+    for option, word in pairwise(words):
+        if (
+            option.text in output_options
+            and not word.text.startswith(("-", "http"))
+            and _names_a_file(word)
+        ):
+            yield FileWritten(join_path(folder, word.text))
+
+
+def _git(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    if len(words) > 2 and words[0].text == "-C":
+        folder, words = join_path(folder, words[1].text), words[2:]
+    match [word.text for word in words]:
+        case ["rm", *rest] if "--cached" not in rest:
+            yield from _removed(words, folder)
+        case ["mv", *_]:
+            yield from _moved(words, folder)
+        case ["commit", *_]:
+            yield ChangesCommitted()
+        case ["checkout", *rest] if "--" in rest:
+            yield from _restored(words[rest.index("--") + 2 :], folder)
+        case ["checkout", "."] | ["reset", "--hard"] | ["reset", "--hard", "HEAD"]:
+            yield FileRestored("")
+        case ["restore", *rest] if "--staged" not in rest:
+            yield from _restored(words[1:], folder)
+        case _:
+            pass
+
+
+def _restored(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    for word in words:
+        if not word.text.startswith("-") and word.plain:
+            yield FileRestored("" if word.text == "." else join_path(folder, word.text))
+
+
+_PROGRAMS: dict[str, Callable[[Sequence[ShellWord], str], Iterator[Operation]]] = {
+    "rm": _removed,
+    "unlink": _removed,
+    "mv": _moved,
+    "cp": _copied,
+    "touch": _touched,
+    "sed": _sed,
+    "gsed": _sed,
+    "perl": _perl,
+    "curl": _downloaded,
+    "wget": _downloaded,
+}

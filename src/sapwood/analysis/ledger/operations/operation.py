@@ -1,0 +1,103 @@
+"""Operations: what a tool call did, in terms that do not depend on the program that ran it."""
+
+from msgspec import Struct
+
+__all__ = [
+    "BackgroundPolled",
+    "ChangesCommitted",
+    "CommandLineRan",
+    "FileDeleted",
+    "FileEdited",
+    "FileMoved",
+    "FileRead",
+    "FileRestored",
+    "FileWritten",
+    "Operation",
+]
+
+
+class FileRead(Struct, frozen=True, tag="read"):
+    """A file was read. `content` is set if the whole file was read."""
+
+    path: str
+    content: str | None = None
+
+
+class FileWritten(Struct, frozen=True, tag="wrote"):
+    """A file was written, or extended if `appended`. `existed` is None if that is unknown.
+
+    `added` and `removed` are line counts that the program reported.
+    """
+
+    path: str
+    content: str | None = None
+    existed: bool | None = None
+    appended: bool = False
+    added: int | None = None
+    removed: int | None = None
+
+
+class FileEdited(Struct, frozen=True, tag="edited"):
+    """Parts of a file were replaced. `replacements` are pairs of old and new text, if known.
+
+    `added` and `removed` are line counts, if known.
+    """
+
+    path: str
+    replacements: tuple[tuple[str, str], ...] = ()
+    added: int | None = None
+    removed: int | None = None
+
+
+class FileDeleted(Struct, frozen=True, tag="deleted"):
+    """A file was deleted, or a folder with its content if `folder`."""
+
+    path: str
+    folder: bool = False
+
+
+class FileMoved(Struct, frozen=True, tag="moved"):
+    """A file was moved or renamed."""
+
+    source: str
+    target: str
+
+
+class FileRestored(Struct, frozen=True, tag="restored"):
+    """A file was reset to its last commit; an empty path means all files."""
+
+    path: str
+
+
+class ChangesCommitted(Struct, frozen=True, tag="committed"):
+    """All changes so far were committed, so that a later restore keeps them."""
+
+
+class CommandLineRan(Struct, frozen=True, tag="ran"):
+    """A command line ran in a folder.
+
+    `keeps_folder` if the shell starts the next line in the folder in which this line ended.
+    """
+
+    command: str
+    folder: str = ""
+    keeps_folder: bool = False
+
+
+class BackgroundPolled(Struct, frozen=True, tag="polled"):
+    """The output of a command in the background was requested."""
+
+    handle: str
+
+
+Operation = (
+    FileRead
+    | FileWritten
+    | FileEdited
+    | FileDeleted
+    | FileMoved
+    | FileRestored
+    | ChangesCommitted
+    | CommandLineRan
+    | BackgroundPolled
+)

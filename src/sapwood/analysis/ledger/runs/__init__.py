@@ -1,0 +1,1 @@
+"""Runs of commands: which are the same command, which run tests, and which still fail."""

@@ -1,0 +1,172 @@
+"""Tracks failures: commands that failed and did not succeed later.
+
+The newest run of a command decides. For tests with known names this is decided test by test: a
+full run decides for all tests, a run of some files for the tests in them.
+"""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from sapwood.analysis.ledger.entries import Failing, Outcome
+from sapwood.analysis.ledger.runs.command_names import NamedCommand
+from sapwood.analysis.ledger.runs.suite_results import SuiteResult
+
+__all__ = ["FailureTracker", "RunAttempt", "tested_targets"]
+
+_ALL_TESTS = frozenset({".", "./...", "...", "all"})
+_FILTER_OPTIONS = frozenset(
+    "-k -t -g -m -run --run --grep --filter --tests --testNamePattern".split()
+)
+_VALUE_OPTIONS = frozenset("-n -p -c -o -W -j -C --tb --cov --project --config --reporter".split())
+# Patterns are texts: they are compiled when a command fails.
+_FAILED_FILE = r"(?m)^[ \t]*FAIL[ \t]+(\S+)"
+_MISTAKEN = (
+    r"(?mi)command not found|: not found$|Missing script|unrecognized arguments?|No such option"
+    r"|unknown (?:option|command|flag|argument)|can't open file|is not recognized|invalid option"
+    r"|Usage: |Could not find (?:a )?(?:task|script)|usage: \S+ \["
+)
+_ERROR_LINE = (
+    r"(?i)^E\s{2,}\S|error(?:\[\w+\])?:|\w*(?:Error|Exception)\b|^fatal:|panicked at|FAILED|ERR!"
+    r"|denied|refused|not found|cannot |timed out"
+)
+_MAX_ERROR = 200
+
+
+class RunAttempt(Struct, frozen=True):
+    """One run of a command line.
+
+    `parts` are its commands. `completed` are the names of the parts that succeeded if the whole
+    line succeeded.
+    """
+
+    command: str
+    turn: int
+    outcome: Outcome
+    exit_code: int | None
+    output: str
+    parts: tuple[NamedCommand, ...]
+    completed: tuple[str, ...] = ()
+    piped_into: bool = False
+    runner: str = ""
+    suite: SuiteResult = SuiteResult()
+    targets: tuple[str, ...] = ()
+
+
+class _Failure(Struct, frozen=True):
+    """A failure without a later success. `mistaken` if the command line itself was wrong."""
+
+    name: str
+    failing: Failing
+    targets: tuple[str, ...] = ()
+    mistaken: bool = False
+
+
+class FailureTracker:
+    """Takes runs in their order and returns what still fails."""
+
+    def __init__(self) -> None:
+        self._failures: list[_Failure] = []
+
+    def add(self, run: RunAttempt) -> None:
+        """Adds one more run."""
+        if run.outcome == "unknown":
+            return
+        if run.runner:
+            self._failures = [
+                e for each in self._failures if (e := _after_tests(each, run)) is not None
+            ]
+        main = _main(run)
+        working = [part for part in run.parts if not (part.inspects or part.trivial)]
+        if run.outcome == "ok":
+            self._failures = [
+                e
+                for e in self._failures
+                if e.name not in run.completed and not (e.mistaken and working)
+            ]
+        elif run.runner:
+            self._failures.append(_failure(_tests_by(run.runner), run))
+        elif main:
+            self._failures = [each for each in self._failures if each.name != main]
+            self._failures.append(_failure(main, run))
+
+    def failing(self) -> tuple[Failing, ...]:
+        """Returns what still fails, oldest first."""
+        return tuple(each.failing for each in self._failures)
+
+
+def _tests_by(runner: str) -> str:
+    return f"tests by {runner}"
+
+
+def _main(run: RunAttempt) -> str:
+    """Returns the name of the part that probably failed; empty if the line only inspects."""
+    if run.piped_into and run.parts[-1].inspects and run.exit_code:
+        return ""  # a filter without matches
+    working = [part.name for part in run.parts if not (part.inspects or part.trivial)]
+    return working[-1] if working else ""
+
+
+def _failure(name: str, run: RunAttempt) -> _Failure:
+    files = re.findall(_FAILED_FILE, run.output) if run.runner else []
+    failing = Failing(
+        run.command, run.turn, run.exit_code, run.suite.names, _error_line(run.output)
+    )
+    mistaken = run.exit_code == 127 or bool(re.search(_MISTAKEN, run.output[:2_000]))
+    return _Failure(name, failing, (*run.targets, *files), mistaken and not run.suite.names)
+
+
+def _error_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    found = next(
+        (line for line in lines if re.search(_ERROR_LINE, line)), lines[-1] if lines else ""
+    )
+    return found[:_MAX_ERROR]
+
+
+def _after_tests(failure: _Failure, run: RunAttempt) -> _Failure | None:
+    """Returns a failure after a later test run; None if the run resolves it."""
+    if failure.name != _tests_by(run.runner):
+        return failure
+    targets = [target for target in run.targets if target not in _ALL_TESTS]
+    if not targets:
+        return None
+    tests = [test for test in failure.failing.tests if not _is_within(test, targets)]
+    same_target = any(_is_within(target, targets) for target in failure.targets)
+    if len(tests) < len(failure.failing.tests):
+        resolved = not tests
+    else:
+        resolved = same_target or not (failure.failing.tests or failure.targets)
+    if resolved:
+        return None
+    return structs.replace(failure, failing=structs.replace(failure.failing, tests=tuple(tests)))
+
+
+def _is_within(path: str, targets: Sequence[str]) -> bool:
+    """Whether a test or a path is one of the targets."""
+    bare = path.removeprefix("./")
+    for target in targets:
+        wanted = target.removeprefix("./").rstrip("/").removesuffix("/...")
+        if wanted and (wanted in bare or (bare.split("::")[0] in wanted and "/" in bare)):
+            return True
+    return False
+
+
+def tested_targets(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Returns the paths, test names and filter words that a test command is limited to."""
+    found: list[str] = []
+    before = ""
+    for argument in arguments:
+        option, before = before, ""
+        if option in _FILTER_OPTIONS:
+            found += re.findall(r"\w{3,}", argument)
+        elif option in _VALUE_OPTIONS:
+            continue
+        elif argument.startswith("-"):
+            name, _, value = argument.partition("=")
+            before = "" if value else name
+            found += re.findall(r"\w{3,}", value) if name in _FILTER_OPTIONS else []
+        elif re.search(r"[\w.]", argument) and not argument.isdigit():
+            found.append(argument)
+    return tuple(found)

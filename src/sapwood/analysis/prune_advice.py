@@ -1,0 +1,132 @@
+"""Advises what to prune, and how many tokens that would free. It changes nothing.
+
+Nothing is counted twice: a result is listed under the first reason that applies, and the tokens of
+a topic do not include results that are listed already.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.analysis.session import Session
+from sapwood.analysis.tool_results import ResultInView, results_in_view
+from sapwood.analysis.topic_drift import Drift
+from sapwood.core.history_size import size_of
+from sapwood.core.token_count import Counter
+
+__all__ = ["Prunable", "PruneAdvice", "PruneReason", "advise_pruning"]
+
+PruneReason = Literal["superseded read", "test output", "large result", "topic"]
+
+_LARGE = 2_000
+_VERBOSE = 300
+_NEWEST_TURNS = 2
+"""The newest turns in view are probably still needed."""
+
+
+class Prunable(Struct, frozen=True):
+    """Something that could be pruned, its turns, and its tokens."""
+
+    reason: PruneReason
+    what: str
+    turns: tuple[int, ...]
+    tokens: int
+    exact: bool = False
+
+
+class PruneAdvice(Struct, frozen=True):
+    """Everything that could be pruned, the largest first. `frees` is the sum of the tokens."""
+
+    items: tuple[Prunable, ...] = ()
+    frees: int = 0
+    exact: bool = False
+
+
+def advise_pruning(
+    session: Session, counter: Counter, drift: Drift, background: Sequence[str] = ()
+) -> PruneAdvice:
+    """Returns what could be pruned from the view; `background` are topics out of focus."""
+    results = list(results_in_view(session, counter))
+    reasons = _reasons(results, _newest(session))
+    items = [
+        Prunable(reason, result.subject, (result.turn,), result.tokens, counter.exact)
+        for result, reason in zip(results, reasons, strict=True)
+        if reason is not None
+    ]
+    freed: dict[int, int] = {}
+    for item in items:
+        freed[item.turns[0]] = freed.get(item.turns[0], 0) + item.tokens
+    items = [*_merged(items), *_topics(session, counter, drift, background, freed)]
+    items.sort(key=lambda item: -item.tokens)
+    return PruneAdvice(tuple(items), sum(item.tokens for item in items), counter.exact)
+
+
+def _newest(session: Session) -> set[int]:
+    numbers = session.numbers
+    return {numbers[index] for index in session.indexes_in_view[-_NEWEST_TURNS:]}
+
+
+def _reasons(results: Sequence[ResultInView], newest: set[int]) -> list[PruneReason | None]:
+    """Returns the reason to prune each result, or None; later results decide first."""
+    repeated: set[tuple[str, str]] = set()
+    reasons: list[PruneReason | None] = []
+    for result in reversed(results):
+        key = (result.kind, result.subject)
+        reasons.append(_reason(result, key in repeated, newest))
+        repeated.add(key)
+        if result.kind == "written":
+            repeated.add(("read", result.subject))
+    return reasons[::-1]
+
+
+def _reason(result: ResultInView, is_repeated: bool, newest: set[int]) -> PruneReason | None:
+    if result.kind == "read" and is_repeated:
+        return "superseded read"
+    is_verbose = result.kind == "test" and result.tokens >= _VERBOSE
+    if is_verbose and (is_repeated or not result.failed):
+        return "test output"
+    if result.tokens >= _LARGE and result.turn not in newest:
+        return "large result"
+    return None
+
+
+def _merged(items: Iterable[Prunable]) -> list[Prunable]:
+    """Merges the entries with the same reason and subject."""
+    found: dict[tuple[str, str], Prunable] = {}
+    for item in items:
+        key = (item.reason, item.what)
+        old = found.get(key)
+        found[key] = (
+            item
+            if old is None
+            else Prunable(
+                item.reason,
+                item.what,
+                tuple(dict.fromkeys((*old.turns, *item.turns))),
+                old.tokens + item.tokens,
+                item.exact,
+            )
+        )
+    return list(found.values())
+
+
+def _topics(
+    session: Session,
+    counter: Counter,
+    drift: Drift,
+    background: Sequence[str],
+    freed: dict[int, int],
+) -> list[Prunable]:
+    """Returns the topics that are out of focus or that the drift recommends to archive."""
+    numbers = session.numbers
+    in_view = {numbers[index] for index in session.indexes_in_view} - _newest(session)
+    out = {name.casefold() for name in (*background, *drift.archive)}
+    found: list[Prunable] = []
+    for topic in drift.topics:
+        turns = tuple(p.turn for p in drift.turns if p.topic == topic.name and p.turn in in_view)
+        tokens = sum(size_of(turn, counter).tokens for turn in session.numbered(*turns))
+        tokens -= sum(freed.get(turn, 0) for turn in turns)
+        if topic.name.casefold() in out and tokens > 0:
+            found.append(Prunable("topic", topic.name, turns, tokens, counter.exact))
+    return found

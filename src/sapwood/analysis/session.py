@@ -1,0 +1,120 @@
+"""A session: a whole conversation of any program, and the archive of a topic.
+
+Readers of transcripts and of Sapwood's own log both create these values. Analysis takes them as
+input, and does not depend on the program that ran the conversation.
+"""
+
+from msgspec import Struct
+
+from sapwood.core.content import Text
+from sapwood.core.turn import Turn
+
+__all__ = ["Boundary", "Session", "TopicArchive"]
+
+
+class Boundary(Struct, frozen=True, omit_defaults=True):
+    """A compaction: the program replaced earlier turns by a summary.
+
+    `after` is the number of turns before it; the last `kept` of them stayed in view unchanged.
+    `quoted` are messages that stayed without the rest of their turn. `before_tokens` and
+    `after_tokens` are the sizes of the whole context, if the program reported them. `summary` is
+    empty if the program encrypts it.
+    """
+
+    after: int
+    trigger: str = ""
+    before_tokens: int | None = None
+    after_tokens: int | None = None
+    summary: str = ""
+    at: int = 0
+    kept: int = 0
+    quoted: str = ""
+
+
+class Session(Struct, frozen=True, omit_defaults=True):
+    """A conversation and its origin.
+
+    `source` names the program (`claude-code`, `codex`, `gemini`, `sapwood`), `id` is its own id of
+    the session, `path` the transcript. `times` are the starts of the turns, in microseconds since
+    1970. `used` is the last reported size of the context and `window` its limit; both are None if
+    the program did not report them. `abandoned` are the indexes of turns that a rewind left on a
+    side branch. `first_request` is set if only the end of a long transcript was read. `parent` is
+    the id of the session that started this one as a subagent.
+    """
+
+    source: str
+    id: str
+    folder: str = ""
+    path: str = ""
+    title: str = ""
+    model: str = ""
+    turns: tuple[Turn, ...] = ()
+    times: tuple[int, ...] = ()
+    boundaries: tuple[Boundary, ...] = ()
+    used: int | None = None
+    window: int | None = None
+    updated: int = 0
+    abandoned: tuple[int, ...] = ()
+    first_request: str = ""
+    parent: str = ""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The number of each turn: prompts are counted from 1.
+
+        A continuation has the number of the turn before it.
+        """
+        numbers: list[int] = []
+        for turn in self.turns:
+            last = numbers[-1] if numbers else 0
+            numbers.append(last if turn.goes_on and last else last + 1)
+        return tuple(numbers)
+
+    def numbered(self, *wanted: int) -> tuple[Turn, ...]:
+        """Returns the turns that have one of these numbers."""
+        pairs = zip(self.numbers, self.turns, strict=True)
+        return tuple(turn for number, turn in pairs if number in wanted)
+
+    @property
+    def in_view(self) -> tuple[Turn, ...]:
+        """The turns that the model of the program sees unchanged."""
+        return tuple(self.turns[index] for index in self.indexes_in_view)
+
+    @property
+    def indexes_in_view(self) -> tuple[int, ...]:
+        """The indexes of the turns in view."""
+        boundary = self.boundaries[-1] if self.boundaries else Boundary(0)
+        abandoned = set(self.abandoned)
+        indexes = [index for index in range(len(self.turns)) if index not in abandoned]
+        before = [index for index in indexes if index < boundary.after]
+        kept = before[len(before) - min(boundary.kept, len(before)) :]
+        return (*kept, *indexes[len(before) :])
+
+    @property
+    def request(self) -> str:
+        """The text of the first prompt that is a request."""
+        return self.first_request or next(
+            (_prompt_text(turn) for turn in self.turns if turn.is_request), ""
+        )
+
+    @property
+    def last_request(self) -> str:
+        """The text of the last prompt that is a request."""
+        return next((_prompt_text(turn) for turn in reversed(self.turns) if turn.is_request), "")
+
+
+def _prompt_text(turn: Turn) -> str:
+    return "\n".join(part.text for part in turn.prompt if isinstance(part, Text))
+
+
+class TopicArchive(Struct, frozen=True):
+    """The content of a file under `archives/`. `archived` is a time in ISO format."""
+
+    topic: str
+    archived: str = ""
+    session: str = ""
+    project: str = ""
+    decisions: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    excerpt: str = ""

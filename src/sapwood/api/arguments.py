@@ -1,0 +1,166 @@
+"""Converts the arguments of API methods, or raises `RefusedError` with the rule for the value.
+
+The gate of the dispatcher converts the values that go into a command; they need nothing here.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from sapwood.core.content import PromptPart, RecordedReply, RecordedResult, Text
+from sapwood.core.errors import RefusedError
+from sapwood.core.events import Pin
+from sapwood.core.ids import AgentId, EventRef, can_be_stored
+from sapwood.core.log_values import AgentSummary, Cursor
+from sapwood.core.refusals import BadValue
+from sapwood.runtime.conversion import (
+    Unfit,
+    as_flag,
+    as_integer,
+    as_items,
+    as_key,
+    as_label,
+    as_moment,
+    as_text,
+)
+
+__all__ = [
+    "agent_ids",
+    "canonical",
+    "count",
+    "cursor",
+    "event_ref",
+    "flag",
+    "items",
+    "key",
+    "label",
+    "optional",
+    "page_start",
+    "pins_from",
+    "prompt_parts",
+    "recorded_item",
+    "text",
+]
+
+T = TypeVar("T")
+
+
+def argument(convert: Callable[[object], T], value: object, name: str) -> T:
+    """Converts an argument. Raises `RefusedError` with the rule for its value."""
+    try:
+        return convert(value)
+    except Unfit as unfit:
+        raise RefusedError(BadValue(name, unfit.rule, unfit.given)) from None
+
+
+def optional(convert: Callable[[object, str], T], value: object, name: str) -> T | None:
+    """Converts an argument unless it is None."""
+    return None if value is None else convert(value, name)
+
+
+def text(value: object, name: str) -> str:
+    """Converts a text of any length."""
+    return argument(as_text, value, name)
+
+
+def label(value: object, name: str) -> str:
+    """Converts a name."""
+    return argument(as_label, value, name)
+
+
+def key(value: object, name: str) -> str:
+    """Converts an id."""
+    return argument(as_key, value, name)
+
+
+def flag(value: object, name: str) -> bool:
+    """Converts a boolean."""
+    return argument(as_flag, value, name)
+
+
+def count(value: object, name: str) -> int:
+    """Converts a whole number that is 0 or more."""
+    return argument(partial(as_integer, least=0), value, name)
+
+
+def items(value: object, name: str) -> Sequence[Any]:
+    """Converts a list. The gate checks its items."""
+    return argument(as_items, value, name)
+
+
+def prompt_parts(prompt: object) -> tuple[PromptPart, ...]:
+    """Converts a prompt into its parts. A plain text is one part."""
+    if isinstance(prompt, str | bytes):
+        return (Text(text(prompt, "prompt")),)
+    return tuple(items(prompt, "prompt"))
+
+
+def recorded_item(item: object) -> RecordedReply | RecordedResult:
+    """Converts an item of a recorded turn. A plain text is a reply."""
+    if isinstance(item, str | bytes):
+        return RecordedReply((Text(text(item, "reply")),))
+    return item  # pyright: ignore[reportReturnType] # the gate refuses anything else
+
+
+def pins_from(pins: object) -> tuple[Pin, ...]:
+    """Converts a mapping of names to texts into pins."""
+    if pins is None:
+        return ()
+    if not isinstance(pins, Mapping):
+        raise RefusedError(BadValue("pins", "a mapping of names to texts", type(pins).__name__))
+    return tuple(Pin(name, words) for name, words in pins.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # the gate checks them
+
+
+def agent_ids(value: object, name: str) -> list[AgentId]:
+    """Converts a list of agent ids, or a single one. Leaves out values that cannot be ids."""
+    ids = [value] if isinstance(value, str) else items(value, name)
+    return [AgentId(each) for each in (key(one, name) for one in ids) if can_be_stored(each)]
+
+
+def page_start(after: object) -> AgentSummary | None:
+    """Converts the last agent of a page, after which the next page starts."""
+    if after is None:
+        return None
+    if not isinstance(after, AgentSummary):
+        raise RefusedError(BadValue("after", "an agent of a list", type(after).__name__))
+    agent = AgentId(key(after.agent, "after"))
+    return AgentSummary(
+        agent if can_be_stored(agent) else AgentId(""),
+        0,
+        created=argument(as_moment, after.created, "after"),
+    )
+
+
+def cursor(after: object) -> Cursor | None:
+    """Converts the cursor after which a tail continues."""
+    if after is None:
+        return None
+    if not isinstance(after, Cursor):
+        raise RefusedError(BadValue("after", "a cursor of a tail", type(after).__name__))
+    place = partial(as_integer, least=0, most=2**62)
+    return Cursor(
+        argument(place, after.transaction, "after"), argument(place, after.position, "after")
+    )
+
+
+def event_ref(ref: object) -> EventRef | None:
+    """Converts the place of an event; None if no log can contain it."""
+    if not isinstance(ref, EventRef):
+        raise RefusedError(BadValue("ref", "the place of an event", type(ref).__name__))
+    agent, version = key(ref.agent, "ref"), argument(as_integer, ref.version, "ref")
+    return EventRef(AgentId(agent), version) if can_be_stored(agent) and version > 0 else None
+
+
+def canonical(value: object, name: str) -> str:
+    """Returns the value as JSON, the same text for equal values.
+
+    >>> canonical({"top_p": 1, "temperature": 0}, "params")
+    '{"temperature":0,"top_p":1}'
+    """
+    try:
+        return msgspec.json.encode(value, order="deterministic").decode()
+    except Exception:  # an object of another program may raise anything
+        rule = "something that can be written as JSON"
+        raise RefusedError(BadValue(name, rule, type(value).__name__)) from None

@@ -1,0 +1,188 @@
+"""Builds an `AgentRunner` from a configuration: models, tools, permissions, engine, tracing.
+
+Imports the libraries of a part only if the configuration uses that part.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from sapwood.app.agent_runner import AgentRunner
+from sapwood.app.connection import Connection
+from sapwood.app.conversation_service import checkpoints_for
+from sapwood.app.engines import engine_for, require_durable_engine
+from sapwood.config.config_file import Config, McpServer, spans_address
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Failure
+from sapwood.engine import keep_awake
+from sapwood.models import Models
+from sapwood.models.model_routes import resolve
+from sapwood.runtime.scheduler import Engine
+from sapwood.runtime.tool_calls import Toolbox
+from sapwood.runtime.trace import Tracing, Untraced
+
+if TYPE_CHECKING:
+    from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
+    from sapwood.workspace.permissions.permission_gate import AskPermission, Grants
+    from sapwood.workspace.permissions.permission_rules import PermissionRules
+
+__all__ = ["assemble", "server_toolboxes", "tracing_for", "worker"]
+
+_log = logging.getLogger("sapwood.telemetry")
+
+_SPAN_PROVIDERS = {"google": "gcp.gemini"}
+"""Providers whose name in OpenTelemetry's conventions differs from ours."""
+
+
+def assemble(
+    connection: Connection,
+    config: Config,
+    keys: Mapping[str, str],
+    *,
+    allow: Sequence[str] = (),
+    root: AgentId | None = None,
+    engine: Engine | None = None,
+    approve: "AskPermission | None" = None,
+) -> AgentRunner:
+    """Returns a runner for the agents of this space, not started yet.
+
+    `allow` are permission rules such as `shell(git *)` for the agent `root` and its descendants
+    only, because this process may also drive agents of other users. A configured 'deny' overrides
+    them. `engine` replaces the configured engine. `approve` asks the user about calls that no rule
+    decides; without it such calls are denied.
+    """
+    models = Models(keys, urls=config.base_urls)
+    grants = _grants(connection, allow, root)
+    toolbox = _toolbox(config, grants, approve, tuple(keys.values()))
+    return AgentRunner(
+        connection,
+        engine or engine_for(config, connection.outages),
+        models,
+        toolbox,
+        keys,
+        closing=[models.aclose],
+        tracing=tracing_for(config),
+        checkpoints=checkpoints_for(connection, config),
+    )
+
+
+@asynccontextmanager
+async def worker(
+    connection: Connection,
+    config: Config,
+    keys: Mapping[str, str],
+    *,
+    at_once: int | None = None,
+) -> AsyncGenerator[AgentRunner]:
+    """Drives the agents of the space inside the block, those with unfinished work first.
+
+    On exit open turns stay open, and another worker continues them. `at_once` is the largest
+    number of agents driven at once. Raises `EngineError` if the durable engine is not installed.
+    """
+    require_durable_engine()
+    config = config if at_once is None else structs.replace(config, workers=at_once)
+    engine = engine_for(config, connection.outages)
+    runner = assemble(connection, config, keys, engine=engine)
+    await runner.start()
+    waking = asyncio.create_task(keep_awake(connection.log, engine, [connection.space]))
+    try:
+        yield runner
+    finally:
+        waking.cancel()
+        with suppress(asyncio.CancelledError):
+            await waking
+        await runner.close()
+
+
+def tracing_for(config: Config, environ: Mapping[str, str] = os.environ) -> Tracing:
+    """Returns tracing that sends spans to the configured collector, or tracing that does nothing.
+
+    Imports OpenTelemetry only if an address is configured. Logs a warning if it is not installed.
+    """
+    if not spans_address(config, environ):
+        return Untraced()
+    try:
+        from sapwood.telemetry.span_attributes import ModelIdentity
+        from sapwood.telemetry.spans import otlp_spans
+    except ModuleNotFoundError:
+        _log.warning(
+            "An address for spans is configured, but OpenTelemetry is not installed. "
+            "Type: pip install 'sapwood[otel]'"
+        )
+        return Untraced()
+
+    def identify(model: str) -> ModelIdentity:
+        try:
+            route = resolve(model, config.base_urls)
+        except Failure:
+            return ModelIdentity(model)
+        return ModelIdentity(route.model, _SPAN_PROVIDERS.get(route.account, route.account))
+
+    return otlp_spans(config.telemetry.endpoint, identify, content=config.telemetry.content)
+
+
+def server_toolboxes(
+    servers: Mapping[str, McpServer],
+    rules: "PermissionRules" = (),
+    grants: "Grants | None" = None,
+    approve: "AskPermission | None" = None,
+    *,
+    start_timeout: float | None = None,
+) -> "list[McpToolbox]":
+    """Returns a toolbox for each MCP server. A server starts when its tools are first listed."""
+    from sapwood.workspace.mcp_client.mcp_connection import McpEndpoint
+    from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
+
+    timeout = McpEndpoint().start_timeout if start_timeout is None else start_timeout
+    return [
+        McpToolbox(
+            name,
+            McpEndpoint(
+                command=server.command,
+                url=server.url,
+                env=server.env,
+                headers=server.headers,
+                start_timeout=timeout,
+            ),
+            rules,
+            approve,
+            grants=grants,
+        )
+        for name, server in servers.items()
+    ]
+
+
+def _toolbox(
+    config: Config, grants: "Grants | None", approve: "AskPermission | None", secrets: Sequence[str]
+) -> Toolbox:
+    from sapwood.workspace.permissions.permission_rules import parse_rules
+    from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
+
+    rules = parse_rules(config.permissions)
+    toolbox = WorkspaceToolbox(rules, approve, grants=grants, secrets=secrets)
+    if not config.servers:
+        return toolbox
+    from sapwood.workspace.combined_toolbox import CombinedToolbox
+
+    return CombinedToolbox(toolbox, *server_toolboxes(config.servers, rules, grants, approve))
+
+
+def _grants(connection: Connection, allow: Sequence[str], root: AgentId | None) -> "Grants | None":
+    """Returns a function that gives the allowed rules to `root` and its descendants only."""
+    if not allow or root is None:
+        return None
+    from sapwood.workspace.permissions.permission_rules import parse_rules
+
+    rules = parse_rules(f"allow {rule}" for rule in allow)
+
+    async def granted(agent: AgentId) -> "PermissionRules":
+        if agent == root or root in await connection.log.ancestors(connection.space, agent):
+            return rules
+        return ()
+
+    return granted

@@ -1,0 +1,84 @@
+"""Wires the conversation service: models, checkpoints and imports as they are configured."""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+
+from sapwood.app.connection import Connection, connect
+from sapwood.config.config_file import CheckpointConfig, Config
+from sapwood.config.database_address import is_postgres
+from sapwood.config.folders import data_folder
+from sapwood.conversation.call import Services
+from sapwood.conversation.configured_models import ConfiguredModels
+from sapwood.conversation.service import ConversationService
+from sapwood.core.commands import Fork
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
+from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.runtime.dispatch import Done
+
+__all__ = ["checkpoints_for", "conversation_service", "offline_service"]
+
+Compact = Callable[[AgentId, int], Awaitable[Done | Refusal]]
+
+_SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+
+
+def conversation_service(
+    connection: Connection,
+    config: Config,
+    keys: Mapping[str, str],
+    *,
+    compact: Compact | None = None,
+    before_work: Callable[[], Awaitable[None]] | None = None,
+) -> ConversationService:
+    """Returns the service for a face whose agents can call models.
+
+    `compact` writes a summary with a model. `before_work` is awaited before an agent gets work.
+    """
+
+    async def take_over(fork: Fork) -> AgentId:
+        from sapwood.context_actions.session_fork import take_over
+
+        return await take_over(connection, connect, config, keys, fork)
+
+    return ConversationService(
+        Services(
+            connection,
+            ConfiguredModels(config, keys),
+            compact,
+            lambda: _git_checkpoints(connection, config.checkpoints),
+            take_over,
+            before_work,
+        )
+    )
+
+
+def offline_service(connection: Connection, config: Config) -> ConversationService:
+    """Returns the service for a face that calls no model: it writes no summaries."""
+    return ConversationService(
+        Services(connection, checkpoints=lambda: _git_checkpoints(connection, config.checkpoints))
+    )
+
+
+def checkpoints_for(connection: Connection, config: Config) -> Checkpoints | None:
+    """Returns what saves the files of a workspace, or None if saving is switched off."""
+    enabled = config.checkpoints.enabled
+    return _git_checkpoints(connection, config.checkpoints) if enabled else None
+
+
+def _git_checkpoints(connection: Connection, config: CheckpointConfig) -> Checkpoints:
+    from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
+    from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
+
+    return GitCheckpoints(CheckpointLimits(config.largest, own=_own_files(connection.address)))
+
+
+def _own_files(address: str) -> tuple[str, ...]:
+    """Returns paths that a revert must not touch: data folder, log file and engine database."""
+    own = [os.path.realpath(data_folder()) + os.sep]
+    if address and address != ":memory:" and not is_postgres(address):
+        log = os.path.realpath(os.path.expanduser(address))
+        stem, suffix = os.path.splitext(log)
+        files = (log, f"{stem}.engine{suffix}")
+        own += [f"{file}{ending}" for file in files for ending in _SQLITE_SUFFIXES]
+    return tuple(own)

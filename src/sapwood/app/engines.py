@@ -1,0 +1,132 @@
+"""Chooses the engine that drives agents, and wakes agents that other processes drive."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
+
+from sapwood.app.connection import Connection, OutageReporter
+from sapwood.config.config_file import Config
+from sapwood.config.database_address import is_postgres
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import Append
+from sapwood.engine import DriveLimits, EngineError, LocalEngine
+from sapwood.runtime.scheduler import Drive, Engine, woken_by
+
+__all__ = [
+    "LazyEngine",
+    "agents_given_work",
+    "engine_for",
+    "local_engine",
+    "require_durable_engine",
+    "wake_by_workers",
+]
+
+_NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
+
+_SLOW_IMPORTS = ("dbos", "pydantic_ai.direct")
+"""Libraries that take long to import; a screen opens before they are imported."""
+
+
+def engine_for(config: Config, outages: OutageReporter | None = None) -> Engine:
+    """Returns the durable engine if it is installed, else one that works in this process only.
+
+    Raises `EngineError` if the database is PostgreSQL and the durable engine is not installed.
+    """
+    limits = DriveLimits(per_worker=config.workers)
+    if config.address == ":memory:":
+        return LocalEngine(limits)
+    if find_spec("dbos") is not None:
+        from sapwood.engine.dbos import DbosEngine
+
+        on_availability = outages.report if outages else None
+        return DbosEngine(config.address, limits, on_availability=on_availability)
+    if is_postgres(config.address):
+        # Other processes may drive the same agents. Only a shared engine prevents two at once.
+        raise EngineError(_NO_ENGINE)
+    return LocalEngine(limits)
+
+
+def local_engine() -> Engine:
+    """Returns an engine that works in this process only."""
+    return LocalEngine()
+
+
+def require_durable_engine() -> None:
+    """Raises `EngineError` if the extra `engine` is not installed."""
+    if find_spec("dbos") is None:
+        raise EngineError(_NO_ENGINE)
+
+
+class LazyEngine:
+    """The configured engine, created at its first use: a screen that only reads creates none."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._engine: Engine | None = None
+        self._creation = asyncio.Lock()
+
+    async def launch(self, drive: Drive) -> None:
+        """Creates the engine and starts it."""
+        await (await self._created()).launch(drive)
+
+    async def wake(
+        self, space: Space, agent: AgentId, *, model: str = "", user: str = "", delay: float = 0.0
+    ) -> None:
+        """Creates the engine if needed and asks it to drive this agent after `delay` seconds."""
+        engine = await self._created()
+        await engine.wake(space, agent, model=model, user=user, delay=delay)
+
+    async def close(self) -> None:
+        """Closes the engine, if it was created."""
+        if self._engine is not None:
+            await self._engine.close()
+
+    async def warm_up(self) -> None:
+        """Imports the slow libraries in a thread, so that the first call does not wait for them."""
+        for name in _SLOW_IMPORTS:
+            if find_spec(name.partition(".")[0]) is not None:
+                await asyncio.to_thread(import_module, name)
+
+    async def _created(self) -> Engine:
+        async with self._creation:
+            if self._engine is None:
+                await self.warm_up()
+                self._engine = engine_for(self._config)
+            return self._engine
+
+
+@asynccontextmanager
+async def agents_given_work(connection: Connection) -> AsyncGenerator[dict[AgentId, str]]:
+    """Yields a dictionary; on exit it maps each agent that got work in the block to its model."""
+    woken: dict[AgentId, str] = {}
+    with_work: dict[AgentId, str] = {}
+
+    def committed(appends: tuple[Append, ...]) -> None:
+        for append in appends:
+            woken.update(dict.fromkeys(woken_by(append), append.facts.model))
+
+    connection.dispatcher.on_commit(committed)
+    yield with_work
+    for agent, model in woken.items():
+        facts = await connection.log.facts(connection.space, agent)
+        if facts is not None and facts.working:
+            with_work[agent] = model
+
+
+async def wake_by_workers(config: Config, agents: Mapping[AgentId, str]) -> None:
+    """Asks the workers of the database to drive these agents, given with their models.
+
+    Does nothing if the durable engine is not installed, because then no worker runs.
+    """
+    if not agents or config.address == ":memory:" or find_spec("dbos") is None:
+        return
+    from sapwood.engine.dbos import DbosEngine
+
+    engine = DbosEngine(config.address)
+    try:
+        for agent, model in agents.items():
+            await engine.wake(Space(config.space), agent, model=model)
+    finally:
+        await engine.close()

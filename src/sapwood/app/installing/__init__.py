@@ -1,1 +1,0 @@
-"""Connecting Sapwood with Claude Code and Codex, and taking it out again without a trace."""

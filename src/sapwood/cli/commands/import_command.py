@@ -1,0 +1,221 @@
+"""`sapwood import`: imports conversations of other programs as agents."""
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import json_option
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from sapwood.app.connection import Connection
+    from sapwood.cli.console import Progress
+    from sapwood.cli.run.stop_request import StopRequest
+    from sapwood.imports.importer import Importer, ImportResult
+    from sapwood.sources import FoundSession
+
+__all__ = ["command"]
+
+_FOLLOW_SECONDS = 1.0
+_UNITS = {"d": 86_400, "h": 3_600, "m": 60}
+
+
+@subcommand(
+    examples=[
+        "sapwood import",
+        "sapwood import . --since 7d",
+        "sapwood import ~/.codex/archived_sessions",
+        "sapwood import --claude-code --follow",
+    ]
+)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
+@click.option("--claude-code", is_flag=True, help="Only sessions of Claude Code.")
+@click.option("--codex", is_flag=True, help="Only sessions of Codex.")
+@click.option("--gemini", is_flag=True, help="Only sessions of Gemini CLI.")
+@click.option("--since", metavar="WHEN", help="Only sessions used since: 7d, 12h or 2026-11-14.")
+@click.option("--follow", is_flag=True, help="Keep importing new messages until Ctrl-C.")
+@json_option("Print the result of each transcript as JSON lines.")
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    paths: tuple[str, ...],
+    claude_code: bool,
+    codex: bool,
+    gemini: bool,
+    since: str | None,
+    follow: bool,
+    as_json: bool,
+) -> Exit:
+    """Import conversations of Claude Code, Codex and Gemini CLI.
+
+    Each session becomes an agent for the other commands. It has the same id every time, so
+    importing again adds only what is new. A PATH is a transcript, or a project folder. Without a
+    PATH, all sessions are imported. Transcripts are never changed.
+    """
+    chosen = {"claude-code": claude_code, "codex": codex, "gemini": gemini}
+    sources = frozenset(name for name, wanted in chosen.items() if wanted)
+    earliest = _parse_since(since)
+    return invocation.run(lambda: _import(invocation, paths, sources, earliest, follow, as_json))
+
+
+async def _import(
+    invocation: Invocation,
+    paths: tuple[str, ...],
+    sources: frozenset[str],
+    since: int,
+    follow: bool,
+    as_json: bool,
+) -> Exit:
+    from pathlib import Path
+
+    from sapwood.cli.run.stop_request import stop_on_signals
+    from sapwood.imports.importer import Importer
+    from sapwood.imports.transcript_selection import select_transcripts
+    from sapwood.sources import program_homes
+
+    homes = program_homes()
+
+    def find_sessions() -> "list[FoundSession]":
+        return select_transcripts(
+            [Path(path).expanduser() for path in paths], homes, sources, since
+        )
+
+    found = await asyncio.to_thread(find_sessions)
+    if not found and not follow:
+        searched = ", ".join(str(home) for home in (homes.claude, homes.codex, homes.gemini))
+        click.echo(
+            f"No sessions were found in {searched}. Type: sapwood import TRANSCRIPT",
+            err=True,
+        )
+        return Exit.NO_SESSION
+    with stop_on_signals() as stop:
+        async with invocation.connected() as connection:
+            run = _ImportRun(Importer(connection), stop, as_json)
+            await run.import_all(found)
+            await run.index(connection)
+            if follow:
+                await run.follow(find_sessions)
+            await run.close()
+    return stop.code or Exit.OK
+
+
+class _ImportRun:
+    """Imports transcripts one after the other and prints the results."""
+
+    def __init__(self, importer: "Importer", stop: "StopRequest", as_json: bool) -> None:
+        self._importer = importer
+        self._stop = stop
+        self._as_json = as_json
+        self._seen: dict[Path, int] = {}
+        self._is_new = False
+
+    async def import_all(self, found: "Sequence[FoundSession]", *, print_all: bool = True) -> None:
+        """Imports what is new in each transcript, until a stop is requested."""
+        from sapwood.cli.console import Progress
+
+        done: list[ImportResult] = []
+        with Progress(sum(each.size for each in found)) as progress:
+            for number, each in enumerate(found, start=1):
+                if self._stop.code is not None:
+                    break
+                progress.set_label(f"{number} of {len(found)}")
+                if imported := await self._one(each, progress):
+                    done.append(imported)
+                await asyncio.sleep(0)
+        self._print(done, print_all)
+
+    async def index(self, connection: "Connection") -> None:
+        """Indexes the new text for search by searching once. A stop request skips it."""
+        if not self._is_new or self._stop.code is not None:
+            return
+        if sys.stderr.isatty():
+            click.echo("Indexing for search. Ctrl-C postpones it to the first search.", err=True)
+        searching = asyncio.ensure_future(
+            connection.log.search(connection.space, "sapwood", limit=1)
+        )
+        stopping = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait({searching, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (searching, stopping):
+            task.cancel()
+        await asyncio.gather(searching, stopping, return_exceptions=True)
+
+    async def follow(self, find_sessions: "Callable[[], Sequence[FoundSession]]") -> None:
+        """Imports new messages every second until a stop is requested."""
+        click.echo("Following. Ctrl-C stops.", err=True)
+        while self._stop.code is None:
+            found = await asyncio.to_thread(find_sessions)
+            grown = [each for each in found if self._seen.get(each.path) != each.updated]
+            if grown:
+                await self.import_all(grown, print_all=False)
+            await asyncio.wait({asyncio.ensure_future(self._stop.wait())}, timeout=_FOLLOW_SECONDS)
+        self._stop.code = None
+
+    async def close(self) -> None:
+        """Waits for imports that are running."""
+        await self._importer.close()
+
+    async def _one(self, found: "FoundSession", progress: "Progress") -> "ImportResult | None":
+        from sapwood.sources import NotATranscript
+
+        self._seen[found.path] = found.updated
+        try:
+            done = await self._importer.bring(found.path, found.source, progress.advance)
+        except NotATranscript as problem:
+            progress.clear()
+            click.echo(str(problem), err=True)
+            return None
+        if done.problem:
+            progress.clear()
+            click.echo(f"{found.path}: {done.problem}", err=True)
+        return done
+
+    def _print(self, done: "list[ImportResult]", print_all: bool) -> None:
+        from sapwood.cli.output.event_text import json_line
+
+        new = [each for each in done if each.turns or each.compactions]
+        self._is_new = self._is_new or bool(new)
+        if self._as_json:
+            for each in done if print_all else new:
+                click.echo(json_line(each))
+        elif new or print_all:
+            click.echo(_summary(done, new))
+
+
+def _summary(done: "list[ImportResult]", new: "list[ImportResult]") -> str:
+    old = len(done) - len(new)
+    known = f" {old} had nothing new." if old else ""
+    if not new:
+        return f"Nothing to import.{known}"
+    turns = _number(sum(each.turns for each in new), "turn")
+    compactions = _number(sum(each.compactions for each in new), "compaction")
+    of = _number(len(new), "conversation")
+    return f"Imported {turns} and {compactions} of {of}.{known} sapwood agents lists them."
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _parse_since(since: str | None) -> int:
+    """Parses a date or an age such as 7d into microseconds since 1970."""
+    from datetime import UTC, datetime
+
+    from sapwood.display.quantities import now
+
+    if since is None:
+        return 0
+    number, unit = since[:-1], since[-1:]
+    if number.isdigit() and len(number) < 6 and unit in _UNITS:
+        return now() - int(number) * _UNITS[unit] * 1_000_000
+    try:
+        when = datetime.fromisoformat(since)
+    except ValueError:
+        raise click.UsageError("--since takes 7d, 12h, 30m or a date such as 2026-11-14.") from None
+    return int(when.astimezone(UTC).timestamp() * 1_000_000)

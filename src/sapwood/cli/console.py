@@ -1,0 +1,101 @@
+"""The standard streams: lines on stdout, text from stdin, a progress bar on stderr."""
+
+import os
+import sys
+import time
+from collections.abc import Iterable
+from types import TracebackType
+
+import click
+
+__all__ = ["Progress", "columns", "file_text", "piped_text", "print_lines"]
+
+_NARROWEST = 24
+_BAR_WIDTH = 24
+_REDRAW_SECONDS = 0.1
+
+
+def columns() -> int:
+    """Returns the width of the terminal, like `shutil`, whose import takes longer than this."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given):
+        return max(_NARROWEST, int(given))
+    try:
+        return max(_NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (OSError, ValueError, AttributeError):
+        return 80
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Prints lines on stdout, with colours only on a terminal."""
+    for line in lines:
+        click.echo(line)
+
+
+def piped_text() -> str | None:
+    """Reads all of stdin. Returns None if stdin is a terminal or closed."""
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return None
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def file_text(source: str) -> str:
+    """Reads a file, or stdin if it is named `-`. Raises `click.UsageError`."""
+    from pathlib import Path
+
+    if source == "-":
+        return piped_text() or ""
+    try:
+        return Path(source).expanduser().read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise click.UsageError(f"'{source}' cannot be read: {error.strerror}.") from error
+
+
+class Progress:
+    """A progress bar on stderr, redrawn in place. Draws nothing if stderr is not a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = max(total, 1)
+        self._done = 0
+        self._label = ""
+        self._is_visible = sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._drawn = 0.0
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.clear()
+
+    def set_label(self, label: str) -> None:
+        """Sets the text after the bar."""
+        self._label = label
+
+    def advance(self, done: int) -> None:
+        """Adds so many bytes to those that are done."""
+        self._done += done
+        now = time.monotonic()
+        if self._is_visible and now - self._drawn >= _REDRAW_SECONDS:
+            self._drawn = now
+            sys.stderr.write(f"\r\x1b[K{self.line(now - self._started)}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Erases the bar, so that other text can be printed."""
+        if self._is_visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def line(self, seconds: float) -> str:
+        """Returns the bar after so many seconds."""
+        share = min(self._done / self._total, 1.0)
+        full = round(share * _BAR_WIDTH)
+        rate = self._done / max(seconds, 0.001) / 1_000_000
+        empty = _BAR_WIDTH - full
+        return f"{'█' * full}{'░' * empty} {share:>4.0%} {rate:.0f} MB/s {self._label}"

@@ -1,0 +1,112 @@
+"""Messages and exit codes for errors, with the next command to type. Imported after an error."""
+
+import errno
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sapwood.cli.exit_codes import Exit
+from sapwood.config.config_file import ConfigError
+from sapwood.config.folders import is_full
+from sapwood.context_actions.session_finder import NoSession
+from sapwood.core.errors import LogError, RefusedError, SapwoodError
+from sapwood.core.model_calls import Failure
+from sapwood.core.refusals import (
+    ModelNeeded,
+    NoSuchCall,
+    NotRunning,
+    Refusal,
+    TurnIsOpen,
+    UnknownAgent,
+)
+from sapwood.sources.detection import NotATranscript
+
+if TYPE_CHECKING:
+    from sapwood.cli.invocation import Invocation
+
+__all__ = ["error_message", "exit_code_for", "shell_message"]
+
+
+def shell_message(refusal: Refusal) -> str:
+    """Returns the message of a refusal, with the next command as it is typed in a shell."""
+    match refusal:
+        case UnknownAgent(agent, close):
+            instead = (
+                f"Did you mean {' or '.join(close)}?" if close else "Type: sapwood agents --all"
+            )
+            return f"There is no agent '{agent[:60]}'. {instead}"
+        case ModelNeeded(command, agent):
+            return f"{command} needs a model. Type: sapwood {command[1:]} {agent}"
+        case NoSuchCall(agent, version):
+            return (
+                f"Version {version} of {agent} is not a model call. "
+                f"Type: sapwood replay {agent} --calls"
+            )
+        case TurnIsOpen(command):
+            return (
+                f"{command} is not possible while a turn is open. Wait until it ends, continue it "
+                "with 'sapwood run --agent AGENT', or stop it with 'sapwood interrupt AGENT'."
+            )
+        case NotRunning(agent, status):
+            return (
+                f"Agent '{agent}' is {status}. Its log can be read; "
+                f"to continue, type: sapwood fork {agent}"
+            )
+        case _:
+            return refusal.sentence
+
+
+def error_message(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:
+    """Returns the message and the exit code for an error."""
+    match error:
+        case RefusedError():
+            return shell_message(error.refusal), Exit.FAILED
+        case Failure():
+            return str(error), exit_code_for(error.kind)
+        case ConfigError():
+            return str(error), Exit.USAGE
+        case NoSession() | NotATranscript():
+            return str(error), Exit.NO_SESSION
+        case LogError():
+            return _disk_full(invocation) or str(error), Exit.DATABASE
+        case SapwoodError():
+            text, full = " ".join(str(error).split()), _disk_full(invocation)
+            return (f"{text} {full}", Exit.DATABASE) if full else (text, Exit.FAILED)
+        case ModuleNotFoundError() if "pip install" in str(error):
+            return str(error), Exit.FAILED
+        case OSError(filename=str(name), strerror=str(why)):
+            return f"{name}: {why}.", Exit.FAILED
+        case OSError(errno=errno.ENOSPC):
+            return "The disk is full. Free some space and try again.", Exit.FAILED
+        case _:
+            return _defect(error, invocation), Exit.FAILED
+
+
+def exit_code_for(kind: str | None) -> Exit:
+    """Returns the exit code for a kind of failure; see `sapwood.core.model_calls.FailureKind`."""
+    match kind:
+        case "no_key" | "bad_key" | "no_model":
+            return Exit.NO_MODEL
+        case "no_network" | "overloaded" | "cut":
+            return Exit.UNREACHABLE
+        case _:
+            return Exit.FAILED
+
+
+def _disk_full(invocation: "Invocation") -> str:
+    """Returns the message for a full disk, the unnamed cause of many errors; empty if it is not."""
+    folder = Path(invocation.config.address).expanduser().parent
+    if not is_full(folder):
+        return ""
+    return (
+        f"No space is left under {folder}. Everything stored before is kept. "
+        "Free some space and run the command again: that is safe."
+    )
+
+
+def _defect(error: Exception, invocation: "Invocation") -> str:
+    """Returns the message for an error that is a defect of Sapwood."""
+    where = f" The details are in {invocation.log_file}." if invocation.log_file else ""
+    return (
+        f"Unexpected error: {type(error).__name__}: {error}.{where} "
+        "--debug prints them here. Please report it."
+    )

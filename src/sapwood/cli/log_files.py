@@ -1,0 +1,171 @@
+"""Log files of the program: rotating, with levels, with secrets masked, without conversations.
+
+If the folder cannot be written, the command runs without a log file.
+"""
+
+import copy
+import logging
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from sapwood.config.config_file import Config
+from sapwood.config.database_address import shown_address
+from sapwood.core.errors import SapwoodError
+from sapwood.core.events import (
+    AgentKilled,
+    AgentStarted,
+    ContextTrimmed,
+    Recorded,
+    ReplyAdded,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnStarted,
+)
+from sapwood.core.log_values import Append
+from sapwood.core.model_calls import Failure
+from sapwood.redaction import mask_secrets
+
+__all__ = ["log_command", "log_commits", "log_problem", "log_to_folder"]
+
+_log = logging.getLogger("sapwood.cli")
+_agents_log = logging.getLogger("sapwood.agents")
+_FORM = "%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s"
+_SIZE, _FILES = 2_000_000, 3
+
+
+class _MaskingFormatter(logging.Formatter):
+    """Masks everything that has the form of a secret."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask_secrets(super().format(record))
+
+
+class _StderrFormatter(_MaskingFormatter):
+    """Formats messages for stderr: without tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        short = copy.copy(record)
+        short.exc_info = short.exc_text = short.stack_info = None
+        return super().format(short)
+
+
+class _LogFileHandler(RotatingFileHandler):
+    """Ignores errors of writing, for example on a full disk."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        pass
+
+
+def log_command(config: Config) -> None:
+    """Logs the command and its database. Its arguments may hold private text and are left out."""
+    path = click.get_current_context().command_path
+    place = shown_address(config.address)
+    _log.info("%s on %s, space %s", path, place, config.space)
+
+
+def log_problem(error: Exception) -> None:
+    """Logs the error that ended the command, with a traceback if it is a defect."""
+    if isinstance(error, SapwoodError | Failure | OSError | click.ClickException):
+        _log.info("ended with %s: %s", type(error).__name__, error)
+    else:
+        _log.error("A defect", exc_info=error)
+
+
+@contextmanager
+def log_to_folder(folder: Path, verbose: int) -> Generator[Path | None]:
+    """Writes a log file inside the block. Yields its path, or None if it cannot be written.
+
+    `verbose` is the level of messages on stderr: 0 warnings, 1 information, 2 everything.
+    """
+    ours, others = logging.getLogger("sapwood"), logging.getLogger()
+    ours.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+    ours.propagate = False
+    on_stderr = _stderr_handler(verbose)
+    in_file = _file_handler(folder)
+    ours.addHandler(on_stderr)
+    for logger in (ours, others):  # messages of libraries go to the file only
+        logger.addHandler(in_file)
+    logging.captureWarnings(True)
+    try:
+        yield Path(in_file.baseFilename) if isinstance(in_file, _LogFileHandler) else None
+    finally:
+        logging.captureWarnings(False)
+        ours.propagate = True
+        ours.removeHandler(on_stderr)
+        for logger in (ours, others):
+            logger.removeHandler(in_file)
+        in_file.close()
+
+
+class _StderrHandler(logging.StreamHandler[TextIO]):
+    """Writes to the current `sys.stderr`, which a screen replaces while it is open."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
+
+
+def _stderr_handler(verbose: int) -> logging.Handler:
+    handler = _StderrHandler()
+    handler.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
+    handler.setFormatter(_StderrFormatter("%(levelname)s: %(message)s"))
+    handler.addFilter(lambda record: not (record.name == _log.name and record.exc_info))
+    return handler
+
+
+def _file_handler(folder: Path) -> logging.Handler:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handler = _LogFileHandler(
+            folder / "sapwood.log", maxBytes=_SIZE, backupCount=_FILES, encoding="utf-8"
+        )
+    except OSError:
+        return logging.NullHandler()
+    handler.setFormatter(_MaskingFormatter(_FORM))
+    return handler
+
+
+def log_commits(appends: tuple[Append, ...]) -> None:
+    """Logs committed events: turns, model calls and their costs, without any text of them."""
+    for append in appends:
+        for recorded in append.events:
+            _log_event(recorded)
+
+
+def _log_event(recorded: Recorded) -> None:
+    place = str(recorded.ref)
+    match recorded.event:
+        case AgentStarted(by, _, settings):
+            _agents_log.info("%s started by %s with %s", place, by, settings.model or "no model")
+        case TurnStarted():
+            _agents_log.info("%s turn started", place)
+        case ReplyAdded(parts, model, usage) if usage is not None:
+            _agents_log.info(
+                "%s %s answered: %d parts, %d tokens in (%d cached), %d out, %d microdollars",
+                place,
+                model,
+                len(parts),
+                usage.input,
+                usage.cache_read,
+                usage.output,
+                usage.cost,
+            )
+        case TurnCompleted(size):
+            _agents_log.info("%s turn completed, %d tokens", place, size.tokens)
+        case TurnInterrupted(_, reason):
+            _agents_log.info("%s turn interrupted: %s", place, reason)
+        case TurnFailed(_, error):
+            _agents_log.info("%s turn failed: %s", place, error)
+        case ContextTrimmed(cause, _, turns):
+            _agents_log.info("%s %s left %d turns behind", place, cause, turns)
+        case AgentKilled(target):
+            _agents_log.info("%s killed with %s", place, target)
+        case event:
+            _agents_log.debug("%s %s", place, event.kind)

@@ -1,0 +1,1 @@
+"""Turns answers, events and reports into lines for a terminal, or JSON for programs."""

@@ -1,0 +1,96 @@
+"""The context window of an agent: what fills it, and what its calls cost."""
+
+import click
+
+from sapwood.conversation.context_breakdown import ContextBreakdown
+from sapwood.core.budget import Budget
+from sapwood.core.content import Usage
+from sapwood.core.token_count import Count, show
+from sapwood.display.quantities import cache_share, short_usage, usage_line
+from sapwood.display.text import cut, one_line
+
+__all__ = ["context_lines", "context_value"]
+
+_LEVELS = (None, "yellow", "yellow", "red")
+
+
+def context_lines(window: ContextBreakdown, width: int) -> list[str]:
+    """Returns the window as lines."""
+    budget, settings, calls = window.budget, window.settings, window.last_turn
+    blocks = [
+        ("system", budget.system, ""),
+        *_tools(budget),
+        ("pins", budget.pins, ", ".join(window.pins)),
+        ("summary", budget.summary, "with the last request" if window.carries_request else ""),
+        ("history", budget.history, _turns(window.turns)),
+    ]
+    lines = [cut(f"{window.agent} {one_line(window.name)}", width), ""]
+    lines += [_block(name, count, note, width) for name, count, note in blocks]
+    lines += [_block("in all", budget.total, _of_window(budget), width, _LEVELS[budget.level]), ""]
+    facts = [
+        ("model", settings.model or "none"),
+        ("cap", f"{settings.cap:,} tokens of history" if settings.cap else "none"),
+        ("spent", _spent(width, window.spent)),
+        ("turn", _spent(width, *calls)),
+        ("call", _spent(width, *calls[-1:])),
+        ("marks", ", ".join(mark or "(unnamed)" for mark in window.marks) or "none"),
+        ("mail", f"{window.unread} unread" if window.unread else "none"),
+    ]
+    return lines + [f"{name:<8} {cut(value, max(width - 9, 12))}" for name, value in facts]
+
+
+def context_value(window: ContextBreakdown) -> dict[str, object]:
+    """Returns the window as a value for JSON."""
+    budget = window.budget
+    blocks = {
+        "system": budget.system,
+        "tools": budget.tools,
+        "pins": budget.pins,
+        "summary": budget.summary,
+        "history": budget.history,
+        "total": budget.total,
+    }
+    return {
+        "agent": window.agent,
+        "name": window.name,
+        "blocks": blocks,
+        "window": budget.window,
+        "level": budget.level,
+        "turns": window.turns,
+        "settings": window.settings,
+        "spent": window.spent,
+        "cache": cache_share(window.spent),
+        "last_turn": window.last_turn,
+        "marks": window.marks,
+        "pins": window.pins,
+        "unread": window.unread,
+    }
+
+
+def _tools(budget: Budget) -> list[tuple[str, Count, str]]:
+    """Returns the row of the tools; none before the first call, when they are not known."""
+    return [("tools", budget.tools, "sent with every request")] if budget.tools.tokens else []
+
+
+def _block(name: str, count: Count, note: str, width: int, colour: str | None = None) -> str:
+    number = f"{show(count) if count.tokens else '0':>7}"
+    number = click.style(number, fg=colour) if colour else number
+    return f"{name:<8} {number}  {cut(note, max(width - 18, 12))}".rstrip()
+
+
+def _turns(count: int) -> str:
+    return f"{count} turn{'' if count == 1 else 's'} in view"
+
+
+def _of_window(budget: Budget) -> str:
+    if budget.share is None:
+        return "the model's window is not known"
+    return f"{budget.share:.0%} of {show(Count(budget.window, exact=True))}".replace("%", " %")
+
+
+def _spent(width: int, *usages: Usage) -> str:
+    used = sum(usages, Usage(0))
+    if not used.input:
+        return "nothing yet"
+    line = usage_line(used)
+    return line if len(line) <= width - 9 else short_usage(used)

@@ -1,0 +1,125 @@
+"""The answers of the conversation service as lines for a terminal."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+import click
+
+from sapwood.cli.output.agent_table import agents_table
+from sapwood.cli.output.agent_window import context_lines
+from sapwood.conversation.answers import (
+    AgentsKilled,
+    AgentTree,
+    Answer,
+    ArgumentNeeded,
+    Changed,
+    Compacted,
+    ContextsCompared,
+    ContextShown,
+    ConversationStarted,
+    FilesReverted,
+    Forked,
+    HelpShown,
+    Left,
+    MailRead,
+    MailSent,
+    MailShown,
+    PassageShown,
+    Prompted,
+    RequestReplayed,
+    SearchResults,
+    SettingShown,
+    SettingsShown,
+    StillWaiting,
+    Switched,
+    Waited,
+)
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.log_values import SearchHit
+from sapwood.core.view.request import MessagePart, Request, ToolResult
+from sapwood.display.quantities import clock
+from sapwood.display.text import indented, wrapped
+from sapwood.display.timeline_text import comparison_lines
+
+__all__ = [
+    "answer_text",
+    "hit_lines",
+    "request_lines",
+]
+
+
+def hit_lines(hits: Sequence[SearchHit], width: int) -> list[str]:
+    """Returns the place of each hit and the words around it."""
+    lines: list[str] = []
+    for hit in hits:
+        place = click.style(str(hit.ref), fg="cyan")
+        lines.append(f"{place} {click.style(clock(hit.at), dim=True)}")
+        lines += wrapped(" ".join(hit.snippet.split()), width, "  ")
+    return lines or ["Nothing was found."]
+
+
+def request_lines(request: Request) -> list[str]:
+    """Returns all blocks and messages of a request."""
+    lines: list[str] = []
+    for block in request.system:
+        name = f"pin {block.name}" if block.kind == "pin" else "system"
+        lines += [click.style(name, bold=True), *indented(block.text, "  "), ""]
+    for message in request.messages:
+        lines.append(click.style(message.role, bold=True))
+        for part in message.parts:
+            lines += _part(part)
+        lines.append("")
+    return lines[:-1]
+
+
+def _part(part: MessagePart) -> list[str]:
+    match part:
+        case Text(text):
+            return indented(text, "  ")
+        case Thinking(text):
+            return [click.style(line, dim=True) for line in indented(text, "  ~ ")]
+        case ToolCall(id_, name, args):
+            return indented(f"→ {name} {args} [{id_}]", "  ")
+        case ToolResult(call, name, content, error):
+            head = f"  ← {name} [{call}]{' failed' if error else ''}"
+            return [head, *indented(content, "    ")]
+
+
+def answer_text(answer: Answer, width: int, now: int) -> str:
+    """Returns the text of an answer for a terminal of this width. `now` is the current time."""
+    match answer:
+        case AgentTree(agents):
+            return "\n".join(agents_table(agents, width, now))
+        case ContextShown(breakdown):
+            return "\n".join(context_lines(breakdown, width))
+        case SearchResults(hits=hits):
+            return "\n".join(hit_lines(hits, width))
+        case RequestReplayed(replayed=replayed):
+            shown = [*request_lines(replayed.request), ""] if replayed else []
+            return "\n".join([*shown, answer.message])
+        case ContextsCompared():
+            return "\n".join(comparison_lines(answer, width))
+        case (
+            Prompted()
+            | Changed()
+            | Forked()
+            | ConversationStarted()
+            | Switched()
+            | MailSent()
+            | MailRead()
+            | MailShown()
+            | Waited()
+            | StillWaiting()
+            | AgentsKilled()
+            | Compacted()
+            | PassageShown()
+            | FilesReverted()
+            | SettingShown()
+            | SettingsShown()
+            | HelpShown()
+            | ArgumentNeeded()
+            | Left()
+        ):
+            return answer.message
+        case _:
+            assert_never(answer)

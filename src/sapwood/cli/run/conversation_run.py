@@ -1,0 +1,158 @@
+"""One `sapwood run`: chooses or starts the agent, runs the script, waits for descendants."""
+
+import os
+
+from msgspec import UNSET, Struct, structs
+
+from sapwood.app.assembly import assemble
+from sapwood.app.connection import Connection
+from sapwood.app.conversation_service import conversation_service
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.run.model_script_player import ModelScriptPlayer
+from sapwood.cli.run.run_output import RunOutput, RunSummary
+from sapwood.cli.run.script_player import OK, StepResult
+from sapwood.cli.run.stop_request import StopRequest
+from sapwood.config.api_keys import load_keys
+from sapwood.config.config_file import Config
+from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.configured_models import first_settings, require_model
+from sapwood.conversation.conversation_list import newest_agent
+from sapwood.conversation.script import Script
+from sapwood.core.content import Usage
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.ids import AgentId, can_be_stored
+from sapwood.core.refusals import Imported
+from sapwood.core.settings import SettingsChange
+
+__all__ = ["RunOptions", "choose_agent", "run_conversation"]
+
+
+class RunOptions(Struct, frozen=True):
+    """The options of `sapwood run`."""
+
+    agent: str | None = None
+    new: bool = False
+    continue_newest: bool = False
+    model: str | None = None
+    system: str | None = None
+    cap: int | None = None
+    allow: tuple[str, ...] = ()
+    seconds: float | None = None
+
+
+async def run_conversation(
+    config: Config,
+    connection: Connection,
+    options: RunOptions,
+    script: Script | None,
+    output: RunOutput,
+    stop: StopRequest,
+) -> Exit:
+    """Runs the script on the chosen agent and returns the exit code.
+
+    Without a script, continues the open turn of the agent. Raises `SapwoodError` if it has none.
+    """
+    keys = load_keys()
+    agent = await choose_agent(connection, config, keys, options)
+    before = await _spent(connection, agent)
+    runner = assemble(connection, config, keys, allow=options.allow, root=agent)
+    service = conversation_service(connection, config, keys, compact=runner.compact)
+    player = ModelScriptPlayer(runner, agent, service, output, stop)
+    try:
+        await runner.start()
+        if options.seconds is not None:
+            stop.request_after(options.seconds)
+        result = await _play(player, script)
+    finally:
+        await runner.close()
+    after = await _spent(connection, agent)
+    used = _difference(after, before)
+    output.end(RunSummary(player.agent, result.exit, used, result.problem))
+    return result.exit
+
+
+async def _play(player: ModelScriptPlayer, script: Script | None) -> StepResult:
+    if script is not None:
+        result = await player.play(script)
+    elif await player.has_open_turn():
+        result = await player.resume()
+    else:
+        raise SapwoodError(
+            f"{player.agent} has no open turn to continue. Give a prompt with -p, "
+            "or a script on stdin."
+        )
+    return await player.wait_for_descendants() if result is OK else result
+
+
+async def choose_agent(
+    connection: Connection, config: Config, keys: dict[str, str], options: RunOptions
+) -> AgentId:
+    """Returns the named, the newest or a new agent, after changing its settings as requested.
+
+    Raises `Failure` before anything changes if its model cannot be called, and `SapwoodError` or
+    `RefusedError` if the agent cannot be used.
+    """
+    if options.continue_newest:
+        newest = await newest_agent(connection)
+        if newest is None:
+            raise SapwoodError("There is no agent to continue. Leave --continue out.")
+        agent = newest
+    elif options.agent and not options.new:
+        agent = await find(connection, options.agent)
+    else:
+        return await _start(connection, config, keys, options)
+    await _change_settings(connection, config, keys, options, agent)
+    return agent
+
+
+async def _start(
+    connection: Connection, config: Config, keys: dict[str, str], options: RunOptions
+) -> AgentId:
+    name = options.agent or ""
+    same_name = await connection.log.find(connection.space, name) if can_be_stored(name) else []
+    if any(facts.name == name and facts.status == "running" for facts in same_name):
+        raise SapwoodError(
+            f"An agent '{name}' is running already. Leave --new out to continue it, "
+            "or choose another name."
+        )
+    model = options.model or config.model
+    require_model(model, config, keys)
+    settings = first_settings(config, model, system=options.system, cap=options.cap)
+    service = conversation_service(connection, config, keys)
+    return await service.start(os.getcwd(), name=name, settings=settings)
+
+
+async def _change_settings(
+    connection: Connection,
+    config: Config,
+    keys: dict[str, str],
+    options: RunOptions,
+    agent: AgentId,
+) -> None:
+    state = (await connection.dispatcher.open(agent)).state
+    if state.origin is not None:
+        raise RefusedError(Imported(agent, state.origin.source))
+    change = SettingsChange(
+        system=UNSET if options.system is None else options.system,
+        cap=UNSET if options.cap is None else options.cap,
+    )
+    if options.model is not None and options.model != state.settings.model:
+        change = structs.replace(change, model=options.model)
+    else:
+        require_model(state.settings.model, config, keys)
+    if change.changed_fields():
+        await conversation_service(connection, config, keys).configure(agent, change)
+
+
+async def _spent(connection: Connection, agent: AgentId) -> Usage:
+    return (await connection.dispatcher.open(agent)).state.spent
+
+
+def _difference(after: Usage, before: Usage) -> Usage:
+    return Usage(
+        after.input - before.input,
+        after.output - before.output,
+        after.cache_read - before.cache_read,
+        after.cache_write - before.cache_write,
+        after.cost - before.cost,
+    )

@@ -1,0 +1,183 @@
+"""Runs scripts with prompts: waits for the turn of each prompt, and stops it on request."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+
+from sapwood.app.agent_runner import AgentOutput, AgentRunner, DriveFailure
+from sapwood.cli.error_messages import exit_code_for
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.run.run_output import RunOutput
+from sapwood.cli.run.script_player import OK, ScriptPlayer, StepResult
+from sapwood.cli.run.stop_request import StopRequest
+from sapwood.conversation.script import Script
+from sapwood.conversation.service import ConversationService
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.events import (
+    AgentKilled,
+    Recorded,
+    ReplyAdded,
+    ToolFinished,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+)
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Delta
+from sapwood.core.refusals import Refusal
+
+__all__ = [
+    "ModelScriptPlayer",
+]
+
+
+_MOST_FAILURES = 4
+"""Failures to drive the agent, one after the other, after which the run gives up."""
+
+_INTERRUPT_SECONDS = 10.0
+"""How long an interrupted turn may take to end."""
+
+_POLL_SECONDS = 0.2
+"""How often the run checks whether descendants still work."""
+
+
+class ModelScriptPlayer(ScriptPlayer):
+    """Runs scripts of commands and prompts on an agent that a runner drives."""
+
+    def __init__(
+        self,
+        runner: AgentRunner,
+        agent: AgentId,
+        service: ConversationService,
+        output: RunOutput,
+        stop: StopRequest,
+    ) -> None:
+        super().__init__(service, agent, output)
+        self.connection = runner.connection
+        self._runner = runner
+        self._stop = stop
+
+    async def prompt(self, text: str) -> StepResult:
+        """Starts a turn with this prompt and prints it until it ends. Raises `RefusedError`."""
+        if self._stop.code is not None:
+            return self._stopped()
+        version = (await self.connection.dispatcher.open(self.agent)).state.version
+        answer = await self.service.prompt(self.agent, text)
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        return await self._print_turn(version)
+
+    async def command(self, chunk: Script) -> StepResult:
+        """Runs a command and prints its answer. A stop request interrupts it."""
+        answering = asyncio.ensure_future(super().command(chunk))
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait({answering, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                return answering.result()
+            await self._interrupt_all()
+            return self._stopped()
+        finally:
+            for task in (answering, stopping):
+                task.cancel()
+            await asyncio.gather(answering, stopping, return_exceptions=True)
+
+    async def has_open_turn(self) -> bool:
+        """Returns whether the agent has an open turn."""
+        return (await self.connection.dispatcher.open(self.agent)).state.open is not None
+
+    async def resume(self) -> StepResult:
+        """Continues the open turn and prints it until it ends."""
+        version = (await self.connection.dispatcher.open(self.agent)).state.version
+        await self._runner.wake(self.agent)
+        return await self._print_turn(version)
+
+    async def wait_for_descendants(self) -> StepResult:
+        """Waits until no descendant has work to do. A stop request interrupts them."""
+        announced: list[AgentId] = []
+        waited: dict[AgentId, None] = {}
+        while working := await self._working():
+            if working != announced:
+                self.output.note(f"Waiting for {', '.join(working)}.")
+                announced = working
+                waited |= dict.fromkeys(working)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), _POLL_SECONDS)
+                await self._interrupt_all()
+                return self._stopped()
+        for agent in waited:
+            self.output.note(f"{agent} is done. To read it, type: sapwood show {agent}")
+        return OK
+
+    async def _print_turn(self, after: int) -> StepResult:
+        async with aclosing(self._runner.watch(self.agent, after)) as shown:
+            watching = asyncio.ensure_future(self._print_until_end(shown))
+            stopping = asyncio.ensure_future(self._stop.wait())
+            try:
+                await asyncio.wait({watching, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if watching.done():
+                    return watching.result()
+                await self._interrupt_all()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(watching, _INTERRUPT_SECONDS)
+                return self._stopped()
+            except OSError:  # stdout is closed
+                await self._interrupt_all("the output was closed")
+                raise
+            finally:
+                for task in (watching, stopping):
+                    task.cancel()
+                await asyncio.gather(watching, stopping, return_exceptions=True)
+
+    async def _print_until_end(self, shown: AsyncGenerator[AgentOutput]) -> StepResult:
+        failures = 0
+        async for each in shown:
+            match each.what:
+                case Delta() as delta:
+                    self.output.delta(each.agent, delta)
+                case Recorded() as recorded:
+                    if isinstance(recorded.event, ReplyAdded | ToolFinished):
+                        failures = 0
+                    self.output.event(recorded)
+                    if (ended := self._end(recorded)) is not None:
+                        return ended
+                case DriveFailure(message):
+                    failures += 1
+                    if failures >= _MOST_FAILURES:
+                        raise SapwoodError(
+                            f"{message} The turn of {self.agent} is still open. "
+                            f"To continue it, type: sapwood run --agent {self.agent}"
+                        )
+        raise AssertionError("following a log never ends")
+
+    def _end(self, recorded: Recorded) -> StepResult | None:
+        match recorded.event:
+            case TurnCompleted():
+                return OK
+            case TurnFailed(_, error, failure):
+                return StepResult(exit_code_for(failure), error)
+            case TurnInterrupted(_, reason):
+                return StepResult(
+                    Exit.INTERRUPTED, f"The turn was interrupted: {reason or 'stopped'}."
+                )
+            case AgentKilled():
+                return StepResult(Exit.FAILED, f"{self.agent} was killed.")
+            case _:
+                return None
+
+    async def _interrupt_all(self, reason: str = "") -> None:
+        """Interrupts the turns of the agent and its descendants. Partial replies are kept."""
+        for agent in (self.agent, *await self._working()):
+            # A turn that has ended in the meantime refuses; that is fine.
+            await self._runner.interrupt(agent, reason or self._stop.reason)
+
+    async def _working(self) -> list[AgentId]:
+        log, space = self.connection.log, self.connection.space
+        below = await log.descendants(space, self.agent)
+        facts = [await log.facts(space, agent) for agent in below]
+        return [each.agent for each in facts if each is not None and each.working]
+
+    def _stopped(self) -> StepResult:
+        code = self._stop.code or Exit.INTERRUPTED
+        cause = "Interrupted" if code is Exit.INTERRUPTED else "The time limit is over"
+        return StepResult(code, f"{cause}. The partial reply is kept in {self.agent}.")

@@ -1,0 +1,171 @@
+"""The output of `sapwood run`: text for people, or JSON lines for programs."""
+
+import sys
+from typing import Protocol
+
+import click
+from msgspec import Struct
+
+from sapwood.cli.console import columns
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.output.event_text import event_value, json_line
+from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
+from sapwood.core.events import (
+    CheckpointMissed,
+    ContextTrimmed,
+    MailReceived,
+    Recorded,
+    ReplyAdded,
+    ToolFinished,
+)
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Delta
+from sapwood.core.view.frames import how_it_was_cut
+from sapwood.display.quantities import usage_line
+from sapwood.display.text import cut, plain, wrapped
+
+__all__ = ["JsonOutput", "RunOutput", "RunSummary", "TextOutput"]
+
+_EXCERPT = 400
+
+
+class RunSummary(Struct, frozen=True):
+    """How a run ended, and what it used. `agent` is None if the run failed before it had one."""
+
+    agent: AgentId | None
+    exit: Exit
+    used: Usage
+    problem: str = ""
+
+
+class RunOutput(Protocol):
+    """Receives everything that happens in a run, and prints it."""
+
+    def delta(self, agent: AgentId, delta: Delta) -> None:
+        """Prints a piece of a reply."""
+        ...
+
+    def event(self, recorded: Recorded) -> None:
+        """Prints an event of the agent."""
+        ...
+
+    def answer(self, line: str, answer: str) -> None:
+        """Prints the answer to the command `line`."""
+        ...
+
+    def note(self, words: str) -> None:
+        """Prints a note about the run itself."""
+        ...
+
+    def end(self, summary: RunSummary) -> None:
+        """Prints the summary at the end of the run."""
+        ...
+
+
+class TextOutput:
+    """Prints replies on stdout as they arrive, and everything else on stderr if `notes` is set."""
+
+    def __init__(self, *, notes: bool) -> None:
+        self._notes = notes
+        self._streamed = ""
+        self._at_start = True
+
+    def delta(self, agent: AgentId, delta: Delta) -> None:
+        if delta.kind == "text":
+            self._streamed += delta.text
+            self._write(delta.text)
+
+    def event(self, recorded: Recorded) -> None:
+        match recorded.event:
+            case ReplyAdded(parts, ended=ended):
+                self._reply(parts)
+                if ended != "done":
+                    self.note(how_it_was_cut(ended))
+            case ToolFinished(_, content, True):
+                for line in wrapped(cut(content, _EXCERPT), columns(), "  "):
+                    self._write_note(line)
+            case ContextTrimmed(cause, _, turns):
+                self._write_note(f"({cause}: {turns} turns left view)")
+            case CheckpointMissed(reason):
+                self._write_note(f"(no checkpoint: {reason})")
+            case MailReceived(_, _, sender):
+                self._write_note(f"(mail from {sender or 'outside'})")
+            case _:
+                pass
+
+    def answer(self, line: str, answer: str) -> None:
+        self._new_line()
+        if answer:
+            click.echo(plain(answer))
+
+    def note(self, words: str) -> None:
+        self._new_line()
+        click.echo(words, err=True)
+
+    def end(self, summary: RunSummary) -> None:
+        self._new_line()
+        if summary.problem:
+            click.echo(f"{click.style('Error:', fg='red')} {summary.problem}", err=True)
+        used = f" · {usage_line(summary.used)}" if summary.used.input else ""
+        self._write_note(f"agent {summary.agent}{used}")
+
+    def _reply(self, parts: tuple[ReplyPart, ...]) -> None:
+        """Prints the part of a reply that did not arrive in pieces, as from another process."""
+        text = "".join(part.text for part in parts if isinstance(part, Text))
+        if self._streamed.startswith(text):
+            self._streamed = self._streamed[len(text) :]
+        elif text.startswith(self._streamed):
+            self._write(text[len(self._streamed) :])
+            self._streamed = ""
+        else:
+            self._new_line()
+            self._write(text)
+            self._streamed = ""
+        if not self._streamed:
+            self._new_line()
+        for part in parts:
+            if isinstance(part, ToolCall):
+                self._write_note(cut(f"→ {part.name} {part.args}", columns()))
+
+    def _write(self, text: str) -> None:
+        if shown := plain(text):
+            click.echo(shown, nl=False)
+            sys.stdout.flush()
+            self._at_start = shown.endswith("\n")
+
+    def _new_line(self) -> None:
+        if not self._at_start:
+            click.echo()
+            self._at_start = True
+
+    def _write_note(self, words: str) -> None:
+        if self._notes:
+            self._new_line()
+            click.echo(click.style(words, dim=True), err=True)
+
+
+class JsonOutput:
+    """Prints everything as JSON lines on stdout, each with a `type`."""
+
+    def delta(self, agent: AgentId, delta: Delta) -> None:
+        named = {"name": delta.name} if delta.name else {}
+        self._print("delta", agent=agent, kind=delta.kind, text=delta.text, **named)
+
+    def event(self, recorded: Recorded) -> None:
+        self._print("event", **event_value(recorded))
+
+    def answer(self, line: str, answer: str) -> None:
+        self._print("answer", command=line, says=answer)
+
+    def note(self, words: str) -> None:
+        self._print("note", says=words)
+
+    def end(self, summary: RunSummary) -> None:
+        problem = {"error": summary.problem} if summary.problem else {}
+        self._print(
+            "end", agent=summary.agent, exit=int(summary.exit), used=summary.used, **problem
+        )
+
+    def _print(self, type_: str, **fields: object) -> None:
+        click.echo(json_line({"type": type_, **fields}))
+        sys.stdout.flush()

@@ -1,0 +1,83 @@
+"""Runs a script step by step on the conversation service. A script is commands and prompts."""
+
+from msgspec import Struct
+
+from sapwood.cli.console import columns
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.output.answer_text import answer_text
+from sapwood.cli.run.run_output import RunOutput
+from sapwood.conversation.answers import Answer, ArgumentNeeded, Left
+from sapwood.conversation.script import CommandStep, Script, TextStep, chunks
+from sapwood.conversation.service import ConversationService
+from sapwood.core.command_table import TABLE
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
+from sapwood.display.quantities import now
+
+__all__ = ["OK", "ScriptPlayer", "StepResult", "slash_answer"]
+
+
+class StepResult(Struct, frozen=True):
+    """The exit code of a step, and the error message for stderr if it failed."""
+
+    exit: Exit = Exit.OK
+    problem: str = ""
+
+
+OK = StepResult()
+"""The only result after which a script continues."""
+
+_LEFT = StepResult(Exit.OK)
+
+
+async def slash_answer(
+    service: ConversationService, agent: AgentId | None, name: str, args: str = ""
+) -> Answer:
+    """Runs one slash command and returns its answer. Raises `RefusedError`."""
+    answer = await service.answer(agent, CommandStep(TABLE[name], args))
+    if isinstance(answer, Refusal):
+        raise RefusedError(answer)
+    return answer
+
+
+class ScriptPlayer:
+    """Runs scripts of commands on an agent. A command such as /switch changes `agent`."""
+
+    def __init__(self, service: ConversationService, agent: AgentId, output: RunOutput) -> None:
+        self.service = service
+        self.agent = agent
+        self.output = output
+
+    async def play(self, script: Script) -> StepResult:
+        """Runs a script to its end, or to the first step that fails or leaves."""
+        for chunk in chunks(script):
+            match chunk:
+                case (TextStep(text),):
+                    result = await self.prompt(text)
+                case _:
+                    result = await self.command(chunk)
+            if result is not OK:
+                return result
+        return OK
+
+    async def prompt(self, text: str) -> StepResult:
+        """Raises `SapwoodError`: without a model there is no reply to a prompt."""
+        raise SapwoodError(
+            "Text needs a model that replies to it. Type: sapwood run --agent AGENT -p …"
+        )
+
+    async def command(self, chunk: Script) -> StepResult:
+        """Runs a command and prints its answer. Raises `RefusedError`."""
+        outcome = await self.service.step(self.agent, chunk)
+        answer = outcome.answer
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        if isinstance(answer, ArgumentNeeded):
+            raise SapwoodError(answer.message)
+        if isinstance(answer, Left):
+            return _LEFT
+        line = outcome.step.line if isinstance(outcome.step, CommandStep) else ""
+        self.output.answer(line, answer_text(answer, columns(), now()))
+        self.agent = outcome.agent or self.agent
+        return OK

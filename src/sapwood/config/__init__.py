@@ -1,0 +1,1 @@
+"""Configuration: the file, API keys, folders and the database address."""

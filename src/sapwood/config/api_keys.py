@@ -1,0 +1,109 @@
+"""API keys of model providers: from the environment, or from a file that only its owner can read.
+
+Only the model access gets them. They are never logged and never stored with a conversation.
+"""
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from sapwood.config.config_file import ConfigError, config_file, load_config
+from sapwood.config.editor import write_config_file
+from sapwood.config.providers import PROVIDERS
+from sapwood.config.toml_edit import toml_value
+from sapwood.core.refusals import nearest
+
+__all__ = [
+    "KEY_VARIABLES",
+    "key_origins",
+    "keys_file",
+    "load_keys",
+    "require_provider",
+    "save_key",
+]
+
+KEY_VARIABLES: dict[str, tuple[str, ...]] = {
+    name: provider.key_variables for name, provider in PROVIDERS.items() if provider.account == name
+}
+"""The environment variables of each provider with an API key, in the order they are read."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def keys_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The file of the keys, beside the configuration file."""
+    return config_file(environ).with_name("keys.toml")
+
+
+def load_keys(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The key of each provider that has one; the environment overrides the file.
+
+    Raises `ConfigError`.
+    """
+    keys = _read(keys_file(environ))
+    for provider in KEY_VARIABLES:
+        if variable := _variable(provider, environ):
+            keys[provider] = environ[variable]
+    return keys
+
+
+def key_origins(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Where the key of each provider that has one comes from: a variable or the file."""
+    file = keys_file(environ)
+    found = dict.fromkeys(_read(file), str(file))
+    for provider in KEY_VARIABLES:
+        if variable := _variable(provider, environ):
+            found[provider] = variable
+    return found
+
+
+def require_provider(name: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Raises `ConfigError` for a provider that has neither a built-in nor a configured address."""
+    known = [*KEY_VARIABLES, *load_config(environ).base_urls]
+    if name in known:
+        return
+    close = " or ".join(nearest(name, known))
+    instead = f"Did you mean {close}?" if close else f"There are {', '.join(known)}."
+    raise ConfigError(
+        f"There is no provider '{name}'. {instead} For one of your own, set its address first: "
+        f"sapwood config set base_urls.{name} http://… Nothing was stored."
+    )
+
+
+def save_key(provider: str, key: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """Writes a key into the file, which only its owner can read. Raises `ConfigError`."""
+    if not _NAME.fullmatch(provider):
+        raise ConfigError(
+            f"'{provider}' is not a name for a provider. Use letters, digits, '-' and '_'."
+        )
+    file = keys_file(environ)
+    keys = _read(file) | {provider: key}
+    text = "".join(f"{name} = {toml_value(value)}\n" for name, value in sorted(keys.items()))
+    write_config_file(file, text, mode=0o600)
+    return file
+
+
+def _variable(provider: str, environ: Mapping[str, str]) -> str | None:
+    return next((name for name in KEY_VARIABLES[provider] if environ.get(name)), None)
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        mode = file.stat().st_mode
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not text in UTF-8.") from error
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}.") from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ConfigError(f"{file} can be read by others. Type: chmod 600 {file}")
+    try:
+        return {name: str(value) for name, value in tomllib.loads(text).items()}
+    except tomllib.TOMLDecodeError:
+        # The parser's message could quote a line, and with it a key.
+        raise ConfigError(f'{file} is not TOML. Each line is: provider = "key"') from None

@@ -1,0 +1,199 @@
+"""The configuration: one typed value, from a TOML file and a few environment variables.
+
+SAPWOOD_CONFIG    the file, instead of config.toml in the user's configuration folder
+SAPWOOD_DATA      the folder of archives, focus, journal and database, instead of the user's own
+SAPWOOD_DATABASE  a path or postgresql://…
+SAPWOOD_SPACE     the space
+SAPWOOD_MODEL     the model of new agents
+SAPWOOD_MCP_TOKEN what requests to `sapwood mcp --http` must bear, if set
+SAPWOOD_DEBUG     if set, errors come with a traceback, as with --debug
+NO_COLOR          if set, nothing is coloured
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, field, structs
+
+from sapwood.config.folders import config_folder, data_folder
+from sapwood.core.errors import LogError, SapwoodError
+
+__all__ = [
+    "CheckpointConfig",
+    "Config",
+    "ConfigError",
+    "ContextConfig",
+    "McpServer",
+    "ScreenConfig",
+    "TelemetryConfig",
+    "TendingConfig",
+    "config_file",
+    "environment_overrides",
+    "load_config",
+    "parse_config",
+    "prepare_folder",
+    "read_config",
+    "spans_address",
+]
+
+_FROM_ENVIRONMENT = ("database", "space", "model")
+_SPAN_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+
+Natural = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+class ConfigError(SapwoodError):
+    """The configuration cannot be used; the message names the file and the setting."""
+
+
+class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The context settings of new agents."""
+
+    cap: Natural = 100_000
+    low_water: Share = 0.6
+    mask_over: Natural = 0
+    levels: tuple[Share, Share, Share] = (0.5, 0.65, 0.85)
+    system: str = ""
+
+
+class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """What hooks of other programs may add: tokens of resumption prompts, 0 for none."""
+
+    budget: Natural = 2_000
+    subagent_budget: Natural = 500
+
+
+class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the terminal screen looks and behaves. `keys` assigns other keys to actions."""
+
+    theme: str = "sapwood-dark"
+    mouse: bool = True
+    bell: bool = True
+    print_on_leaving: bool = False
+    keys: dict[str, str] = {}
+
+
+class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Checkpoints of files: whether they are made, and the largest file they contain, in bytes."""
+
+    enabled: bool = True
+    largest: Natural = 10_000_000
+
+
+class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
+    """An MCP server whose tools agents may use: a command to start, or a URL."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: dict[str, str] = {}
+    headers: dict[str, str] = {}
+
+
+class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Spans for OpenTelemetry: where they are sent, and whether they contain the conversation."""
+
+    endpoint: str = ""
+    content: bool = False
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that can be configured."""
+
+    database: str = ""
+    space: str = "local"
+    model: str = ""
+    base_urls: dict[str, str] = {}
+    context: ContextConfig = ContextConfig()
+    tending: TendingConfig = TendingConfig()
+    screen: ScreenConfig = ScreenConfig()
+    checkpoints: CheckpointConfig = CheckpointConfig()
+    permissions: tuple[str, ...] = ()
+    servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
+    workers: Annotated[int, Meta(ge=1)] = 100
+    telemetry: TelemetryConfig = TelemetryConfig()
+
+    @property
+    def address(self) -> str:
+        """The address of the database: as configured, else a file in the user's data folder."""
+        return self.database or str(data_folder() / "sapwood.db")
+
+    @property
+    def log_folder(self) -> Path:
+        """The folder of log files."""
+        from platformdirs import user_log_path
+
+        return user_log_path("sapwood", appauthor=False)
+
+
+def config_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The path of the configuration file, which may not exist."""
+    named = environ.get("SAPWOOD_CONFIG")
+    if named:
+        return Path(named).expanduser()
+    return config_folder() / "config.toml"
+
+
+def load_config(environ: Mapping[str, str] = os.environ) -> Config:
+    """Reads the configuration. A missing file counts as empty. Raises `ConfigError`."""
+    config = parse_config(read_config(environ), config_file(environ))
+    return structs.replace(config, **environment_overrides(environ))
+
+
+def environment_overrides(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The values of environment variables, which override those of the file."""
+    names = {name: f"SAPWOOD_{name.upper()}" for name in _FROM_ENVIRONMENT}
+    return {name: environ[variable] for name, variable in names.items() if environ.get(variable)}
+
+
+def read_config(environ: Mapping[str, str] = os.environ) -> str:
+    """The text of the file, empty if it does not exist. Raises `ConfigError`."""
+    file = config_file(environ)
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not text in UTF-8.") from error
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def parse_config(text: str, file: Path) -> Config:
+    """Parses a configuration; errors name `file`. Raises `ConfigError`."""
+    try:
+        return msgspec.convert(_tables(text, file) if text else {}, Config)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{file} does not fit: {error}.") from error
+
+
+def _tables(text: str, file: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file} is not TOML: {error}.") from error
+
+
+def spans_address(config: Config, environ: Mapping[str, str] = os.environ) -> str:
+    """The address of the OpenTelemetry collector; empty if none is configured."""
+    variables = (environ.get(name, "") for name in _SPAN_VARIABLES)
+    return config.telemetry.endpoint or next(filter(None, variables), "")
+
+
+def prepare_folder(config: Config) -> None:
+    """Creates the folder of the default database. Raises `LogError` if that fails."""
+    if config.database:
+        return
+    folder = Path(config.address).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise LogError(
+            f"The folder {folder} cannot be created: {error.strerror}. "
+            "Name a database elsewhere with --database or SAPWOOD_DATABASE."
+        ) from error

@@ -1,0 +1,29 @@
+"""The address of a database: which store it names, and the address without its password."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+__all__ = ["is_postgres", "shown_address"]
+
+
+def is_postgres(address: str | Path) -> bool:
+    """Whether the address names a PostgreSQL server."""
+    return str(address).startswith(("postgresql://", "postgres://"))
+
+
+def shown_address(address: str) -> str:
+    """The address without its password, for screens and log files.
+
+    >>> shown_address("postgresql://ada:secret@db.example/team")
+    'postgresql://ada:…@db.example/team'
+    """
+    if "://" not in address:
+        return address
+    parts = urlsplit(address)
+    user, _, host = parts.netloc.rpartition("@")
+    name, colon, _ = user.partition(":")
+    place = f"{name}:…@{host}" if colon else parts.netloc
+    query = "&".join(
+        "password=…" if each.startswith("password=") else each for each in parts.query.split("&")
+    )
+    return parts._replace(netloc=place, query=query).geturl()

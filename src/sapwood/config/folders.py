@@ -1,0 +1,87 @@
+"""The folders and files in which Sapwood keeps everything that is not in the database.
+
+Everything is in the user's data folder, in files that people can read. Only the cache of turn
+features (`known`) is binary; it may be deleted at any time.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = [
+    "archives_folder",
+    "config_folder",
+    "data_folder",
+    "focus_file",
+    "focus_stamp_file",
+    "handoffs_folder",
+    "is_full",
+    "journal_file",
+    "turn_features_folder",
+]
+
+
+_FULL_BELOW_BYTES = 100_000
+
+
+def data_folder() -> Path:
+    """The folder that SAPWOOD_DATA names, else the user's data folder. It may not exist yet."""
+    named = os.environ.get("SAPWOOD_DATA")
+    return Path(named).expanduser() if named else _user_folder("data", ".local/share")
+
+
+def config_folder() -> Path:
+    """The user's configuration folder."""
+    return _user_folder("config", ".config")
+
+
+def _user_folder(kind: str, below_home: str) -> Path:
+    """The folder that platformdirs returns; on Linux without its import, which is slow."""
+    if sys.platform == "linux":
+        base = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+        folder = Path(base) if os.path.isabs(base) else Path("~", below_home).expanduser()
+        return folder / "sapwood"
+    import platformdirs
+
+    folders = platformdirs.PlatformDirs("sapwood", appauthor=False)
+    return folders.user_data_path if kind == "data" else folders.user_config_path
+
+
+def archives_folder() -> Path:
+    """The folder of archived conversations."""
+    return data_folder() / "archives"
+
+
+def handoffs_folder() -> Path:
+    """The folder of handoffs to other agents."""
+    return data_folder() / "handoffs"
+
+
+def focus_file() -> Path:
+    """The file in which an earlier version kept the focus stack; the log holds it now."""
+    return data_folder() / "focus.json"
+
+
+def focus_stamp_file() -> Path:
+    """An empty file that is touched when a focus stack changes on this machine."""
+    return data_folder() / "focus.changed"
+
+
+def journal_file() -> Path:
+    """The file of the journal."""
+    return data_folder() / "journal.jsonl"
+
+
+def turn_features_folder() -> Path:
+    """The folder of the turn feature cache."""
+    return data_folder() / "known"
+
+
+def is_full(folder: Path) -> bool:
+    """Whether the disk of a folder is full; False if that cannot be found out."""
+    import shutil
+
+    try:
+        return shutil.disk_usage(folder).free <= _FULL_BELOW_BYTES
+    except OSError:
+        return False

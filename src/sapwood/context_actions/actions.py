@@ -1,0 +1,192 @@
+"""Runs context actions: finds the session, does what the request asks, returns a typed answer."""
+
+import asyncio
+from pathlib import Path
+from typing import Literal, assert_never
+
+from sapwood.analysis.drift_report import drift_of
+from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, names_in_focus
+from sapwood.analysis.ledger import ledger_of
+from sapwood.analysis.prune_advice import advise_pruning
+from sapwood.analysis.session_search import SearchPassage, search_archives, search_session, words_of
+from sapwood.analysis.window_breakdown import break_down, estimate
+from sapwood.config.config_file import Config
+from sapwood.config.folders import archives_folder
+from sapwood.context_actions.archive_actions import archive, resume
+from sapwood.context_actions.archive_files import read_archives
+from sapwood.context_actions.context_answers import ContextAnswer, SearchResults
+from sapwood.context_actions.context_request import ContextRequest
+from sapwood.context_actions.handoff_action import hand_off
+from sapwood.context_actions.project_focus import ProjectFocus
+from sapwood.context_actions.session_finder import Connect, NoSession, SessionFinder
+from sapwood.context_actions.session_input import OpenSpace, SessionInput
+from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
+from sapwood.core.errors import SapwoodError
+from sapwood.core.token_count import Counter
+from sapwood.tokens import CachingCounter, counter_for
+
+__all__ = ["ContextActions"]
+
+_NEW_SESSION_TURNS = 1
+"""A session with no more turns than this has nothing to continue yet."""
+
+
+class ContextActions:
+    """Runs the requests of a person or a model that works in a folder.
+
+    `connect` opens the database. `running` is the id of the session from which the request comes,
+    if it comes from one.
+    """
+
+    def __init__(self, folder: Path, config: Config, connect: Connect, running: str = "") -> None:
+        self._sessions = SessionFinder(folder, config, connect, running)
+        self._project_focus = ProjectFocus(config, connect)
+        self._levels = config.context.levels
+
+    async def do(self, request: ContextRequest) -> ContextAnswer:
+        """Runs a request. Raises `NoSession` if it needs a session and there is none."""
+        match request.action:
+            case "focus" | "unfocus":
+                return await self._focus(request)
+            case "search":
+                return await self._search(request)
+            case "resume":
+                return await self._resume(request)
+            case _:
+                source = await self._session(request)
+                stack = await self._project_focus.read(source.session.folder)
+                focus = _with_topics_of(source, stack)
+                return await asyncio.to_thread(self._analyse, request, source, focus)
+
+    def _analyse(
+        self, request: ContextRequest, source: SessionInput, focus: Focus
+    ) -> ContextAnswer:
+        """The actions that read the whole session and run in a thread."""
+        session = source.session
+        counter = CachingCounter(counter_for(session.model))
+        match request.action:
+            case "estimate":
+                return estimate(
+                    session,
+                    counter,
+                    total=source.total,
+                    beside=source.beside,
+                    levels=self._levels,
+                )
+            case "breakdown" | "drift" | "prune":
+                return self._by_topic(request.action, source, counter, focus)
+            case "ledger":
+                return ledger_of(session)
+            case "archive":
+                return archive(request, source, counter, focus)
+            case "handoff":
+                return hand_off(request, source, focus)
+            case "focus" | "unfocus" | "search" | "resume":
+                raise AssertionError("`do` runs these")
+            case _:
+                assert_never(request.action)
+
+    def _by_topic(
+        self,
+        action: Literal["breakdown", "drift", "prune"],
+        source: SessionInput,
+        counter: Counter,
+        focus: Focus,
+    ) -> ContextAnswer:
+        """The actions that need topics. Features of turns are cached for sessions that are kept."""
+        session = source.session
+        cache = TurnFeaturesCache(session, counter.name) if source.kept else None
+        drift = drift_of(session, counter, names_in_focus(focus), cache)
+        match action:
+            case "breakdown":
+                answer = break_down(
+                    session,
+                    counter,
+                    drift,
+                    total=source.total,
+                    beside=source.beside,
+                    levels=self._levels,
+                )
+            case "drift":
+                answer = drift
+            case "prune":
+                background = [topic.name for topic in focus.background]
+                answer = advise_pruning(session, counter, drift, background)
+        if cache is not None:
+            cache.save()
+        return answer
+
+    async def _session(self, request: ContextRequest) -> SessionInput:
+        target = await self._sessions.find(request.session, request.transcript)
+        return await self._sessions.read(target)
+
+    async def _session_or_none(self, request: ContextRequest) -> SessionInput | None:
+        """The session; None if the request names none and the folder has none."""
+        try:
+            return await self._session(request)
+        except NoSession:
+            if request.session or request.transcript:
+                raise
+            return None
+
+    async def _focus(self, request: ContextRequest) -> ContextAnswer:
+        """The stack belongs to the project, so a session is only read if the request names one."""
+        if request.session or request.transcript:
+            project = (await self._session(request)).session.folder
+        else:
+            project = await self._sessions.project()
+        if request.action == "unfocus":
+            return await self._project_focus.remove(request.topic, project)
+        if not request.topic:
+            return await self._project_focus.read(project)
+        return await self._project_focus.add(request.topic, request.priority, project)
+
+    async def _search(self, request: ContextRequest) -> ContextAnswer:
+        source = await self._session_or_none(request)
+        async with self._sessions.connected() as space:
+            return await _search(request.query, request.limit, source, space)
+
+    async def _resume(self, request: ContextRequest) -> ContextAnswer:
+        source = await self._session_or_none(request)
+        is_named = request.session or request.transcript
+        if source and not is_named and len(source.session.turns) <= _NEW_SESSION_TURNS:
+            source = await self._sessions.before(source.session) or source
+        project = source.session.folder if source else await self._sessions.project()
+        stack = await self._project_focus.read(project)
+        focus = _with_topics_of(source, stack) if source else stack
+        counter = CachingCounter(counter_for(source.session.model if source else ""))
+        return await asyncio.to_thread(resume, request, source, project, counter, focus)
+
+
+async def _search(
+    query: str, limit: int, source: SessionInput | None, space: OpenSpace | None
+) -> SearchResults:
+    """Searches the session's turns first, then archives, then the log of all agents."""
+    words = words_of(query)
+    if not words:
+        raise SapwoodError(
+            "The search has no words. Give some, for example: context search token refresh"
+        )
+    found: list[SearchPassage] = []
+    if source is not None:
+        found += search_session(source.session, words)
+    if source is None or source.kept:
+        found += search_archives(read_archives(archives_folder()), words)
+        if space is not None and len(found) < limit:
+            hits = await space.log.search(space.space, query, limit=limit)
+            found += (
+                SearchPassage(str(hit.ref), " ".join(hit.snippet.split()), hit.at) for hit in hits
+            )
+    return SearchResults(tuple(found[:limit]))
+
+
+def _with_topics_of(source: SessionInput, stack: Focus) -> Focus:
+    """The stack of the project, then the topics that the log of the session's agent declares."""
+    known = {each.name.casefold() for each in (*stack.topics, *stack.background)}
+    last = len(stack.topics)
+    declared = [name for name in source.focus if name.casefold() not in known]
+    background = [name for name in source.background if name.casefold() not in known]
+    return Focus(
+        (*stack.topics, *(FocusedTopic(n, priority=last + i) for i, n in enumerate(declared, 1))),
+        (*stack.background, *map(BackgroundTopic, background)),
+    )

@@ -1,0 +1,152 @@
+"""The actions `archive` and `resume`: archives of a session, and the prompt that continues it."""
+
+from collections.abc import Sequence
+
+from sapwood.analysis.drift_report import drift_of
+from sapwood.analysis.focus import Focus, names_in_focus
+from sapwood.analysis.ledger import Ledger, ledger_of
+from sapwood.analysis.resumption import resumption_prompt
+from sapwood.analysis.session import Session, TopicArchive
+from sapwood.analysis.session_search import turns_with_words, words_of
+from sapwood.analysis.topic_drift import Drift
+from sapwood.config.folders import archives_folder
+from sapwood.context_actions.archive_files import (
+    archive_of,
+    read_archives,
+    render_archive,
+    write_archive,
+)
+from sapwood.context_actions.context_answers import (
+    ResumptionPrompt,
+    WrittenArchive,
+    WrittenArchives,
+)
+from sapwood.context_actions.context_request import ContextRequest
+from sapwood.context_actions.session_input import SessionInput
+from sapwood.core.errors import SapwoodError
+from sapwood.core.history_size import size_of
+from sapwood.core.refusals import nearest
+from sapwood.core.token_count import Counter
+from sapwood.journal import add_to_journal, now
+
+__all__ = ["archive", "resume"]
+
+_MOST_ARCHIVES = 3
+"""How many archives a resumption prompt may mention."""
+
+
+def archive(
+    request: ContextRequest, source: SessionInput, counter: Counter, focus: Focus
+) -> WrittenArchives:
+    """Archives the turns in view, one topic, every topic out of focus, or every topic."""
+    session = source.session
+    if not session.turns:
+        raise SapwoodError("There is nothing to archive: the session has no turns yet.")
+    chosen = _chosen_turns(request, session, counter, focus)
+    written = [_write(source, topic, turns, counter) for topic, turns in chosen.items()]
+    return WrittenArchives(tuple(written))
+
+
+def resume(
+    request: ContextRequest,
+    source: SessionInput | None,
+    project: str,
+    counter: Counter,
+    focus: Focus,
+) -> ResumptionPrompt:
+    """The prompt that lets a model continue the session, with the archives of its project."""
+    session = source.session if source else Session("sapwood", "", project)
+    archives = _archives_for(session, project)
+    if not session.turns and not archives:
+        raise SapwoodError("There is nothing to resume: this folder has no session and no archive.")
+    prompt = resumption_prompt(
+        session, counter, focus=names_in_focus(focus), archives=archives, budget=request.budget
+    )
+    count = counter.count(prompt)
+    return ResumptionPrompt(prompt, count.tokens, count.exact, session.id)
+
+
+def _archives_for(session: Session, project: str) -> list[TopicArchive]:
+    """The newest archives of the session; if it has none, those of its project."""
+    archives = [archive for _, archive in read_archives(archives_folder())]
+    own = [archive for archive in archives if session.id and archive.session == session.id]
+    others = [archive for archive in archives if project and archive.project == project]
+    return (own or others)[:_MOST_ARCHIVES]
+
+
+def _chosen_turns(
+    request: ContextRequest, session: Session, counter: Counter, focus: Focus
+) -> dict[str, tuple[int, ...]]:
+    """Each topic to archive, with the numbers of its turns; the topic "" is what is in view."""
+    if not (request.topic or request.background or request.all):
+        numbers = session.numbers
+        in_view = dict.fromkeys(numbers[place] for place in session.indexes_in_view)
+        return {"": tuple(in_view or dict.fromkeys(numbers))}
+    drift = drift_of(session, counter, names_in_focus(focus))
+    if request.topic:
+        return {request.topic: _turns_of(request.topic, session, drift)}
+    if request.all:
+        names = [topic.name for topic in drift.topics]
+    else:
+        names = _names_out_of_focus(focus, drift)
+        if not names:
+            raise SapwoodError(
+                "No topic is in the background or off the task. Nothing was archived."
+            )
+    return {name: _turns_of(name, session, drift) for name in names}
+
+
+def _names_out_of_focus(focus: Focus, drift: Drift) -> list[str]:
+    known = {topic.name.casefold() for topic in drift.topics}
+    background = [each.name for each in focus.background if not each.archived]
+    found = [name for name in (*background, *drift.archive) if name.casefold() in known]
+    return list(dict.fromkeys(found))
+
+
+def _turns_of(topic: str, session: Session, drift: Drift) -> tuple[int, ...]:
+    """The numbers of a topic's turns: of the topic with that name, else of turns with its words."""
+    names = {each.name.casefold(): each.name for each in drift.topics}
+    name = names.get(topic.casefold())
+    if name is not None:
+        return tuple(place.turn for place in drift.turns if place.topic == name)
+    if found := turns_with_words(session, words_of(topic)):
+        return found
+    close = nearest(topic, list(names.values())) or tuple(names.values())[:3]
+    raise SapwoodError(
+        f"No turn mentions '{topic}'. Topics are: {', '.join(close)}. Nothing was archived."
+    )
+
+
+def _write(
+    source: SessionInput, topic: str, turns: tuple[int, ...], counter: Counter
+) -> WrittenArchive:
+    """Writes one archive; of a session that is not kept, only returns its text."""
+    session = source.session
+    made = archive_of(
+        session,
+        at=now(),
+        topic=topic,
+        turns=session.numbered(*turns),
+        ledger=_ledger(session, turns if topic else ()),
+    )
+    tokens = sum(size_of(turn, counter).tokens for turn in session.numbered(*turns))
+    if not source.kept:
+        text = render_archive(made)
+        return WrittenArchive(made.topic, turns, tokens, counter.exact, text=text)
+    path = str(write_archive(archives_folder(), made))
+    about = {"source": session.source, "session": session.id, "folder": session.folder}
+    add_to_journal("archived", f"Archived topic: {made.topic}", path=path, **about)
+    return WrittenArchive(made.topic, turns, tokens, counter.exact, path=path)
+
+
+def _ledger(session: Session, turns: Sequence[int]) -> Ledger:
+    """The ledger of a session; with turns, only what these turns contributed."""
+    whole = ledger_of(session)
+    if not turns:
+        return whole
+    part = ledger_of(session.numbered(*turns), session.folder)
+    return Ledger(
+        files=part.files,
+        decisions=tuple(each for each in whole.decisions if each.turn in turns),
+        questions=tuple(each for each in whole.questions if each.turn in turns),
+    )

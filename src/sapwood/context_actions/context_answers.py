@@ -1,0 +1,74 @@
+"""The typed answers of context actions. Each one encodes to JSON as it is."""
+
+from msgspec import Struct
+
+from sapwood.analysis.focus import Focus
+from sapwood.analysis.handoff import Handoff
+from sapwood.analysis.ledger import Ledger
+from sapwood.analysis.prune_advice import PruneAdvice
+from sapwood.analysis.session_search import SearchPassage
+from sapwood.analysis.topic_drift import Drift
+from sapwood.analysis.window_breakdown import Breakdown, Estimate
+
+__all__ = [
+    "ContextAnswer",
+    "ResumptionPrompt",
+    "SearchResults",
+    "WrittenArchive",
+    "WrittenArchives",
+    "WrittenHandoff",
+]
+
+
+class WrittenArchive(Struct, frozen=True):
+    """One archive. If it was not stored, `path` is empty and `text` is its content."""
+
+    topic: str
+    turns: tuple[int, ...]
+    tokens: int
+    exact: bool
+    path: str = ""
+    text: str = ""
+
+
+class WrittenArchives(Struct, frozen=True):
+    """The archives that an action made."""
+
+    archives: tuple[WrittenArchive, ...]
+
+
+class ResumptionPrompt(Struct, frozen=True):
+    """A prompt that lets a model continue a session, and its size."""
+
+    prompt: str
+    tokens: int
+    exact: bool
+    session: str = ""
+
+
+class WrittenHandoff(Struct, frozen=True):
+    """A handoff to another agent. If it was not stored, `path` is empty."""
+
+    handoff: Handoff
+    text: str
+    path: str = ""
+
+
+class SearchResults(Struct, frozen=True):
+    """The places where the words were found."""
+
+    hits: tuple[SearchPassage, ...]
+
+
+ContextAnswer = (
+    Estimate
+    | Breakdown
+    | Ledger
+    | Focus
+    | WrittenArchives
+    | ResumptionPrompt
+    | PruneAdvice
+    | Drift
+    | WrittenHandoff
+    | SearchResults
+)

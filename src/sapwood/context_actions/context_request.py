@@ -1,0 +1,150 @@
+"""The requests that `context` accepts, declared once for every face.
+
+The options of the command line and the schema of the MCP tool are generated from `ContextRequest`
+and `ACTIONS`, so all faces offer the same.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+__all__ = ["ACTIONS", "BUDGET", "FOR_ALL", "Action", "ActionName", "ContextRequest", "action_named"]
+
+ActionName = Literal[
+    "estimate",
+    "breakdown",
+    "ledger",
+    "focus",
+    "unfocus",
+    "archive",
+    "resume",
+    "prune",
+    "drift",
+    "handoff",
+    "search",
+]
+
+BUDGET = 2_000
+"""The default size of a resumption prompt, in tokens."""
+
+
+class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """An action with its arguments."""
+
+    action: ActionName
+    topic: Annotated[str, Meta(description="A topic, in the words a person would use")] = ""
+    priority: Annotated[
+        int, Meta(ge=1, description="The topic's place in the focus stack; 1 is the top")
+    ] = 1
+    background: Annotated[
+        bool, Meta(description="Every topic that went to the background or is off the task")
+    ] = False
+    all: Annotated[bool, Meta(description="Every topic of the session, one archive each")] = False
+    target_agent: Annotated[
+        str, Meta(description="The agent that takes over, such as reviewer")
+    ] = ""
+    task: Annotated[str, Meta(description="The task of that agent")] = ""
+    query: Annotated[str, Meta(description="Words to look for")] = ""
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="The largest number of results")] = 20
+    budget: Annotated[
+        int, Meta(ge=100, le=100_000, description="The largest size of the prompt, in tokens")
+    ] = BUDGET
+    session: Annotated[
+        str,
+        Meta(description="A session's id or its start, or an agent; default: the current session"),
+    ] = ""
+    transcript: Annotated[
+        str, Meta(description="The path of a transcript to read; nothing is stored")
+    ] = ""
+
+
+class Action(Struct, frozen=True):
+    """One action and its arguments besides `FOR_ALL`.
+
+    `bare` is the argument that is typed without its name. `acts` is true if the action writes
+    files and adds to the journal.
+    """
+
+    name: ActionName
+    help: str
+    takes: tuple[str, ...] = ()
+    bare: str = ""
+    acts: bool = False
+    examples: tuple[str, ...] = ()
+
+
+FOR_ALL = ("session", "transcript")
+"""Arguments that every action takes."""
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "estimate",
+        "Show how full the window is",
+        examples=("estimate", "estimate --session 4cfa19"),
+    ),
+    Action(
+        "breakdown",
+        "Show what fills the window, by kind, by file and by topic",
+        examples=("breakdown", "breakdown --json"),
+    ),
+    Action(
+        "ledger",
+        "Show what was done: files, commands, failures, decisions, open questions",
+        examples=("ledger", "ledger --transcript session.jsonl --json"),
+    ),
+    Action(
+        "focus",
+        "Put a topic on top of the focus stack, or show the stack",
+        ("topic", "priority"),
+        bare="topic",
+        acts=True,
+        examples=("focus OAuth for mobile", "focus"),
+    ),
+    Action(
+        "unfocus",
+        "Send a topic to the background",
+        ("topic",),
+        bare="topic",
+        acts=True,
+        examples=("unfocus OAuth for mobile",),
+    ),
+    Action(
+        "archive",
+        "Archive the conversation in readable files, before it is lost",
+        ("topic", "background", "all"),
+        acts=True,
+        examples=("archive", "archive --topic OAuth", "archive --background"),
+    ),
+    Action(
+        "resume",
+        "Print a prompt that lets a model continue the session",
+        ("budget",),
+        examples=("resume", "resume --budget 800"),
+    ),
+    Action("prune", "Advise what could be forgotten, and what that frees", examples=("prune",)),
+    Action(
+        "drift",
+        "Show the share of each topic against the original task",
+        examples=("drift", "drift --transcript session.jsonl --json"),
+    ),
+    Action(
+        "handoff",
+        "Write a handoff for another agent",
+        ("target_agent", "task"),
+        bare="target_agent",
+        acts=True,
+        examples=("handoff reviewer", "handoff reviewer --task 'Review the OAuth flow'"),
+    ),
+    Action(
+        "search",
+        "Find words in the session, in archives and in the log",
+        ("query", "limit"),
+        bare="query",
+        examples=("search token refresh",),
+    ),
+)
+
+
+def action_named(name: ActionName) -> Action:
+    """The action of that name."""
+    return next(action for action in ACTIONS if action.name == name)

@@ -1,0 +1,231 @@
+"""Finds and reads the session that a request means: a transcript, a named or the current one.
+
+Nothing is changed: a database that does not exist is not created.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import structs
+
+from sapwood.analysis.session import Session
+from sapwood.config.config_file import Config
+from sapwood.config.database_address import is_postgres
+from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder, last_session
+from sapwood.context_actions.session_input import OpenSpace, SessionInput, agent_input
+from sapwood.core.errors import LogError, SapwoodError
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.refusals import Refusal
+from sapwood.models import window_of
+from sapwood.runtime.open_agent import find_agent
+from sapwood.sources import FoundSession, NotATranscript, discover, newest_session, read_session
+
+__all__ = [
+    "Connect",
+    "NoSession",
+    "SessionFinder",
+    "SessionTarget",
+    "newest_session_in",
+    "read_transcript",
+    "running_session",
+]
+
+_SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
+_DATABASE_SECONDS = 5.0
+_MOST_AGENTS = 1_000
+
+SessionTarget = AgentId | FoundSession | Path
+"""An agent of the log, a session of another program, or any transcript."""
+
+
+class NoSession(SapwoodError):
+    """No session was found; the message names the folder or the id that was searched."""
+
+
+class Connect(Protocol):
+    """Opens a space of a database. `patience` is how many seconds to wait for a server."""
+
+    async def __call__(self, address: str, space: str, *, patience: float) -> OpenSpace: ...
+
+
+def running_session(environ: Mapping[str, str]) -> str:
+    """The id of the session whose program started this process, empty if there is none.
+
+    Read it for each request: the program may have started another session since.
+    """
+    return next((environ[name] for name in _SESSION_VARIABLES if environ.get(name)), "")
+
+
+class SessionFinder:
+    """Finds and reads the sessions of a folder.
+
+    `connect` opens the database. `running` is the id of the session from which the request comes,
+    if it comes from one.
+    """
+
+    def __init__(self, folder: Path, config: Config, connect: Connect, running: str = "") -> None:
+        self.folder = folder.resolve()
+        self._config = config
+        self._connect = connect
+        self._running = running
+
+    async def find(self, session: str = "", transcript: str = "") -> SessionTarget:
+        """The transcript, else the session of that name, else the folder's current session.
+
+        Raises `NoSession` if there is none.
+        """
+        if transcript:
+            return Path(transcript)
+        return await (self._named(session) if session else self._current())
+
+    async def read(self, target: SessionTarget) -> SessionInput:
+        """Reads the whole session. Raises `NoSession` if it cannot be read."""
+        if isinstance(target, FoundSession):
+            session = await asyncio.to_thread(read_transcript, target.path, target.source or None)
+            return SessionInput(session)
+        if isinstance(target, Path):
+            return SessionInput(await asyncio.to_thread(read_transcript, target), kept=False)
+        async with self.connected() as space:
+            if space is None:
+                raise NoSession(f"There is no agent '{target}': there is no database yet.")
+            return await agent_input(space, target)
+
+    async def project(self) -> str:
+        """The folder of the current session; without one, the top of the repository or `folder`."""
+        if running := await self._running_session():
+            return running.folder or str(self.folder)
+        for folder in self._folders():
+            if await asyncio.to_thread(newest_session_in, folder) or await self._agents_in(folder):
+                return str(folder)
+        return str(self._folders()[-1])
+
+    async def before(self, newest: Session) -> SessionInput | None:
+        """The session of another program that was current in this folder before `newest`."""
+        found = await asyncio.to_thread(discover, folder=self.folder)
+        other = next((each for each in found if each.id != newest.id), None)
+        return await self.read(other) if other else None
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncGenerator[OpenSpace | None]:
+        """Opens the database; yields None if it does not exist."""
+        address = self._config.address
+        if not _exists(address):
+            yield None
+            return
+        space = await self._connect(address, self._config.space, patience=_DATABASE_SECONDS)
+        try:
+            yield space
+        finally:
+            await space.close()
+
+    async def _named(self, name: str) -> SessionTarget:
+        found = [e for e in await asyncio.to_thread(discover) if e.id.startswith(name)]
+        if exact := [each for each in found if each.id == name]:
+            found = exact
+        if len(found) > 1:
+            raise NoSession(f"Several sessions begin with '{name}'. Give more of the id.")
+        if found:
+            return found[0]
+        agent = await self._agent_named(name)
+        if agent is not None:
+            return agent
+        raise NoSession(
+            f"There is no session '{name}', neither of another program nor in the log. "
+            "sapwood agents --all lists the sessions in the log; --transcript FILE takes any "
+            "transcript."
+        )
+
+    async def _agent_named(self, name: str) -> AgentId | None:
+        """An agent by its id or name, or by the id of the session that it was imported from."""
+        async with self.connected() as space:
+            if space is None:
+                return None
+            agent = await find_agent(space.log, space.space, name)
+            if not isinstance(agent, Refusal):
+                return agent
+            agents = await space.log.agents(space.space, limit=_MOST_AGENTS)
+        imported = [each.agent for each in agents if each.session.startswith(name)]
+        return imported[0] if len(imported) == 1 else None
+
+    async def _running_session(self) -> FoundSession | None:
+        """The session from which the request comes."""
+        found = await asyncio.to_thread(discover) if self._running else []
+        return next((each for each in found if each.id == self._running), None)
+
+    async def _current(self) -> SessionTarget:
+        if running := await self._running_session():
+            return running
+        for folder in self._folders():
+            transcript = await asyncio.to_thread(newest_session_in, folder)
+            agents = await self._agents_in(folder)
+            # An imported agent is at most as new as its transcript.
+            own = [each for each in agents if not each.source]
+            newest = max(own if transcript else agents, key=lambda each: each.updated, default=None)
+            if newest and (transcript is None or newest.updated > transcript.updated):
+                return newest.agent
+            if transcript is not None:
+                return transcript
+        raise NoSession(
+            f"There is no session of Claude Code, Codex, Gemini CLI or Sapwood in {self.folder}. "
+            "Name one by --session ID, or give --transcript FILE."
+        )
+
+    def _folders(self) -> list[Path]:
+        """The folder, and the top of the repository that contains it."""
+        tops = [each for each in self.folder.parents if (each / ".git").exists()]
+        return [self.folder, *tops[:1]]
+
+    async def _agents_in(self, folder: Path) -> list[AgentSummary]:
+        """The agents that worked in the folder; none if the database cannot be reached."""
+        try:
+            async with self.connected() as space:
+                agents = await space.log.agents(space.space, limit=_MOST_AGENTS) if space else []
+        except LogError:
+            return []
+        return [each for each in agents if each.folder and Path(each.folder) == folder]
+
+
+def _exists(address: str) -> bool:
+    return is_postgres(address) or Path(address).expanduser().is_file()
+
+
+def newest_session_in(folder: Path) -> FoundSession | None:
+    """The newest session of a folder, of those that the programs stored and that a hook saw.
+
+    A program may keep its transcripts in another place, which only its hooks know.
+    """
+    found = [each for each in (newest_session(folder), _seen_by_hooks(folder)) if each is not None]
+    return max(found, key=lambda each: each.updated, default=None)
+
+
+def _seen_by_hooks(folder: Path) -> FoundSession | None:
+    session, transcript = last_session(hook_memory_folder(), str(folder))
+    path = Path(transcript)
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    if not transcript or not path.is_file():
+        return None
+    return FoundSession("", session, path, str(folder), status.st_mtime_ns // 1_000, status.st_size)
+
+
+def read_transcript(path: Path, source: str | None = None) -> Session:
+    """Reads a transcript, and adds the model's window if it is known. Raises `NoSession`."""
+    try:
+        session = read_session(path.expanduser(), source)
+    except NotATranscript as error:
+        raise NoSession(str(error)) from error
+    if session.window is None:
+        return structs.replace(session, window=_window(session))
+    return session
+
+
+def _window(session: Session) -> int | None:
+    """The window that the program passed to a hook, else the one known for the model."""
+    remembered = HookMemory(hook_memory_folder(), session.id).number("window")
+    return remembered or (window_of(session.model) if session.model else None)

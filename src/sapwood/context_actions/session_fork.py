@@ -1,0 +1,125 @@
+"""Forks a session of another program into an agent of the log, which continues it here."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sapwood.config.config_file import Config
+from sapwood.context_actions.session_finder import Connect, SessionFinder
+from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.configured_models import require_model, switch_model
+from sapwood.core.commands import Command, Configure, Fork, StartTurn
+from sapwood.core.content import Text
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Failure
+from sapwood.core.refusals import Refusal
+from sapwood.core.settings import SettingsChange
+from sapwood.imports.importer import Importer
+from sapwood.journal import add_to_journal
+from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
+from sapwood.sources import FoundSession
+
+__all__ = ["SessionForker", "take_over"]
+
+
+class SessionForker:
+    """Forks sessions; imports those of other programs first."""
+
+    def __init__(self, space: OpenSpace, sessions: SessionFinder) -> None:
+        self._space = space
+        self._sessions = sessions
+
+    async def agent_of(self, name: str) -> AgentId:
+        """The agent of a session, by the session's id or its transcript; imports it if needed.
+
+        Raises `NoSession`, or `SapwoodError` if it cannot be imported.
+        """
+        path = name if _is_file(name) else ""
+        target = await self._sessions.find(name, path)
+        if isinstance(target, str):
+            return target
+        importer = Importer(self._space)
+        try:
+            if isinstance(target, FoundSession):
+                imported = await importer.bring(target.path, target.source or None)
+            else:
+                imported = await importer.bring(target)
+        finally:
+            await importer.close()
+        if imported.problem:
+            raise SapwoodError(f"The session could not be imported: {imported.problem}")
+        return imported.agent
+
+    async def fork(
+        self,
+        session: AgentId,
+        *,
+        mark: str | None = None,
+        goal: str = "",
+        name: str = "",
+        change: SettingsChange | None = None,
+    ) -> AgentId:
+        """Forks the session into a child and returns its id; with a goal, the child starts to work.
+
+        `change` (such as another model) is applied before the goal is sent.
+        """
+        child = new_agent_id()
+        await self._do(Fork(session, child, mark, "" if change else goal, name=name))
+        if change is not None:
+            await self._do(Configure(child, change))
+            if goal.strip():
+                await self._do(StartTurn(child, (Text(goal),)))
+        state = (await self._space.dispatcher.open(session)).state
+        origin = state.origin
+        add_to_journal(
+            "forked",
+            f"Forked into the agent {child}" + (f", to: {goal}" if goal.strip() else ""),
+            source=origin.source if origin else "sapwood",
+            session=origin.session if origin else session,
+            folder=state.workspace.folder,
+        )
+        return child
+
+    async def _do(self, command: Command) -> None:
+        answer = await self._space.dispatcher.dispatch(command, command_meta())
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).expanduser().is_file()
+    except (OSError, ValueError):
+        return False
+
+
+async def take_over(
+    space: OpenSpace, connect: Connect, config: Config, keys: Mapping[str, str], fork: Fork
+) -> AgentId:
+    """Forks an imported conversation for a model that can be called here, and returns the child.
+
+    Does not change the imported agent. Raises `Failure` if no model can be called.
+    """
+    state = (await space.dispatcher.open(fork.agent)).state
+    forker = SessionForker(space, SessionFinder(Path(state.workspace.folder), config, connect))
+    return await forker.fork(
+        fork.agent,
+        mark=fork.mark,
+        goal=fork.goal,
+        name=fork.name or state.name,
+        change=await _other_model(space, config, keys, fork.agent, state.settings.model),
+    )
+
+
+async def _other_model(
+    space: OpenSpace, config: Config, keys: Mapping[str, str], agent: AgentId, model: str
+) -> SettingsChange | None:
+    """Returns the change to the configured model, or None if `model` can be called here."""
+    try:
+        require_model(model, config, keys)
+    except Failure:
+        change = await switch_model(space, config, keys, config.model, agent)
+        if isinstance(change, Refusal):
+            raise RefusedError(change) from None
+        return change
+    return None

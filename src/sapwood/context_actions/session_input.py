@@ -1,0 +1,128 @@
+"""The session that an action works on, and how an agent of the log becomes one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from msgspec import Struct
+
+from sapwood.analysis.session import Boundary, Session
+from sapwood.core.budget import budget_of
+from sapwood.core.context import Context
+from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.live_path import LivePath
+from sapwood.core.state import State
+from sapwood.core.token_count import ZERO, Count, Counter
+from sapwood.core.turn import Turn, fold_turn
+from sapwood.core.view.build import front_texts
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.log import Log
+from sapwood.runtime.open_agent import read_live
+
+__all__ = ["OpenSpace", "SessionInput", "agent_input", "turns_of"]
+
+
+class OpenSpace(Protocol):
+    """A space of an open database: its log, its dispatcher, and counters for its models."""
+
+    @property
+    def log(self) -> Log: ...
+
+    @property
+    def space(self) -> Space: ...
+
+    @property
+    def dispatcher(self) -> Dispatcher: ...
+
+    def counter_for(self, model: str) -> Counter:
+        """The best counter for a model."""
+        ...
+
+    async def close(self) -> None:
+        """Closes the database."""
+        ...
+
+
+class SessionInput(Struct, frozen=True):
+    """The session that an action works on.
+
+    What is made from a session that is not `kept` is returned and not stored. For an agent of the
+    log, `total` is the size of its context, `beside` the tokens that its model sees beside the
+    conversation, by kind, and `focus` and `background` are the topics that its log declares.
+    """
+
+    session: Session
+    kept: bool = True
+    total: Count | None = None
+    beside: Mapping[str, Count] = {}
+    focus: tuple[str, ...] = ()
+    background: tuple[str, ...] = ()
+
+
+async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
+    """Reads an agent from the log, with the turns that it inherited when it was forked."""
+    opened = await space.dispatcher.open(agent)
+    state, live = opened.state, opened.live
+    path = await read_live(space.log, space.space, state, context=Context(state.context.tip))
+    session = _session(state, live, path, await space.log.read(space.space, agent))
+    counter = space.counter_for(state.settings.model)
+    budget = budget_of(state, live, counter)
+    focus = sorted(state.focus, key=lambda each: each.priority)
+    return SessionInput(
+        session,
+        total=budget.total,
+        beside={
+            "system": counter.count(state.settings.system),
+            "tools": Count(state.offered, exact=False),
+            "pins": sum((counter.count(pin.text) for pin in state.pins), ZERO),
+        },
+        focus=tuple(each.topic for each in focus),
+        background=state.background,
+    )
+
+
+def turns_of(events: Sequence[Recorded]) -> Iterator[Turn]:
+    """Every turn in the events of one agent, in view or not, the oldest first."""
+    starts = [
+        index
+        for index, recorded in enumerate(events)
+        if isinstance(recorded.event, TurnStarted | TurnRecorded)
+    ]
+    for start, end in pairwise((*starts, len(events))):
+        yield fold_turn(list(events[start:end]))
+
+
+def _session(state: State, live: LivePath, path: LivePath, events: Sequence[Recorded]) -> Session:
+    times = {recorded.version: recorded.at for recorded in events}
+    inherited = [turn for turn in path.turns if turn.agent != state.agent]
+    turns = (*inherited, *turns_of(events))
+    on_path = {_turn_key(turn) for turn in (*path.turns, *live.all_turns)}
+    origin = state.origin
+    return Session(
+        source=origin.source if origin else "sapwood",
+        id=origin.session if origin else state.agent,
+        folder=state.workspace.folder,
+        path=origin.path if origin else "",
+        title=state.name,
+        model=state.settings.model,
+        turns=turns,
+        times=tuple(times.get(t.first, 0) if t.agent == state.agent else 0 for t in turns),
+        boundaries=_boundaries(live, turns),
+        window=state.settings.window or None,
+        updated=state.updated,
+        abandoned=tuple(i for i, turn in enumerate(turns) if _turn_key(turn) not in on_path),
+    )
+
+
+def _boundaries(live: LivePath, turns: Sequence[Turn]) -> tuple[Boundary, ...]:
+    """One boundary before the first turn in view; none if everything is in view."""
+    in_view = {_turn_key(turn) for turn in live.all_turns}
+    places = [index for index, turn in enumerate(turns) if _turn_key(turn) in in_view]
+    after = places[0] if places else len(turns)
+    summary = "\n\n".join(part.text for part in front_texts(live))
+    return (Boundary(after, summary=summary),) if after or summary else ()
+
+
+def _turn_key(turn: Turn) -> tuple[AgentId, int]:
+    return turn.agent, turn.first

@@ -1,0 +1,331 @@
+"""The typed answers to prompts and commands: a closed union that faces render.
+
+Every answer has a `message`: one sentence or a few lines for a person who sees nothing else of it.
+A command that may not be carried out is answered with a `Refusal` instead.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.conversation.context_breakdown import ContextBreakdown
+from sapwood.core.command_table import Argument
+from sapwood.core.content import Note
+from sapwood.core.context_diff import ContextDiff
+from sapwood.core.ids import AgentId, EventRef
+from sapwood.core.log_values import AgentSummary, SearchHit
+from sapwood.core.settings import Settings
+from sapwood.core.state import Letter
+from sapwood.core.view.frames import framed_prompt
+from sapwood.runtime.replay import Replayed
+
+__all__ = [
+    "AgentTree",
+    "AgentsKilled",
+    "Answer",
+    "ArgumentNeeded",
+    "Changed",
+    "CommandHelp",
+    "Compacted",
+    "ContextShown",
+    "ContextsCompared",
+    "ConversationStarted",
+    "FilesReverted",
+    "Forked",
+    "HelpShown",
+    "Left",
+    "MailRead",
+    "MailSent",
+    "MailShown",
+    "PassageShown",
+    "Prompted",
+    "RequestReplayed",
+    "SearchResults",
+    "SettingShown",
+    "SettingsShown",
+    "StillWaiting",
+    "Switched",
+    "Waited",
+]
+
+
+class Prompted(Struct, frozen=True, tag=True):
+    """A prompt opened a turn; `turn` is the version of the log at which it starts."""
+
+    agent: AgentId
+    turn: int
+    message: str = ""
+
+
+class Changed(Struct, frozen=True, tag=True):
+    """Something was recorded: a mark, a move of the context, a pin, a setting, an archived agent.
+
+    Without `events` everything was so already.
+    """
+
+    agent: AgentId
+    message: str
+    events: tuple[EventRef, ...] = ()
+
+
+class Forked(Struct, frozen=True, tag=True):
+    """A child was made. `taken_over` is true when the child goes on with an imported agent."""
+
+    agent: AgentId
+    child: AgentId
+    message: str
+    mark: str = ""
+    taken_over: bool = False
+
+
+class ConversationStarted(Struct, frozen=True, tag=True):
+    """A fresh conversation takes the place of the agent that was archived, if there was one."""
+
+    archived: AgentId | None
+    agent: AgentId
+    message: str = ""
+
+
+class Switched(Struct, frozen=True, tag=True):
+    """What follows is for another agent."""
+
+    agent: AgentId
+
+    @property
+    def message(self) -> str:
+        """Names the agent."""
+        return f"Now with {self.agent}."
+
+
+class MailSent(Struct, frozen=True, tag=True):
+    """Mail waits in the mailbox of another agent."""
+
+    to: AgentId
+    message: str
+
+
+class MailRead(Struct, frozen=True, tag=True):
+    """Unread mail was read. `message` holds it, framed as the model is shown it."""
+
+    agent: AgentId
+    message: str
+
+
+class MailShown(Struct, frozen=True, tag=True):
+    """Unread mail, which stays unread."""
+
+    agent: AgentId
+    letters: tuple[Letter, ...]
+
+    @property
+    def message(self) -> str:
+        """The mail, framed as the model would be shown it."""
+        notes = tuple(Note("mail", letter.text, letter.sender) for letter in self.letters)
+        return "\n\n".join(part.text for part in framed_prompt(notes)) or "No mail."
+
+
+class Waited(Struct, frozen=True, tag=True):
+    """A wait has ended: by mail, because agents are idle, or because its time is up."""
+
+    agent: AgentId
+    reason: Literal["mail", "idle", "time", "nobody"]
+    message: str
+
+
+class StillWaiting(Struct, frozen=True, tag=True):
+    """A wait that cannot end yet; ask again after so many seconds."""
+
+    agent: AgentId
+    seconds: float
+
+    @property
+    def message(self) -> str:
+        """Says that nothing has ended the wait."""
+        return "Still waiting."
+
+
+class AgentsKilled(Struct, frozen=True, tag=True):
+    """Agents were ended: the one that was named, then its descendants."""
+
+    agents: tuple[AgentId, ...]
+    message: str
+
+
+class Compacted(Struct, frozen=True, tag=True):
+    """The outcome of a compaction; without `events` nothing was changed."""
+
+    agent: AgentId
+    message: str
+    events: tuple[EventRef, ...] = ()
+
+
+class SearchResults(Struct, frozen=True, tag=True):
+    """What a search found, best first."""
+
+    query: str
+    hits: tuple[SearchHit, ...]
+
+    @property
+    def message(self) -> str:
+        """One line a hit: its place and the words around it."""
+        lines = [f"{hit.ref}: {hit.snippet}" for hit in self.hits]
+        return "\n".join(lines) or "Nothing was found."
+
+
+class PassageShown(Struct, frozen=True, tag=True):
+    """The text of one event, or a part of a long one. `message` is that text."""
+
+    ref: EventRef
+    message: str
+
+
+class AgentTree(Struct, frozen=True, tag=True):
+    """The running agents, newest first."""
+
+    agents: tuple[AgentSummary, ...]
+
+    @property
+    def message(self) -> str:
+        """How many there are."""
+        count = len(self.agents)
+        return f"{count} agent{'' if count == 1 else 's'}."
+
+
+class ContextShown(Struct, frozen=True, tag=True):
+    """What fills the window of an agent's model."""
+
+    breakdown: ContextBreakdown
+
+    @property
+    def message(self) -> str:
+        """The size in all."""
+        return f"{self.breakdown.budget.total.tokens:,} tokens in view."
+
+
+class RequestReplayed(Struct, frozen=True, tag=True):
+    """What the model saw at a call; None where no model was called yet.
+
+    `version` is the place that was asked for, if one was.
+    """
+
+    agent: AgentId
+    replayed: Replayed | None
+    version: int | None = None
+
+    @property
+    def message(self) -> str:
+        """Whether the rebuilt request is the one that was sent."""
+        if self.replayed is None:
+            return f"{self.agent} has not called a model yet."
+        return "The hash matches." if self.replayed.matches else "THE HASH DOES NOT MATCH."
+
+
+class ContextsCompared(Struct, frozen=True, tag=True):
+    """Two contexts of one agent, by what they were called, and what differs between them."""
+
+    left: str
+    right: str
+    diff: ContextDiff
+
+    @property
+    def message(self) -> str:
+        """How many turns only one of the two shows."""
+        if self.diff.same:
+            return f"{self.left} and {self.right} show the model the same."
+        count = len(self.diff.only_left) + len(self.diff.only_right)
+        return f"{count} turn{'' if count == 1 else 's'} are in one of them alone."
+
+
+class FilesReverted(Struct, frozen=True, tag=True):
+    """Files and context are those of an earlier moment."""
+
+    agent: AgentId
+    message: str
+    events: tuple[EventRef, ...] = ()
+
+
+class SettingShown(Struct, frozen=True, tag=True):
+    """The value of one setting; `message` says it, or that there is none."""
+
+    name: str
+    value: str
+    message: str
+
+
+class SettingsShown(Struct, frozen=True, tag=True):
+    """The settings of an agent; None before there is one."""
+
+    settings: Settings | None
+
+    @property
+    def message(self) -> str:
+        """One line a setting."""
+        if self.settings is None:
+            return "There is no conversation yet."
+        names = self.settings.__struct_fields__
+        return "\n".join(f"{name} {getattr(self.settings, name)}" for name in names)
+
+
+class CommandHelp(Struct, frozen=True):
+    """What a person is told of one command."""
+
+    name: str
+    line: str
+    help: str
+    aliases: tuple[str, ...] = ()
+    for_models: bool = False
+    while_open: bool = True
+
+
+class HelpShown(Struct, frozen=True, tag=True):
+    """Help on commands: one, or all of them."""
+
+    commands: tuple[CommandHelp, ...]
+
+    @property
+    def message(self) -> str:
+        """One line a command."""
+        return "\n".join(f"{each.line:<26} {each.help}" for each in self.commands)
+
+
+class ArgumentNeeded(Struct, frozen=True, tag=True):
+    """The command of this name lacks an argument that a face can let a person pick."""
+
+    command: str
+    argument: Argument
+    message: str
+
+
+class Left(Struct, frozen=True, tag=True):
+    """The person leaves; nothing that follows is carried out."""
+
+    message: str = ""
+
+
+Answer = (
+    Prompted
+    | Changed
+    | Forked
+    | ConversationStarted
+    | Switched
+    | MailSent
+    | MailRead
+    | MailShown
+    | Waited
+    | StillWaiting
+    | AgentsKilled
+    | Compacted
+    | SearchResults
+    | PassageShown
+    | AgentTree
+    | ContextShown
+    | RequestReplayed
+    | ContextsCompared
+    | FilesReverted
+    | SettingShown
+    | SettingsShown
+    | HelpShown
+    | ArgumentNeeded
+    | Left
+)
+"""Every answer. A face matches on it and closes the match with `assert_never`."""

@@ -1,0 +1,167 @@
+"""One call of a command: who calls it, on which agent, and what its handler may use.
+
+The Protocols here are what handlers need from outside. `sapwood.app` provides them.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from sapwood.conversation.script import CommandStep
+from sapwood.core.commands import Command, CommandMeta, Fork
+from sapwood.core.content import ToolCall
+from sapwood.core.errors import RefusedError
+from sapwood.core.events import HUMAN, Actor
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.refusals import BadArguments, NoConversation, Refusal
+from sapwood.core.settings import Settings
+from sapwood.core.state import State
+from sapwood.core.token_count import Counter
+from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.runtime.dispatch import Dispatcher, Done
+from sapwood.runtime.log import Log
+from sapwood.runtime.open_agent import OpenAgent
+
+__all__ = ["Call", "Caller", "ModelCall", "ModelChoice", "OpenSpace", "Person", "Services"]
+
+
+class OpenSpace(Protocol):
+    """One space of an open database."""
+
+    @property
+    def log(self) -> Log:
+        """Its log."""
+        ...
+
+    @property
+    def space(self) -> Space:
+        """Its name."""
+        ...
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """What carries out commands of the core in it."""
+        ...
+
+    def counter_for(self, model: str) -> Counter:
+        """The best token counter for a model."""
+        ...
+
+
+class ModelChoice(Protocol):
+    """Which models can be called, and what a new conversation starts with."""
+
+    @property
+    def default(self) -> str:
+        """The model of new conversations, empty if none is configured."""
+        ...
+
+    def require(self, model: str) -> None:
+        """Raises `Failure` when a call to this model would fail for want of a key or a package."""
+        ...
+
+    def first_settings(self) -> Settings:
+        """The settings of a new conversation."""
+        ...
+
+
+class Services(Struct, frozen=True):
+    """What handlers may use. What a face leaves out cannot be used through it.
+
+    `compact` has a model write a checked summary, `checkpoints` gives access to saved files,
+    `take_over` forks an imported conversation so that it can go on here, and `before_work` is
+    awaited before an agent is given something to do.
+    """
+
+    space: OpenSpace
+    models: ModelChoice | None = None
+    compact: Callable[[AgentId, int], Awaitable[Done | Refusal]] | None = None
+    checkpoints: Callable[[], Checkpoints] | None = None
+    take_over: Callable[[Fork], Awaitable[AgentId]] | None = None
+    before_work: Callable[[], Awaitable[None]] | None = None
+
+
+class Person(Struct, frozen=True):
+    """A person, or a program that acts for one. A repeated `command_id` acts once."""
+
+    actor: Actor = HUMAN
+    command_id: str | None = None
+
+
+class ModelCall(Struct, frozen=True):
+    """A model, by a tool call. The same call always acts once.
+
+    `parks` says that a wait may be given back unfinished, to be looked at again later.
+    """
+
+    state: State
+    call: ToolCall
+    model: str
+    parks: bool = True
+
+
+Caller = Person | ModelCall
+
+
+class Call(Struct, frozen=True):
+    """A command on its way to its handler. `goal` is the text that stood before a fork."""
+
+    services: Services
+    run: CommandStep
+    current: AgentId | None
+    caller: Caller = Person()
+    goal: str = ""
+
+    @property
+    def space(self) -> OpenSpace:
+        """The space in which the agent lives."""
+        return self.services.space
+
+    @property
+    def agent(self) -> AgentId:
+        """The agent that is meant. Raises `RefusedError` where there is no conversation yet."""
+        if self.current is None:
+            raise RefusedError(NoConversation())
+        return self.current
+
+    @property
+    def words(self) -> list[str]:
+        """The arguments, split at spaces."""
+        return self.run.args.split()
+
+    @property
+    def first_and_rest(self) -> tuple[str, str]:
+        """The first word of the arguments, and all that follows it as it was typed."""
+        first, *rest = self.run.args.split(maxsplit=1) or [""]
+        return first, rest[0] if rest else ""
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a model calls."""
+        return isinstance(self.caller, ModelCall)
+
+    def misused(self, reason: str) -> RefusedError:
+        """The error for arguments that do not fit, with the way to type the command."""
+        return RefusedError(BadArguments(self.run.command.line, reason))
+
+    async def opened(self) -> OpenAgent:
+        """The agent's state and live path as they are now."""
+        return await self.space.dispatcher.open(self.agent)
+
+    async def give(self, command: Command) -> Done:
+        """Dispatches a command of the core. Raises `RefusedError`."""
+        answer = await self.space.dispatcher.dispatch(command, self._given())
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        return answer
+
+    def _given(self) -> CommandMeta:
+        match self.caller:
+            case Person(actor, command_id):
+                return command_meta(actor, command=command_id)
+            case ModelCall(state, call, model):
+                turn = state.open.first if state.open else 0
+                once = f"{state.agent}:{turn}:{call.id}"
+                return command_meta(Actor("model", model), call=call.id, command=once)

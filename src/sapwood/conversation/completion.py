@@ -1,0 +1,178 @@
+"""What can be completed where the cursor is: commands of the table, then their arguments."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.call import OpenSpace
+from sapwood.core.command_table import TABLE, Argument, ArgumentKind, SlashCommand
+from sapwood.core.events import RevertStarted
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.search_text import text_of
+from sapwood.core.settings import SettingsChange
+from sapwood.core.state import State
+from sapwood.models.model_routes import PROVIDERS
+from sapwood.runtime.checkpoints import chain_of
+
+__all__ = [
+    "MODELS",
+    "Choice",
+    "KnownNames",
+    "choices",
+    "completions_of_kind",
+    "known_names",
+    "model_names",
+]
+
+MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "gpt-5", "gpt-5-mini", "gemini-3-pro")
+"""Models that are often wanted; any other name can be typed."""
+
+_AGENTS = 200
+_TURNS = 8
+_ABOUT = 60
+
+Names = tuple[tuple[str, str], ...]
+"""Words that an argument can be, each with a few words on it."""
+
+
+class Choice(Struct, frozen=True):
+    """One completion: the word, and what a list shows beside it."""
+
+    word: str
+    usage: str = ""
+    help: str = ""
+
+
+class KnownNames(Struct, frozen=True):
+    """The names that exist now, by kind."""
+
+    marks: Names = ()
+    agents: Names = ()
+    models: Names = ()
+    pins: Names = ()
+    turns: Names = ()
+
+    def of_kind(self, kind: ArgumentKind) -> Names:
+        """The names that an argument of this kind can be."""
+        match kind:
+            case "mark":
+                return self.marks
+            case "agent":
+                return self.agents
+            case "model":
+                return self.models
+            case "pin":
+                return self.pins
+            case "turn":
+                return self.turns
+            case "setting":
+                return tuple((name, "") for name in SettingsChange.__struct_fields__)
+            case "command":
+                return tuple((row.name, row.help) for row in TABLE.rows)
+            case "call" | "name" | "number" | "text":
+                return ()
+
+
+def choices(line: str, known: KnownNames) -> list[Choice]:
+    """What may follow, best first; nothing where somebody just writes.
+
+    >>> [choice.word for choice in choices("/mar", KnownNames())]
+    ['/mark']
+    >>> [choice.word for choice in choices("/rewind S", KnownNames(marks=(("START", ""),)))]
+    ['START']
+    """
+    if not line.startswith("/") or line.startswith("//"):
+        return []
+    name, space, rest = line[1:].partition(" ")
+    if not space:
+        return _commands(name)
+    row = TABLE.get(name)
+    return _arguments(row, rest.split(" "), known) if row else []
+
+
+async def known_names(space: OpenSpace, state: State | None) -> KnownNames:
+    """The names that exist now in a space and in the conversation with this state."""
+    agents = await space.log.agents(space.space, limit=_AGENTS)
+    return KnownNames(
+        marks=_marks(state) if state else (),
+        agents=tuple(_agent(facts) for facts in agents if facts.status == "running"),
+        models=model_names(),
+        turns=await _turns(space, state) if state else (),
+        pins=tuple((pin.name, _one_line(pin.text)) for pin in state.pins) if state else (),
+    )
+
+
+async def completions_of_kind(space: OpenSpace, kind: ArgumentKind, agent: str = "") -> Names:
+    """What a shell offers for an argument of this kind; `agent` was typed before it.
+
+    An agent is offered by its name, if that is one word, and by its id.
+    """
+    if kind == "agent":
+        agents = await space.log.agents(space.space, limit=_AGENTS)
+        named = [(each.name, each.agent) for each in agents if len(each.name.split()) == 1]
+        return (*named, *((each.agent, each.name) for each in agents))
+    state = (await space.dispatcher.open(await find(space, agent))).state if agent else None
+    return (await known_names(space, state)).of_kind(kind)
+
+
+def model_names() -> Names:
+    """Models that are often wanted, then the prefixes of providers."""
+    prefixes = ((f"{name}:", each.title) for name, each in PROVIDERS.items())
+    return (*((name, "") for name in MODELS), *prefixes)
+
+
+def _commands(typed: str) -> list[Choice]:
+    starting = [row for row in TABLE.rows if any(name.startswith(typed) for name in row.names)]
+    inside = [row for row in TABLE.rows if typed in row.name and row not in starting]
+    return [Choice(row.typed, row.usage, row.help) for row in (*starting, *inside)]
+
+
+def _arguments(row: SlashCommand, words: Sequence[str], known: KnownNames) -> list[Choice]:
+    argument = _argument_at(row, len(words) - 1)
+    if argument is None:
+        return []
+    typed = words[-1].casefold()
+    names = [name for kind in argument.kinds for name in known.of_kind(kind)]
+    starting = [name for name in names if name[0].casefold().startswith(typed)]
+    inside = [name for name in names if typed in name[0].casefold() and name not in starting]
+    found = [Choice(name, "", about) for name, about in (*starting, *inside)]
+    return [] if [each.word for each in found] == [words[-1]] else found
+
+
+def _argument_at(row: SlashCommand, index: int) -> Argument | None:
+    """The argument that the word at this place is; those behind a flag have no fixed place."""
+    placed = [argument for argument in row.arguments if not argument.flag]
+    for place, argument in enumerate(placed):
+        if place == index or (argument.repeats and place < index):
+            return argument
+    return None
+
+
+def _marks(state: State) -> Names:
+    named = [mark for mark in reversed(state.marks) if mark.name]
+    return tuple((mark.name, f"#{mark.version}") for mark in named)
+
+
+def _agent(facts: AgentSummary) -> tuple[str, str]:
+    name = _one_line(facts.name)
+    word = name if name and " " not in name else facts.agent
+    return word, facts.agent if word == name else name
+
+
+async def _turns(space: OpenSpace, state: State) -> Names:
+    """The places that files can be reverted to, newest first, and a few words on each."""
+    found: list[tuple[str, str]] = []
+    for link in await chain_of(space.log, space.space, state, _TURNS):
+        if link.changed_in and link.files:
+            [started] = await space.log.read(
+                space.space, state.agent, link.changed_in, link.changed_in
+            )
+            found.append((str(link.changed_in), _one_line(text_of(started.event))))
+        elif isinstance(link.event, RevertStarted):
+            found.append((str(link.version), "before a revert"))
+    return tuple(found)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:_ABOUT]

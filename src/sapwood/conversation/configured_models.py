@@ -1,0 +1,123 @@
+"""The models that configuration and API keys give access to, and the settings of new agents."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from msgspec import Struct
+
+from sapwood.config.config_file import Config
+from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.model_choice import fit_model
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Failure
+from sapwood.core.refusals import ModelTooSmall
+from sapwood.core.settings import Settings, SettingsChange
+from sapwood.models import window_of
+from sapwood.models.model_routes import PROVIDERS, resolve
+
+__all__ = [
+    "ConfiguredModels",
+    "ModelAccount",
+    "first_settings",
+    "model_account",
+    "model_problem",
+    "require_model",
+    "switch_model",
+]
+
+
+class ConfiguredModels:
+    """The models that the configuration and the API keys give access to."""
+
+    def __init__(self, config: Config, keys: Mapping[str, str]) -> None:
+        self._config = config
+        self._keys = keys
+
+    @property
+    def default(self) -> str:
+        """The configured model; empty if none is configured."""
+        return self._config.model
+
+    def require(self, model: str) -> None:
+        """Raises `Failure` if this model cannot be called: no name, no API key or no package."""
+        require_model(model, self._config, self._keys)
+
+    def first_settings(self) -> Settings:
+        """Returns the settings of a new conversation."""
+        return first_settings(self._config, self._config.model)
+
+
+class ModelAccount(Struct, frozen=True):
+    """The provider account whose API key a model needs. `account` is empty if it is unknown."""
+
+    account: str
+    title: str
+    needs_key: bool
+
+
+def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
+    """Raises `Failure` if this model cannot be called: no name, no API key or no package."""
+    if not model:
+        raise Failure(
+            "no_model",
+            "No model is chosen. Type: sapwood config set model claude-sonnet-5-5, "
+            "or give --model.",
+        )
+    route = resolve(model, config.base_urls)
+    if route.needs_key and not keys.get(route.account):
+        raise Failure(
+            "no_key",
+            f"There is no key for {route.title}. Set {route.variable}, "
+            f"or type: sapwood config key {route.account}",
+        )
+    if find_spec("pydantic_ai") is None:
+        raise Failure(
+            "no_model", "Model access is not installed. Type: pip install 'sapwood[models]'"
+        )
+
+
+def model_account(model: str, config: Config) -> ModelAccount:
+    """Returns the account of a model; one with an empty name if no provider has this model."""
+    try:
+        route = resolve(model, config.base_urls)
+    except Failure:
+        return ModelAccount("", "the provider", needs_key=False)
+    provider = PROVIDERS.get(route.account)
+    title = provider.title if provider else route.account
+    return ModelAccount(route.account, title, route.needs_key)
+
+
+def model_problem(model: str, config: Config) -> str:
+    """Returns why no known provider has this model; empty if one has it."""
+    try:
+        resolve(model, config.base_urls)
+    except Failure as failure:
+        return str(failure)
+    return ""
+
+
+def first_settings(
+    config: Config, model: str, *, system: str | None = None, cap: int | None = None
+) -> Settings:
+    """Returns the settings of a new agent. `system` and `cap` replace the configured values."""
+    context = config.context
+    return Settings(
+        model=model,
+        system=context.system if system is None else system,
+        cap=context.cap if cap is None else cap,
+        low_water=context.low_water,
+        mask_over=context.mask_over,
+        window=window_of(model) or 0,
+        levels=context.levels,
+    )
+
+
+async def switch_model(
+    space: OpenSpace, config: Config, keys: Mapping[str, str], model: str, agent: AgentId
+) -> SettingsChange | ModelTooSmall:
+    """Returns the change of settings to another model, or the refusal if the context is too large.
+
+    Raises `Failure` if the model cannot be called.
+    """
+    require_model(model, config, keys)
+    return await fit_model(space, model, agent)

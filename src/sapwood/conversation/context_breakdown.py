@@ -1,0 +1,151 @@
+"""What fills the window of a model: by category, and the largest items with what each would free.
+
+Pure.
+"""
+
+from msgspec import Struct
+
+from sapwood.core.budget import Budget, budget_of
+from sapwood.core.command_table import TABLE
+from sapwood.core.content import Text, Usage
+from sapwood.core.history_size import calibrated, turn_sizes
+from sapwood.core.ids import AgentId
+from sapwood.core.live_path import LivePath
+from sapwood.core.result_masks import mask_edges, stubs
+from sapwood.core.settings import Settings
+from sapwood.core.state import State
+from sapwood.core.token_count import Count, Counter
+from sapwood.core.turn import Result, Turn
+from sapwood.core.view.build import front_texts
+
+__all__ = ["Category", "ContextBreakdown", "ContextItem", "break_down", "categories", "largest"]
+
+Category = tuple[str, Count]
+
+
+class ContextItem(Struct, frozen=True):
+    """Something in view: how large it is, and what to type to be rid of it.
+
+    `frees` is what that command takes out of view in all, which may be more than this alone.
+    """
+
+    what: str
+    name: str
+    size: Count
+    command: str = ""
+    frees: Count | None = None
+
+
+class ContextBreakdown(Struct, frozen=True):
+    """What an agent's model sees, how large each part of it is, and what was spent on it.
+
+    `turns` counts the turns in view, `carries_request` says that the last request before them is in
+    view too, and `last_turn` is the usage of each model call of the newest turn.
+    """
+
+    agent: AgentId
+    name: str
+    settings: Settings
+    budget: Budget
+    categories: tuple[Category, ...]
+    largest: tuple[ContextItem, ...]
+    turns: int
+    carries_request: bool
+    marks: tuple[str, ...]
+    pins: tuple[str, ...]
+    unread: int
+    spent: Usage
+    last_turn: tuple[Usage, ...]
+
+
+def break_down(state: State, live: LivePath, counter: Counter) -> ContextBreakdown:
+    """The breakdown of what is in view now."""
+    turns = live.all_turns
+    return ContextBreakdown(
+        state.agent,
+        state.name,
+        state.settings,
+        budget_of(state, live, counter),
+        tuple(categories(state, live, counter)),
+        tuple(largest(state, live, counter)),
+        len(turns),
+        bool(live.request),
+        tuple(mark.name for mark in state.marks),
+        tuple(pin.name for pin in state.pins),
+        len(state.inbox),
+        state.spent,
+        tuple(turns[-1].usages) if turns else (),
+    )
+
+
+def categories(state: State, live: LivePath, counter: Counter) -> list[Category]:
+    """System, tools, pins, summary and history; tool results are told apart from what was said."""
+    budget = budget_of(state, live, counter)
+    results = calibrated(sum(_results(live, counter)), counter, state.ratio())
+    words = Count(max(0, budget.history.tokens - results.tokens), budget.history.exact)
+    found = [
+        ("system", budget.system),
+        ("tools", budget.tools),
+        ("pins", budget.pins),
+        ("summary", budget.summary),
+        ("messages", words),
+        ("tool results", results),
+    ]
+    return [(name, count) for name, count in found if count.tokens]
+
+
+def largest(state: State, live: LivePath, counter: Counter, most: int = 12) -> list[ContextItem]:
+    """The largest items, and what trimming each would free."""
+    ratio, clear = state.ratio(), TABLE["clear"].typed
+    sizes = turn_sizes(live, counter)
+    items = [
+        ContextItem(
+            "pin",
+            pin.name,
+            calibrated(counter.count(pin.text).tokens, counter, ratio),
+            f"{TABLE['unpin'].typed} {pin.name}",
+        )
+        for pin in state.pins
+    ]
+    if front := front_texts(live):
+        tokens = sum(counter.count(part.text).tokens for part in front)
+        items.append(
+            ContextItem(
+                "summary", "and the last request", calibrated(tokens, counter, ratio), clear
+            )
+        )
+    before = 0
+    for number, (turn, size) in enumerate(zip(live.turns, sizes, strict=True)):
+        before += size
+        left = len(live.turns) - number - 1
+        items.append(
+            ContextItem(
+                f"turn #{turn.first}",
+                _first_words(turn),
+                calibrated(size, counter, ratio),
+                f"{clear} {left}" if left else clear,
+                calibrated(before, counter, ratio),
+            )
+        )
+    items.sort(key=lambda each: -each.size.tokens)
+    return items[:most]
+
+
+def _results(live: LivePath, counter: Counter) -> list[int]:
+    """The size of each tool result as the model sees it."""
+    mask = live.context.mask
+    over = mask.over if mask else 0
+    sizes: list[int] = []
+    for turn, edge in zip(live.all_turns, mask_edges(live), strict=True):
+        shown = stubs(turn, edge, over)
+        sizes += [
+            counter.count(shown.get(item.call) or turn.shown(item)).tokens
+            for item in turn.items
+            if isinstance(item, Result)
+        ]
+    return sizes
+
+
+def _first_words(turn: Turn) -> str:
+    words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
+    return " ".join(words[:500].split()) or "a wake-up"

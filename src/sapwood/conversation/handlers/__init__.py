@@ -1,0 +1,1 @@
+"""The handlers of the command table, by subject. Each takes a call and returns a typed answer."""

@@ -1,0 +1,135 @@
+"""Handlers of commands about agents: children, mail, and which conversation comes next."""
+
+import re
+
+from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.answers import (
+    AgentsKilled,
+    AgentTree,
+    ArgumentNeeded,
+    Changed,
+    ConversationStarted,
+    Forked,
+    MailRead,
+    MailSent,
+    MailShown,
+    Switched,
+)
+from sapwood.conversation.call import Call, ModelCall
+from sapwood.core.commands import Archive, Fork, Kill, ReadMail, Send, StartSuccessor
+from sapwood.core.errors import RefusedError
+from sapwood.core.ids import AgentId, title_of
+from sapwood.core.refusals import Refusal
+from sapwood.runtime.clock_and_ids import new_agent_id, new_mail_id
+from sapwood.runtime.dispatch import Done
+from sapwood.runtime.open_agent import find_agent
+
+__all__ = ["agents", "archive", "check_mail", "fork", "forked", "kill", "new", "send", "switch"]
+
+_GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
+_LISTED = 50
+
+
+async def fork(call: Call) -> Forked:
+    """Makes a child. The text before the command and the text behind `--` are its goal."""
+    dashes = _GOAL.search(call.run.args)
+    before = call.run.args[: dashes.start()] if dashes else call.run.args
+    typed = call.run.args[dashes.end() :].strip() if dashes else ""
+    marks = before.split()
+    if len(marks) > 1:
+        raise call.misused("One mark, please; a goal comes after --.")
+    mark = marks[0] if marks else None
+    goal = "\n\n".join(text for text in (call.goal, typed) if text)
+    delegated = bool(call.goal)
+    command = Fork(call.agent, new_agent_id(), mark, goal, delegated, title_of(goal))
+    return await forked(call, command)
+
+
+async def forked(call: Call, command: Fork) -> Forked:
+    """Carries a fork out; one of an imported conversation is where that conversation goes on."""
+    services = call.services
+    if services.before_work is not None:
+        await services.before_work()
+    if services.take_over is not None and not call.by_model:
+        state = (await call.opened()).state
+        if state.origin is not None:
+            child = await services.take_over(command)
+            message = f"Forked. This is {child}; what was imported stays as it is."
+            return Forked(call.agent, child, message, command.mark or "", taken_over=True)
+    done = await call.give(command)
+    return Forked(call.agent, _other(done, call.agent), done.message, command.mark or "")
+
+
+async def send(call: Call) -> MailSent:
+    """Sends mail to another agent."""
+    to, text = call.first_and_rest
+    if not text:
+        raise call.misused("Mail needs a receiver and a message.")
+    receiver = await _named(call, to)
+    done = await call.give(Send(receiver, new_mail_id(), text, sender=call.current))
+    return MailSent(receiver, done.message)
+
+
+async def check_mail(call: Call) -> MailRead | MailShown:
+    """Reads unread mail, or shows it and leaves it unread."""
+    match call.words:
+        case []:
+            done = await call.give(ReadMail(call.agent, "tool" if call.by_model else "prompt"))
+            return MailRead(call.agent, done.message)
+        case ["--peek"]:
+            return MailShown(call.agent, (await call.opened()).state.inbox)
+        case _:
+            raise call.misused("Mail is read all at once.")
+
+
+async def kill(call: Call) -> AgentsKilled:
+    """Ends an agent and its descendants."""
+    if len(call.words) != 1:
+        raise call.misused("Which agent?")
+    done = await call.give(Kill(await _named(call, call.words[0]), by=call.current))
+    return AgentsKilled(tuple(dict.fromkeys(ref.agent for ref in done.events)), done.message)
+
+
+async def new(call: Call) -> ConversationStarted:
+    """Archives the agent and starts a fresh one in its place."""
+    done = await call.give(StartSuccessor(call.agent, new_agent_id()))
+    return ConversationStarted(call.agent, _other(done, call.agent), done.message)
+
+
+async def archive(call: Call) -> Changed:
+    """Archives the agent."""
+    done = await call.give(Archive(call.agent))
+    return Changed(call.agent, done.message, done.events)
+
+
+async def agents(call: Call) -> AgentTree:
+    """Lists the running agents."""
+    space = call.space
+    return AgentTree(tuple(await space.log.agents(space.space, status="running", limit=_LISTED)))
+
+
+async def switch(call: Call) -> Switched | ArgumentNeeded:
+    """Goes to another agent."""
+    if not call.run.args:
+        command = call.run.command
+        message = call.misused("Which agent?").refusal.sentence
+        return ArgumentNeeded(command.name, command.arguments[0], message)
+    return Switched(await find(call.space, call.run.args))
+
+
+async def _named(call: Call, typed: str) -> AgentId:
+    """The agent that was typed; `parent` is that of the agent that calls."""
+    space = call.space
+    if isinstance(call.caller, ModelCall):
+        parent = call.caller.state.parent
+        found = await find_agent(space.log, space.space, typed, parent=parent)
+        if isinstance(found, Refusal):
+            raise RefusedError(found)
+        return found
+    own = await space.log.facts(space.space, call.current) if call.current else None
+    return await find(space, typed, parent=own.parent if own else None)
+
+
+def _other(done: Done, agent: AgentId) -> AgentId:
+    """The agent that the command made, also where it was made by an earlier call of the same id."""
+    return next(ref.agent for ref in done.events if ref.agent != agent)

@@ -1,0 +1,136 @@
+"""Handlers of commands that change what the model sees: marks, clears, pins, summaries, reverts."""
+
+import re
+
+from sapwood.conversation.answers import Changed, Compacted, FilesReverted
+from sapwood.conversation.call import Call
+from sapwood.core.commands import (
+    AddPin,
+    Clear,
+    Command,
+    DeferCompact,
+    KeepLast,
+    Redo,
+    RemovePin,
+    Rewind,
+    SetMark,
+    Undo,
+)
+from sapwood.core.errors import RefusedError
+from sapwood.core.refusals import ModelNeeded, NoCheckpoint, Refusal
+
+__all__ = ["clear", "compact", "mark", "pin", "redo", "revert", "rewind", "undo", "unpin"]
+
+_NUMBER = re.compile(r"[0-9]+")
+_MOST = 10**9
+
+
+async def mark(call: Call) -> Changed:
+    """Names the present place."""
+    return await _changed(call, SetMark(call.agent, _one_name(call) or ""))
+
+
+async def clear(call: Call) -> Changed:
+    """Clears, keeps the last turns, or goes back to a mark.
+
+    A model may write a note to itself after the mark.
+    """
+    first, rest = call.first_and_rest
+    if not first:
+        return await _changed(call, Clear(call.agent))
+    if rest and call.by_model:
+        return await _changed(call, Rewind(call.agent, first, rest))
+    if rest:
+        raise call.misused("One number or one mark, please.")
+    if not _NUMBER.fullmatch(first):
+        return await _changed(call, Rewind(call.agent, first))
+    count = _counted(first)
+    if not count:
+        raise call.misused("N counts turns, from 1.")
+    return await _changed(call, KeepLast(call.agent, count))
+
+
+async def rewind(call: Call) -> Changed:
+    """Goes back to a mark; without a name, to the newest."""
+    return await _changed(call, Rewind(call.agent, _one_name(call)))
+
+
+async def undo(call: Call) -> Changed:
+    """Takes the last context command back."""
+    return await _changed(call, Undo(call.agent))
+
+
+async def redo(call: Call) -> Changed:
+    """Takes the last undo back."""
+    return await _changed(call, Redo(call.agent))
+
+
+async def pin(call: Call) -> Changed:
+    """Keeps a text in every request."""
+    name, text = call.first_and_rest
+    if not text:
+        raise call.misused("A pin has name and text.")
+    return await _changed(call, AddPin(call.agent, name, text))
+
+
+async def unpin(call: Call) -> Changed:
+    """Takes a pin out."""
+    if not call.run.args:
+        raise call.misused("Which pin?")
+    return await _changed(call, RemovePin(call.agent, call.run.args))
+
+
+async def compact(call: Call) -> Changed | Compacted:
+    """Has a model put a checked summary in place of the history.
+
+    A model's own wish is carried out when its turn completes.
+    """
+    keep = _kept_turns(call)
+    if call.by_model:
+        return await _changed(call, DeferCompact(call.agent, keep))
+    if call.services.compact is None:
+        raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
+    done = await call.services.compact(call.agent, keep)
+    if isinstance(done, Refusal):
+        raise RefusedError(done)
+    return Compacted(call.agent, done.message, done.events)
+
+
+async def revert(call: Call) -> FilesReverted:
+    """Takes files and context back to an earlier moment."""
+    from sapwood.runtime.revert import Reverter
+
+    if call.services.checkpoints is None:
+        raise RefusedError(NoCheckpoint())
+    space = call.space
+    reverter = Reverter(space.log, space.space, space.dispatcher, call.services.checkpoints())
+    done = await reverter.revert(call.agent, call.run.args)
+    if isinstance(done, Refusal):
+        raise RefusedError(done)
+    return FilesReverted(call.agent, done.message, done.events)
+
+
+async def _changed(call: Call, command: Command) -> Changed:
+    done = await call.give(command)
+    return Changed(call.agent, done.message, done.events)
+
+
+def _one_name(call: Call) -> str | None:
+    if len(call.words) > 1:
+        raise call.misused("One name at most, please.")
+    return call.words[0] if call.words else None
+
+
+def _kept_turns(call: Call) -> int:
+    match call.words:
+        case []:
+            return 0
+        case ["--keep", number] if _NUMBER.fullmatch(number):
+            return _counted(number)
+        case _:
+            raise call.misused("Only a number of turns to keep can be given.")
+
+
+def _counted(digits: str) -> int:
+    """The number; one with more digits than any history has turns is the largest that counts."""
+    return int(digits) if len(digits) < 10 else _MOST

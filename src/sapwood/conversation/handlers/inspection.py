@@ -1,0 +1,162 @@
+"""Handlers of commands that show something and change nothing."""
+
+import re
+
+from sapwood.conversation.answers import (
+    ArgumentNeeded,
+    CommandHelp,
+    ContextsCompared,
+    ContextShown,
+    HelpShown,
+    Left,
+    PassageShown,
+    RequestReplayed,
+    SearchResults,
+)
+from sapwood.conversation.call import Call, OpenSpace
+from sapwood.conversation.context_breakdown import break_down
+from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.context_diff import diff
+from sapwood.core.errors import RefusedError
+from sapwood.core.excerpts import excerpt
+from sapwood.core.ids import AgentId, EventRef
+from sapwood.core.live_path import LivePath
+from sapwood.core.refusals import (
+    NoPassage,
+    NoSuchCall,
+    NoSuchVersion,
+    UnknownCommand,
+    UnknownMark,
+    nearest,
+)
+from sapwood.core.search_text import text_of
+from sapwood.runtime.open_agent import OpenAgent, open_agent, read_live
+from sapwood.runtime.replay import last_call
+from sapwood.runtime.replay import replay as replay_call
+
+__all__ = ["compare", "context", "diff_contexts", "exit_", "help_", "recall", "replay", "replayed"]
+
+_PLACE = re.compile(r"(?P<agent>[\w.-]+):(?P<version>\d+)(?::(?P<first>\d+))?")
+_HITS, _HITS_FOR_MODELS = 10, 8
+
+
+async def context(call: Call) -> ContextShown:
+    """Shows what fills the window."""
+    opened = await call.opened()
+    counter = call.space.counter_for(opened.state.settings.model)
+    return ContextShown(break_down(opened.state, opened.live, counter))
+
+
+async def recall(call: Call) -> SearchResults | PassageShown | ArgumentNeeded:
+    """Searches everything said, or shows the text at one place.
+
+    A model searches what it, its ancestors and its descendants said.
+    """
+    query = call.run.args.strip()
+    if not query:
+        command = call.run.command
+        message = call.misused("What is to be found?").refusal.sentence
+        return ArgumentNeeded(command.name, command.arguments[0], message)
+    space = call.space
+    own = await _family(space, call.agent) if call.by_model else None
+    place = _PLACE.fullmatch(query)
+    if place and await _is_readable(space, AgentId(place["agent"]), own):
+        at = EventRef(AgentId(place["agent"]), int(place["version"]))
+        return await _passage(space, at, int(place["first"] or 0))
+    limit = _HITS_FOR_MODELS if call.by_model else _HITS
+    hits = await space.log.search(space.space, query, agents=own, limit=limit)
+    return SearchResults(query, tuple(hits))
+
+
+async def replay(call: Call) -> RequestReplayed:
+    """Shows what the model saw at a call, or at the last one."""
+    if call.run.args and not call.run.args.isdecimal():
+        raise call.misused("A call is given by its version in the log.")
+    version = int(call.run.args[:18]) if call.run.args else None
+    return await replayed(call.space, call.agent, version)
+
+
+async def replayed(space: OpenSpace, agent: AgentId, version: int | None = None) -> RequestReplayed:
+    """The request of the model call at a version, by default of the last one.
+
+    Raises `RefusedError` where there is no call at that version.
+    """
+    at = await last_call(space.log, space.space, agent) if version is None else version
+    if at is None:
+        return RequestReplayed(agent, None, version)
+    seen = await replay_call(space.log, space.space, agent, at)
+    if seen is None:
+        raise RefusedError(NoSuchCall(agent, at))
+    return RequestReplayed(agent, seen, version)
+
+
+async def diff_contexts(call: Call) -> ContextsCompared:
+    """Compares two contexts, or one with the present one."""
+    if not 1 <= len(call.words) <= 2:
+        raise call.misused("One place, or two, please.")
+    return await compare(call.space, call.agent, *call.words)
+
+
+async def compare(
+    space: OpenSpace, agent: AgentId, left: str, right: str | None = None
+) -> ContextsCompared:
+    """The difference between two places, each a mark or a version of the log; or one and now."""
+    opened = await space.dispatcher.open(agent)
+    one = await _live_at(space, opened, left)
+    other = opened.live if right is None else await _live_at(space, opened, right)
+    return ContextsCompared(left, right or "now", diff(one, other))
+
+
+async def help_(call: Call) -> HelpShown:
+    """Lists the commands, or explains one."""
+    word = call.run.args.removeprefix("/")
+    if not word:
+        return HelpShown(tuple(_help_on(row) for row in TABLE.rows))
+    row = TABLE.get(word)
+    if row is None:
+        raise RefusedError(UnknownCommand(f"/{word}", nearest(word, TABLE.names)))
+    return HelpShown((_help_on(row),))
+
+
+async def exit_(call: Call) -> Left:
+    """Leaves."""
+    return Left()
+
+
+def _help_on(row: SlashCommand) -> CommandHelp:
+    return CommandHelp(row.name, row.line, row.help, row.aliases, row.who == "both", row.while_open)
+
+
+async def _live_at(space: OpenSpace, opened: OpenAgent, place: str) -> LivePath:
+    state = opened.state
+    if place.isdecimal():
+        version = int(place[:18])
+        if not 1 <= version <= state.version:
+            raise RefusedError(NoSuchVersion(state.agent, state.version))
+        return (await open_agent(space.log, space.space, state.agent, version)).live
+    for mark in reversed(state.marks):
+        if mark.name == place:
+            return await read_live(space.log, space.space, state, context=mark.context)
+    names = [mark.name for mark in state.marks if mark.name]
+    raise RefusedError(UnknownMark(place, nearest(place, names)))
+
+
+async def _family(space: OpenSpace, agent: AgentId) -> list[AgentId]:
+    below = await space.log.descendants(space.space, agent)
+    return [agent, *below, *await space.log.ancestors(space.space, agent)]
+
+
+async def _is_readable(space: OpenSpace, agent: AgentId, own: list[AgentId] | None) -> bool:
+    if own is not None:
+        return agent in own
+    return await space.log.facts(space.space, agent) is not None
+
+
+async def _passage(space: OpenSpace, at: EventRef, first: int) -> PassageShown:
+    """The text at a place, from a character on; a long one takes several calls."""
+    found = await space.log.read(space.space, at.agent, at.version, at.version)
+    text = text_of(found[0].event) if found else ""
+    shown = excerpt(text, str(at), first)
+    if not shown:
+        raise RefusedError(NoPassage(str(at), first))
+    return PassageShown(at, shown)

@@ -1,0 +1,64 @@
+"""Handlers of commands that show or change settings."""
+
+import msgspec
+
+from sapwood.conversation.answers import Changed, SettingShown, SettingsShown
+from sapwood.conversation.call import Call
+from sapwood.core.commands import Configure
+from sapwood.core.errors import RefusedError
+from sapwood.core.refusals import BadSetting, nearest
+from sapwood.core.settings import SettingsChange
+
+__all__ = ["config", "model", "system"]
+
+
+async def model(call: Call) -> SettingShown | Changed:
+    """Shows the model, or changes it to one that what is in view fits."""
+    if call.run.args:
+        return await _configured(call, SettingsChange(model=call.run.args))
+    default = call.services.models.default if call.services.models else ""
+    value = (await call.opened()).state.settings.model if call.current else ""
+    value = value or default
+    return SettingShown("model", value, value or "No model is chosen.")
+
+
+async def system(call: Call) -> SettingShown | Changed:
+    """Shows the system prompt, or changes it."""
+    if call.run.args:
+        return await _configured(call, SettingsChange(system=call.run.args))
+    value = (await call.opened()).state.settings.system if call.current else ""
+    return SettingShown("system", value, value or "There is no system prompt.")
+
+
+async def config(call: Call) -> SettingsShown | Changed:
+    """Shows all settings, or changes one."""
+    if not call.run.args:
+        settings = (await call.opened()).state.settings if call.current else None
+        return SettingsShown(settings)
+    return await _configured(call, _change(call))
+
+
+async def _configured(call: Call, change: SettingsChange) -> Changed:
+    from sapwood.conversation.model_choice import with_fitting_model
+
+    fitting = await with_fitting_model(call.services, call.agent, change)
+    done = await call.give(Configure(call.agent, fitting))
+    return Changed(call.agent, done.message, done.events)
+
+
+def _change(call: Call) -> SettingsChange:
+    """`/config cap 50000`; a setting with several values takes them one after the other."""
+    name, text = call.first_and_rest
+    names = SettingsChange.__struct_fields__
+    if name not in names:
+        known = " or ".join(nearest(name, names)) or ", ".join(names)
+        raise call.misused(f"There is no setting '{name[:60]}'; there is {known}.")
+    if not text:
+        raise call.misused(f"Which value for {name}?")
+    value = text.split() if name == "levels" else text
+    try:
+        return msgspec.convert({name: value}, SettingsChange, strict=False)
+    except msgspec.ValidationError:
+        rule = "three numbers such as 0.5 0.65 0.85" if name == "levels" else "a number such as 0.6"
+        known_rule = rule if name in ("levels", "low_water") else "a whole number"
+        raise RefusedError(BadSetting(name, known_rule)) from None

@@ -1,0 +1,97 @@
+"""The `slash` tool: how a model controls its own context and its children.
+
+The table says what the tool offers, and the conversation service carries it out. Each call acts
+under an id made of the call itself: one that is run again after a crash acts once and answers the
+same.
+"""
+
+import json
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.conversation.answers import StillWaiting
+from sapwood.conversation.call import ModelCall
+from sapwood.conversation.script import CommandStep
+from sapwood.conversation.service import ConversationService
+from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.content import ToolCall
+from sapwood.core.model_calls import ToolOutcome, ToolSpec
+from sapwood.core.refusals import HumanOnly, Refusal, UnknownCommand, nearest
+from sapwood.core.state import State
+from sapwood.runtime.tool_calls import SLASH, Parked
+
+__all__ = ["SLASH", "ModelCommandTool", "slash_spec"]
+
+
+class _Arguments(Struct):
+    command: str
+    args: str = ""
+
+
+def slash_spec() -> ToolSpec:
+    """The tool as a model is offered it: the rows of the table that models may use."""
+    rows = TABLE.for_models
+    lines = "\n".join(f"{row.line[1:]}: {row.help}" for row in rows)
+    schema = {
+        "type": "object",
+        "properties": {
+            "command": {"type": "string", "enum": [row.name for row in rows]},
+            "args": {"type": "string", "description": "Arguments, as they would be typed"},
+        },
+        "required": ["command"],
+        "additionalProperties": False,
+    }
+    description = f"Control your context and your child agents.\n{lines}"
+    return ToolSpec(SLASH, description, json.dumps(schema))
+
+
+class ModelCommandTool:
+    """Carries out slash commands for models.
+
+    With `parks`, a wait that cannot end yet is given back as `Parked`; without it, the call takes
+    as long as the wait.
+    """
+
+    def __init__(self, service: ConversationService, *, parks: bool = True) -> None:
+        self._service = service
+        self._parks = parks
+
+    def spec(self) -> ToolSpec:
+        """The tool as a model is offered it."""
+        return slash_spec()
+
+    def waits(self, call: ToolCall) -> bool:
+        """Whether the call may have to wait, so that its start has to be in the log."""
+        try:
+            word = msgspec.json.decode(call.args, type=_Arguments).command
+        except msgspec.MsgspecError:
+            return False
+        row = _row(word)
+        return not isinstance(row, Refusal) and row.waits
+
+    async def run(self, state: State, call: ToolCall, model: str) -> ToolOutcome | Parked:
+        """The result of the call, or how long it has to wait."""
+        try:
+            arguments = msgspec.json.decode(call.args, type=_Arguments)
+        except msgspec.MsgspecError as wrong:
+            return ToolOutcome(f"The arguments do not fit the tool: {wrong}.", error=True)
+        row = _row(arguments.command)
+        if isinstance(row, Refusal):
+            return ToolOutcome(row.sentence, error=True)
+        run = CommandStep(row, arguments.args.strip())
+        caller = ModelCall(state, call, model, self._parks)
+        answer = await self._service.answer(state.agent, run, caller=caller)
+        if isinstance(answer, StillWaiting):
+            return Parked(answer.seconds)
+        if isinstance(answer, Refusal):
+            return ToolOutcome(answer.sentence, error=True)
+        return ToolOutcome(answer.message or "Done.")
+
+
+def _row(word: str) -> SlashCommand | Refusal:
+    name = word.removeprefix("/")
+    row = TABLE.get(name)
+    if row is None:
+        return UnknownCommand(f"/{name}", nearest(name, [each.name for each in TABLE.for_models]))
+    return row if row.who == "both" else HumanOnly(row.typed)

@@ -1,0 +1,149 @@
+"""The parser of submissions: what a person sends at once is a script of steps. Pure.
+
+A line that starts with a command of the table is a command. Everything else is text and is kept as
+it was typed. Fenced blocks, paths and commands behind a second slash are text.
+"""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.commands import Fork
+from sapwood.core.refusals import Refusal, UnknownCommand, nearest
+
+__all__ = ["CommandStep", "Script", "Step", "TextStep", "chunks", "has_prompt", "parse"]
+
+_WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class TextStep(Struct, frozen=True):
+    """Text: a prompt, or the goal of the fork that follows it."""
+
+    text: str
+    goal: bool = False
+
+
+class CommandStep(Struct, frozen=True):
+    """A command with its arguments as they were typed."""
+
+    command: SlashCommand
+    args: str = ""
+
+    @property
+    def line(self) -> str:
+        """The command as it was typed."""
+        return f"{self.command.typed} {self.args}".rstrip()
+
+
+Step = TextStep | CommandStep
+Script = tuple[Step, ...]
+
+
+def parse(submission: str) -> Script | Refusal:
+    """The steps of a submission, in order.
+
+    >>> parse("/mark T")[0].command.name
+    'mark'
+    >>> [type(step).__name__ for step in parse("/mark T\\nFind the leak.\\n/fork T")]
+    ['CommandStep', 'TextStep', 'CommandStep']
+    >>> parse("/mrak T").close[0]
+    'mark'
+    """
+    text = submission.strip("\r\n").rstrip()
+    if "\n" not in text:
+        return _one_line(text)
+    steps: list[Step] = []
+    said: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        fence = _fence_after(fence, line)
+        run = None if fence else _command(line)
+        if run is None:
+            escaped = not fence and line.startswith("//") and _command(line[1:]) is not None
+            said.append(line[1:] if escaped else line)
+            continue
+        _flush(said, steps)
+        steps.append(run)
+    _flush(said, steps)
+    return _with_goals(steps)
+
+
+def chunks(script: Script) -> Iterator[Script]:
+    """The pieces of a script that are carried out at once.
+
+    Each piece is one step. A goal stands in one piece with each of its forks.
+
+    >>> script = parse("/mark T\\nFind the leak.\\n/fork T\\n/agents\\n/fork T")
+    >>> [len(chunk) for chunk in chunks(script)]
+    [1, 2, 1, 2]
+    """
+    goal: TextStep | None = None
+    for step in script:
+        if isinstance(step, TextStep):
+            goal = step if step.goal else None
+        if step is not goal:
+            forks = isinstance(step, CommandStep) and _forks(step)
+            yield (goal, step) if goal and forks else (step,)
+
+
+def has_prompt(script: Script) -> bool:
+    """Whether the script holds text that a model has to answer."""
+    return any(isinstance(step, TextStep) and not step.goal for step in script)
+
+
+def _one_line(text: str) -> Script | Refusal:
+    """A slash alone on its line is meant: it names a command, or somebody mistyped one."""
+    line = text.strip()
+    word = _WORD.match(line)
+    if word is not None:
+        run = _command(line)
+        return (run,) if run else UnknownCommand(word[0], nearest(word[1], TABLE.names))
+    if line.startswith("//") and _WORD.match(line[1:]):
+        return (TextStep(line[1:]),)
+    return (TextStep(text),) if line else ()
+
+
+def _command(line: str) -> CommandStep | None:
+    word = _WORD.match(line)
+    command = TABLE.get(word[1]) if word else None
+    return CommandStep(command, line[word.end() :].strip()) if word and command else None
+
+
+def _fence_after(fence: str, line: str) -> str:
+    """The fence that is open after this line; a closing fence still counts as inside."""
+    found = _FENCE.match(line)
+    if found is None:
+        return fence if fence != "closed" else ""
+    if not fence or fence == "closed":
+        within = found[1][0] == "`" and "`" in line[found.end() :]
+        return "" if within else found[1]
+    closes = found[1].startswith(fence) and not line.strip().strip(fence[0])
+    return "closed" if closes else fence
+
+
+def _flush(said: list[str], steps: list[Step]) -> None:
+    text = "\n".join(said).strip("\r\n")
+    said.clear()
+    if text.strip():
+        steps.append(TextStep(text))
+
+
+def _with_goals(steps: list[Step]) -> Script:
+    """Text followed by a fork, before any other text, is that child's goal."""
+    done: list[Step] = []
+    forks = False
+    for step in reversed(steps):
+        if isinstance(step, CommandStep):
+            forks = forks or _forks(step)
+            done.append(step)
+        else:
+            done.append(TextStep(step.text, goal=forks))
+            forks = False
+    return tuple(reversed(done))
+
+
+def _forks(run: CommandStep) -> bool:
+    return Fork in run.command.decides

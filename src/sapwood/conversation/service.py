@@ -1,0 +1,343 @@
+"""The conversation service: every face sends prompts and commands here and gets typed answers.
+
+The service looks a command up in the table, checks what the table says of it, and calls the handler
+that is bound to it. Refusals are returned as values. `Failure` (a model that cannot be called) and
+`LogError` (a database that does not answer) are raised.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from sapwood.conversation.answers import (
+    AgentTree,
+    Answer,
+    Changed,
+    ContextsCompared,
+    ConversationStarted,
+    Forked,
+    MailSent,
+    Prompted,
+    RequestReplayed,
+    SearchResults,
+    Switched,
+)
+from sapwood.conversation.call import Call, Caller, ModelCall, Person, Services
+from sapwood.conversation.handlers import agents, context, inspection, settings
+from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
+from sapwood.conversation.waiting import wait
+from sapwood.core.checkpoint import Unsaved
+from sapwood.core.command_table import TABLE, CommandTable
+from sapwood.core.commands import (
+    Command,
+    Configure,
+    Fork,
+    InterruptTurn,
+    MakeCheckpoint,
+    Send,
+    StartAgent,
+    StartTurn,
+)
+from sapwood.core.content import Text
+from sapwood.core.errors import RefusedError
+from sapwood.core.events import HUMAN, Actor, ModelCalled, Pin, Recorded
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import (
+    BadArguments,
+    HumanOnly,
+    Imported,
+    NoConversation,
+    NotSaved,
+    Refusal,
+    TurnIsOpen,
+)
+from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.runtime.clock_and_ids import command_meta, new_agent_id, new_mail_id
+from sapwood.runtime.dispatch import Done
+
+__all__ = ["HANDLERS", "ConversationService", "Handler", "Outcome", "require_bound"]
+
+_CALLS_PAGE = 500
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+HANDLERS: dict[str, Handler] = {
+    "mark": context.mark,
+    "clear": context.clear,
+    "rewind": context.rewind,
+    "undo": context.undo,
+    "redo": context.redo,
+    "fork": agents.fork,
+    "send": agents.send,
+    "check-mail": agents.check_mail,
+    "wait": wait,
+    "kill": agents.kill,
+    "compact": context.compact,
+    "recall": inspection.recall,
+    "new": agents.new,
+    "agents": agents.agents,
+    "switch": agents.switch,
+    "archive": agents.archive,
+    "context": inspection.context,
+    "pin": context.pin,
+    "unpin": context.unpin,
+    "replay": inspection.replay,
+    "diff": inspection.diff_contexts,
+    "revert": context.revert,
+    "model": settings.model,
+    "system": settings.system,
+    "config": settings.config,
+    "help": inspection.help_,
+    "exit": inspection.exit_,
+}
+"""The handler of each row of the table."""
+
+
+def require_bound(table: CommandTable, handlers: Mapping[str, Handler]) -> None:
+    """Raises `AssertionError` unless each row has a handler and each handler a row."""
+    rows = {row.name for row in table.rows}
+    if unbound := rows ^ set(handlers):
+        raise AssertionError(f"not in both the table and the handlers: {sorted(unbound)}")
+
+
+require_bound(TABLE, HANDLERS)
+
+
+class Outcome(Struct, frozen=True):
+    """What came of one step of a submission. `agent` is the one that the next step is for.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     for outcome in wood.start("demo").submit("/mark START\\n/help mark"):
+    ...         print(outcome.step.command.name, outcome.message)
+    mark Marked 'START'.
+    help /mark [NAME]               Name this place, to come back to or to fork from
+    """
+
+    step: TextStep | CommandStep
+    answer: Answer | Refusal
+    agent: AgentId | None
+
+    @property
+    def message(self) -> str:
+        """The sentence for a person."""
+        if isinstance(self.answer, Refusal):
+            return self.answer.sentence
+        return self.answer.message
+
+
+class ConversationService:
+    """Answers prompts and commands for the agents of one space."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+
+    async def answer(
+        self,
+        agent: AgentId | None,
+        run: CommandStep,
+        *,
+        caller: Caller | None = None,
+        goal: str = "",
+    ) -> Answer | Refusal:
+        """Carries out one command. `agent` is None before there is a conversation."""
+        call = Call(self.services, run, agent, caller or Person(), goal)
+        try:
+            await self._require_allowed(call)
+            return await HANDLERS[run.command.name](call)
+        except RefusedError as refused:
+            return refused.refusal
+
+    async def prompt(self, agent: AgentId, text: str) -> Prompted | Refusal:
+        """Opens a turn with a prompt. Raises `Failure` if the agent's model cannot be called."""
+        services = self.services
+        dispatcher = services.space.dispatcher
+        state = (await dispatcher.open(agent)).state
+        if state.origin is not None:
+            return Imported(agent, state.origin.source)
+        if services.models is not None:
+            services.models.require(state.settings.model)
+        if services.before_work is not None:
+            await services.before_work()
+        done = await dispatcher.dispatch(StartTurn(agent, (Text(text),)), command_meta())
+        if isinstance(done, Refusal):
+            return done
+        return Prompted(agent, done.events[-1].version)
+
+    async def start(
+        self,
+        folder: str = "",
+        *,
+        name: str = "",
+        settings: Settings | None = None,
+        pins: tuple[Pin, ...] = (),
+        agent: AgentId | None = None,
+    ) -> AgentId:
+        """Starts a conversation in a folder, by default with the configured model and settings.
+
+        Raises `Failure` when the configured model cannot be called, and `RefusedError`.
+        """
+        models = self.services.models
+        if settings is None and models is not None:
+            models.require(models.default)
+            settings = models.first_settings()
+        agent = agent or new_agent_id()
+        workspace = Workspace(folder=folder)
+        await self.dispatch(StartAgent(agent, name, settings or Settings(), workspace, pins))
+        return agent
+
+    async def dispatch(
+        self,
+        command: Command,
+        actor: Actor = HUMAN,
+        *,
+        call: str | None = None,
+        command_id: str | None = None,
+    ) -> Done:
+        """Carries out a command of the core. Raises `RefusedError`.
+
+        The same `command_id` given twice acts once and returns the first answer.
+        """
+        why = command_meta(actor, call=call, command=command_id)
+        done = await self.services.space.dispatcher.dispatch(command, why)
+        if isinstance(done, Refusal):
+            raise RefusedError(done)
+        return done
+
+    async def configure(self, agent: AgentId, change: SettingsChange) -> Changed:
+        """Changes settings; another model has to fit what is in view. Raises `RefusedError`."""
+        from sapwood.conversation.model_choice import with_fitting_model
+
+        fitting = await with_fitting_model(self.services, agent, change)
+        done = await self.dispatch(Configure(agent, fitting))
+        return Changed(agent, done.message, done.events)
+
+    async def send(self, to: AgentId, text: str, *, sender: AgentId | None = None) -> MailSent:
+        """Sends mail to an agent by its id. Raises `RefusedError`."""
+        done = await self.dispatch(Send(to, new_mail_id(), text, sender=sender))
+        return MailSent(to, done.message)
+
+    async def interrupt(self, agent: AgentId, reason: str = "") -> Changed | Refusal:
+        """Stops the open turn, whichever process runs it, and keeps what was there."""
+        dispatcher = self.services.space.dispatcher
+        done = await dispatcher.dispatch(InterruptTurn(agent, reason), command_meta())
+        return done if isinstance(done, Refusal) else Changed(agent, done.message, done.events)
+
+    async def checkpoint(self, agent: AgentId) -> Changed:
+        """Saves the files of the workspace, as they were before the open turn or after the last.
+
+        Raises `RefusedError` if they cannot be saved.
+        """
+        assert self.services.checkpoints is not None, "this service saves no files"
+        state = (await self.services.space.dispatcher.open(agent)).state
+        saved = await self.services.checkpoints().save(state.workspace, agent)
+        if isinstance(saved, Unsaved):
+            raise RefusedError(NotSaved(saved.reason))
+        tip = state.context.tip
+        if state.open is not None:
+            command = MakeCheckpoint(agent, saved, state.open.first, "before")
+        else:
+            turn = tip.first if tip is not None and tip.agent == agent else 0
+            command = MakeCheckpoint(agent, saved, turn)
+        done = await self.dispatch(command)
+        return Changed(agent, done.message, done.events)
+
+    async def fork(
+        self, agent: AgentId, mark: str | None = None, *, goal: str = "", name: str = ""
+    ) -> Forked:
+        """Makes a child with a name of its own. Raises `RefusedError`."""
+        call = Call(self.services, CommandStep(TABLE["fork"]), agent)
+        return await agents.forked(call, Fork(agent, new_agent_id(), mark, goal, name=name))
+
+    async def compare(
+        self, agent: AgentId, left: str, right: str | None = None
+    ) -> ContextsCompared:
+        """The difference between two contexts, each a mark or a version; or between one and now.
+
+        Raises `RefusedError`.
+        """
+        return await inspection.compare(self.services.space, agent, left, right)
+
+    async def replay(self, agent: AgentId, version: int | None = None) -> RequestReplayed:
+        """What the model saw at a call, by default at the last. Raises `RefusedError`."""
+        return await inspection.replayed(self.services.space, agent, version)
+
+    async def model_calls(self, agent: AgentId, limit: int = 100) -> list[Recorded]:
+        """The model calls of an agent, newest first."""
+        space, found, last = self.services.space, list[Recorded](), None
+        while len(found) < limit:
+            page = await space.log.read(
+                space.space, agent, 1, last, limit=_CALLS_PAGE, backward=True
+            )
+            found += [each for each in page if isinstance(each.event, ModelCalled)]
+            if len(page) < _CALLS_PAGE:
+                break
+            last = page[-1].version - 1
+        return found[:limit]
+
+    async def search(
+        self, query: str, *, agents: Sequence[AgentId] | None = None, limit: int = 20
+    ) -> SearchResults:
+        """Searches everything said, by these agents or by all."""
+        space = self.services.space
+        hits = await space.log.search(space.space, query, agents=agents, limit=limit)
+        return SearchResults(query, tuple(hits))
+
+    async def list_agents(self, *, limit: int = 50, all_states: bool = False) -> AgentTree:
+        """The newest agents: those that run, or all."""
+        space = self.services.space
+        status = None if all_states else "running"
+        return AgentTree(tuple(await space.log.agents(space.space, limit=limit, status=status)))
+
+    async def step(self, agent: AgentId | None, chunk: Script) -> Outcome:
+        """Carries out one piece of a script: text, a command, or a goal and its fork."""
+        step = chunk[-1]
+        if isinstance(step, TextStep):
+            answer = await self.prompt(agent, step.text) if agent else NoConversation()
+            return Outcome(step, answer, agent)
+        goal = chunk[0].text if isinstance(chunk[0], TextStep) else ""
+        answer = await self.answer(agent, step, goal=goal)
+        return Outcome(step, answer, _next_agent(agent, answer))
+
+    async def submit(self, agent: AgentId, text: str) -> list[Outcome]:
+        """Carries out a whole submission without waiting for the answers of models.
+
+        Stops at the first refusal, so that no step runs in a state that its author did not expect.
+        Raises `RefusedError` if the text cannot be parsed.
+        """
+        script = parse(text)
+        if isinstance(script, Refusal):
+            raise RefusedError(script)
+        outcomes: list[Outcome] = []
+        current: AgentId | None = agent
+        for chunk in chunks(script):
+            outcome = await self.step(current, chunk)
+            outcomes.append(outcome)
+            current = outcome.agent
+            if isinstance(outcome.answer, Refusal):
+                break
+        return outcomes
+
+    async def _require_allowed(self, call: Call) -> None:
+        """Checks what the table says of a command before its handler sees it."""
+        row = call.run.command
+        if isinstance(call.caller, ModelCall):
+            if row.who != "both":
+                raise RefusedError(HumanOnly(row.typed))
+        elif not row.while_open and call.current and (await call.opened()).state.open:
+            raise RefusedError(TurnIsOpen(row.typed))
+        if call.run.args and not row.arguments:
+            raise RefusedError(BadArguments(row.line, f"{row.typed} stands alone."))
+
+
+def _next_agent(agent: AgentId | None, answer: Answer | Refusal) -> AgentId | None:
+    """The agent that the steps after this answer are for."""
+    match answer:
+        case ConversationStarted(agent=fresh):
+            return fresh
+        case Switched(other):
+            return other
+        case Forked(child=child, taken_over=True):
+            return child
+        case _:
+            return agent

@@ -1,0 +1,62 @@
+"""What a screen shows around a conversation: its state, what fills its window, its family."""
+
+import asyncio
+
+from msgspec import Struct
+
+from sapwood.analysis.drift_report import drift_of
+from sapwood.analysis.session import Session
+from sapwood.analysis.topic_drift import Drift
+from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.completion import KnownNames, known_names
+from sapwood.core.budget import Budget, budget_of
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.state import State
+
+__all__ = ["Surroundings", "drift_in_view", "family_of", "surroundings"]
+
+_FAMILY = 60
+
+
+class Surroundings(Struct, frozen=True):
+    """The agent, what fills its window, its family, and the names that can be completed."""
+
+    state: State | None
+    budget: Budget | None
+    agents: tuple[AgentSummary, ...]
+    known: KnownNames
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a turn is open."""
+        return self.state is not None and self.state.open is not None
+
+
+async def surroundings(space: OpenSpace, agent: AgentId | None) -> Surroundings:
+    """The surroundings as they are now; without an agent, only the names."""
+    if agent is None:
+        return Surroundings(None, None, (), await known_names(space, None))
+    opened = await space.dispatcher.open(agent)
+    state = opened.state
+    budget = budget_of(state, opened.live, space.counter_for(state.settings.model))
+    agents = await family_of(space, agent)
+    return Surroundings(state, budget, agents, await known_names(space, state))
+
+
+async def family_of(space: OpenSpace, agent: AgentId) -> tuple[AgentSummary, ...]:
+    """The root of an agent, then all that descend from the root."""
+    ancestors = await space.log.ancestors(space.space, agent)
+    root = ancestors[-1] if ancestors else agent
+    agents = [root, *(await space.log.descendants(space.space, root))[:_FAMILY]]
+    found = [await space.log.facts(space.space, each) for each in agents]
+    return tuple(facts for facts in found if facts is not None)
+
+
+async def drift_in_view(space: OpenSpace, agent: AgentId) -> Drift:
+    """How far what is in view has gone from what the conversation was about."""
+    opened = await space.dispatcher.open(agent)
+    state = opened.state
+    session = Session("sapwood", state.agent, turns=tuple(opened.live.turns))
+    counter = space.counter_for(state.settings.model)
+    return await asyncio.to_thread(drift_of, session, counter, [each.topic for each in state.focus])

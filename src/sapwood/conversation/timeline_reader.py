@@ -1,0 +1,196 @@
+"""Reads a conversation from the log as a timeline, and the events behind its rows.
+
+Rows hold places in logs. `EventCache` keeps the events of the rows that are on screen, so a long
+conversation is never in memory as a whole; `read_conversation` looks up the content of every row
+for a face that prints.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from sapwood.core.content import Text
+from sapwood.core.errors import LogError
+from sapwood.core.events import AgentStarted, Recorded, TurnStarted
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.timeline.layout import is_dim, lay_out_everything, lay_out_in_view
+from sapwood.core.timeline.row_content import LeftBehind, RowContent, content_of
+from sapwood.core.timeline.rows import Banner, TimelineRow
+from sapwood.core.timeline.timeline import Timeline
+from sapwood.runtime.log import Log
+from sapwood.runtime.open_agent import open_state, read_live
+
+__all__ = [
+    "LONG_CONVERSATION",
+    "ConversationRow",
+    "ConversationRows",
+    "EventCache",
+    "NotLoaded",
+    "ReadEvents",
+    "event_cache",
+    "read_conversation",
+    "read_timeline",
+    "read_timeline_end",
+    "sent_prompts",
+]
+
+ReadEvents = Callable[[AgentId, int, int], Awaitable[list[Recorded]]]
+"""Reads the events of an agent from one version to another, both included."""
+
+LONG_CONVERSATION = 3_000
+"""From this many events on, a screen shows the end of a conversation before it reads the rest."""
+
+_CACHE_PAGE = 64
+_LOG_PAGE = 1_000
+_END = 300
+
+
+class NotLoaded(Exception):
+    """The event of a row is not in the cache: load it and try again."""
+
+    def __init__(self, agent: AgentId, version: int) -> None:
+        super().__init__(f"{agent}:{version}")
+        self.agent = agent
+        self.version = version
+
+
+class EventCache:
+    """Pages of logs; the page that was not used for the longest time is dropped first."""
+
+    def __init__(self, read: ReadEvents, kept: int = 96) -> None:
+        self._read = read
+        self._kept = kept
+        self._pages: OrderedDict[tuple[AgentId, int], dict[int, Recorded]] = OrderedDict()
+
+    def event(self, agent: AgentId, version: int) -> Recorded:
+        """Returns the event. Raises `NotLoaded`."""
+        key = (agent, version // _CACHE_PAGE)
+        page = self._pages.get(key)
+        found = page.get(version) if page else None
+        if found is None:
+            raise NotLoaded(agent, version)
+        self._pages.move_to_end(key)
+        return found
+
+    async def load(self, agent: AgentId, version: int) -> None:
+        """Reads the page that this event is on."""
+        number = version // _CACHE_PAGE
+        first = number * _CACHE_PAGE
+        found = await self._read(agent, first, first + _CACHE_PAGE - 1)
+        self._keep((agent, number), {recorded.version: recorded for recorded in found})
+
+    def add(self, recorded: Recorded) -> None:
+        """Keeps an event that was read or committed already."""
+        key = (recorded.agent, recorded.version // _CACHE_PAGE)
+        page = self._pages.get(key)
+        if page is None:
+            self._keep(key, {recorded.version: recorded})
+        else:
+            page[recorded.version] = recorded
+
+    def _keep(self, key: tuple[AgentId, int], page: dict[int, Recorded]) -> None:
+        self._pages[key] = page
+        self._pages.move_to_end(key)
+        while len(self._pages) > self._kept:
+            self._pages.popitem(last=False)
+
+
+class ConversationRow(Struct, frozen=True):
+    """A row with its content. The model cannot see a `dim` one."""
+
+    row: TimelineRow
+    content: RowContent
+    dim: bool = False
+
+
+class ConversationRows(Struct, frozen=True):
+    """The rows of a conversation with their content, oldest first, and whether a turn is open."""
+
+    rows: tuple[ConversationRow, ...]
+    is_open: bool = False
+
+
+def event_cache(log: Log, space: Space) -> EventCache:
+    """An empty cache over this log."""
+
+    async def read(agent: AgentId, first: int, last: int) -> list[Recorded]:
+        return await log.read(space, agent, first, last)
+
+    return EventCache(read)
+
+
+async def read_timeline(log: Log, space: Space, agent: AgentId, cache: EventCache) -> Timeline:
+    """Reads all rows of an agent, those that a fork inherited first. Caches the last events."""
+    timeline = Timeline()
+    while page := await log.read(space, agent, timeline.version + 1, limit=_LOG_PAGE):
+        if timeline.version == 0:
+            await _inherit(log, space, page[0], timeline)
+        for recorded in page:
+            timeline.add(recorded)
+        if len(page) < _LOG_PAGE:
+            for recorded in page:
+                cache.add(recorded)
+            break
+        await asyncio.sleep(0)
+    return timeline
+
+
+async def read_timeline_end(
+    log: Log, space: Space, agent: AgentId, version: int, cache: EventCache
+) -> Timeline:
+    """Reads the last rows up to a version: enough for some screens. Caches their events."""
+    timeline = Timeline()
+    for recorded in await log.read(space, agent, max(1, version - _END), version):
+        timeline.add(recorded)
+        cache.add(recorded)
+    return timeline
+
+
+async def read_conversation(
+    log: Log, space: Space, agent: AgentId, *, everything: bool = False
+) -> ConversationRows:
+    """Reads the rows that the model can see, or with `everything` all of them, with contents."""
+    cache = event_cache(log, space)
+    timeline = await read_timeline(log, space, agent, cache)
+    rows = lay_out_everything(timeline) if everything else lay_out_in_view(timeline)
+    found: list[ConversationRow] = []
+    for row in rows:
+        content = await _content(row, cache)
+        if isinstance(row, Banner) and not (row.in_view or everything):
+            content = LeftBehind(row)  # the model no longer sees this summary
+        found.append(ConversationRow(row, content, is_dim(timeline, row)))
+    return ConversationRows(tuple(found), timeline.is_open)
+
+
+async def sent_prompts(log: Log, space: Space, agent: AgentId) -> list[str]:
+    """What people sent to this agent, oldest first; of a long log the last part only."""
+    found: list[str] = []
+    for recorded in await log.read(space, agent, limit=_LOG_PAGE, backward=True):
+        if isinstance(recorded.event, TurnStarted) and recorded.actor.role == "human":
+            words = [part.text for part in recorded.event.prompt if isinstance(part, Text)]
+            found.append("\n\n".join(words))
+    return [text for text in reversed(found) if text]
+
+
+async def _inherit(log: Log, space: Space, first: Recorded, timeline: Timeline) -> None:
+    event = first.event
+    if not isinstance(event, AgentStarted) or event.context.tip is None:
+        return
+    state = await open_state(log, space, first.agent, 1)
+    live = await read_live(log, space, state, context=event.context)
+    timeline.inherit(live.turns)
+
+
+async def _content(row: TimelineRow, cache: EventCache) -> RowContent:
+    loaded: set[tuple[AgentId, int]] = set()
+    while True:
+        try:
+            return content_of(row, cache.event)
+        except NotLoaded as missing:
+            place = (missing.agent, missing.version)
+            if place in loaded:
+                raise LogError(f"The log does not hold {missing}.") from None
+            loaded.add(place)
+            await cache.load(*place)

@@ -1,0 +1,325 @@
+"""The table of slash commands: the only place where a command is described.
+
+Help, completion, the model's `slash` tool, prompts for other programs, the guard for open turns,
+the permissions of models and the reference page read these rows. `sapwood.conversation` binds one
+handler to each row. This module describes and does nothing.
+"""
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.core.commands import (
+    AddPin,
+    Archive,
+    Clear,
+    Command,
+    Configure,
+    DeferCompact,
+    FinishRevert,
+    Fork,
+    KeepLast,
+    Kill,
+    ReadMail,
+    Redo,
+    RemovePin,
+    Rewind,
+    Send,
+    SetMark,
+    StartRevert,
+    StartSuccessor,
+    Undo,
+)
+
+__all__ = ["TABLE", "Argument", "ArgumentKind", "CommandTable", "SlashCommand"]
+
+ArgumentKind = Literal[
+    "agent", "call", "command", "mark", "model", "name", "number", "pin", "setting", "text", "turn"
+]
+"""What an argument names. Completion offers what exists of that kind."""
+
+Who = Literal["both", "human"]
+WithoutAgent = Literal["answers", "answers bare", "starts", "refused"]
+
+
+class Argument(Struct, frozen=True):
+    """One argument of a command.
+
+    `flag` is typed before it; a flag without a name takes no value. `repeats` means that it can be
+    given several times, `follows` that it is given together with the argument before it or not at
+    all.
+    """
+
+    name: str = ""
+    kinds: tuple[ArgumentKind, ...] = ("text",)
+    required: bool = False
+    flag: str = ""
+    repeats: bool = False
+    follows: bool = False
+
+    @property
+    def word(self) -> str:
+        """The argument in the usage line."""
+        return f"{self.flag} {self.name}".strip() + ("…" if self.repeats else "")
+
+
+class SlashCommand(Struct, frozen=True):
+    """One row of the table.
+
+    `while_open`: a person may use the command while a turn is open. `decides` are the commands of
+    the core that it sends for a person, `by_model` those for a model, if they differ.
+    `without_agent` is what happens if there is no conversation yet: the command answers (perhaps
+    only without arguments), starts a conversation first, or is refused. `waits`: the answer may
+    take long.
+    """
+
+    name: str
+    help: str
+    arguments: tuple[Argument, ...] = ()
+    who: Who = "human"
+    while_open: bool = True
+    aliases: tuple[str, ...] = ()
+    decides: tuple[type[Command], ...] = ()
+    by_model: tuple[type[Command], ...] | None = None
+    without_agent: WithoutAgent = "starts"
+    waits: bool = False
+
+    @property
+    def typed(self) -> str:
+        """The name with its slash."""
+        return f"/{self.name}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name, then the aliases."""
+        return (self.name, *self.aliases)
+
+    @property
+    def usage(self) -> str:
+        """The arguments as help shows them: in brackets where they can be left out."""
+        groups: list[list[Argument]] = []
+        for argument in self.arguments:
+            if argument.follows:
+                groups[-1].append(argument)
+            else:
+                groups.append([argument])
+        words = [(" ".join(each.word for each in group), group[0].required) for group in groups]
+        return " ".join(word if required else f"[{word}]" for word, required in words)
+
+    @property
+    def line(self) -> str:
+        """The name and the arguments."""
+        return f"{self.typed} {self.usage}".rstrip()
+
+    @property
+    def for_models(self) -> tuple[type[Command], ...]:
+        """The commands of the core that a model's use leads to."""
+        if self.who != "both":
+            return ()
+        return self.decides if self.by_model is None else self.by_model
+
+
+class CommandTable:
+    """Rows in the order in which help lists them."""
+
+    def __init__(self, rows: tuple[SlashCommand, ...]) -> None:
+        self.rows = rows
+        self._indexed: tuple[SlashCommand, ...] | None = None
+        self._names: dict[str, SlashCommand] = {}
+        self._deciding: dict[type[Command], SlashCommand] = {}
+        self._models: frozenset[type[Command]] = frozenset()
+
+    def get(self, word: str) -> SlashCommand | None:
+        """The row with this name or alias."""
+        self._index()
+        return self._names.get(word)
+
+    def __getitem__(self, name: str) -> SlashCommand:
+        """The row with this name. Raises `KeyError`."""
+        self._index()
+        return self._names[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that can be typed, aliases included."""
+        self._index()
+        return tuple(self._names)
+
+    @property
+    def for_models(self) -> tuple[SlashCommand, ...]:
+        """The rows that a model may use."""
+        return tuple(row for row in self.rows if row.who == "both")
+
+    def row_of(self, command: type[Command]) -> SlashCommand | None:
+        """The row whose use leads to this command of the core."""
+        self._index()
+        return self._deciding.get(command)
+
+    def lets_models(self, command: type[Command]) -> bool:
+        """Whether some row lets a model give this command of the core."""
+        self._index()
+        return command in self._models
+
+    def label_of(self, command: type[Command]) -> str:
+        """What a refusal calls a command of the core: as it is typed, or by its name in words."""
+        row = self.row_of(command)
+        return row.typed if row else re.sub(r"(?<=.)([A-Z])", r" \1", command.__name__).capitalize()
+
+    def _index(self) -> None:
+        if self._indexed is not self.rows:
+            self._names = {name: row for row in self.rows for name in row.names}
+            self._deciding = {each: row for row in self.rows for each in row.decides}
+            self._models = frozenset(each for row in self.rows for each in row.for_models)
+            self._indexed = self.rows
+
+
+_MARK = Argument("MARK", ("mark",))
+_AGENT = Argument("ID", ("agent",), required=True)
+
+TABLE = CommandTable(
+    (
+        SlashCommand(
+            "mark",
+            "Name this place, to come back to or to fork from",
+            (Argument("NAME", ("name",)),),
+            "both",
+            decides=(SetMark,),
+        ),
+        SlashCommand(
+            "clear",
+            "Start afresh, keep the last N turns, or go back to a mark",
+            (Argument("N | MARK", ("number", "mark")),),
+            "both",
+            while_open=False,
+            decides=(Clear, KeepLast),
+            by_model=(Clear, KeepLast, Rewind),
+        ),
+        SlashCommand(
+            "rewind",
+            "Go back to a mark, or to the newest",
+            (_MARK,),
+            while_open=False,
+            decides=(Rewind,),
+        ),
+        SlashCommand(
+            "undo", "Take the last context command back", while_open=False, decides=(Undo,)
+        ),
+        SlashCommand("redo", "Take the last undo back", while_open=False, decides=(Redo,)),
+        SlashCommand(
+            "fork",
+            "Make a child that sees this context, or what came after a mark",
+            (_MARK, Argument("GOAL", flag="--")),
+            "both",
+            decides=(Fork,),
+        ),
+        SlashCommand(
+            "send",
+            "Send mail to a running agent, or to parent",
+            (_AGENT, Argument("MESSAGE", required=True)),
+            "both",
+            decides=(Send,),
+        ),
+        SlashCommand(
+            "check-mail",
+            "Read unread mail, oldest first",
+            (Argument(flag="--peek"),),
+            "both",
+            decides=(ReadMail,),
+        ),
+        SlashCommand(
+            "wait",
+            "Wait for mail, or for agents to go idle",
+            (Argument("ID", ("agent",), repeats=True), Argument("SECONDS", ("number",))),
+            "both",
+            without_agent="refused",
+            waits=True,
+        ),
+        SlashCommand(
+            "kill", "End an agent and all its descendants", (_AGENT,), "both", decides=(Kill,)
+        ),
+        SlashCommand(
+            "compact",
+            "Put a summary in place of the history",
+            (Argument("N", ("number",), flag="--keep"),),
+            "both",
+            while_open=False,
+            by_model=(DeferCompact,),
+        ),
+        SlashCommand(
+            "recall",
+            "Search everything ever said",
+            (Argument("QUERY", required=True),),
+            "both",
+            without_agent="answers",
+        ),
+        SlashCommand(
+            "new",
+            "Archive this agent and start a fresh one in its place",
+            while_open=False,
+            decides=(StartSuccessor,),
+        ),
+        SlashCommand("agents", "Show the tree of agents", without_agent="answers"),
+        SlashCommand("switch", "Go to another agent", (_AGENT,), without_agent="answers"),
+        SlashCommand("archive", "Put this agent to rest", while_open=False, decides=(Archive,)),
+        SlashCommand("context", "Show what fills the window", without_agent="refused"),
+        SlashCommand(
+            "pin",
+            "Keep a text in every request",
+            (Argument("NAME", ("name",), required=True), Argument("TEXT", required=True)),
+            decides=(AddPin,),
+        ),
+        SlashCommand(
+            "unpin",
+            "Take a pin out",
+            (Argument("NAME", ("pin",), required=True),),
+            decides=(RemovePin,),
+        ),
+        SlashCommand(
+            "replay",
+            "Show what the model saw at a call",
+            (Argument("CALL", ("call",)),),
+            without_agent="refused",
+        ),
+        SlashCommand(
+            "diff",
+            "Show what differs between two contexts",
+            (Argument("A", ("mark",), required=True), Argument("B", ("mark",))),
+            without_agent="refused",
+        ),
+        SlashCommand(
+            "revert",
+            "Take files and context back to a checkpoint",
+            (Argument("TURN", ("turn",)),),
+            while_open=False,
+            decides=(StartRevert, FinishRevert),
+        ),
+        SlashCommand(
+            "model",
+            "Show or change the model",
+            (Argument("NAME", ("model",)),),
+            without_agent="answers bare",
+        ),
+        SlashCommand(
+            "system",
+            "Show or change the system prompt",
+            (Argument("TEXT"),),
+            without_agent="answers bare",
+        ),
+        SlashCommand(
+            "config",
+            "Show or change settings",
+            (Argument("NAME", ("setting",)), Argument("VALUE", follows=True)),
+            decides=(Configure,),
+            without_agent="answers bare",
+        ),
+        SlashCommand(
+            "help",
+            "List commands, or explain one",
+            (Argument("COMMAND", ("command",)),),
+            without_agent="answers",
+        ),
+        SlashCommand("exit", "Leave", aliases=("quit",), without_agent="answers"),
+    )
+)
+"""The commands of Sapwood."""

@@ -1,0 +1,52 @@
+"""The difference between two contexts: the turns in one of them only, and what else differs."""
+
+from msgspec import Struct
+
+from sapwood.core.live_path import LivePath
+from sapwood.core.turn import Turn
+from sapwood.core.view.build import front_texts
+
+__all__ = ["ContextDiff", "diff"]
+
+
+class ContextDiff(Struct, frozen=True):
+    """The difference between two contexts, `left` and `right`.
+
+    `shared` is how many turns are in both. `front_differs`: the summary or the carried request is
+    not the same.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     agent = wood.start("demo")
+    ...     agent.mark("START")
+    ...     agent.record("What is 6 x 7?", "42")
+    ...     found = agent.diff("START")
+    ...     print(found.same, found.shared, len(found.only_right))
+    "Marked 'START'."
+    False 0 1
+    """
+
+    only_left: tuple[Turn, ...]
+    only_right: tuple[Turn, ...]
+    shared: int
+    front_differs: bool
+    mask_differs: bool
+
+    @property
+    def same(self) -> bool:
+        """Whether the model sees the same history in both."""
+        alone = self.only_left or self.only_right
+        return not (alone or self.front_differs or self.mask_differs)
+
+
+def diff(left: LivePath, right: LivePath) -> ContextDiff:
+    """What differs between two live paths."""
+    lefts = {(turn.agent, turn.first) for turn in left.all_turns}
+    rights = {(turn.agent, turn.first) for turn in right.all_turns}
+    return ContextDiff(
+        only_left=tuple(t for t in left.all_turns if (t.agent, t.first) not in rights),
+        only_right=tuple(t for t in right.all_turns if (t.agent, t.first) not in lefts),
+        shared=len(lefts & rights),
+        front_differs=front_texts(left) != front_texts(right),
+        mask_differs=left.context.mask != right.context.mask,
+    )

@@ -1,0 +1,99 @@
+"""The size of the live history in tokens, for the window, the meter and the dividers.
+
+The raw size of a turn is counted and stored when it ends, with the name of the counter. It is
+counted again only for a model that needs another counter.
+"""
+
+from collections.abc import Iterable
+
+from sapwood.core.events import Size
+from sapwood.core.live_path import LivePath
+from sapwood.core.result_masks import mask_edges, stubs
+from sapwood.core.token_count import Calibration, Count, Counter
+from sapwood.core.turn import Result, Turn
+
+__all__ = [
+    "calibrated",
+    "count_texts",
+    "history",
+    "raw_history",
+    "settled",
+    "size_of",
+    "turn_sizes",
+]
+
+
+def count_texts(texts: Iterable[str], counter: Counter) -> int:
+    """Raw tokens of all these texts."""
+    return sum(counter.count(text).tokens for text in texts)
+
+
+def size_of(turn: Turn, counter: Counter) -> Size:
+    """The raw size of a whole turn."""
+    return Size(count_texts(turn.texts(), counter), counter.name)
+
+
+def calibrated(raw: int, counter: Counter, calibration: Calibration) -> Count:
+    """A raw count as it is shown and compared: an exact count unchanged, an estimate corrected."""
+    if counter.exact:
+        return Count(raw, exact=True)
+    return Count(calibration.apply(raw), exact=False)
+
+
+def turn_sizes(live: LivePath, counter: Counter) -> list[int]:
+    """The raw size of each ended turn."""
+    return _raw_sizes(live, counter, slice(len(live.turns)))
+
+
+def settled(live: LivePath, counter: Counter, calibration: Calibration) -> Count:
+    """The size of the ended turns. Nothing is counted if one counter counted them all before."""
+    return calibrated(_raw_settled(live, counter), counter, calibration)
+
+
+def history(live: LivePath, counter: Counter, calibration: Calibration) -> Count:
+    """The size of the whole live history, the open turn included."""
+    ended = settled(live, counter, calibration)
+    if live.open is None:
+        return ended
+    return ended + calibrated(_raw_open(live, counter), counter, calibration)
+
+
+def raw_history(live: LivePath, counter: Counter) -> int:
+    """The raw size of the whole live history, the open turn included."""
+    return _raw_settled(live, counter) + (_raw_open(live, counter) if live.open else 0)
+
+
+def _raw_settled(live: LivePath, counter: Counter) -> int:
+    weight = live.weight
+    if live.context.mask is None and weight is not None and weight.counter == counter.name:
+        return weight.tokens
+    return sum(turn_sizes(live, counter))
+
+
+def _raw_open(live: LivePath, counter: Counter) -> int:
+    (size,) = _raw_sizes(live, counter, slice(len(live.turns), None))
+    return size
+
+
+def _raw_sizes(live: LivePath, counter: Counter, which: slice) -> list[int]:
+    mask = live.context.mask
+    over = mask.over if mask else 0
+    pairs = list(zip(live.all_turns, mask_edges(live), strict=True))
+    return [_raw(turn, counter) - _saved(turn, edge, over, counter) for turn, edge in pairs[which]]
+
+
+def _raw(turn: Turn, counter: Counter) -> int:
+    if turn.size is not None and turn.size.counter == counter.name:
+        return turn.size.tokens
+    return size_of(turn, counter).tokens
+
+
+def _saved(turn: Turn, edge: int, over: int, counter: Counter) -> int:
+    shown = stubs(turn, edge, over)
+    if not shown:
+        return 0
+    return sum(
+        counter.count(turn.shown(item)).tokens - counter.count(shown[item.call]).tokens
+        for item in turn.items
+        if isinstance(item, Result) and item.call in shown
+    )

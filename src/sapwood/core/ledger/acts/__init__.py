@@ -1,1 +1,0 @@
-"""Acts: what the tool calls of any program did to files, and what they ran."""

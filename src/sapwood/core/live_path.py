@@ -1,0 +1,247 @@
+"""The live path: the turns of a context, with their contents.
+
+It is always derived from the log: `Walk` reads it by following references, `follow` updates it
+event by event. Both give the same value.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from sapwood.core.append_only import AppendOnlySequence
+from sapwood.core.content import PromptPart
+from sapwood.core.context import ROOT, Context
+from sapwood.core.events import (
+    ContextSummarized,
+    Recorded,
+    Size,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnRecorded,
+    TurnStarted,
+    UnreadableEvent,
+)
+from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.turn import Turn, closed_turn, fold_turn, grow, open_turn, recorded_turn
+
+__all__ = ["EMPTY", "LivePath", "Slice", "Walk", "follow", "inherited"]
+
+
+class LivePath(Struct, frozen=True):
+    """The turns in view, oldest first, the open one last, and what is sent before them.
+
+    `weight` is the sum of the sizes of the ended turns, if one counter counted them all.
+    """
+
+    context: Context
+    turns: Sequence[Turn] = ()
+    open: Turn | None = None
+    summary: ContextSummarized | None = None
+    request: tuple[PromptPart, ...] = ()
+    weight: Size | None = None
+
+    @property
+    def all_turns(self) -> Sequence[Turn]:
+        """Ended turns and the open one."""
+        return (*self.turns, self.open) if self.open else self.turns
+
+
+EMPTY = LivePath(ROOT)
+
+
+def follow(live: LivePath, recorded: Recorded, context: Context) -> LivePath | None:
+    """The live path after an event, whose context is `context`; None if it must be read again.
+
+    New turns at the tip and a head that moves forward are followed. Jumps to other turns and
+    events that cannot be read are not.
+    """
+    if type(recorded.event) is UnreadableEvent:
+        return None
+    grown = _grown(live, recorded)
+    return None if grown is None else inherited(grown, context)
+
+
+def inherited(live: LivePath, context: Context) -> LivePath | None:
+    """The path of another context with the same tip; None if this path lacks a part of it."""
+    if context == live.context:
+        return live
+    if context.tip != live.context.tip:
+        return None
+    kept = _after(live.turns, context.head, live.context.head)
+    if kept is None or context.summary not in (None, live.context.summary):
+        return None
+    request = _carried(live, context.request)
+    if request is None:
+        return None
+    summary = live.summary if context.summary else None
+    weight = live.weight if len(kept) == len(live.turns) else _weigh(kept)
+    return LivePath(context, kept, live.open, summary, request, weight)
+
+
+def _weigh(turns: Sequence[Turn]) -> Size | None:
+    sizes = [turn.size for turn in turns if turn.size is not None]
+    counters = {size.counter for size in sizes}
+    if len(sizes) != len(turns) or len(counters) != 1:
+        return None
+    return Size(sum([size.tokens for size in sizes]), counters.pop())
+
+
+def _heavier(weight: Size | None, size: Size | None) -> Size | None:
+    if weight is None or size is None or weight.counter != size.counter:
+        return None
+    return Size(weight.tokens + size.tokens, weight.counter)
+
+
+def _grown(live: LivePath, recorded: Recorded) -> LivePath | None:
+    match recorded.event:
+        case TurnStarted() as event:
+            return structs.replace(live, open=open_turn(recorded, event))
+        case TurnCompleted() | TurnInterrupted() | TurnFailed() if live.open is not None:
+            return _joined(live, grow(live.open, recorded))
+        case TurnRecorded() as event:
+            return _joined(live, recorded_turn(recorded.agent, recorded.version, event))
+        case _ if live.open is not None:
+            return structs.replace(live, open=grow(live.open, recorded))
+        case _:
+            return live
+
+
+def _joined(live: LivePath, ended: Turn) -> LivePath | None:
+    if ended.parent != live.context.tip:  # the turn before this one cannot be read
+        return None
+    context = structs.replace(live.context, tip=ended.ref)
+    weight = _heavier(live.weight, ended.size) if live.turns else ended.size
+    turns = (
+        live.turns if isinstance(live.turns, AppendOnlySequence) else AppendOnlySequence(live.turns)
+    )
+    return LivePath(context, turns.plus(ended), None, live.summary, live.request, weight)
+
+
+def _after(
+    turns: Sequence[Turn], head: TurnRef | None, before: TurnRef | None
+) -> Sequence[Turn] | None:
+    if head == before:
+        return turns
+    for index, turn in enumerate(turns):
+        if turn.ref == head:
+            return turns[index + 1 :]
+    return None
+
+
+def _carried(live: LivePath, request: EventRef | None) -> tuple[PromptPart, ...] | None:
+    if request is None:
+        return ()
+    if request == live.context.request:
+        return live.request
+    return next((turn.prompt for turn in live.turns if turn.prompt_ref == request), None)
+
+
+class Slice(Struct, frozen=True):
+    """A range of events of one log: versions `first` to `last`, both included."""
+
+    agent: AgentId
+    first: int
+    last: int
+
+
+class Walk:
+    """Finds a live path without I/O: the caller reads the slice that `wanted` returns and passes
+    its events to `feed`, until nothing is wanted.
+
+    The walk goes from `tip` to `head`. Most turns follow one another in one log, so the walk asks
+    for more events than one turn has, in growing strides, never past `head`. If the parent of a
+    turn is elsewhere (another branch, another agent), the strides are short again, because the
+    events before that place may belong to another branch. If `head` is not on the path, because
+    events on the way cannot be read, the walk ends at the root.
+    """
+
+    FIRST_STRIDE, LAST_STRIDE = 64, 4096
+
+    def __init__(self, context: Context, known: Sequence[Recorded] = ()) -> None:
+        """`known` are consecutive events of one log that were read already."""
+        self._context = context
+        self._next = context.tip if context.tip != context.head else None
+        self._turns: list[Turn] = []
+        self._buffer = known
+        self._stride = self.FIRST_STRIDE
+        self._aside = [ref for ref in (context.summary, context.request) if ref]
+        self._found: dict[EventRef, Recorded] = {}
+        if known:
+            self._take_what_follows()
+            self._stride = self._next_stride()
+
+    def wanted(self) -> Slice | None:
+        """The next events to read, or None if the path is complete."""
+        if self._next is not None:
+            turn, head = self._next, self._context.head
+            end = head.last if head is not None and head.agent == turn.agent else 0
+            first = min(turn.first, max(end + 1, turn.last - self._stride + 1))
+            return Slice(turn.agent, first, turn.last)
+        if self._aside:
+            ref = self._aside[-1]
+            return Slice(ref.agent, ref.version, ref.version)
+        return None
+
+    def feed(self, events: Sequence[Recorded]) -> None:
+        """Adds the events of the slice that was wanted last, oldest first.
+
+        Raises ValueError if they do not contain the turn.
+        """
+        if self._next is None:
+            ref = self._aside.pop()
+            self._found[ref] = events[0]
+            return
+        self._buffer = events
+        if not self._take(self._next):
+            raise ValueError(f"the log does not hold the turn {self._next}")
+        self._take_what_follows()
+        self._stride = self._next_stride()
+
+    def _take_what_follows(self) -> None:
+        while self._next is not None and self._take(self._next):
+            pass
+
+    def _next_stride(self) -> int:
+        turn, first = self._next, self._buffer[0]
+        is_near = (
+            turn is not None
+            and turn.agent == first.agent
+            and first.version - turn.last <= self.FIRST_STRIDE
+        )
+        return min(self._stride * 4, self.LAST_STRIDE) if is_near else self.FIRST_STRIDE
+
+    def _take(self, ref: TurnRef) -> bool:
+        start = self._buffer[0].version if self._buffer else 0
+        if not self._buffer or self._buffer[0].agent != ref.agent or ref.first < start:
+            return False
+        if ref.last - start >= len(self._buffer):
+            return False
+        head = self._buffer[ref.first - start]
+        if type(head.event) is TurnRecorded:
+            turn = recorded_turn(head.agent, head.version, head.event)
+        else:
+            turn = fold_turn(self._buffer[ref.first - start : ref.last - start + 1])
+            turn = closed_turn(turn, ref.last)
+        self._turns.append(turn)
+        self._next = turn.parent if turn.parent != self._context.head else None
+        if type(head.event) is UnreadableEvent:  # its parent is unknown
+            self._next = None
+        return True
+
+    def live(self, open_turn: Turn | None = None) -> LivePath:
+        """Returns the path. Call it when nothing more is wanted."""
+        summary = request = None
+        if self._context.summary:
+            summary = self._found[self._context.summary].event
+        if self._context.request:
+            request = self._found[self._context.request].event
+        turns = tuple(reversed(self._turns))
+        return LivePath(
+            self._context,
+            turns,
+            open_turn,
+            summary if isinstance(summary, ContextSummarized) else None,
+            request.prompt if isinstance(request, TurnStarted | TurnRecorded) else (),
+            _weigh(turns),
+        )

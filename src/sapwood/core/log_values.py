@@ -1,0 +1,177 @@
+"""The values that a log takes and returns: commits, receipts, snapshots, summaries, search hits.
+
+The interface of the log is `sapwood.runtime.log.Log`; `sapwood.store` implements it.
+"""
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from sapwood.core.errors import LogAway, LogError, VersionConflict
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId, CommandId, EventRef
+from sapwood.core.state import State
+from sapwood.core.token_count import Count
+
+__all__ = [
+    "AgentSummary",
+    "Append",
+    "Commit",
+    "Cursor",
+    "LogAway",
+    "LogError",
+    "Receipt",
+    "SearchHit",
+    "Snapshot",
+    "TailedEvent",
+    "VersionConflict",
+    "summary_of",
+]
+
+
+class AgentSummary(Struct, frozen=True, omit_defaults=True):
+    """What lists show of an agent without opening it. Updated at every commit.
+
+    `tokens` is the size of the live history, and `exact` whether it was counted or estimated.
+    `working`: a turn is open, so the agent has work to do. `source` and `session` are the program
+    of an imported agent and its id there.
+
+    >>> AgentSummary(AgentId("abc123"), version=7, name="demo", unread=2).status
+    'running'
+    """
+
+    agent: AgentId
+    version: int
+    status: Literal["running", "archived", "killed"] = "running"
+    name: str = ""
+    parent: AgentId | None = None
+    model: str = ""
+    folder: str = ""
+    created: int = 0
+    updated: int = 0
+    tokens: int = 0
+    exact: bool = False
+    unread: int = 0
+    working: bool = False
+    source: str = ""
+    session: str = ""
+
+
+class Append(Struct, frozen=True):
+    """New events for one agent, whose log must be at version `expected` (0: it does not exist).
+
+    `facts` is the summary of the agent after these events.
+    """
+
+    agent: AgentId
+    expected: int
+    events: tuple[Recorded, ...]
+    facts: AgentSummary
+
+    def __post_init__(self) -> None:
+        end = self.expected + len(self.events)
+        places = [(event.agent, event.version) for event in self.events]
+        if places != [(self.agent, version) for version in range(self.expected + 1, end + 1)]:
+            raise ValueError(f"events to append to '{self.agent}' do not follow {self.expected}")
+        if (self.facts.agent, self.facts.version) != (self.agent, end):
+            raise ValueError(f"facts to append to '{self.agent}' are not of version {end}")
+
+
+class Receipt(Struct, frozen=True, omit_defaults=True):
+    """The stored answer to a command. Sending the command again returns it and changes nothing."""
+
+    command: CommandId
+    message: str = field(default="", name="says")
+    events: tuple[EventRef, ...] = ()
+
+
+class Commit(Struct, frozen=True):
+    """Appends to several logs and the receipt of their command, stored together or not at all.
+
+    `also` are the receipts of further commands that are stored in the same commit.
+    """
+
+    appends: tuple[Append, ...]
+    receipt: Receipt
+    also: tuple[Receipt, ...] = ()
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """The receipts of all commands of this commit."""
+        return (self.receipt, *self.also)
+
+
+class Snapshot(Struct, frozen=True):
+    """A stored state, so that older events are not folded again. Deleting it only costs time.
+
+    `schema` is the format of `data`; a snapshot with another schema is not used.
+    """
+
+    agent: AgentId
+    version: int
+    schema: str
+    data: bytes
+
+
+class Cursor(Struct, frozen=True, array_like=True, order=True):
+    """A place in the order of the commits of a space.
+
+    >>> Cursor(3, 1) < Cursor(3, 2) < Cursor(4)
+    True
+    """
+
+    transaction: int = 0
+    position: int = 0
+
+
+class TailedEvent(Struct, frozen=True):
+    """An event of any agent of a space, and the cursor after it.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     _ = wood.start("demo")
+    ...     next(wood.tail()).recorded.kind
+    'agent.started'
+    """
+
+    cursor: Cursor
+    recorded: Recorded
+
+
+class SearchHit(Struct, frozen=True):
+    """An event that contains the searched words. A higher score is better.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     wood.start("demo").record("Remember the heron.", "I will.")
+    ...     hit = wood.search("heron")[0]
+    ...     print(hit.snippet, hit.ref.version)
+    Remember the heron. I will. 2
+    """
+
+    ref: EventRef
+    kind: str
+    at: int
+    snippet: str
+    score: float
+
+
+def summary_of(state: State, history: Count) -> AgentSummary:
+    """The summary of an agent for lists. `history` is the size of its live history."""
+    return AgentSummary(
+        agent=state.agent,
+        version=state.version,
+        status="running" if state.status == "none" else state.status,
+        name=state.name,
+        parent=state.parent,
+        model=state.settings.model,
+        folder=state.workspace.folder,
+        created=state.created,
+        updated=state.updated,
+        tokens=history.tokens,
+        exact=history.exact,
+        unread=len(state.inbox),
+        working=state.open is not None and state.status == "running",
+        source=state.origin.source if state.origin else "",
+        session=state.origin.session if state.origin else "",
+    )

@@ -1,0 +1,131 @@
+"""`event_summary`: an event on one line, for the log, lists and rows."""
+
+from typing import assert_never
+
+from sapwood.core import events
+from sapwood.core.checkpoint import describe_left_out
+from sapwood.core.content import (
+    Note,
+    Part,
+    PromptPart,
+    RecordedReply,
+    RecordedResult,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from sapwood.core.events import Event
+from sapwood.core.token_count import Count, show
+from sapwood.core.view.frames import how_it_was_cut
+
+__all__ = ["event_summary"]
+
+
+def event_summary(event: Event) -> str:
+    """The content of an event in a few words on one line; empty if its kind is enough.
+
+    >>> event_summary(events.PinAdded(events.Pin("style", "One\\nsentence.")))
+    'style: One sentence.'
+    """
+    return " ".join(_words(event).split())
+
+
+def _words(event: Event) -> str:
+    match event:
+        case events.AgentStarted(by, name, settings):
+            origin = "" if by == "person" else f" by {by}"
+            return f"{name}{origin} {settings.model}".strip()
+        case events.AgentForked(child, mark, goal):
+            return f"{child}{f' from {mark}' if mark else ''}: {_parts(goal)}".rstrip(": ")
+        case events.AgentArchived(successor):
+            return f"succeeded by {successor}" if successor else ""
+        case events.AgentKilled(target, by):
+            return f"{target}{f' by {by}' if by else ''}"
+        case events.SettingsChanged(change):
+            return ", ".join(f"{name} = {value}" for name, value in change.changed_fields().items())
+        case events.PinAdded(pin):
+            return f"{pin.name}: {pin.text}"
+        case events.PinRemoved(name):
+            return name
+        case events.Focused(topic) | events.Unfocused(topic):
+            return topic
+        case events.TurnStarted(_, prompt):
+            return _parts(prompt)
+        case events.ModelCalled(model, _, hash_, estimate):
+            return f"{model} {show(Count(estimate, exact=False))} {hash_[:12]}"
+        case events.ReplyAdded(parts, ended=ended):
+            return f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip()
+        case events.ToolStarted(call):
+            return call
+        case events.ToolFinished(call, content, error):
+            return f"{'failed: ' if error else ''}{content[:500]}" or call
+        case events.TurnCompleted(size):
+            return f"{size.tokens} tokens"
+        case events.TurnInterrupted(_, reason):
+            return reason
+        case events.TurnFailed(_, error):
+            return error
+        case events.TurnRecorded(_, prompt, items):
+            return " → ".join([_parts(prompt), *(_item(item) for item in items)])
+        case events.MarkSet(name):
+            return name or "(unnamed)"
+        case events.ContextTrimmed(cause, _, turns, _, tokens):
+            return f"{cause}: {turns} turns, {tokens} tokens left behind"
+        case events.ContextSummarized(text, _, score):
+            return f"{'' if score is None else f'{score:.0%} '}{text}"
+        case events.SummaryDropped(model, _, reason):
+            return f"{model}: {reason}"
+        case events.ContextRewound(mark, _, _, note):
+            return f"to {mark or '(unnamed)'}{f': {note}' if note else ''}"
+        case events.ContextReverted(to, restored=restored):
+            return f"as {to.words}: {restored.written} written, {restored.removed} removed"
+        case events.CheckpointMade(files, turn, moment):
+            left = describe_left_out(files.left_out, files.more)
+            return f"{moment} turn {turn}{f', without {left}' if left else ''}"
+        case events.CheckpointMissed(reason, turn):
+            return f"after turn {turn}: {reason}"
+        case events.RevertStarted(_, to):
+            return f"to what was {to.words}"
+        case events.ContextUndone() | events.ContextRedone():
+            return ""
+        case events.ResultsMasked(mask):
+            return f"results of more than {mask.over} characters"
+        case events.ClearDeferred(mark, _, keep, _, compact):
+            how = f"to {mark}" if mark else f"keeping {keep} turns" if keep else "all"
+            return f"{how} with a summary" if compact else how
+        case events.MailSent(_, to, text):
+            return f"to {to}: {text}"
+        case events.MailReceived(_, text, sender):
+            return f"from {sender or 'outside'}: {text}"
+        case events.MailRead(mails):
+            return f"{len(mails)} read"
+        case events.UnreadableEvent(_, _, reason):
+            return f"cannot be read: {reason}"
+        case _:
+            assert_never(event)
+
+
+def _item(item: RecordedReply | RecordedResult) -> str:
+    return (
+        _parts(item.parts)
+        if isinstance(item, RecordedReply)
+        else f"{item.call}: {item.content[:200]}"
+    )
+
+
+def _parts(parts: tuple[PromptPart, ...] | tuple[Part, ...]) -> str:
+    return " · ".join(filter(None, map(_part, parts)))
+
+
+def _part(part: Part) -> str:
+    match part:
+        case Text(text):
+            return text[:2000]
+        case Note(origin, text):
+            return f"[{origin}] {text[:2000]}"
+        case Thinking():
+            return ""
+        case ToolCall(_, name, args):
+            return f"{name} {args[:500]}"
+        case _:
+            assert_never(part)

@@ -1,0 +1,273 @@
+"""The content of rows: looks up the event of a row and returns its part.
+
+Every face draws these values in its own way and closes its `match` with `assert_never`.
+"""
+
+from collections.abc import Callable
+from typing import Literal, assert_never
+
+from msgspec import Struct
+
+from sapwood.core.content import (
+    Ended,
+    Note,
+    RecordedReply,
+    RecordedResult,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from sapwood.core.events import (
+    ContextSummarized,
+    Event,
+    MarkSet,
+    Recorded,
+    ReplyAdded,
+    ToolFinished,
+    TurnFailed,
+    TurnInterrupted,
+    TurnRecorded,
+    TurnStarted,
+)
+from sapwood.core.ids import AgentId, EventRef
+from sapwood.core.timeline.row_labels import note_label, notice
+from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
+from sapwood.core.token_count import Count
+from sapwood.core.turn import Result
+from sapwood.core.view.frames import how_it_was_cut
+
+__all__ = [
+    "EventLookup",
+    "LeftBehind",
+    "MarkName",
+    "MessageEvent",
+    "MessagePart",
+    "NoteText",
+    "Notice",
+    "PromptText",
+    "ReplyText",
+    "RowContent",
+    "ThinkingText",
+    "ToolUse",
+    "TurnEnd",
+    "content_of",
+    "message_parts",
+    "shown_parts",
+]
+
+EventLookup = Callable[[AgentId, int], Recorded]
+"""Returns the event of an agent at a version. It may raise where the event is not loaded yet."""
+
+MessageEvent = TurnStarted | ReplyAdded | ToolFinished | TurnRecorded
+MessagePart = Text | Note | Thinking | ToolCall | RecordedResult | ToolFinished
+
+
+class PromptText(Struct, frozen=True, gc=False, tag="prompt"):
+    """What the user wrote."""
+
+    text: str
+
+
+class NoteText(Struct, frozen=True, gc=False, tag="note"):
+    """Mail or another note in a prompt; `label` is where it comes from."""
+
+    label: str
+    text: str
+
+
+class ThinkingText(Struct, frozen=True, gc=False, tag="thinking"):
+    """The model's reasoning."""
+
+    text: str
+
+
+class ReplyText(Struct, frozen=True, gc=False, tag="reply"):
+    """What the model answered. `tokens` is the size of its whole message, where it is known."""
+
+    text: str
+    model: str = ""
+    tokens: Count | None = None
+
+
+class ToolUse(Struct, frozen=True, gc=False, tag="tool"):
+    """A tool call and its result, once there is one."""
+
+    call: ToolCall
+    result: Result | None = None
+
+
+class TurnEnd(Struct, frozen=True, gc=False, tag="end"):
+    """A turn ended without being completed, and why."""
+
+    how: Literal["completed", "interrupted", "failed"]
+    why: str = ""
+
+
+class MarkName(Struct, frozen=True, gc=False, tag="mark"):
+    """A mark was set here; an unnamed mark has the empty name."""
+
+    name: str
+
+
+class Notice(Struct, frozen=True, gc=False, tag="notice"):
+    """An event that is not a message: a sign and a sentence."""
+
+    sign: str
+    words: str
+
+
+class LeftBehind(Struct, frozen=True, gc=False, tag="left-behind"):
+    """Messages are out of view here; the summary and the user's last request in their place."""
+
+    row: Fold | Banner | Divider
+    summary: ContextSummarized | None = None
+    request: str = ""
+
+
+RowContent = (
+    PromptText
+    | NoteText
+    | ThinkingText
+    | ReplyText
+    | ToolUse
+    | TurnEnd
+    | MarkName
+    | Notice
+    | LeftBehind
+)
+
+
+def content_of(row: TimelineRow, lookup: EventLookup) -> RowContent:
+    """Looks up the content of a row. Raises ValueError if its event has no such row."""
+    match row:
+        case Row():
+            return _row_content(row, lookup)
+        case Banner():
+            event = lookup(row.summary.agent, row.summary.version).event if row.summary else None
+            summary = event if isinstance(event, ContextSummarized) else None
+            return LeftBehind(row, summary, _request(row.request, lookup))
+        case Fold() | Divider():
+            return LeftBehind(row, request=_request(row.request, lookup))
+        case _:
+            assert_never(row)
+
+
+def _row_content(row: Row, lookup: EventLookup) -> RowContent:
+    event = lookup(row.agent, row.version).event
+    match row.kind:
+        case "prompt" | "note" | "thinking" | "reply" | "tool":
+            return _message_content(row, event, lookup)
+        case "end":
+            return _turn_end(event)
+        case "mark":
+            return MarkName(event.name if isinstance(event, MarkSet) else "")
+        case "event":
+            return Notice(*notice(event))
+        case _:
+            assert_never(row.kind)
+
+
+def _message_content(row: Row, event: Event, lookup: EventLookup) -> RowContent:
+    if not isinstance(event, MessageEvent):
+        raise ValueError(f"{row.agent}:{row.version} is {event.kind}, not a message")
+    part = message_parts(event)[row.part]
+    match part:
+        case Text(text):
+            if row.kind == "prompt":
+                return PromptText(text)
+            return ReplyText(text, *_speaker(event, row.part))
+        case Note():
+            return NoteText(note_label(part), part.text)
+        case Thinking(text):
+            return ThinkingText(text)
+        case ToolCall():
+            return ToolUse(part, _result(row, lookup))
+        case RecordedResult() | ToolFinished():
+            raise ValueError(f"{row.agent}:{row.version} has a result at {row.part}, not a message")
+        case _:
+            assert_never(part)
+
+
+def message_parts(event: MessageEvent) -> tuple[MessagePart, ...]:
+    """The parts of an event that rows point at.
+
+    >>> message_parts(TurnStarted(None, (Text("Hello."),)))
+    (Text(text='Hello.'),)
+    """
+    match event:
+        case TurnStarted(_, prompt):
+            return prompt
+        case ReplyAdded(parts, ended=ended):
+            return shown_parts(parts, ended)
+        case ToolFinished():
+            return (event,)
+        case TurnRecorded(_, prompt, items):
+            found: list[MessagePart] = [*prompt]
+            for item in items:
+                if isinstance(item, RecordedReply):
+                    found += item.parts
+                else:
+                    found.append(item)
+            return tuple(found)
+        case _:
+            assert_never(event)
+
+
+def shown_parts(parts: tuple[ReplyPart, ...], ended: Ended) -> tuple[ReplyPart, ...]:
+    """The parts of a reply that are shown: a reply that was cut off ends with a line about it."""
+    return parts if ended == "done" else (*parts, Text(how_it_was_cut(ended)))
+
+
+def _result(row: Row, lookup: EventLookup) -> Result | None:
+    if not row.result:
+        return None
+    event = lookup(row.agent, row.result).event
+    part = message_parts(event)[row.result_part] if isinstance(event, MessageEvent) else None
+    match part:
+        case ToolFinished(call, content, error):
+            return Result(row.result, call, content, error)
+        case RecordedResult(call, content, error, added, removed):
+            return Result(row.result, call, content, error, added, removed)
+        case Text() | Note() | Thinking() | ToolCall() | None:
+            return None
+        case _:
+            assert_never(part)
+
+
+def _turn_end(event: Event) -> TurnEnd:
+    if isinstance(event, TurnInterrupted):
+        return TurnEnd("interrupted", event.reason)
+    if isinstance(event, TurnFailed):
+        return TurnEnd("failed", event.error)
+    if isinstance(event, TurnRecorded):
+        return TurnEnd(event.status, event.reason)
+    raise ValueError(f"{event.kind} does not end a turn")
+
+
+def _speaker(event: MessageEvent, part: int) -> tuple[str, Count | None]:
+    """The model that wrote a part, and the reported tokens of its whole message."""
+    if isinstance(event, ReplyAdded):
+        return event.model, _output(event.usage)
+    if isinstance(event, TurnRecorded):
+        seen = len(event.prompt)
+        for item in event.items:
+            if isinstance(item, RecordedResult):
+                seen += 1
+                continue
+            seen += len(item.parts)
+            if part < seen:
+                return item.model, _output(item.usage)
+    return "", None
+
+
+def _output(usage: Usage | None) -> Count | None:
+    return Count(usage.output, exact=True) if usage else None
+
+
+def _request(ref: EventRef | None, lookup: EventLookup) -> str:
+    event = lookup(ref.agent, ref.version).event if ref else None
+    if not isinstance(event, TurnStarted | TurnRecorded):
+        return ""
+    return "\n\n".join(part.text for part in event.prompt if isinstance(part, Text))

@@ -1,0 +1,355 @@
+"""`Timeline`: derives the rows of one conversation from its events.
+
+It also follows the context as far as readers need it: which turns are on the path from `head` to
+`tip`, and what took each of the others out of view.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from msgspec import Struct
+
+from sapwood.core import events
+from sapwood.core.content import (
+    Note,
+    PromptPart,
+    RecordedReply,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from sapwood.core.context import ROOT, Context
+from sapwood.core.events import Cause, ContextTrimmed, Recorded, TurnRecorded
+from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.state import UNDO_DEPTH
+from sapwood.core.timeline.row_content import shown_parts
+from sapwood.core.timeline.rows import Row, RowKind, WayBack
+from sapwood.core.turn import Reply, Turn
+
+__all__ = ["IN_VIEW", "Departure", "PlacedTurn", "Timeline"]
+
+IN_VIEW = -1
+
+_UNFINISHED = ("interrupted", "failed")
+_SPEAKERS: dict[RowKind, str] = {"prompt": "user", "reply": "model"}
+
+
+class Departure(Struct, frozen=True):
+    """A moment at which turns left view, and what took them out.
+
+    `summary` is the event of the summary that replaced them, `request` that of the user's last
+    request, which stays in view without its turn.
+    """
+
+    version: int
+    cause: str
+    at: int
+    by_window: bool = False
+    tokens: int = 0
+    summary: EventRef | None = None
+    request: EventRef | None = None
+
+
+class PlacedTurn(Struct):
+    """A turn of the timeline. `left` is the number of its departure, or `IN_VIEW`."""
+
+    parent: TurnRef | None
+    messages: int = 1
+    left: int = IN_VIEW
+
+
+class Timeline:
+    """The rows of a conversation, oldest first. `add` takes the events in the order of the log.
+
+    `changed` counts the moves of the context; after a move the rows must be laid out again.
+    `context` is the context after the last event, without its mask.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.turns: list[PlacedTurn] = []
+        self.departures: list[Departure] = []
+        self.version = 0
+        self.changed = 0
+        self.context = ROOT
+        self._path: list[int] = []
+        self._place: dict[TurnRef, int] = {}
+        self._open: int | None = None
+        self._opened_at = 0
+        self._calls: dict[str, int] = {}
+        self._speaker = ""
+        self._summary: EventRef | None = None
+        self._updated: list[int] = []
+        self._undo: list[int] = []
+        self._redo: list[int] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a turn is open."""
+        return self._open is not None
+
+    def take_updated(self) -> list[int]:
+        """Returns the numbers of the rows that were replaced since the last call."""
+        updated, self._updated = self._updated, []
+        return updated
+
+    def row_at(self, agent: AgentId, version: int) -> Row | None:
+        """The first row that shows something of an event."""
+        for row in self.rows:
+            if row.agent == agent and version in (row.version, row.result):
+                return row
+        return None
+
+    def way_back(self, departure: Departure) -> WayBack | None:
+        """The command that brings the turns of a departure back, or None if there is none."""
+        if departure.version in self._undo:
+            return WayBack("undo", len(self._undo) - self._undo.index(departure.version))
+        if departure.version in self._redo:
+            return WayBack("redo", len(self._redo) - self._redo.index(departure.version))
+        return None
+
+    def inherit(self, turns: Sequence[Turn]) -> None:
+        """Adds the turns of an ancestor with which a fork begins, before its own first event."""
+        for turn in turns:
+            self._begin(turn.agent, turn.first, turn.parent, turn.prompt)
+            part = len(turn.prompt)  # parts are numbered through if one event holds the turn
+            for item in turn.items:
+                whole = item.version == turn.first
+                if isinstance(item, Reply):
+                    parts = shown_parts(item.parts, item.ended)
+                    self._reply(turn.agent, item.version, parts, part if whole else 0)
+                    part += len(item.parts)
+                else:
+                    self._result(item.call, item.version, part if whole else 0)
+                    part += 1
+            self._end(turn.ref, unfinished=turn.status in _UNFINISHED)
+
+    def add(self, recorded: Recorded) -> None:
+        """Adds the next event of the log."""
+        agent, version = recorded.agent, recorded.version
+        self.version = version
+        event = recorded.event
+        match event:
+            case events.AgentStarted():
+                self._move_to(event.context)
+            case events.TurnStarted():
+                self._opened_at = version
+                self._begin(agent, version, event.parent, event.prompt)
+            case events.ReplyAdded():
+                self._reply(agent, version, shown_parts(event.parts, event.ended))
+            case events.ToolFinished():
+                self._result(event.call, version, 0)
+            case events.TurnCompleted():
+                self._end(TurnRef(agent, self._opened_at, version))
+            case events.TurnInterrupted() | events.TurnFailed():
+                self._end(TurnRef(agent, self._opened_at, version), unfinished=True)
+            case events.TurnRecorded():
+                self._recorded(agent, version, event)
+            case events.MarkSet():
+                self._append("mark", agent, version, turn=-1)
+            case events.ContextSummarized():
+                self._summary = recorded.ref
+            case events.ContextTrimmed():
+                self._trimmed(recorded, event)
+            case events.ContextRewound():
+                self._step(version)
+                self._jumped(recorded, event.context, f"/rewind {event.mark}".rstrip())
+            case events.ContextReverted():
+                self._step(version)
+                self._jumped(recorded, event.context, "/revert")
+            case events.ContextUndone():
+                _take_step(self._undo, self._redo, version)
+                self._jumped(recorded, event.context, "/undo")
+            case events.ContextRedone():
+                _take_step(self._redo, self._undo, version)
+                self._jumped(recorded, event.context, "/redo")
+            case (
+                events.AgentForked()
+                | events.AgentArchived()
+                | events.AgentKilled()
+                | events.SettingsChanged()
+                | events.PinAdded()
+                | events.PinRemoved()
+                | events.MailSent()
+                | events.MailReceived()
+                | events.ResultsMasked()
+                | events.CheckpointMissed()
+                | events.UnreadableEvent()
+            ):
+                self._append("event", agent, version, turn=-1)
+            case (
+                # These have no row: other rows, a sidebar or the log show them.
+                events.ModelCalled()
+                | events.ToolStarted()
+                | events.SummaryDropped()
+                | events.ClearDeferred()
+                | events.CheckpointMade()
+                | events.RevertStarted()
+                | events.MailRead()
+                | events.Focused()
+                | events.Unfocused()
+            ):
+                pass
+            case _:
+                assert_never(event)
+
+    # Turns
+
+    def _begin(
+        self,
+        agent: AgentId,
+        version: int,
+        parent: TurnRef | None,
+        prompt: tuple[PromptPart, ...],
+    ) -> None:
+        self._open = len(self.turns)
+        self.turns.append(PlacedTurn(parent))
+        self._speaker = ""
+        self._calls.clear()
+        for number, part in enumerate(prompt):
+            self._append("note" if isinstance(part, Note) else "prompt", agent, version, number)
+
+    def _reply(
+        self, agent: AgentId, version: int, parts: tuple[ReplyPart, ...], first: int = 0
+    ) -> None:
+        self._count_message()
+        for number, part in enumerate(parts, first):
+            match part:
+                case Text(text):
+                    if text.strip():
+                        self._append("reply", agent, version, number)
+                case Thinking(text):
+                    if text.strip():
+                        self._append("thinking", agent, version, number)
+                case ToolCall(call):
+                    self._calls[call] = len(self.rows)
+                    self._append("tool", agent, version, number)
+                case _:
+                    assert_never(part)
+
+    def _result(self, call: str, version: int, part: int) -> None:
+        self._count_message()
+        place = self._calls.pop(call, None)
+        if place is not None:
+            self._updated.append(place)
+            row = self.rows[place]
+            self.rows[place] = Row(
+                row.kind, row.agent, row.version, row.part, row.turn, version, part, row.heads
+            )
+
+    def _recorded(self, agent: AgentId, version: int, event: TurnRecorded) -> None:
+        self._begin(agent, version, event.parent, event.prompt)
+        part = len(event.prompt)
+        for item in event.items:
+            if isinstance(item, RecordedReply):
+                self._reply(agent, version, item.parts, part)
+                part += len(item.parts)
+            else:
+                self._result(item.call, version, part)
+                part += 1
+        self._end(TurnRef(agent, version, version), unfinished=event.status in _UNFINISHED)
+
+    def _end(self, ref: TurnRef, *, unfinished: bool = False) -> None:
+        if unfinished:
+            self._append("end", ref.agent, ref.last)
+        if self._open is None:
+            return
+        self._place[ref] = self._open
+        self._path.append(self._open)
+        self._open = None
+        before = self.context
+        self.context = Context(ref, before.head, before.summary, before.request)
+
+    # Moves of the context
+
+    def _trimmed(self, recorded: Recorded, event: ContextTrimmed) -> None:
+        self.context = Context(self.context.tip, event.head, event.summary, event.request)
+        edge = self._place.get(event.head) if event.head else None
+        leaving = self._path.index(edge) + 1 if edge in self._path else 0
+        gone, self._path = self._path[:leaving], self._path[leaving:]
+        by_window = event.cause == "window"
+        if not by_window:
+            self._step(recorded.version)
+        self._leave(
+            gone,
+            Departure(
+                recorded.version,
+                _cause(event.cause, len(self._path)),
+                recorded.at,
+                by_window,
+                event.tokens,
+                self._summary if event.cause == "compact" else None,
+                event.request,
+            ),
+        )
+        self._summary = None
+
+    def _jumped(self, recorded: Recorded, context: Context, cause: str) -> None:
+        before = self._path
+        self._move_to(context)
+        stay = set(self._path)
+        for turn in self._path:
+            self.turns[turn].left = IN_VIEW
+        gone = [turn for turn in before if turn not in stay]
+        self._leave(gone, Departure(recorded.version, cause, recorded.at))
+        self._append("event", recorded.agent, recorded.version, turn=-1)
+
+    def _move_to(self, context: Context) -> None:
+        self.context = context
+        path: list[int] = []
+        ref = context.tip
+        while (
+            ref is not None and ref != context.head and (turn := self._place.get(ref)) is not None
+        ):
+            path.append(turn)
+            ref = self.turns[turn].parent
+        self._path = path[::-1]
+
+    def _leave(self, turns: Iterable[int], departure: Departure) -> None:
+        for turn in turns:
+            self.turns[turn].left = len(self.departures)
+        self.departures.append(departure)
+        self.changed += 1
+
+    def _step(self, version: int) -> None:
+        """A context command that `/undo` takes back."""
+        self._undo = [*self._undo, version][-UNDO_DEPTH:]
+        self._redo.clear()
+
+    # Rows
+
+    def _count_message(self) -> None:
+        if self._open is not None:
+            self.turns[self._open].messages += 1
+
+    def _append(
+        self, kind: RowKind, agent: AgentId, version: int, part: int = 0, *, turn: int | None = None
+    ) -> None:
+        inside = (self._open if self._open is not None else -1) if turn is None else turn
+        speaker = _SPEAKERS.get(kind, "")
+        heads = bool(speaker) and speaker != self._speaker
+        self._speaker = speaker or self._speaker
+        self.rows.append(Row(kind, agent, version, part, inside, heads=heads))
+
+
+def _take_step(taken: list[int], given: list[int], version: int) -> None:
+    """Moves a step from one stack to the other, at the version of the undo or redo."""
+    if taken:  # a timeline of the last events alone does not know the older steps
+        taken.pop()
+    given.append(version)
+
+
+def _cause(cause: Cause, kept: int) -> str:
+    """What a person would type, or 'window'."""
+    match cause:
+        case "clear":
+            return "/clear"
+        case "keep":
+            return f"/clear {kept}"
+        case "compact":
+            return "/compact"
+        case "window":
+            return "window"
+        case _:
+            assert_never(cause)

@@ -1,0 +1,51 @@
+"""The tree of agents as lines, with the state of each agent."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+
+__all__ = ["branches", "state_of", "tree"]
+
+
+def state_of(facts: AgentSummary) -> str:
+    """Returns the state of an agent; for an imported one, the program it comes from."""
+    if facts.status != "running":
+        return facts.status
+    if facts.source:
+        return facts.source
+    return "working" if facts.working else "idle"
+
+
+def tree(agents: Iterable[AgentSummary]) -> Iterator[tuple[AgentSummary, int]]:
+    """Yields each agent after its parent, with its depth, which is 0 without a listed parent."""
+    agents = list(agents)
+    here = {facts.agent for facts in agents}
+    children: dict[AgentId | None, list[AgentSummary]] = {}
+    for facts in agents:
+        above = facts.parent if facts.parent in here else None
+        children.setdefault(above, []).append(facts)
+    waiting = [(facts, 0) for facts in reversed(children.get(None, []))]
+    while waiting:
+        facts, depth = waiting.pop()
+        yield facts, depth
+        waiting += [(child, depth + 1) for child in reversed(children.get(facts.agent, []))]
+
+
+def branches(depths: Sequence[int]) -> list[str]:
+    """Returns the lines to draw in front of each row of a tree, given the depths of the rows.
+
+    >>> branches([0, 1, 2, 1, 0])
+    ['', '├ ', '│ └ ', '└ ', '']
+    """
+    drawn: list[str] = []
+    goes_on: set[int] = set()
+    for depth in reversed(depths):
+        goes_on = {level for level in goes_on if level <= depth}
+        if depth:
+            above = "".join("│ " if level in goes_on else "  " for level in range(1, depth))
+            drawn.append(above + ("├ " if depth in goes_on else "└ "))
+        else:
+            drawn.append("")
+        goes_on.add(depth)
+    return drawn[::-1]

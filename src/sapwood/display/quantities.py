@@ -1,0 +1,73 @@
+"""Quantities as text: costs, token usage, times. Times are in microseconds since 1970 (UTC)."""
+
+import time
+from datetime import datetime
+
+from sapwood.core.content import Usage
+
+__all__ = ["ago", "cache_share", "clock", "money", "now", "short_usage", "usage_line"]
+
+
+def money(cost: int) -> str:
+    """Formats a cost in millionths of a dollar.
+
+    >>> money(0), money(420), money(1_234_567)
+    ('$0', '$0.0004', '$1.23')
+    """
+    dollars = cost / 1_000_000
+    if not cost:
+        return "$0"
+    return f"${dollars:.2f}" if dollars >= 0.1 else f"${dollars:.4f}"
+
+
+def cache_share(usage: Usage) -> float | None:
+    """Returns the share of the input that the cache of the provider served; None without input."""
+    return usage.cache_read / usage.input if usage.input else None
+
+
+def usage_line(usage: Usage) -> str:
+    """Formats a usage on one line.
+
+    >>> usage_line(Usage(input=2_000, output=100, cache_read=1_500, cost=420))
+    '2,000 tokens in (75 % cached), 100 out, $0.0004'
+    """
+    share = cache_share(usage) or 0.0
+    cost = money(usage.cost) if usage.cost else "price unknown"
+    cached = f"{share:.0%} cached".replace("%", " %")
+    return f"{usage.input:,} tokens in ({cached}), {usage.output:,} out, {cost}"
+
+
+def short_usage(usage: Usage) -> str:
+    """Formats the cost and the input of a usage, for narrow columns.
+
+    >>> short_usage(Usage(input=2_000, output=100, cache_read=1_500, cost=420))
+    '$0.0004, 2,000 in'
+    """
+    return f"{money(usage.cost) if usage.cost else '$?'}, {usage.input:,} in"
+
+
+_SECOND = 1_000_000
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def ago(at: int, now: int) -> str:
+    """Formats how long ago a time was.
+
+    >>> [ago(0, seconds * 1_000_000) for seconds in (3, 200, 7_300, 200_000)]
+    ['just now', '3 min ago', '2 h ago', '2 d ago']
+    """
+    seconds = max(0, now - at) // _SECOND
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return "just now"
+
+
+def now() -> int:
+    """Returns the current time."""
+    return time.time_ns() // 1000
+
+
+def clock(at: int) -> str:
+    """Formats a time in the local time zone."""
+    return f"{datetime.fromtimestamp(at / _SECOND).astimezone():%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,185 @@
+"""Checks what is configured, what can be reached, and what is missing.
+
+Nothing is changed: a database that does not exist is not created.
+"""
+
+import asyncio
+import os
+import platform
+import re
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import metadata
+from urllib.parse import urlsplit
+
+from msgspec import structs
+
+from sapwood.config.api_keys import KEY_VARIABLES, key_origins, load_keys
+from sapwood.config.config_file import (
+    Config,
+    ConfigError,
+    config_file,
+    load_config,
+    spans_address,
+)
+from sapwood.core.model_calls import Failure
+from sapwood.doctor import Finding
+from sapwood.doctor.database_checks import check_database
+from sapwood.doctor.program_checks import check_programs
+from sapwood.doctor.unreadable_events import Progress
+from sapwood.doctor.workspace_checks import MakeToolboxes, check_checkpoints, check_servers
+from sapwood.models import window_of
+from sapwood.models.model_routes import resolve
+
+__all__ = ["Finding", "examine"]
+
+RequireModel = Callable[[str, Config, Mapping[str, str]], None]
+"""Raises `Failure` if a call to a model would fail for want of a key or a package."""
+
+_SECONDS = 5.0
+_EXTRA = re.compile(r"([A-Za-z0-9._-]+)[^;]*;.*extra == ['\"]([^'\"]+)['\"]")
+_USES = {
+    "engine": "turns that survive crashes, and workers",
+    "mcp": "tools of MCP servers",
+    "models": "asking models",
+    "otel": "spans for OpenTelemetry",
+    "postgres": "conversations in PostgreSQL",
+    "tokens": "exact token counts",
+    "tui": "the screen that sapwood alone opens",
+}
+
+
+async def examine(
+    overrides: Mapping[str, str],
+    require_model: RequireModel,
+    make_toolboxes: MakeToolboxes,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    online: bool = True,
+    progress: Progress | None = None,
+) -> list[Finding]:
+    """Runs every check. `overrides` replace configured values; `online` allows network access.
+
+    `progress` is called with the number of events read so far, when reading takes over a second.
+    """
+    findings = [_versions()]
+    try:
+        config = structs.replace(load_config(environ), **overrides)
+        keys = load_keys(environ)
+    except ConfigError as error:
+        next_step = '$EDITOR "$(sapwood config path)"'
+        return [*findings, Finding("configuration", "broken", str(error), next_step)]
+    findings += [_configuration(environ), *await check_database(config, progress), *_keys(environ)]
+    findings += await _model(config, keys, require_model, online=online)
+    if online and config.servers:
+        findings += await check_servers(config.servers, make_toolboxes)
+    findings += [await check_checkpoints(config), *await check_programs(environ)]
+    return [*findings, *_extras(), _log_folder(config), *_telemetry(config, environ)]
+
+
+def _versions() -> Finding:
+    message = (
+        f"{metadata.version('sapwood')} on Python {platform.python_version()}, "
+        f"SQLite {sqlite3.sqlite_version}"
+    )
+    return Finding("sapwood", "ok", message)
+
+
+def _configuration(environ: Mapping[str, str]) -> Finding:
+    file = config_file(environ)
+    if file.exists():
+        return Finding("configuration", "ok", str(file))
+    return Finding("configuration", "ok", f"{file} (does not exist: defaults apply)")
+
+
+def _keys(environ: Mapping[str, str]) -> list[Finding]:
+    origins = key_origins(environ)
+    found = [Finding(f"key: {name}", "ok", f"from {where}") for name, where in origins.items()]
+    missing = [name for name in KEY_VARIABLES if name not in origins]
+    if not origins:
+        message = "no provider has one"
+        return [Finding("keys", "open", message, "sapwood config key anthropic")]
+    return [*found, *(Finding(f"key: {name}", "open", "none") for name in missing)]
+
+
+async def _model(
+    config: Config, keys: Mapping[str, str], require_model: RequireModel, *, online: bool
+) -> list[Finding]:
+    if not config.model:
+        next_step = "sapwood config set model claude-sonnet-5-5"
+        return [Finding("model", "broken", "none is chosen", next_step)]
+    try:
+        require_model(config.model, config, keys)
+    except Failure as failure:
+        return [Finding("model", "broken", f"{config.model}: {failure}")]
+    window = window_of(config.model)
+    takes = f"takes {window:,} tokens" if window else "its window is not known"
+    findings = [Finding("model", "ok", f"{config.model}, {takes}")]
+    if online:
+        findings.append(await _reach(resolve(config.model, config.base_urls).url))
+    return findings
+
+
+async def _reach(url: str) -> Finding:
+    """Opens a connection and sends nothing, not even a key."""
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)
+    try:
+        async with asyncio.timeout(_SECONDS):
+            _, writer = await asyncio.open_connection(parts.hostname, port, ssl=secure or None)
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+    except (OSError, TimeoutError) as problem:
+        why = str(problem) or "no answer"
+        return Finding("network", "broken", f"{parts.netloc} cannot be reached: {why}")
+    return Finding("network", "ok", f"{parts.netloc} can be reached")
+
+
+def _extras() -> list[Finding]:
+    """Whether the extras of `pip install 'sapwood[…]'` are installed."""
+    wanted: dict[str, list[str]] = {}
+    for line in metadata.requires("sapwood") or []:
+        if (found := _EXTRA.match(line)) and found[1].lower() != "sapwood":
+            wanted.setdefault(found[2], []).append(found[1])
+    return [_extra(name, wanted[name]) for name in sorted(wanted) if name != "all"]
+
+
+def _extra(name: str, packages: list[str]) -> Finding:
+    use = _USES.get(name, "")
+    purpose = f"for {use}" if use else "an extra"
+    if all(map(_is_installed, packages)):
+        return Finding(f"extra: {name}", "ok", purpose)
+    return Finding(
+        f"extra: {name}", "open", f"not installed; {purpose}", f"pip install 'sapwood[{name}]'"
+    )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _log_folder(config: Config) -> Finding:
+    folder = config.log_folder
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    if os.access(existing, os.W_OK):
+        return Finding("log file", "ok", str(folder / "sapwood.log"))
+    return Finding("log file", "open", f"{folder} cannot be written; nothing is logged")
+
+
+def _telemetry(config: Config, environ: Mapping[str, str]) -> list[Finding]:
+    """The collector that gets spans, if one is configured."""
+    address = spans_address(config, environ)
+    if not address:
+        return []
+    content = " with the text of conversations" if config.telemetry.content else ""
+    if not _is_installed("opentelemetry-sdk"):
+        missing = f"for {address}, and cannot be sent: the extra is missing"
+        return [Finding("spans", "broken", missing, "pip install 'sapwood[otel]'")]
+    return [Finding("spans", "ok", f"sent to {address}{content}")]

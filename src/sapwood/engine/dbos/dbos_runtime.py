@@ -1,0 +1,201 @@
+"""DBOS in this process: its launch, its workflows, its end, and the event loop it runs in.
+
+DBOS allows one instance per process; launching a second engine raises `EngineError`. DBOS has an
+event loop of its own, in a thread: it blocks while it launches, and it replaces the thread pool of
+the loop it is launched in. The loop that draws screens and streams answers must not suffer that.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager
+from contextvars import Context
+from typing import Any, TypeVar
+
+from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions, SetWorkflowID
+
+from sapwood.engine.dbos.dbos_logging import LOG_LEVEL
+from sapwood.engine.dbos.drive_queue import (
+    ADMIT,
+    ALARM,
+    APPLICATION,
+    DRIVE,
+    VERSION,
+    model_queue_route,
+)
+from sapwood.engine.dbos.system_database import SystemDatabase
+from sapwood.engine.dbos.wake_requests import WakeRequest
+from sapwood.engine.drives import EngineError
+from sapwood.engine.limits import Intervals
+
+__all__ = ["DbosRuntime", "LoopThread", "run_in_loop"]
+
+_T = TypeVar("_T")
+
+RunDrive = Callable[[str, str, str], Awaitable[None]]
+"""Drives (space, agent) for the drive of this id."""
+RunAlarm = Callable[[str, str, str, str], Awaitable[None]]
+"""Wakes (space, agent, model, user)."""
+
+_Workflow = Callable[[str, str, str, str], Coroutine[Any, Any, None]]
+
+
+class DbosRuntime:
+    """A launched DBOS."""
+
+    def __init__(self, drive: _Workflow, running: set[str]) -> None:
+        self._drive = drive
+        self.running = running
+        """The ids of the workflows that run in this process at this moment."""
+
+    @classmethod
+    async def launch(
+        cls,
+        system: SystemDatabase,
+        worker: str,
+        intervals: Intervals,
+        run_drive: RunDrive,
+        run_alarm: RunAlarm,
+    ) -> "DbosRuntime":
+        """Starts DBOS, which then takes work from the queues.
+
+        Raises `EngineError` if the process has a DBOS already.
+        """
+        DBOS(config=_config(system, worker))
+        if worker != DBOS.executor_id:
+            raise EngineError(
+                "There is a DBOS in this process already, and only one can be. Nothing was "
+                "started. Close the other engine, or run this one in a process of its own."
+            )
+        running: set[str] = set()
+        try:
+            drive = _register_workflows(intervals, run_drive, run_alarm, running)
+            DBOS.launch()
+        except BaseException:
+            await asyncio.to_thread(cls.stop)
+            raise
+        return cls(drive, running)
+
+    async def start(self, request: WakeRequest) -> None:
+        """Runs the request's drive here and now. Returns when the database has recorded it."""
+        with SetWorkflowID(request.drive):
+            await DBOS.start_workflow_async(
+                self._drive, request.space, request.agent, request.drive, ""
+            )
+
+    @staticmethod
+    def stop() -> None:
+        """Takes no more work and unregisters the workflows. Blocks; not for the loop of DBOS."""
+        DBOS.destroy(destroy_registry=True)
+
+
+class LoopThread:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="sapwood-engine", daemon=True)
+        self._thread.start()
+
+    async def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """Runs a coroutine in the thread's loop and returns its result to the calling loop."""
+        return await run_in_loop(self._loop, coroutine)
+
+    async def settle(self, seconds: float) -> None:
+        """Waits up to `seconds` for all tasks of the loop, then cancels the rest."""
+        await self.call(_settle(seconds))
+
+    async def stop(self) -> None:
+        """Ends the loop and its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+
+async def run_in_loop(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """Runs a coroutine in another thread's loop, in a fresh context, and awaits it in this one."""
+    start = asyncio.run_coroutine_threadsafe
+    return await asyncio.wrap_future(Context().run(start, coroutine, loop))
+
+
+async def _settle(seconds: float) -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    if tasks:
+        _, left = await asyncio.wait(tasks, timeout=seconds)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _config(system: SystemDatabase, worker: str) -> DBOSConfig:
+    return DBOSConfig(
+        name=APPLICATION,
+        application_version=VERSION,
+        executor_id=worker,
+        system_database_engine=system.sql,
+        dbos_system_schema=system.schema,
+        run_migrations=False,
+        serializer=DBOSPortableJSONSerializer(),
+        max_executor_threads=system.threads,
+        # Sapwood uses neither messages nor events of DBOS.
+        use_listen_notify=False,
+        notification_listener_polling_interval_sec=0.5,
+        log_level=LOG_LEVEL,
+    )
+
+
+def _register_workflows(
+    intervals: Intervals, run_drive: RunDrive, run_alarm: RunAlarm, running: set[str]
+) -> _Workflow:
+    """Registers the workflows with DBOS; returns the one that drives.
+
+    Names and arguments of workflows are stored in databases and must not change. A drive is one
+    DBOS step, because the log makes it repeatable: a second run finds there what was done.
+    """
+
+    async def run(space: str, agent: str, drive: str) -> None:
+        await run_drive(space, agent, drive)
+
+    async def drive(space: str, agent: str, drive: str, model: str) -> None:
+        with _listed_in(running):
+            await DBOS.run_step_async({"name": "drive"}, run, space, agent, drive)
+
+    async def admit(space: str, agent: str, drive: str, model: str) -> None:
+        route = model_queue_route(model)
+        options = EnqueueOptions(
+            workflow_name=route.workflow,
+            queue_name=route.queue,
+            queue_partition_key=route.key or "",
+            workflow_id=f"{drive}/admitted",
+            app_version=VERSION,
+        )
+        with _listed_in(running):
+            admitted = await DBOS.enqueue_workflow_with_options_async(
+                options, space, agent, drive, model
+            )
+            await admitted.get_result(polling_interval_sec=intervals.poll)
+
+    async def alarm(space: str, agent: str, model: str, user: str) -> None:
+        with _listed_in(running):
+            await run_alarm(space, agent, model, user)
+
+    # An interrupted drive is always resumed, however often that happens.
+    DBOS.workflow(name=ADMIT, max_recovery_attempts=None)(admit)
+    DBOS.workflow(name=ALARM, max_recovery_attempts=None)(alarm)
+    return DBOS.workflow(name=DRIVE, max_recovery_attempts=None)(drive)
+
+
+@contextmanager
+def _listed_in(running: set[str]) -> Generator[None]:
+    workflow = DBOS.workflow_id or ""
+    running.add(workflow)
+    try:
+        yield
+    finally:
+        running.discard(workflow)

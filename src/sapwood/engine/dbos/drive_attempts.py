@@ -1,0 +1,159 @@
+"""The drives that run in this process. Belongs to the event loop in which agents run."""
+
+import asyncio
+import itertools
+from collections.abc import Iterable
+from contextvars import Context
+from time import monotonic
+
+from msgspec import Struct
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.engine.dbos.engine_database import EngineDatabase
+from sapwood.engine.dbos.wake_requests import WakeRequest
+from sapwood.engine.drives import DriveFunction, drive_with_retries
+from sapwood.engine.limits import Intervals, KeyLimiter
+
+__all__ = ["DriveAttempt", "DriveAttempts"]
+
+
+class DriveAttempt(Struct, eq=False):
+    """One try at a drive. While it is `driving`, its wake request is certain to exist."""
+
+    request: WakeRequest
+    holder: str
+    task: asyncio.Task[None]
+    driving: bool = False
+
+
+class _InitialClaim(Struct, frozen=True):
+    """The attempt that claimed a wake request when it was inserted, and when that was.
+
+    Only a recent one is trusted: later another worker may have reassigned the request.
+    """
+
+    holder: str
+    since: float
+
+
+class DriveAttempts:
+    """Drives agents for their wake requests, and knows which drives run here."""
+
+    def __init__(
+        self,
+        drive: DriveFunction,
+        worker: str,
+        database: EngineDatabase,
+        limit: int,
+        intervals: Intervals,
+    ) -> None:
+        self._drive = drive
+        self._worker = worker
+        self._database = database
+        self._intervals = intervals
+        self._limiter = KeyLimiter(limit)
+        self._numbers = itertools.count(1)
+        self._closing = False
+        self._claims: dict[str, _InitialClaim] = {}
+        self._begun: dict[str, asyncio.Task[None]] = {}
+        self._attempts: dict[tuple[Space, AgentId], DriveAttempt] = {}
+
+    @property
+    def started_here(self) -> int:
+        """How many unfinished drives were started here without waiting in a queue."""
+        return len(self._claims)
+
+    def new_holder(self) -> str:
+        """A unique name for an attempt."""
+        return f"{self._worker}/{next(self._numbers)}"
+
+    def expect(self, request: WakeRequest, holder: str) -> None:
+        """Announces a drive whose wake request this holder will claim when it is inserted."""
+        self._claims[request.drive] = _InitialClaim(holder, monotonic())
+
+    def begin(self, request: WakeRequest) -> None:
+        """Begins an expected drive, while DBOS is still recording it."""
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._run(request), context=Context())
+        self._begun[request.drive] = task
+
+    def forget(self, request: WakeRequest) -> None:
+        """Drops an expected drive that DBOS will not run.
+
+        A drive that has begun continues and deletes its wake request itself.
+        """
+        self._claims.pop(request.drive, None)
+        if begun := self._begun.pop(request.drive, None):
+            begun.add_done_callback(_ignore_result)
+
+    async def run(self, request: WakeRequest) -> None:
+        """Drives an agent until no new wake arrives, or waits for the drive that has begun."""
+        begun = self._begun.pop(request.drive, None)
+        await (begun or self._run(request))
+
+    async def _run(self, request: WakeRequest) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        claim = self._claims.get(request.drive)
+        attempt = DriveAttempt(request, claim.holder if claim else self.new_holder(), task)
+        try:
+            await self._replace_older(attempt)
+            async with self._limiter.slot(""):
+                wakes = await self._claimed_wakes(attempt, claim)
+                while wakes is not None:
+                    await self._drive_once(attempt)
+                    wakes = await self._database.finish(request, attempt.holder, wakes)
+        finally:
+            self._claims.pop(request.drive, None)
+            if self._attempts.get((request.space, request.agent)) is attempt:
+                del self._attempts[request.space, request.agent]
+
+    async def _claimed_wakes(
+        self, attempt: DriveAttempt, claim: _InitialClaim | None
+    ) -> int | None:
+        if claim is not None and monotonic() - claim.since < self._intervals.heartbeat:
+            return 1
+        return await self._database.claim(attempt.request, self._worker, attempt.holder)
+
+    def running(self) -> list[DriveAttempt]:
+        """The attempts that drive an agent at this moment."""
+        return [attempt for attempt in self._attempts.values() if attempt.driving]
+
+    def cancel(self, attempts: Iterable[DriveAttempt]) -> None:
+        """Cancels those of the attempts that still drive; other workers have their agents now."""
+        for attempt in attempts:
+            if attempt.driving:
+                attempt.task.cancel()
+
+    async def close(self) -> None:
+        """Cancels all drives and starts no more. An attempt between two drives ends by itself."""
+        self._closing = True
+        attempts = list(self._attempts.values())
+        self.cancel(attempts)
+        if attempts:
+            await asyncio.wait([each.task for each in attempts], timeout=self._intervals.grace)
+
+    async def _replace_older(self, attempt: DriveAttempt) -> None:
+        """Enters an attempt. An older one for the same agent has lost its drive and ends first."""
+        key = (attempt.request.space, attempt.request.agent)
+        older = self._attempts.get(key)
+        self._attempts[key] = attempt
+        if older:
+            self.cancel([older])
+            await asyncio.wait([older.task], timeout=self._intervals.grace)
+
+    async def _drive_once(self, attempt: DriveAttempt) -> None:
+        if self._closing:
+            raise asyncio.CancelledError  # DBOS then gives the drive to another worker
+        attempt.driving = True
+        try:
+            request, pauses = attempt.request, self._intervals.retry_after
+            await drive_with_retries(self._drive, request.space, request.agent, pauses)
+        finally:
+            attempt.driving = False
+
+
+def _ignore_result(task: asyncio.Task[None]) -> None:
+    """Retrieves the error of a drive that no task awaits; the cleanup restarts its agent."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,154 @@
+"""The database in which the engine stores its state, found from the log's address.
+
+The database, its schema and its tables are created when they are missing. Nothing in it has to
+survive a power cut, because `wake_all` rebuilds it from the log. So commits are atomic and ordered
+but not flushed to disk one by one, which halves the cost of a drive.
+"""
+
+import fcntl
+import os
+import sqlite3
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import sqlalchemy as sa
+from dbos import DBOS
+from msgspec import Struct
+from sqlalchemy import event
+
+from sapwood.engine.drives import EngineError
+
+__all__ = ["SCHEMA", "SystemDatabase", "open_system_database"]
+
+SCHEMA = "sapwood_engine"
+
+_SQLITE_SETTINGS = (
+    "PRAGMA busy_timeout = 30000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = NORMAL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA cache_size = -256",  # else each of ten connections keeps 2 MB of a small file
+)
+_POSTGRES_SETTINGS = (
+    "SET synchronous_commit TO off",
+    "SET idle_in_transaction_session_timeout TO '60s'",
+)
+_TABLES = (
+    """CREATE TABLE IF NOT EXISTS {prefix}bells (
+        space TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        drive TEXT NOT NULL,
+        model TEXT NOT NULL,
+        account TEXT NOT NULL,
+        rings BIGINT NOT NULL,
+        worker TEXT,
+        holder TEXT,
+        PRIMARY KEY (space, agent))""",
+    """CREATE TABLE IF NOT EXISTS {prefix}workers (
+        worker TEXT PRIMARY KEY,
+        beats BIGINT NOT NULL)""",
+)
+_ADVISORY_LOCK = 5_970_271_301  # any number that no other program uses
+
+
+class SystemDatabase(Struct, frozen=True):
+    """An open database with the engine's tables.
+
+    `prefix` stands before the names of tables; `threads` is how many DBOS may use.
+    """
+
+    sql: sa.Engine
+    schema: str | None
+    prefix: str
+    threads: int
+
+
+def open_system_database(address: str | Path) -> SystemDatabase:
+    """Opens the engine's database beside the log at this address, and creates what is missing.
+
+    Raises `EngineError` for a log that no durable engine can serve.
+    """
+    text = str(address)
+    if text.startswith(("postgresql://", "postgres://")):
+        return _open_postgres(text)
+    if text == ":memory:" or "://" in text:
+        raise EngineError(f"There is no durable engine for '{text}'. Use LocalEngine with it.")
+    return _open_sqlite(Path(text))
+
+
+def _open_sqlite(log: Path) -> SystemDatabase:
+    file = log.with_name(f"{log.stem}.engine{log.suffix}")
+    with _locked(file.parent):
+        if file.exists():
+            DBOS.migrate(f"sqlite:///{file}")
+        else:
+            _create_file(file)
+    database = sa.create_engine(f"sqlite:///{file}", pool_size=6, max_overflow=4)
+    event.listen(database, "connect", _configure_sqlite)
+    system = SystemDatabase(database, None, "", threads=4)
+    _create_tables(system)
+    return system
+
+
+def _create_file(file: Path) -> None:
+    """Creates the file in one step: DBOS refuses a file with half a schema at every launch."""
+    handle, name = tempfile.mkstemp(prefix=file.name, dir=file.parent)
+    os.close(handle)
+    try:
+        DBOS.migrate(f"sqlite:///{name}")
+        Path(name).rename(file)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[None]:
+    """Holds a lock on the folder itself, so that no lock file is left behind."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _open_postgres(dsn: str) -> SystemDatabase:
+    url = sa.make_url(dsn.replace("postgres://", "postgresql://", 1))
+    DBOS.migrate(url.render_as_string(hide_password=False), schema=SCHEMA)
+    database = sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        pool_size=12,
+        max_overflow=4,
+        pool_pre_ping=True,
+        connect_args={"application_name": "sapwood engine", "connect_timeout": 10},
+    )
+    event.listen(database, "connect", _configure_postgres)
+    system = SystemDatabase(database, SCHEMA, f"{SCHEMA}.", threads=8)
+    _create_tables(system)
+    return system
+
+
+def _create_tables(system: SystemDatabase) -> None:
+    with system.sql.begin() as connection:
+        if system.schema:
+            lock = sa.text("SELECT pg_advisory_xact_lock(:number)")
+            connection.execute(lock, {"number": _ADVISORY_LOCK})
+            connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {system.schema}"))
+        for table in _TABLES:
+            connection.execute(sa.text(table.format(prefix=system.prefix)))
+
+
+def _configure_sqlite(connection: sqlite3.Connection, record: object) -> None:
+    connection.isolation_level = "IMMEDIATE"
+    for setting in _SQLITE_SETTINGS:
+        connection.execute(setting)
+
+
+def _configure_postgres(connection: psycopg.Connection, record: object) -> None:
+    with connection.cursor() as cursor:
+        for setting in _POSTGRES_SETTINGS:
+            cursor.execute(setting)
+    connection.commit()  # else the pool rolls the settings back with the transaction

@@ -1,0 +1,143 @@
+"""A thread that runs all of the engine's own SQL and commits many small pieces of work together.
+
+When five hundred agents are woken or finish at once, this takes a few commits instead of a
+thousand.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
+
+from sapwood.engine.drives import EngineError
+
+__all__ = ["AvailabilityListener", "TransactionThread", "Work"]
+
+_T = TypeVar("_T")
+Work = Callable[[sa.Connection], _T]
+"""A few statements that run inside a transaction. It may run twice, so it must be repeatable."""
+
+AvailabilityListener = Callable[[bool], None]
+"""Called from a thread: with False when the database does not answer, with True when it is back."""
+
+_log = logging.getLogger("sapwood.engine")
+
+_MAX_BATCH = 64
+_GIVE_UP_AFTER = 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+
+
+class _Job:
+    """A piece of work, the row it locks, and the future of its caller."""
+
+    def __init__(self, order: tuple[str, ...], work: Work[Any]) -> None:
+        self.order = order
+        self.work = work
+        self.future: Future[Any] = Future()
+
+
+class TransactionThread:
+    """Runs work in a thread of its own; work on the same agent runs in the order it was given."""
+
+    def __init__(
+        self, database: sa.Engine, on_availability: AvailabilityListener | None = None
+    ) -> None:
+        self._database = database
+        self._on_availability = on_availability
+        self._is_away = False
+        self._closed = False
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="sapwood-engine-sql", daemon=True)
+        self._thread.start()
+
+    async def run(self, work: Work[_T], *order: str) -> _T:
+        """Runs the work and returns its result once it is committed.
+
+        `order` names the row that the work locks. All transactions lock rows in the same order, so
+        that no two wait for each other. Raises what the work raises, or `EngineError` when the
+        database does not answer for a long time or the thread is closed.
+        """
+        if self._closed:
+            raise EngineError.closed()
+        job = _Job(order, work)
+        self._jobs.put(job)
+        return await asyncio.wrap_future(job.future)
+
+    async def close(self) -> None:
+        """Runs the work that was already given, then ends the thread."""
+        self._closed = True
+        self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            jobs = [job, *self._waiting_jobs()]
+            wanted = [each for each in jobs if each.future.set_running_or_notify_cancel()]
+            wanted.sort(key=lambda each: each.order)
+            self._finish(wanted)
+
+    def _waiting_jobs(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        while len(jobs) < _MAX_BATCH:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if job is None:
+                self._jobs.put(None)
+                break
+            jobs.append(job)
+        return jobs
+
+    def _finish(self, jobs: list[_Job]) -> None:
+        """Commits the jobs together. Waits while the database is away.
+
+        If one of them fails, each is run alone, so that only the failing one fails.
+        """
+        pause, deadline = _FIRST_PAUSE, time.monotonic() + _GIVE_UP_AFTER
+        while True:
+            try:
+                results = self._commit(jobs)
+                self._note_availability(away=False)
+                return _set_results(jobs, results)
+            except OperationalError as problem:
+                self._note_availability(away=True)
+                if time.monotonic() > deadline:
+                    away = f"The engine's database does not answer: {problem.orig}"
+                    return _set_errors(jobs, EngineError(away))
+            except Exception as problem:
+                if len(jobs) == 1:
+                    return _set_errors(jobs, problem)
+                for job in jobs:
+                    self._finish([job])
+                return None
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _note_availability(self, *, away: bool) -> None:
+        if away != self._is_away:
+            _log.info("The engine's database %s.", "does not answer" if away else "is back")
+        if self._on_availability and (away or self._is_away):
+            self._on_availability(not away)
+        self._is_away = away
+
+    def _commit(self, jobs: list[_Job]) -> list[Any]:
+        with self._database.begin() as connection:
+            return [job.work(connection) for job in jobs]
+
+
+def _set_results(jobs: list[_Job], results: list[Any]) -> None:
+    for job, result in zip(jobs, results, strict=True):
+        job.future.set_result(result)
+
+
+def _set_errors(jobs: list[_Job], problem: Exception) -> None:
+    for job in jobs:
+        job.future.set_exception(problem)

@@ -1,0 +1,80 @@
+"""A drive: one run of an agent's open turn, and how it is retried. Also the error of engines."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from sapwood.core.errors import LogAway, SapwoodError
+from sapwood.core.ids import AgentId, Space
+
+__all__ = ["RETRY_AFTER", "DriveFunction", "EngineError", "drive_with_retries"]
+
+DriveFunction = Callable[[Space, AgentId], Awaitable[None]]
+"""Runs one agent's open turn as far as possible."""
+
+RETRY_AFTER = (1.0, 2.0, 4.0)
+"""Seconds to wait before each retry. After the last one the agent rests until the next wake."""
+
+_LOG_RETRY_SECONDS = 1.0
+_log = logging.getLogger("sapwood.engine")
+
+
+class EngineError(SapwoodError):
+    """An engine could not do what was asked. The log is not changed by the failure.
+
+    >>> import asyncio
+    >>> from sapwood.core.ids import AgentId, Space
+    >>> from sapwood.engine import LocalEngine
+    >>> async def wake_too_late() -> None:
+    ...     engine = LocalEngine()
+    ...     await engine.close()
+    ...     await engine.wake(Space("main"), AgentId("ada"))
+    >>> try:
+    ...     asyncio.run(wake_too_late())
+    ... except EngineError as error:
+    ...     print(error)
+    The engine is closed, so no agent was woken. Open another engine.
+    """
+
+    @classmethod
+    def closed(cls) -> "EngineError":
+        """The error for a call to an engine that is closed."""
+        return cls("The engine is closed, so no agent was woken. Open another engine.")
+
+
+async def drive_with_retries(
+    drive: DriveFunction, space: Space, agent: AgentId, retry_after: Sequence[float] = RETRY_AFTER
+) -> None:
+    """Drives an agent, and repeats a drive that raises, up to `len(retry_after)` times.
+
+    Repeating is safe because every drive starts by reading the log. While the log's database
+    cannot be reached, the drive is repeated without limit. Returns after success or after the last
+    failure, which is logged. Raises only `CancelledError`, when this task itself is cancelled.
+    """
+    pauses = iter((*retry_after, None))
+    level = logging.WARNING
+    while True:
+        try:
+            await drive(space, agent)
+            return
+        except LogAway as problem:
+            _log.info("Driving agent '%s' waits for the log: %s", agent, problem)
+            await asyncio.sleep(_LOG_RETRY_SECONDS)
+        except (Exception, asyncio.CancelledError) as problem:
+            if _is_own_cancellation(problem):
+                raise
+            pause = next(pauses)
+            if pause is None:
+                _log.exception("Driving agent '%s' failed; it waits to be woken again.", agent)
+                return
+            reason = str(problem) or type(problem).__name__
+            _log.log(level, "Driving agent '%s' failed and is retried soon: %s", agent, reason)
+            level = logging.INFO  # one warning per drive is enough
+            await asyncio.sleep(pause)
+
+
+def _is_own_cancellation(problem: BaseException) -> bool:
+    """True if this task was cancelled, not only something that the drive awaited."""
+    task = asyncio.current_task()
+    cancelled = isinstance(problem, asyncio.CancelledError)
+    return cancelled and task is not None and task.cancelling() > 0

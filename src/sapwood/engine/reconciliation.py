@@ -1,0 +1,74 @@
+"""Wakes every agent that has work to do, so that an engine can be rebuilt from the log.
+
+Runs when a worker starts and every few minutes, in case the engine's database was deleted. Waking
+an agent that is already being driven only makes its drive read the log once more.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterable
+from typing import Protocol
+
+from sapwood.core.errors import LogAway, SapwoodError
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AgentSummary
+from sapwood.engine.drives import EngineError
+
+__all__ = ["WakingEngine", "WorkingAgents", "keep_awake", "wake_all"]
+
+_PAGE = 200
+_RETRY_SECONDS = 5.0
+_log = logging.getLogger("sapwood.engine")
+
+
+class WorkingAgents(Protocol):
+    """The part of a log that this module needs."""
+
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[AgentSummary]:
+        """A page of the agents that have work to do, starting after the agent `after`."""
+        ...
+
+
+class WakingEngine(Protocol):
+    """The part of an engine that this module needs."""
+
+    async def wake(self, space: Space, agent: AgentId, *, model: str) -> None:
+        """Makes the engine drive this agent soon."""
+        ...
+
+
+async def wake_all(log: WorkingAgents, engine: WakingEngine, spaces: Iterable[Space]) -> int:
+    """Wakes every agent of these spaces that has work to do; returns how many there were."""
+    woken = 0
+    for space in spaces:
+        last: AgentId | None = None
+        while page := await log.working(space, after=last, limit=_PAGE):
+            await asyncio.gather(
+                *(engine.wake(space, found.agent, model=found.model) for found in page)
+            )
+            woken += len(page)
+            last = page[-1].agent
+    return woken
+
+
+async def keep_awake(
+    log: WorkingAgents, engine: WakingEngine, spaces: Iterable[Space], *, every: float = 300.0
+) -> None:
+    """Runs `wake_all` now and then about every `every` seconds, until it is cancelled.
+
+    The pauses vary at random, so that workers that start together do not all query at once.
+    """
+    spaces = tuple(spaces)
+    while True:
+        pause = every * random.uniform(0.8, 1.2)
+        try:
+            await wake_all(log, engine, spaces)
+        except (LogAway, EngineError) as problem:
+            _log.info("Agents with work to do are woken when the database is back: %s", problem)
+            pause = min(pause, _RETRY_SECONDS)
+        except SapwoodError as problem:
+            _log.warning("Not every agent with work to do could be woken: %s", problem)
+        await asyncio.sleep(pause)

@@ -1,0 +1,119 @@
+"""The background process of a hook: prepares answers, completes archives, imports the session.
+
+Hooks start it with `WatchedSession.start_background_work` and do not wait for it.
+"""
+
+import asyncio
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sapwood.context_actions.hook_memory import forget_old, hook_memory_folder
+from sapwood.hooks.hook_archives import complete_archives
+from sapwood.hooks.prepared_context import prepare
+from sapwood.hooks.watched_session import LAST_REPLY_BYTES, WatchedSession
+from sapwood.journal import add_to_journal
+
+if TYPE_CHECKING:
+    from sapwood.config.config_file import Config
+
+__all__ = ["main", "single_flight"]
+
+_MEMORY_SECONDS = 30 * 86_400.0
+"""How long hooks remember a session."""
+_DATABASE_SECONDS = 5.0
+
+
+def main(path: str, session: str, folder: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Does all the work for one session. An error becomes a journal entry."""
+    watched = WatchedSession(path, session, folder)
+    try:
+        with single_flight(watched.memory.folder, "prepare") as may_run:
+            if may_run:
+                watched.wait_for_last_message()
+                prepare(watched, environ)
+                complete_archives()
+        _remember_window(watched)
+        forget_old(hook_memory_folder(), time.time() - _MEMORY_SECONDS)
+        with single_flight(watched.memory.folder, "import") as may_run:
+            if may_run:
+                _import_session(watched, environ)
+    except Exception as error:
+        message = f"Indexing stopped: {type(error).__name__}: {error}"
+        add_to_journal("failed", message, session=session, folder=folder)
+
+
+@contextmanager
+def single_flight(folder: str, work: str) -> Generator[bool]:
+    """Yields whether the caller may do this work; no other process does it meanwhile.
+
+    One process works and one waits. A third gets False, because the waiting one will do its work.
+    """
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    waiting = os.open(os.path.join(folder, f"{work}-waiting.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    working = os.open(os.path.join(folder, f"{work}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        may_run = _try_lock(waiting)
+        if may_run:
+            fcntl.flock(working, fcntl.LOCK_EX)
+            fcntl.flock(waiting, fcntl.LOCK_UN)
+        yield may_run
+    finally:
+        os.close(working)
+        os.close(waiting)
+
+
+def _try_lock(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _remember_window(watched: WatchedSession) -> None:
+    """Remembers the model's context window, for warnings in sessions without a status line."""
+    if not watched.memory.number("window"):
+        from sapwood.models import window_of
+
+        session = watched.read(LAST_REPLY_BYTES)
+        window = session.window or (window_of(session.model) if session.model else None)
+        watched.memory.put("window", window or "")
+
+
+def _import_session(watched: WatchedSession, environ: Mapping[str, str]) -> None:
+    """Imports what is new in the session and its subagents, so that it can be searched."""
+    from sapwood.config.config_file import load_config
+
+    turns = asyncio.run(_import_turns(Path(watched.path), load_config(environ)))
+    if turns:
+        message = f"Imported {turns} new turn{'' if turns == 1 else 's'}."
+        add_to_journal("indexed", message, session=watched.session, folder=watched.folder)
+
+
+async def _import_turns(path: Path, config: "Config") -> int:
+    from sapwood.app.connection import connect
+    from sapwood.config.config_file import prepare_folder
+    from sapwood.imports.importer import Importer
+    from sapwood.imports.transcript_selection import select_transcripts
+    from sapwood.sources import program_homes
+
+    prepare_folder(config)
+    connection = await connect(config.address, config.space, patience=_DATABASE_SECONDS)
+    importer = Importer(connection)
+    try:
+        found = await asyncio.to_thread(select_transcripts, [path], program_homes())
+        return sum([(await importer.bring(each.path, each.source)).turns for each in found])
+    finally:
+        await importer.close()
+        await connection.close()
+
+
+if __name__ == "__main__":
+    _, own_path, own_session, own_folder = sys.argv
+    main(own_path, own_session, own_folder)

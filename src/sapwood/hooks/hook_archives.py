@@ -1,0 +1,90 @@
+"""Archives that hooks write, so that what a program drops from its context can still be read.
+
+A hook writes the conversation at once. The background process adds decisions, files and open
+questions later, because finding these takes longer than a hook may run.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import structs
+
+from sapwood.analysis.ledger import Ledger
+from sapwood.analysis.session import Session, TopicArchive
+from sapwood.config.folders import archives_folder
+from sapwood.context_actions.archive_files import (
+    archive_of,
+    parse_archive,
+    render_archive,
+    write_archive,
+)
+from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
+from sapwood.core.errors import SapwoodError
+from sapwood.hooks.watched_session import BACKGROUND_BYTES, WatchedSession
+from sapwood.journal import add_to_journal, now
+from sapwood.private_files import replace_file
+
+__all__ = ["archive_session", "complete_archives", "recent_archives"]
+
+_REMEMBERED = 3
+"""How many archives of a session are remembered."""
+
+
+def archive_session(watched: WatchedSession, reason: str, last_message: str = "") -> None:
+    """Writes an archive of the turns in view, unless nothing was added since the last archive.
+
+    `last_message` is the last message of the model, if the program passed it to the hook.
+    """
+    watched.wait_for_last_message(last_message)
+    size = str(watched.size)
+    session = watched.read() if watched.size >= 0 else Session("", watched.session, watched.folder)
+    turns = session.in_view
+    if not (turns or last_message) or watched.memory.get("archived") == size:
+        return
+    archive = archive_of(session, at=now(), turns=turns, ledger=Ledger(), last_message=last_message)
+    path = str(write_archive(archives_folder(), archive))
+    known = watched.memory.get("archives").splitlines()
+    watched.memory.put("archives", "\n".join([*known, path][-_REMEMBERED:]))
+    watched.memory.put("archived", size)
+    _unfinished().put(os.path.basename(path), watched.path)
+    message = f"{reason}: {len(turns)} turn{'' if len(turns) == 1 else 's'}."
+    about = {"source": session.source, "session": session.id, "folder": session.folder}
+    add_to_journal("archived", message, path=path, **about)
+
+
+def complete_archives() -> None:
+    """Adds decisions, files and open questions to the archives that hooks wrote."""
+    unfinished = _unfinished()
+    for name in unfinished.names():
+        with suppress(SapwoodError, OSError):  # a missing transcript must not stop the others
+            _complete(archives_folder() / name, unfinished.get(name))
+        unfinished.forget(name)
+
+
+def _complete(path: Path, transcript: str) -> None:
+    written = _read(path)
+    if written is not None:
+        session = WatchedSession(transcript, written.session, written.project)
+        found = archive_of(
+            session.read(BACKGROUND_BYTES), at=written.archived, topic=written.topic, turns=()
+        )
+        replace_file(path, render_archive(structs.replace(found, excerpt=written.excerpt)))
+
+
+def recent_archives(memory: HookMemory) -> list[tuple[str, TopicArchive]]:
+    """The session's last archives that can still be read, the newest first, with their paths."""
+    paths = reversed(memory.get("archives").splitlines())
+    return [(path, archive) for path in paths if (archive := _read(Path(path))) is not None]
+
+
+def _unfinished() -> HookMemory:
+    """The names of archives to complete, each with the path of its transcript."""
+    return HookMemory(hook_memory_folder(), "unfinished")
+
+
+def _read(path: Path) -> TopicArchive | None:
+    try:
+        return parse_archive(path.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None

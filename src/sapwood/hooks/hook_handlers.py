@@ -1,0 +1,140 @@
+"""What each hook does, one function per hook.
+
+Every function imports what it needs when it is called, because a hook pays for every import.
+"""
+
+from collections.abc import Callable, Mapping
+
+from sapwood.hooks.hook_call import HookAnswer, HookCall
+from sapwood.hooks.watched_session import LAST_REPLY_BYTES, WatchedSession
+
+__all__ = ["HANDLERS"]
+
+
+def _session_start(call: HookCall) -> HookAnswer:
+    """After a compaction, resume, fork or clear: gives the model a resumption prompt.
+
+    A session that starts from nothing gets none.
+    """
+    source = call.input.source or ""
+    if source in ("compact", "resume", "fork") and (session := call.session()):
+        return _resumption(session, call.environ, source)
+    if source == "clear" and (earlier := call.earlier_session()):
+        from sapwood.hooks.hook_archives import archive_session
+
+        archive_session(earlier, "Before a clear")
+        return _resumption(earlier, call.environ, source)
+    return HookAnswer()
+
+
+def _user_prompt_submit(call: HookCall) -> HookAnswer:
+    """When the user sends a prompt: warns once for each fill level that the window has passed."""
+    session = call.session()
+    if session is None or call.input.agent_id is not None:
+        return HookAnswer()
+    from sapwood.analysis.compaction_warning import WindowUsage, window_warning
+    from sapwood.config.config_file import load_config
+    from sapwood.hooks.compaction_limit import compaction_limit
+
+    tail = session.read(LAST_REPLY_BYTES)
+    limit = compaction_limit(call.input.program, tail.window, session.memory, call.environ)
+    if not tail.used or not limit:
+        return HookAnswer()
+    usage = WindowUsage(tail.used, limit)
+    level = sum(usage.share >= each for each in load_config(call.environ).context.levels)
+    if level <= session.memory.number("warned"):
+        return HookAnswer()
+    session.memory.put("warned", level)
+    from sapwood.hooks.prepared_context import prepared_for
+    from sapwood.journal import add_to_journal
+
+    prepared = prepared_for(session, call.environ)
+    text = window_warning(usage, prepared.lost, prepared.remedies)
+    about = {"source": call.input.program, "session": session.session, "folder": session.folder}
+    add_to_journal("warned", text.partition("\n")[0], **about)
+    return HookAnswer(message=f"Sapwood: {text}", context=text)
+
+
+def _pre_compact(call: HookCall) -> HookAnswer:
+    """Before a compaction: archives what is in view, and lets the warnings start again."""
+    if session := call.session():
+        from sapwood.hooks.hook_archives import archive_session
+
+        archive_session(session, f"Before a compaction ({call.input.trigger or 'unknown'})")
+        session.memory.put("warned", 0)
+        session.start_background_work(call.environ)
+    return HookAnswer()
+
+
+def _stop(call: HookCall) -> HookAnswer:
+    """When a turn has ended: starts the background process."""
+    if session := call.session():
+        session.start_background_work(call.environ)
+    return HookAnswer()
+
+
+def _subagent_start(call: HookCall) -> HookAnswer:
+    """When a subagent starts: gives it a short resumption prompt of the session it works for."""
+    session = call.session()
+    if session is None:
+        return HookAnswer()
+    from sapwood.hooks.prepared_context import prepared_for
+
+    prompt = prepared_for(session, call.environ, up_to_now=True).brief
+    return _prompt_answer(session, prompt, "a subagent")
+
+
+def _subagent_stop(call: HookCall) -> HookAnswer:
+    """When a subagent has ended: archives what it did, because its window is gone."""
+    if subagent := call.subagent():
+        from sapwood.hooks.hook_archives import archive_session
+
+        last_message = call.input.last_assistant_message or ""
+        archive_session(subagent, f"A subagent ended ({call.input.agent_type})", last_message)
+        if session := call.session():
+            session.start_background_work(call.environ)
+    return HookAnswer()
+
+
+def _session_end(call: HookCall) -> HookAnswer:
+    """When a session ends: archives what a clear drops, and starts the background process."""
+    if session := call.session():
+        if call.input.reason == "clear":
+            from sapwood.hooks.hook_archives import archive_session
+
+            archive_session(session, "Before a clear")
+        session.start_background_work(call.environ)
+    return HookAnswer()
+
+
+HANDLERS: Mapping[str, Callable[[HookCall], HookAnswer]] = {
+    "session-start": _session_start,
+    "user-prompt-submit": _user_prompt_submit,
+    "pre-compact": _pre_compact,
+    "stop": _stop,
+    "subagent-start": _subagent_start,
+    "subagent-stop": _subagent_stop,
+    "session-end": _session_end,
+}
+"""The function of each hook, by the hook's name."""
+
+
+def _resumption(session: WatchedSession, environ: Mapping[str, str], source: str) -> HookAnswer:
+    """The resumption prompt with the path of the last archive; empty without a conversation."""
+    from sapwood.hooks.prepared_context import prepared_for
+
+    prompt = prepared_for(session, environ).resumption
+    archives = session.memory.get("archives").splitlines()
+    where = f"\n\nArchived: {archives[-1]}" if archives and prompt else ""
+    return _prompt_answer(session, prompt + where, f"the model after {source}")
+
+
+def _prompt_answer(session: WatchedSession, prompt: str, receiver: str) -> HookAnswer:
+    if prompt:
+        from sapwood.journal import add_to_journal
+        from sapwood.tokens.estimators import Chars4Counter
+
+        tokens = Chars4Counter().count(prompt).tokens
+        message = f"Gave {receiver} a resumption prompt of ~{tokens:,} tokens."
+        add_to_journal("resumed", message, session=session.session, folder=session.folder)
+    return HookAnswer(context=prompt)

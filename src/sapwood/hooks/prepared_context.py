@@ -1,0 +1,126 @@
+"""What hooks answer with, prepared in advance: resumption prompts, and what would be lost.
+
+Reading decisions and topics from a session takes longer than a hook may run. So the background
+process does it when a turn has ended, and reads more of the transcript than a hook could.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from functools import partial
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.config.folders import focus_stamp_file
+from sapwood.context_actions.hook_memory import HookMemory
+from sapwood.hooks.watched_session import BACKGROUND_BYTES, HOOK_BYTES, WatchedSession
+
+__all__ = ["PreparedContext", "prepare", "prepared_for"]
+
+_PATH_TOKENS = 64
+"""Tokens of the budget that are left for the path of an archive."""
+_WAIT_SECONDS = 1.2
+"""How long a hook waits for the background process before it prepares the answer itself."""
+_POLL_SECONDS = 0.02
+
+
+class PreparedContext(Struct, frozen=True):
+    """What was prepared when the transcript had `size` bytes and the focus changed at `focus`.
+
+    `brief` is the resumption prompt for subagents, `lost` what a compaction would lose, and
+    `remedies` what would free how many tokens.
+    """
+
+    size: int
+    focus: int = 0
+    resumption: str = ""
+    brief: str = ""
+    lost: str = ""
+    remedies: str = ""
+
+
+def prepared_for(
+    watched: WatchedSession, environ: Mapping[str, str], *, up_to_now: bool = False
+) -> PreparedContext:
+    """Returns what is prepared for a session, after waiting for the background process if needed.
+
+    It covers the transcript up to the last start of the background process; with `up_to_now`, up
+    to its present end.
+    """
+    asked = watched.memory.number("asked")
+    needed = watched.size if up_to_now or not asked else asked
+    focus = _focus_changed_at()
+    until = time.monotonic() + _WAIT_SECONDS
+    found = _last_prepared(watched.memory)
+    if not _is_current(found, needed, focus):
+        watched.start_background_work(environ)
+    while found is None or not _is_current(found, needed, focus):
+        if time.monotonic() > until:
+            return prepare(watched, environ, HOOK_BYTES)
+        time.sleep(_POLL_SECONDS)
+        found = _last_prepared(watched.memory)
+    return found
+
+
+def prepare(
+    watched: WatchedSession, environ: Mapping[str, str], size: int = BACKGROUND_BYTES
+) -> PreparedContext:
+    """Prepares everything from the last `size` bytes of the transcript, and remembers it."""
+    import asyncio  # late: only the work in the background needs it
+
+    from sapwood.analysis.compaction_warning import loss_of, ways_to_free_tokens
+    from sapwood.analysis.drift_report import drift_of
+    from sapwood.analysis.focus import names_in_focus
+    from sapwood.analysis.ledger import ledger_of
+    from sapwood.analysis.prune_advice import advise_pruning
+    from sapwood.analysis.resumption import resumption_prompt
+    from sapwood.app.connection import connect
+    from sapwood.config.config_file import load_config
+    from sapwood.context_actions.project_focus import ProjectFocus
+    from sapwood.hooks.hook_archives import recent_archives
+    from sapwood.tokens.estimators import Chars4Counter
+
+    length, focus_changed_at = watched.size, _focus_changed_at()
+    session, counter = watched.read(size), Chars4Counter()
+    config = load_config(environ)
+    focus = asyncio.run(ProjectFocus(config, connect).read(session.folder))
+    names = names_in_focus(focus)
+    archives = [archive for _, archive in recent_archives(watched.memory)]
+    tending = config.tending
+    ledger = ledger_of(session)
+    prompt = partial(
+        *(resumption_prompt, session, counter), focus=names, archives=archives, ledger=ledger
+    )
+    resumption, brief = (
+        prompt(budget=budget) if budget and session.turns else ""
+        for budget in (max(tending.budget - _PATH_TOKENS, 0), tending.subagent_budget)
+    )
+    loss = loss_of(session, ledger, counter)
+    background = [topic.name for topic in focus.background]
+    advice = advise_pruning(session, counter, drift_of(session, counter, names), background)
+    remedies = ways_to_free_tokens(loss, advice)
+    prepared = PreparedContext(
+        length, focus_changed_at, resumption, brief, loss.describe(), remedies
+    )
+    watched.memory.put("prepared", msgspec.json.encode(prepared).decode())
+    return prepared
+
+
+def _last_prepared(memory: HookMemory) -> PreparedContext | None:
+    try:
+        return msgspec.json.decode(memory.get("prepared"), type=PreparedContext)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _is_current(found: PreparedContext | None, needed: int, focus: int) -> bool:
+    return found is not None and found.size >= needed and found.focus == focus
+
+
+def _focus_changed_at() -> int:
+    """When the focus stack last changed, in nanoseconds since 1970; 0 if there is none."""
+    try:
+        return os.stat(focus_stamp_file()).st_mtime_ns
+    except OSError:
+        return 0

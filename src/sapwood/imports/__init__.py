@@ -1,0 +1,1 @@
+"""Imports transcripts of other programs into the log, as ordinary agents."""

@@ -1,0 +1,190 @@
+"""Writes one conversation into the log: transcript events become commands, many in one commit."""
+
+import asyncio
+from pathlib import Path
+
+from sapwood.analysis.ledger import ledger_of, render_ledger
+from sapwood.core.commands import Compact, RecordTurn
+from sapwood.core.content import RecordedResult, ToolCall
+from sapwood.core.ids import Passage, Space, TurnRef
+from sapwood.core.refusals import Refusal
+from sapwood.imports.import_commands import ImportCommands
+from sapwood.runtime.command_batch import SentCommand
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.log import Log
+from sapwood.sources.transcript_events import (
+    TranscriptCompaction,
+    TranscriptEvent,
+    TranscriptReader,
+    TranscriptRewind,
+    TranscriptTurn,
+)
+
+__all__ = ["ConversationWriter"]
+
+_MOST_COMMANDS = 500
+_MOST_CHARACTERS = 2_000_000
+_LOOP_YIELDS = 3
+"""How often the event loop runs before reading continues: by then the commit has started."""
+
+
+class ConversationWriter:
+    """Takes the events of one reader and records them.
+
+    `turns` and `compactions` count what was new. After a `problem`, nothing more is recorded.
+    """
+
+    def __init__(
+        self, dispatcher: Dispatcher, log: Log, space: Space, reader: TranscriptReader, path: Path
+    ) -> None:
+        self.turns = 0
+        self.compactions = 0
+        self.problem = ""
+        self._dispatcher = dispatcher
+        self._log = log
+        self._space = space
+        self._reader = reader
+        self._path = path
+        self._commands: ImportCommands | None = None
+        self._is_started = False
+        self._turn_keys: list[str] = []
+        self._batch: list[SentCommand] = []
+        self._weight = 0
+        self._committing: asyncio.Future[None] | None = None
+
+    def skip_known(self, known: Passage | None) -> None:
+        """Drops the events so far, which the log already has.
+
+        `known` is the last imported passage, if reading started there and not at the beginning.
+        """
+        self._reader.finish()
+        keys = [each.first.key for each in self._reader.events if isinstance(each, TranscriptTurn)]
+        self._turn_keys += keys if known is None else [known.first]
+        self._reader.events.clear()
+        self._reader.forget_last_turn()
+
+    async def take(self) -> None:
+        """Records the reader's new events."""
+        events = list(self._reader.events)
+        self._reader.events.clear()
+        for each in events:
+            await self._record(each)
+
+    async def finish(self, *, idle: bool) -> None:
+        """Records the rest. A last turn that is still open is only recorded if it is `idle`."""
+        await self.take()
+        self._reader.finish(growing=not idle)
+        last = self._reader.events[-1:]
+        if last and isinstance(turn := last[0], TranscriptTurn):
+            if turn.status == "open" and not idle:
+                self._reader.events.pop()
+            await self.take()
+            self._reader.forget_last_turn()
+        await self.take()
+        await self._flush()
+
+    async def _record(self, each: TranscriptEvent) -> None:
+        if self.problem:
+            return
+        commands = self._commands or await self._make_commands()
+        match each:
+            case TranscriptTurn():
+                if not self._is_started:
+                    self._is_started = True
+                    self._batch.append(commands.start(self._reader.details, each))
+                self._turn_keys.append(each.first.key)
+                await self._add(commands.turn(each), _weight(each))
+            case TranscriptCompaction() if self._is_started:
+                ledger = "" if each.boundary.summary else await self._ledger(commands)
+                await self._add(commands.compaction(each, ledger), len(each.boundary.quoted))
+            case TranscriptRewind() if self._is_started:
+                await self._rewind(each, commands)
+            case _:
+                pass
+
+    async def _make_commands(self) -> ImportCommands:
+        session = self._reader.details.id or self._path.stem
+        commands = self._commands = ImportCommands(self._reader.source, session, str(self._path))
+        facts = await self._log.facts(self._space, commands.agent)
+        self._is_started = facts is not None
+        if facts and (facts.source, facts.session) != (self._reader.source, session):
+            self.problem = f"Another agent has the id {commands.agent}. It was left as it is."
+        return commands
+
+    async def _ledger(self, commands: ImportCommands) -> str:
+        """The ledger of the turns in view, used when the program's own summary is encrypted."""
+        await self._flush()
+        opened = await self._dispatcher.open(commands.agent)
+        return render_ledger(ledger_of(opened.live.turns, opened.state.workspace.folder))
+
+    async def _rewind(self, rewound: TranscriptRewind, commands: ImportCommands) -> None:
+        await self._flush()
+        turn = None
+        if rewound.to >= 0:
+            recorded = commands.turn_id(self._turn_keys[rewound.to])
+            receipt = await self._log.receipt(self._space, recorded)
+            if receipt is None or not receipt.events:
+                return
+            event = receipt.events[0]
+            turn = TurnRef(event.agent, event.version, event.version)
+        await self._dispatch(commands.return_to(rewound, turn))
+
+    async def _add(self, ordered: SentCommand, weight: int) -> None:
+        self._batch.append(ordered)
+        self._weight += weight
+        if len(self._batch) >= _MOST_COMMANDS or self._weight >= _MOST_CHARACTERS:
+            await self._start_commit()
+
+    async def _start_commit(self) -> None:
+        """Starts to commit the batch; reading continues meanwhile."""
+        await self._await_commit()
+        batch, self._batch, self._weight = self._batch, [], 0
+        if batch:
+            self._committing = asyncio.ensure_future(self._commit(batch))
+            for _ in range(_LOOP_YIELDS):
+                await asyncio.sleep(0)
+
+    async def _await_commit(self) -> None:
+        if self._committing is not None:
+            committing, self._committing = self._committing, None
+            await committing
+
+    async def _flush(self) -> None:
+        """Waits until everything so far is committed."""
+        await self._start_commit()
+        await self._await_commit()
+
+    async def _commit(self, batch: list[SentCommand]) -> None:
+        receipts = await self._dispatcher.dispatch_all(batch[0][0].agent, batch)
+        if receipts is not None:
+            new = {receipt.command for receipt in receipts}
+            for ordered in batch:
+                if ordered[1].id in new:
+                    self._count(ordered)
+            return
+        for ordered in batch:
+            if not self.problem:
+                await self._dispatch(ordered)
+
+    async def _dispatch(self, ordered: SentCommand) -> None:
+        done = await self._dispatcher.dispatch(*ordered)
+        if isinstance(done, Refusal):
+            self.problem = done.sentence
+        elif not done.repeated:
+            self._count(ordered)
+
+    def _count(self, ordered: SentCommand) -> None:
+        self.turns += isinstance(ordered[0], RecordTurn)
+        self.compactions += isinstance(ordered[0], Compact)
+
+
+def _weight(turn: TranscriptTurn) -> int:
+    """The number of characters in a turn, roughly."""
+    weight = sum(len(part.text) for part in turn.prompt)
+    for item in turn.items:
+        if isinstance(item, RecordedResult):
+            weight += len(item.content)
+        else:
+            texts = [p.args if isinstance(p, ToolCall) else p.text for p in item.parts]
+            weight += sum(map(len, texts))
+    return weight

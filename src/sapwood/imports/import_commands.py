@@ -1,0 +1,103 @@
+"""Makes the commands that import a session: its turns, compactions and rewinds.
+
+The id of every command is computed from its row, so dispatching it twice is harmless. Its time is
+the time in the transcript.
+"""
+
+from sapwood.analysis.session import Boundary
+from sapwood.core.commands import CommandMeta, Compact, RecordTurn, ReturnTo, StartAgent
+from sapwood.core.content import Text
+from sapwood.core.events import Actor
+from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
+from sapwood.core.settings import Settings, Workspace
+from sapwood.sources.source_programs import imported_agent_id, imported_command_id
+from sapwood.sources.transcript_events import (
+    SessionDetails,
+    TranscriptCompaction,
+    TranscriptRewind,
+    TranscriptTurn,
+)
+
+__all__ = ["IMPORTER", "ImportCommands"]
+
+IMPORTER = Actor("system", "import")
+"""The actor of every imported event."""
+
+_NAME = 60
+_UNREADABLE = "[The program keeps its summary encrypted. What the log tells instead is below.]"
+_CUT_OFF = "The transcript ends here."
+
+
+class ImportCommands:
+    """The commands that import one session."""
+
+    def __init__(self, source: str, session: str, path: str) -> None:
+        self.origin = Origin(source, session, path)
+        self.agent: AgentId = imported_agent_id(source, session)
+
+    def start(
+        self, details: SessionDetails, first: TranscriptTurn
+    ) -> tuple[StartAgent, CommandMeta]:
+        """Starts the agent, without a cap: its own program limits the size of its context."""
+        command = StartAgent(
+            self.agent,
+            name=_name(details, first),
+            settings=Settings(model=details.model, cap=0, window=details.window or 0),
+            workspace=Workspace(folder=details.folder),
+            origin=self.origin,
+            parent=imported_agent_id(self.origin.source, details.parent)
+            if details.parent
+            else None,
+        )
+        return command, self._meta("start", "", first.first.at)
+
+    def turn(self, turn: TranscriptTurn) -> tuple[RecordTurn, CommandMeta]:
+        """Records a turn. One that is still open is recorded as interrupted."""
+        first, last = turn.first, turn.last
+        is_open = turn.status == "open"
+        command = RecordTurn(
+            self.agent,
+            turn.prompt,
+            turn.items,
+            "interrupted" if turn.status == "open" else turn.status,
+            _CUT_OFF if is_open else turn.reason,
+            Passage(first.key, last.key, last.offset),
+        )
+        return command, self._meta("turn", first.key, max(first.at, last.at))
+
+    def compaction(
+        self, compacted: TranscriptCompaction, ledger: str = ""
+    ) -> tuple[Compact, CommandMeta]:
+        """Replaces the turns that left the view by the summary."""
+        boundary = compacted.boundary
+        command = Compact(self.agent, _summary(boundary), keep=boundary.kept, ledger=ledger)
+        return command, self._meta("compaction", compacted.ref.key, compacted.ref.at)
+
+    def return_to(
+        self, rewound: TranscriptRewind, turn: TurnRef | None
+    ) -> tuple[ReturnTo, CommandMeta]:
+        """Returns to an earlier turn, or to the beginning."""
+        meta = self._meta("rewind", rewound.ref.key, rewound.ref.at)
+        return ReturnTo(self.agent, turn), meta
+
+    def turn_id(self, key: str) -> CommandId:
+        """The id of the command that records the turn whose first row has this key."""
+        return imported_command_id(self.origin.source, self.origin.session, "turn", key)
+
+    def _meta(self, what: str, key: str, at: int) -> CommandMeta:
+        command = imported_command_id(self.origin.source, self.origin.session, what, key)
+        return CommandMeta(command, at, IMPORTER)
+
+
+def _name(details: SessionDetails, first: TranscriptTurn) -> str:
+    asked = [part.text for part in first.prompt if isinstance(part, Text)]
+    words = details.title or (asked or [first.prompt[-1].text])[0].strip().partition("\n")[0]
+    line = " ".join(words.split())
+    return line if len(line) <= _NAME else f"{line[: _NAME - 1]}…"
+
+
+def _summary(boundary: Boundary) -> str:
+    summary = boundary.summary or _UNREADABLE
+    if not boundary.quoted:
+        return summary
+    return f"{summary}\n\n[Messages from before, kept as they were]\n{boundary.quoted}"

@@ -1,0 +1,219 @@
+"""Imports conversations of other programs into the log, as ordinary agents.
+
+The log alone knows what was imported before: each agent's newest turn names the row it ends with,
+and the id of every command is computed from its row. So a second import adds only what is new, even
+if it starts from the beginning or if several processes import at once.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from sapwood.core.ids import AgentId, Passage, Space
+from sapwood.imports.conversation_writer import ConversationWriter
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.log import Log
+from sapwood.runtime.open_agent import open_state
+from sapwood.sources.detection import NotATranscript, reader_for
+from sapwood.sources.row_file import FilePosition, RowFile
+from sapwood.sources.session_reader import detect_file, session_id
+from sapwood.sources.source_programs import imported_agent_id, resume_command_for
+from sapwood.sources.transcript_events import SessionDetails, TranscriptCompaction, TranscriptReader
+from sapwood.tokens.estimators import Chars4Counter
+
+__all__ = ["IDLE_SECONDS", "ImportResult", "Importer"]
+
+IDLE_SECONDS = 3600.0
+"""A transcript that has not changed for this long is taken to have ended with its last row."""
+
+_PIECE = 4 * 1024 * 1024
+
+OnProgress = Callable[[int], None]
+"""Called with the number of bytes that were read since the last call."""
+
+
+class OpenLog(Protocol):
+    """An open log and the space to import into."""
+
+    @property
+    def log(self) -> Log: ...
+
+    @property
+    def space(self) -> Space: ...
+
+
+class ImportResult(Struct, frozen=True, omit_defaults=True):
+    """The result of importing one transcript: its agent, and how much was new.
+
+    `problem` is empty, or says why the import stopped. `resume` is the command that resumes the
+    session in its own program.
+    """
+
+    source: str
+    session: str
+    path: str
+    agent: AgentId
+    turns: int = 0
+    compactions: int = 0
+    subagents: int = 0
+    problem: str = ""
+    resume: str = ""
+
+
+class Importer:
+    """Imports transcripts into one space.
+
+    Tokens are estimated from characters, which is fast. When an agent is opened, the few turns in
+    view are counted again with the model's own counter.
+    """
+
+    def __init__(
+        self,
+        connection: OpenLog,
+        *,
+        idle_seconds: float = IDLE_SECONDS,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._log = connection.log
+        self._space = connection.space
+        self._idle_seconds = idle_seconds
+        self._now = now
+        counter = Chars4Counter()
+        # Without a mask: the readers of transcripts have masked every row already.
+        self._dispatcher = Dispatcher(self._log, self._space, lambda _: counter)
+
+    async def bring(
+        self, path: Path, source: str | None = None, on_progress: OnProgress = lambda _: None
+    ) -> ImportResult:
+        """Imports what is new in a transcript. Raises `NotATranscript` if the file is none."""
+        source = source or detect_file(path)
+        session = session_id(path, source)
+        agent = imported_agent_id(source, session)
+        try:
+            state = await open_state(self._log, self._space, agent)
+            upto = None if _is_one_object(path) else state.upto
+            known = SessionDetails(id=session, model=state.settings.model)
+            walk = _Walk(self, path, reader_for(source, path, known), upto, whole=upto is None)
+            if not await walk.run(on_progress):
+                reader = reader_for(source, path, SessionDetails(id=session))
+                walk = _Walk(self, path, reader, upto, whole=True, moved=not walk.found)
+                await walk.run(lambda _: None)
+        except OSError as error:
+            raise NotATranscript(path, f"cannot be read: {error.strerror}") from error
+        writers = list(walk.writers.values())
+        return ImportResult(
+            source,
+            session,
+            str(path),
+            agent,
+            turns=sum(writer.turns for writer in writers),
+            compactions=sum(writer.compactions for writer in writers),
+            subagents=len(writers) - 1,
+            problem=next((each.problem for each in writers if each.problem), ""),
+            resume=resume_command_for(source, walk.resumable),
+        )
+
+    def writer(self, reader: TranscriptReader, path: Path) -> ConversationWriter:
+        """Makes the writer of one conversation."""
+        return ConversationWriter(self._dispatcher, self._log, self._space, reader, path)
+
+    def is_idle(self, path: Path) -> bool:
+        """Whether the file has not changed for `idle_seconds`."""
+        return self._now() - path.stat().st_mtime > self._idle_seconds
+
+    async def close(self) -> None:
+        """Waits for commands that are still running."""
+        await self._dispatcher.close()
+
+
+class _Walk:
+    """Reads a transcript once: from the last imported row on, or the `whole` file.
+
+    `found` is true once the last imported row was read. With `moved`, that row may be anywhere
+    in the file; otherwise only where it was before.
+    """
+
+    def __init__(
+        self,
+        importer: Importer,
+        path: Path,
+        reader: TranscriptReader,
+        upto: Passage | None,
+        *,
+        whole: bool,
+        moved: bool = False,
+    ) -> None:
+        self._importer = importer
+        self._path = path
+        self._reader = reader
+        self._upto = upto
+        self._whole = whole
+        self._moved = moved
+        self.found = False
+        self.writers = {"": importer.writer(self._reader, path)}
+
+    @property
+    def resumable(self) -> str:
+        """The id of the session that a person can resume: for a subagent, that of its parent."""
+        return self._reader.details.parent or self._reader.details.id
+
+    async def run(self, on_progress: OnProgress) -> bool:
+        """Imports what is new. Returns False if the file has to be read from its beginning."""
+        idle, known, unread = self._importer.is_idle(self._path), self._upto, 0
+        for row, offset in self._rows(rest=idle):
+            self._reader.feed(row, offset)
+            if known and self._is_known(row, offset, known):
+                self.writers[""].skip_known(None if self._whole else known)
+                known, self.found = None, True
+            elif not self._whole and (known or self._needs_more()):
+                return False
+            unread += len(row)
+            if unread >= _PIECE:
+                on_progress(unread)
+                unread = 0
+                if known is None:
+                    await self._take()
+        on_progress(unread)
+        await self._take()
+        for writer in self.writers.values():
+            await writer.finish(idle=idle)
+        return True
+
+    def _is_known(self, row: bytes, offset: int, known: Passage) -> bool:
+        """Whether this is the last imported row. A program may write a row twice, so its key alone
+        does not identify it."""
+        is_there = self._moved or offset == known.place
+        return is_there and self._reader.has_key(row, offset, known.last)
+
+    def _needs_more(self) -> bool:
+        """Whether a row refers to rows before the part that is read."""
+        new = [each for each in self._reader.events[-2:] if isinstance(each, TranscriptCompaction)]
+        return (
+            self._reader.needs_earlier_rows
+            or bool(self._reader.children)
+            or any(each.boundary.kept or each.boundary.quoted for each in new)
+        )
+
+    def _rows(self, *, rest: bool) -> Iterator[tuple[bytes, int]]:
+        if _is_one_object(self._path):
+            return iter([(self._path.read_bytes(), 0)])
+        status = self._path.stat()
+        offset = 0 if self._whole or self._upto is None else self._upto.place
+        return RowFile(self._path, FilePosition((status.st_dev, status.st_ino), offset)).read(
+            rest=rest
+        )
+
+    async def _take(self) -> None:
+        for child in self._reader.children:
+            if child.details.id not in self.writers:
+                self.writers[child.details.id] = self._importer.writer(child, self._path)
+        for writer in self.writers.values():
+            await writer.take()
+
+
+def _is_one_object(path: Path) -> bool:
+    """Whether the transcript is one JSON object that the program rewrites each time."""
+    return path.suffix == ".json"

@@ -1,0 +1,91 @@
+"""Changes to files as values: they can be shown first and applied later."""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from sapwood.core.errors import SapwoodError
+from sapwood.private_files import replace_file
+
+__all__ = ["FileEdit", "InstallError", "apply_edits", "edit_lines", "missing_folders", "read_bytes"]
+
+
+class InstallError(SapwoodError):
+    """Sapwood could not be installed or removed; the message says what was kept."""
+
+
+class FileEdit(Struct, frozen=True):
+    """The content of one file before and after. None is a file that does not exist."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """The content of a file; None if it does not exist. Raises `InstallError`."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InstallError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def missing_folders(edits: Iterable[FileEdit]) -> list[Path]:
+    """The folders that applying the edits will create, the outermost first."""
+    found: dict[Path, None] = {}
+    for edit in edits:
+        if edit.after is not None:
+            missing = [each for each in edit.path.parents if not each.exists()]
+            found.update(dict.fromkeys(reversed(missing)))
+    return list(found)
+
+
+def apply_edits(edits: Sequence[FileEdit]) -> None:
+    """Applies all edits or none. Raises `InstallError` after undoing those that were applied."""
+    for number, edit in enumerate(edits):
+        try:
+            _write(edit.path, edit.after)
+        except OSError as error:
+            for done in reversed(edits[:number]):
+                with suppress(OSError):
+                    _write(done.path, done.before)
+            raise InstallError(
+                f"{edit.path} cannot be written: {error.strerror}. Nothing was changed."
+            ) from error
+
+
+def _write(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.resolve().unlink(missing_ok=True)
+    else:
+        replace_file(path, content, mode=0o644, folder_mode=0o777)
+
+
+def edit_lines(edits: Sequence[FileEdit], folders: Sequence[Path] = ()) -> Iterator[str]:
+    """The changes as lines for people; for files in `folders`, only how many change."""
+    for folder in folders:
+        inside = [edit for edit in edits if edit.path.is_relative_to(folder)]
+        for title, count in Counter(map(_title, inside)).items():
+            yield f"{title}: {folder} ({count} files)"
+    for edit in edits:
+        if not any(edit.path.is_relative_to(folder) for folder in folders):
+            yield f"{_title(edit)}: {edit.path}"
+            yield from _difference(edit.before or b"", edit.after or b"")
+
+
+def _title(edit: FileEdit) -> str:
+    if edit.before is None:
+        return "New"
+    return "Removed" if edit.after is None else "Changed"
+
+
+def _difference(before: bytes, after: bytes) -> Iterator[str]:
+    old, new = (each.decode("utf-8", "replace").splitlines() for each in (before, after))
+    changes = difflib.unified_diff(old, new, lineterm="", n=2)
+    yield from (f"  {line}" for line in list(changes)[2:])

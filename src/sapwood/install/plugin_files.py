@@ -1,0 +1,72 @@
+"""The files of the shipped plugin folder, changed for one installation.
+
+The shipped files call `sapwood` by name. Installed files call it by its path, because a program
+that is started from a desktop has another PATH. They do nothing if the path no longer exists.
+"""
+
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import sapwood
+
+__all__ = ["PLUGIN", "own_command", "plugin_files", "plugin_version"]
+
+PLUGIN = Path(sapwood.__file__).parent / "plugin"
+
+_BY_NAME = "command -v sapwood >/dev/null || exit 0; exec sapwood "
+
+
+def own_command() -> tuple[str, ...]:
+    """The command that starts this Sapwood: the running program, one on PATH, or Python."""
+    running = Path(sys.argv[0])
+    if running.name == "sapwood" and running.is_file():
+        return (str(running.absolute()),)
+    beside = Path(sys.executable).with_name("sapwood")
+    if beside.is_file():
+        return (str(beside),)
+    found = shutil.which("sapwood")
+    return (found,) if found else (sys.executable, "-m", "sapwood.cli")
+
+
+def plugin_version() -> str:
+    """The version in the plugin's manifest."""
+    manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    return str(manifest["version"])
+
+
+def plugin_files(command: Sequence[str]) -> dict[str, bytes]:
+    """The content of every plugin file by its path in the folder, calling this command."""
+    found = {
+        path.relative_to(PLUGIN).as_posix(): path.read_bytes()
+        for path in sorted(PLUGIN.rglob("*"))
+        if path.is_file()
+    }
+    found["hooks/hooks.json"] = _hooks_with_path(found["hooks/hooks.json"], command)
+    found[".mcp.json"] = _server_with_path(found[".mcp.json"], command)
+    return found
+
+
+def _hooks_with_path(shipped: bytes, command: Sequence[str]) -> bytes:
+    here = f"test -x {shlex.quote(command[0])} || exit 0; exec {shlex.join(command)} "
+    content = json.loads(shipped)
+    for matchers in content["hooks"].values():
+        for matcher in matchers:
+            for hook in matcher["hooks"]:
+                hook["command"] = hook["command"].replace(_BY_NAME, here)
+    return _encoded(content)
+
+
+def _server_with_path(shipped: bytes, command: Sequence[str]) -> bytes:
+    content = json.loads(shipped)
+    server = content["mcpServers"]["sapwood"]
+    server["command"] = command[0]
+    server["args"] = [*command[1:], *server["args"]]
+    return _encoded(content)
+
+
+def _encoded(content: object) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,143 @@
+"""Parses and answers MCP messages for a server of tools and prompts. No I/O.
+
+Does not use the `mcp` library: programs start their servers with every session, and importing the
+library takes longer than everything else together.
+"""
+
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from sapwood.mcp_server.catalog import INSTRUCTIONS, Catalog, PromptEntry, ToolEntry
+
+__all__ = [
+    "VERSIONS",
+    "ClientMessage",
+    "McpResponder",
+    "ProtocolError",
+    "parse_message",
+    "response_line",
+]
+
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""The supported versions of the protocol, the newest first. Our messages are equal in all."""
+
+_PARSE_ERROR, _NO_METHOD, _BAD_PARAMS = -32700, -32601, -32602
+
+
+class ClientMessage(Struct, frozen=True):
+    """A message from the client: a request if it has an id, else a notification."""
+
+    method: str = ""
+    id: int | str | UnsetType = UNSET
+    params: dict[str, Any] = {}
+
+
+class ProtocolError(Exception):
+    """An invalid request, with its JSON-RPC error code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def parse_message(line: bytes) -> ClientMessage:
+    """Parses a line. Raises `ProtocolError` if it is not a message."""
+    try:
+        return msgspec.json.decode(line, type=ClientMessage)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ProtocolError(_PARSE_ERROR, f"Not a message: {error}") from error
+
+
+def response_line(id: int | str | None, **outcome: Any) -> bytes:
+    """Returns the line of a response with `result=` or `error=`."""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": id, **outcome}) + b"\n"
+
+
+class McpResponder:
+    """Answers requests from a catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    async def answer(self, message: ClientMessage) -> bytes:
+        """Returns the response line to a request."""
+        assert message.id is not UNSET
+        try:
+            return response_line(
+                message.id, result=await self._result(message.method, message.params)
+            )
+        except ProtocolError as error:
+            return response_line(message.id, error={"code": error.code, "message": str(error)})
+
+    async def _result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        match method:
+            case "initialize":
+                return _initialize_result(params)
+            case "ping":
+                return {}
+            case "tools/list":
+                return {"tools": [_tool(each) for each in self._catalog.tools()]}
+            case "tools/call":
+                return await self._call_tool(params)
+            case "prompts/list":
+                return {"prompts": [_prompt(each) for each in self._catalog.prompts()]}
+            case "prompts/get":
+                return self._get_prompt(params)
+            case _:
+                raise ProtocolError(_NO_METHOD, f"There is no method '{method[:60]}' here.")
+
+    async def _call_tool(self, params: dict[str, Any]) -> dict[str, Any]:
+        name, arguments = _name_and_arguments(params)
+        outcome = await self._catalog.call(name, arguments)
+        return {"content": [_text(outcome.content)], "isError": outcome.error}
+
+    def _get_prompt(self, params: dict[str, Any]) -> dict[str, Any]:
+        name, arguments = _name_and_arguments(params)
+        text = self._catalog.prompt(name, {key: str(each) for key, each in arguments.items()})
+        if text is None:
+            raise ProtocolError(_BAD_PARAMS, f"There is no prompt '{name[:60]}'.")
+        return {"messages": [{"role": "user", "content": _text(text)}]}
+
+
+class _NamedCall(Struct):
+    name: str
+    arguments: dict[str, Any] | None = None
+
+
+def _name_and_arguments(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    try:
+        named = msgspec.convert(params, _NamedCall)
+    except msgspec.ValidationError as error:
+        raise ProtocolError(_BAD_PARAMS, str(error)) from error
+    return named.name, named.arguments or {}
+
+
+def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
+    wanted = params.get("protocolVersion")
+    return {
+        "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
+        "capabilities": {"tools": {}, "prompts": {}},
+        "serverInfo": {"name": "sapwood", "title": "Sapwood", "version": version("sapwood")},
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def _tool(entry: ToolEntry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "description": entry.description,
+        "inputSchema": entry.schema,
+        "annotations": {"destructiveHint": entry.destructive, "openWorldHint": False},
+    }
+
+
+def _prompt(entry: PromptEntry) -> dict[str, Any]:
+    return msgspec.to_builtins(entry)
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,154 @@
+"""Finds where a model is: its provider, wire format and address.
+
+`provider:model` names both. A name without a provider belongs to the provider whose family of
+names it matches. Any other server that speaks OpenAI's chat format is `compatible:model`, or has a
+name of its own if an address is configured for that name.
+
+Also looks models up in the published list that comes with `genai-prices`. Without the extra
+`models` that list is empty.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from sapwood.config.providers import PROVIDERS, Provider, Wire
+from sapwood.core.model_calls import Failure
+from sapwood.core.refusals.refusal import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ModelInfo
+
+__all__ = ["PROVIDERS", "ModelRoute", "Wire", "find_model", "model_names", "resolve"]
+
+_SIMILAR = 0.6
+"""Names of models are short: those that share half of their letters mean other models."""
+_FAMILIES = (
+    (re.compile(r"claude-"), "anthropic"),
+    (re.compile(r"gpt-|chatgpt-|codex-|o\d"), "openai"),
+    (re.compile(r"gemini-|gemma-"), "google"),
+)
+
+
+class ModelRoute(Struct, frozen=True):
+    """Where a model is.
+
+    `provider` is the prefix in `provider:model`; a model gets its earlier thinking back only from
+    the same one. `account` is the provider whose API key is used, `variable` the environment
+    variable for that key, '' if the server needs none.
+    """
+
+    provider: str
+    model: str
+    wire: Wire
+    url: str
+    title: str
+    account: str
+    variable: str
+    catalogue: str
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether the provider refuses calls without an API key."""
+        return bool(self.variable)
+
+
+def resolve(name: str, urls: Mapping[str, str] | None = None) -> ModelRoute:
+    """The route to a model. `urls` are configured addresses, by provider.
+
+    Raises `Failure` of the kind `no_model` for a name that leads nowhere.
+
+    >>> resolve("claude-sonnet-5-5").provider, resolve("openai-chat:gpt-5.4").wire
+    ('anthropic', 'chat')
+    >>> resolve("den:qwen3:8b", {"den": "http://127.0.0.1:11434/v1"}).model
+    'qwen3:8b'
+    """
+    urls = urls or {}
+    if not name.strip():
+        raise Failure("no_model", "No model is chosen. Choose one, as in /model claude-sonnet-5-5.")
+    prefix, colon, model = name.partition(":")
+    if not colon:
+        return _route_by_family(name, urls)
+    if prefix in PROVIDERS and model:
+        return _route(prefix, model, PROVIDERS[prefix], urls)
+    if prefix in urls and model:
+        return _route(prefix, model, Provider("", "chat"), urls)
+    raise _unknown_model(name, urls)
+
+
+def _route_by_family(name: str, urls: Mapping[str, str]) -> ModelRoute:
+    for family, provider in _FAMILIES:
+        if family.match(name):
+            return _route(provider, name, PROVIDERS[provider], urls)
+    raise _unknown_model(name, urls)
+
+
+def _route(name: str, model: str, provider: Provider, urls: Mapping[str, str]) -> ModelRoute:
+    account = provider.account or name
+    url = urls.get(name) or urls.get(account) or provider.url
+    if not url.startswith(("http://", "https://")):
+        problem = f"has the address '{url}', which is no URL" if url else "has no address"
+        raise Failure(
+            "no_model",
+            f"'{name}:{model}' {problem}. Configure a base URL for '{name}', with http://.",
+        )
+    return ModelRoute(
+        provider=name,
+        model=model,
+        wire=provider.wire,
+        url=url,
+        title=provider.title or urlsplit(url).netloc,
+        account=account,
+        variable=provider.key_variables[0] if provider.key_variables else "",
+        catalogue=provider.catalogue,
+    )
+
+
+def _unknown_model(name: str, urls: Mapping[str, str]) -> Failure:
+    prefix, colon, model = name.partition(":")
+    providers = tuple(dict.fromkeys((*PROVIDERS, *urls)))
+    if colon and prefix not in providers:
+        close = tuple(f"{provider}:{model}" for provider in nearest(prefix, providers, _SIMILAR))
+    else:
+        known = [
+            each for provider in PROVIDERS.values() for each in model_names(provider.catalogue)
+        ]
+        close = nearest(model or name, known, _SIMILAR)
+    hint = (
+        did_you_mean(close) or f" Write provider:model; the providers are {', '.join(providers)}."
+    )
+    return Failure("no_model", f"There is no model '{name}'.{hint}")
+
+
+@lru_cache(maxsize=256)
+def find_model(catalogue: str, model: str) -> "ModelInfo | None":
+    """The entry of a model in a provider's catalogue, or None."""
+    snapshot = _snapshot()
+    if snapshot is None or not catalogue:
+        return None
+    with suppress(LookupError):
+        return snapshot.find_provider_model(model, None, catalogue, None)[1]
+    return None
+
+
+def model_names(catalogue: str) -> Iterator[str]:
+    """The models in a provider's catalogue, without those of other makers that it serves."""
+    snapshot = _snapshot()
+    for provider in snapshot.providers if snapshot else ():
+        if provider.id == catalogue:
+            foreign = "claude" if catalogue == "google" else "\0"
+            yield from (each.id for each in provider.models if not each.id.startswith(foreign))
+
+
+def _snapshot() -> "DataSnapshot | None":
+    try:
+        from genai_prices.data_snapshot import get_snapshot
+    except ImportError:
+        return None
+    return get_snapshot()

@@ -1,0 +1,241 @@
+"""Converts Sapwood's messages to pydantic-ai's, for one provider.
+
+Thinking is left out if it came from another provider, has no signature, or has nothing after it:
+the provider would treat it as plain text or refuse it. Nothing else is left out or invented.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from pydantic_ai.messages import (
+    InstructionPart,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.tools import ToolDefinition
+
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.model_calls import ToolSpec
+from sapwood.core.view import Block, Message, ToolResult
+from sapwood.models.model_routes import ModelRoute
+from sapwood.models.wire.signatures import REDACTED, ReasoningItem, decode_reasoning
+
+__all__ = ["instructions", "model_messages", "system_of", "thinking_field", "tool_definitions"]
+
+NO_TEXT = "[no words]"
+"""Replaces a message that has no content left."""
+
+_EMPTY = "[empty]"
+_ERROR = "[error]\n"
+_INVALID = "INVALID_JSON"
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_THINKING_FIELDS = frozenset({"reasoning", "reasoning_content"})
+
+
+def system_of(route: ModelRoute) -> str:
+    """The provider's name in pydantic-ai."""
+    return route.account
+
+
+def instructions(blocks: Iterable[Block]) -> list[InstructionPart]:
+    """The system prompt and the pins as instructions, in order."""
+    return [InstructionPart(content=block.text) for block in blocks if block.text.strip()]
+
+
+def tool_definitions(tools: Iterable[ToolSpec]) -> list[ToolDefinition]:
+    """The tools as pydantic-ai's definitions; strict ones would have their schemas rewritten."""
+    return [
+        ToolDefinition(
+            name=tool.name,
+            description=tool.description,
+            parameters_json_schema=msgspec.json.decode(tool.schema or "{}"),
+            strict=False,
+        )
+        for tool in tools
+    ]
+
+
+def thinking_field(messages: Iterable[Message], route: ModelRoute) -> str:
+    """The field in which a chat server gets its thinking back, '' if it never sent any."""
+    if route.wire != "chat":
+        return ""
+    return next((part.signature for each in messages for part in _own_thinking(each, route)), "")
+
+
+def model_messages(
+    messages: Sequence[Message], route: ModelRoute, start: int = 0
+) -> list[ModelMessage]:
+    """The messages from index `start` on, converted for the provider of the route."""
+    has_thought = any(_own_thinking(each, route) for each in messages[:start])
+    field = thinking_field(messages, route)
+    mapped: list[ModelMessage] = []
+    for message in messages[start:]:
+        if message.role == "user":
+            mapped.append(ModelRequest(parts=_user_parts(message, route)))
+            continue
+        has_thought = has_thought or bool(_own_thinking(message, route))
+        parts = list(_assistant_parts(message, route))
+        if field and has_thought and not any(isinstance(part, ThinkingPart) for part in parts):
+            # A server that wants its thinking back wants the field in every later message.
+            parts.insert(0, ThinkingPart("", id=field, provider_name=system_of(route)))
+        mapped.append(ModelResponse(parts=parts))
+    return mapped
+
+
+# Messages of the user
+
+
+def _user_parts(message: Message, route: ModelRoute) -> list[ModelRequestPart]:
+    results: list[ModelRequestPart] = [
+        _tool_return(part, route) for part in message.parts if isinstance(part, ToolResult)
+    ]
+    texts = [part.text for part in message.parts if isinstance(part, Text) and part.text.strip()]
+    if not texts and not results:
+        texts = [NO_TEXT]
+    if len(texts) > 1 and route.wire == "chat":
+        texts = ["\n\n".join(texts)]  # many servers accept one text, not a list
+    if texts:
+        results.append(UserPromptPart(texts[0] if len(texts) == 1 else texts))
+    return results
+
+
+def _tool_return(result: ToolResult, route: ModelRoute) -> ToolReturnPart:
+    content = result.content or _EMPTY
+    native = route.wire in ("messages", "gemini")
+    if result.error and not native:
+        content = _ERROR + content
+    return ToolReturnPart(
+        tool_name=_name(result.name),
+        content=content,
+        tool_call_id=_id(result.call),
+        outcome="failed" if result.error and native else "success",
+    )
+
+
+# Messages of the model
+
+
+def _assistant_parts(message: Message, route: ModelRoute) -> Iterator[ModelResponsePart]:
+    parts = list(message.parts)
+    while route.wire != "chat" and parts and isinstance(parts[-1], Thinking):
+        parts.pop()
+    message_parts = _AssistantParts(route)
+    is_empty = True
+    for part in parts:
+        match part:
+            case Thinking():
+                yield from message_parts.thinking(part)
+            case Text() if part.text.strip():
+                is_empty = False
+                yield message_parts.text(part)
+            case ToolCall():
+                is_empty = False
+                yield message_parts.call(part)
+            case _:
+                pass
+    if is_empty:
+        yield TextPart(NO_TEXT)
+
+
+class _AssistantParts:
+    """Converts one message of the model, with the ids that its provider wants back."""
+
+    def __init__(self, route: ModelRoute) -> None:
+        self._route = route
+        self._system = system_of(route)
+        self._texts: list[tuple[str, str]] = []
+        self._calls: dict[str, str] = {}
+        self._sent_items: set[str] = set()
+
+    def thinking(self, part: Thinking) -> Iterator[ThinkingPart]:
+        if not _is_own(part, self._route):
+            return
+        match self._route.wire:
+            case "messages" if part.signature.startswith(REDACTED):
+                data = part.signature.removeprefix(REDACTED)
+                yield self._thinking("", signature=data, id="redacted_thinking")
+            case "messages" | "gemini":
+                yield self._thinking(part.text, signature=part.signature)
+            case "chat":
+                yield self._thinking(part.text, id=part.signature)
+            case "responses":
+                item = decode_reasoning(part.signature)
+                if item is not None and (item.data or item.id in self._sent_items):
+                    yield self._reasoning(part.text, item)
+
+    def text(self, part: Text) -> TextPart:
+        if not self._texts:
+            return TextPart(part.text)
+        name, phase = self._texts.pop(0)
+        return TextPart(
+            part.text,
+            id=name or None,
+            provider_name=self._system,
+            provider_details={"phase": phase} if phase else None,
+        )
+
+    def call(self, part: ToolCall) -> ToolCallPart:
+        name = self._calls.get(part.id)
+        return ToolCallPart(
+            tool_name=_name(part.name),
+            args=_arguments_object(part.args),
+            tool_call_id=_id(part.id),
+            id=name,
+            provider_name=self._system if name else None,
+        )
+
+    def _reasoning(self, text: str, item: ReasoningItem) -> ThinkingPart:
+        self._sent_items.add(item.id)
+        self._texts = list(item.texts)
+        self._calls |= item.calls
+        return self._thinking(text, signature=item.data or None, id=item.id)
+
+    def _thinking(
+        self, text: str, signature: str | None = None, id: str | None = None
+    ) -> ThinkingPart:
+        return ThinkingPart(text, id=id, signature=signature, provider_name=self._system)
+
+
+def _own_thinking(message: Message, route: ModelRoute) -> list[Thinking]:
+    return [part for part in message.parts if isinstance(part, Thinking) and _is_own(part, route)]
+
+
+def _is_own(part: Thinking, route: ModelRoute) -> bool:
+    if part.provider != route.provider or not part.signature:
+        return False
+    return route.wire != "chat" or part.signature in _THINKING_FIELDS
+
+
+def _arguments_object(args: str) -> dict[str, object]:
+    """The arguments as an object, which every provider accepts, even if they are not valid JSON."""
+    if not args.strip():
+        return {}
+    try:
+        return msgspec.json.decode(args, type=dict[str, object])
+    except msgspec.DecodeError:
+        return {_INVALID: args}
+
+
+def _id(id: str) -> str:
+    """A call id that every provider accepts; equal ids stay equal."""
+    if _ID.fullmatch(id):
+        return id
+    return "call_" + hashlib.blake2b(id.encode(), digest_size=12).hexdigest()
+
+
+def _name(name: str) -> str:
+    """A tool name that every provider accepts; a model may have invented the name."""
+    if _NAME.fullmatch(name):
+        return name
+    return "_" + re.sub(r"[^A-Za-z0-9_-]", "_", name)[:63]

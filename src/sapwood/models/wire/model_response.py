@@ -1,0 +1,200 @@
+"""Converts pydantic-ai's events and responses to Sapwood's deltas and answers."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+from msgspec import structs
+from pydantic_ai.messages import (
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
+from pydantic_ai.usage import RequestUsage
+
+from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
+from sapwood.core.model_calls import Answer, Delta
+from sapwood.models.model_routes import ModelRoute
+from sapwood.models.wire.signatures import REDACTED, ReasoningItem, encode_reasoning
+
+__all__ = ["DeltaReader", "Ending", "answer_of", "ending_of", "reason_of"]
+
+Ending = Literal["done", "length", "refused", "broken", "cut"]
+"""How an answer ended; `cut` means that the stream stopped without an end."""
+
+_ENDINGS: dict[str | None, Ending] = {
+    "stop": "done",
+    "tool_call": "done",
+    "length": "length",
+    "content_filter": "refused",
+    "error": "broken",
+}
+_REASON_FIELDS = ("finish_reason", "block_reason", "refusal")
+
+
+class DeltaReader:
+    """Converts the events of one stream to deltas, and names the tool call of each piece."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+
+    def delta_of(self, event: ModelResponseStreamEvent) -> Delta | None:
+        """The delta of an event, or None if the event has no text."""
+        match event:
+            case PartStartEvent(part=TextPart() as part):
+                return _piece("text", part.content)
+            case PartStartEvent(part=ThinkingPart() as part):
+                return _piece("thinking", part.content)
+            case PartStartEvent(index=index, part=ToolCallPart() as part):
+                self._names[index] = part.tool_name
+                return Delta("call", _arguments_text(part.args), part.tool_name)
+            case PartDeltaEvent(delta=TextPartDelta() as delta):
+                return _piece("text", delta.content_delta)
+            case PartDeltaEvent(delta=ThinkingPartDelta() as delta):
+                return _piece("thinking", delta.content_delta or "")
+            case PartDeltaEvent(index=index, delta=ToolCallPartDelta() as delta):
+                return _piece("call", _arguments_text(delta.args_delta), self._names.get(index, ""))
+            case _:
+                return None
+
+
+def _piece(kind: Literal["text", "thinking", "call"], text: str, name: str = "") -> Delta | None:
+    return Delta(kind, text, name) if text else None
+
+
+def reason_of(response: ModelResponse) -> str:
+    """The provider's reason for the end, in its own words, or ''."""
+    details = response.provider_details or {}
+    return next((str(details[key]) for key in _REASON_FIELDS if details.get(key)), "")
+
+
+def ending_of(response: ModelResponse) -> Ending:
+    """How the answer ended. A stream without a reason was cut, whatever it contained."""
+    details = response.provider_details or {}
+    if not any(details.get(key) for key in _REASON_FIELDS):
+        return "cut"
+    return _ENDINGS.get(response.finish_reason, "done")
+
+
+def answer_of(response: ModelResponse, route: ModelRoute, ending: Ending) -> Answer:
+    """The complete answer. `ending` must not be `broken` or `cut`."""
+    reported = response.model_name if route.catalogue else None
+    model = f"{route.provider}:{reported or route.model}"
+    ended = ending if ending in ("length", "refused") else "done"
+    parts = tuple(_with_distinct_ids(_parts(response, route)))
+    return Answer(parts, model, _usage(response.usage), ended)
+
+
+def _parts(response: ModelResponse, route: ModelRoute) -> list[ReplyPart]:
+    match route.wire:
+        case "responses":
+            return _with_items(response, route)
+        case "gemini":
+            return _with_signatures(response, route)
+        case "messages" | "chat":
+            return [
+                each
+                for part in response.parts
+                for each in _converted(part, route, _signature(part))
+            ]
+
+
+def _converted(part: object, route: ModelRoute, signature: str = "") -> Iterator[ReplyPart]:
+    match part:
+        case TextPart() if part.content.strip():
+            yield Text(part.content)
+        case ThinkingPart() if part.content or signature:
+            yield Thinking(part.content, route.provider, signature)
+        case ToolCallPart():
+            yield ToolCall(part.tool_call_id, part.tool_name, _arguments_text(part.args) or "{}")
+        case _:
+            pass
+
+
+def _signature(part: object) -> str:
+    """For Anthropic the provider's signature, for a chat server the field of the thinking."""
+    if not isinstance(part, ThinkingPart):
+        return ""
+    if part.signature and part.id == "redacted_thinking":
+        return REDACTED + part.signature
+    return part.signature or part.id or ""
+
+
+def _with_signatures(response: ModelResponse, route: ModelRoute) -> list[ReplyPart]:
+    """Google signs the part after a thought; the thought stores that signature."""
+    parts: list[ReplyPart] = []
+    for part in response.parts:
+        converted = list(_converted(part, route))
+        signature = (part.provider_details or {}).get("thought_signature")
+        if converted and isinstance(signature, str) and not isinstance(part, ThinkingPart):
+            last = parts[-1] if parts else None
+            if isinstance(last, Thinking) and not last.signature:
+                parts[-1] = structs.replace(last, signature=signature)
+            else:
+                parts.append(Thinking("", route.provider, signature))
+        parts += converted
+    return parts
+
+
+def _with_items(response: ModelResponse, route: ModelRoute) -> list[ReplyPart]:
+    """OpenAI wants reasoning back with the items it came with, so their ids are stored with it."""
+    parts: list[ReplyPart] = []
+    items: list[tuple[int, ReasoningItem]] = []
+    for part in response.parts:
+        converted = list(_converted(part, route, signature="later" if _has_item_id(part) else ""))
+        match part:
+            case ThinkingPart(id=str(name)) if converted:
+                items.append((len(parts), ReasoningItem(name, part.signature or "")))
+            case TextPart() if converted and items:
+                phase = (part.provider_details or {}).get("phase")
+                items[-1][1].texts.append((part.id or "", phase if isinstance(phase, str) else ""))
+            case ToolCallPart(id=str(name)) if items:
+                items[-1][1].calls[part.tool_call_id] = name
+            case _:
+                pass
+        parts += converted
+    for index, item in items:
+        thinking = parts[index]
+        if isinstance(thinking, Thinking):
+            parts[index] = structs.replace(thinking, signature=encode_reasoning(item))
+    return parts
+
+
+def _has_item_id(part: object) -> bool:
+    return isinstance(part, ThinkingPart) and bool(part.id)
+
+
+def _with_distinct_ids(parts: list[ReplyPart]) -> Iterator[ReplyPart]:
+    """Gives each tool call an id of its own; some servers repeat an id within one answer."""
+    seen: set[str] = set()
+    for part in parts:
+        if isinstance(part, ToolCall):
+            while part.id in seen:
+                part = structs.replace(part, id=f"{part.id}-{len(seen)}")
+            seen.add(part.id)
+        yield part
+
+
+def _arguments_text(args: object) -> str:
+    """The arguments as the model wrote them, or as compact JSON if the wire format parsed them."""
+    if not args:
+        return ""
+    return args if isinstance(args, str) else msgspec.json.encode(args).decode()
+
+
+def _usage(usage: RequestUsage) -> Usage | None:
+    if not usage.input_tokens and not usage.output_tokens:
+        return None
+    return Usage(
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+        cache_read=usage.cache_read_tokens,
+        cache_write=usage.cache_write_tokens,
+    )

@@ -1,0 +1,95 @@
+"""Files that only their owner may read, each written as a whole or not at all.
+
+This is the only place that writes such files. It imports little, because hooks use it.
+"""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["locked", "replace_file", "slug", "write_new_file"]
+
+_MOST_FILES = 10_000
+
+
+def replace_file(
+    path: str | Path, content: str | bytes, *, mode: int = 0o600, folder_mode: int = 0o700
+) -> None:
+    """Writes a file in place of the old one, in one step; readers see the old or the new content.
+
+    A file that exists keeps its rights, and a symbolic link stays a link. `mode` and `folder_mode`
+    are the rights of a new file and a new folder. Raises `OSError` and leaves the old file as it
+    was if the new one cannot be written.
+    """
+    target = os.path.realpath(path)
+    with _temporary(os.path.dirname(target), content, mode, folder_mode) as temporary:
+        with suppress(FileNotFoundError):
+            os.chmod(temporary, os.stat(target).st_mode & 0o777)
+        os.replace(temporary, target)
+
+
+def write_new_file(folder: Path, stem: str, text: str) -> Path:
+    """Writes a file under a name that is free, `STEM.txt` or `STEM-2.txt` and so on."""
+    with _temporary(str(folder), text) as temporary:
+        for number in range(1, _MOST_FILES):
+            path = folder / (f"{stem}.txt" if number == 1 else f"{stem}-{number}.txt")
+            with suppress(FileExistsError):
+                _rename_to_free(temporary, path)
+                return path
+    raise FileExistsError(f"{folder} has no room for another {stem}.txt")
+
+
+def slug(words: str, length: int = 48) -> str:
+    """Words as a part of a file's name; empty if they hold neither letter nor digit.
+
+    Anybody may have typed the words, so only letters and digits reach the file system.
+
+    >>> slug("OAuth: implementation"), slug("../../etc/passwd"), slug("認証の実装")
+    ('oauth-implementation', 'etc-passwd', '認証の実装')
+    """
+    kept = "".join(char if char.isalnum() else " " for char in words.lower())
+    return "-".join(kept.split())[:length].strip("-")
+
+
+@contextmanager
+def locked(file: Path) -> Generator[None]:
+    """Holds a lock on a file, so that no other process changes it between a read and a write."""
+    import fcntl
+
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _rename_to_free(temporary: str, path: Path) -> None:
+    """Gives the temporary file its name. Raises `FileExistsError` if the name is taken."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.replace(temporary, path)
+
+
+@contextmanager
+def _temporary(
+    folder: str, content: str | bytes, mode: int = 0o600, folder_mode: int = 0o700
+) -> Generator[str]:
+    """A file in the folder with this content, removed afterwards unless it was renamed."""
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    os.makedirs(folder, mode=folder_mode, exist_ok=True)
+    path = os.path.join(folder, f".{os.getpid()}-{os.urandom(4).hex()}.new")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        yield path
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(path)

@@ -1,0 +1,37 @@
+"""Ids and time for commands: the only module here that reads the clock or random numbers."""
+
+import secrets
+import time
+
+from sapwood.core.commands import CommandMeta
+from sapwood.core.events import HUMAN, Actor
+from sapwood.core.ids import AgentId, CommandId
+
+__all__ = ["command_meta", "new_agent_id", "new_mail_id", "now"]
+
+# Without vowels and look-alikes: people read ids aloud and type them, and ids form no words.
+_LETTERS = "23456789bcdfghjkmnpqrstvwxz"
+
+
+def new_agent_id() -> AgentId:
+    """A short random id. If an agent of the space has it already, starting the agent is refused."""
+    return AgentId("".join(secrets.choice(_LETTERS) for _ in range(10)))
+
+
+def new_mail_id() -> str:
+    """An id for one mail."""
+    return secrets.token_hex(8)
+
+
+def command_meta(
+    actor: Actor = HUMAN, *, call: str | None = None, command: str | None = None
+) -> CommandMeta:
+    """The meta data of a command given now by this actor, with a new id unless one is passed."""
+    if command is None or (type(command) is str and not command):
+        command = secrets.token_hex(12)
+    return CommandMeta(CommandId(command), now(), actor, call)
+
+
+def now() -> int:
+    """Microseconds since 1970 (UTC)."""
+    return time.time_ns() // 1000

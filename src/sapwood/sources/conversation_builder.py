@@ -1,0 +1,122 @@
+"""Builds the events of one conversation while its rows are read."""
+
+from msgspec import structs
+
+from sapwood.analysis.session import Boundary
+from sapwood.core.content import Note, PromptPart
+from sapwood.sources.transcript_events import (
+    RowRef,
+    TranscriptCompaction,
+    TranscriptEvent,
+    TranscriptRewind,
+)
+from sapwood.sources.turn_builder import TurnBuilder
+
+__all__ = ["COMPACTED", "ConversationBuilder"]
+
+COMPACTED = "The context was compacted here."
+"""The reason of a turn that was cut in two by a compaction."""
+
+
+class ConversationBuilder:
+    """The state that every reader keeps: the open turn, and the events so far.
+
+    `turns` counts the turns that have ended. `done` is true once the model has answered.
+    `pending` are texts for the next prompt. `needs_earlier_rows` is true if a row referred to one
+    that was not read.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[TranscriptEvent] = []
+        self.turns = 0
+        self.turn: TurnBuilder | None = None
+        self.done = False
+        self.needs_earlier_rows = False
+        self.pending: list[PromptPart] = []
+        self._compaction: TranscriptCompaction | None = None
+
+    @property
+    def turn_has_ended(self) -> bool:
+        """Whether the last turn has ended, as far as the rows show."""
+        return self.turn is not None and (self.done or self.turn.reason != "")
+
+    def start_turn(self, ref: RowRef, prompt: PromptPart) -> TurnBuilder:
+        """Ends the last turn and starts a new one with this prompt."""
+        self.end_turn()
+        return self._open(ref, prompt)
+
+    def current_turn(self, ref: RowRef) -> TurnBuilder:
+        """The turn that a reply or a result belongs to; makes one if none is open."""
+        self.emit_compaction()
+        if self.pending and self.turn_has_ended:
+            self.end_turn()
+        if self.turn is not None:
+            return self.turn
+        self.needs_earlier_rows = True  # the prompt may be in an earlier row
+        return self._open(ref)
+
+    def add_note(self, ref: RowRef, text: str) -> None:
+        """Adds a text of the program to the open turn, else to the next prompt."""
+        note = Note("program", text)
+        if self.turn is not None and not self.turn_has_ended:
+            self.turn.add(note)
+            self.turn.extend_to(ref)
+        elif text:
+            self.pending.append(note)
+
+    def end_turn(self, reason: str = "") -> None:
+        """Ends the last turn and emits it; `reason` says why, unless it was completed."""
+        self.emit_compaction()
+        if self.turn is not None and self.turn.is_empty:
+            self.turn = None
+        if self.turn is not None:
+            self.events.append(self.turn.to_event(reason=reason))
+            self.forget_last_turn()
+
+    def forget_last_turn(self) -> None:
+        """Forgets the last turn; further rows make a new turn."""
+        if self.turn is not None:
+            self.turns += 1
+        self.turn, self.done, self.needs_earlier_rows = None, False, False
+
+    def finish(self, *, growing: bool) -> None:
+        """Emits the last turn, as open unless it has ended."""
+        if not growing:
+            self.emit_compaction()
+        if self.turn is not None:
+            self.events.append(self.turn.to_event(None if self.turn_has_ended else "open"))
+
+    def rewind(self, ref: RowRef, to: int) -> None:
+        """Emits a rewind to the end of turn `to`, unless the conversation is there already."""
+        if to < self.turns - 1:
+            self.events.append(TranscriptRewind(ref, to))
+
+    def begin_compaction(self, ref: RowRef, boundary: Boundary) -> None:
+        """Ends the turn; the compaction is emitted when its summary or another row comes."""
+        self.end_turn(COMPACTED)
+        self._compaction = TranscriptCompaction(ref, structs.replace(boundary, after=self.turns))
+
+    def add_summary(self, ref: RowRef, text: str) -> None:
+        """Adds the summary of a compaction; before any turn, it joins the first prompt."""
+        if self._compaction is None and self.turn is None and not self.turns:
+            self.add_note(ref, text)
+            return
+        if self._compaction is None:
+            self.begin_compaction(ref, Boundary(0, at=ref.at))
+        if self._compaction is not None:
+            boundary = structs.replace(self._compaction.boundary, summary=text)
+            self._compaction = TranscriptCompaction(self._compaction.ref, boundary)
+        self.emit_compaction()
+
+    def emit_compaction(self) -> None:
+        """Emits a compaction that waits for its summary."""
+        if self._compaction is not None:
+            self.events.append(self._compaction)
+            self._compaction = None
+
+    def _open(self, ref: RowRef, *prompt: PromptPart) -> TurnBuilder:
+        parts = tuple(part for part in (*self.pending, *prompt) if part.text.strip())
+        self.pending.clear()
+        self.turn = TurnBuilder(ref, parts) if parts else TurnBuilder(ref)
+        self.done = False
+        return self.turn

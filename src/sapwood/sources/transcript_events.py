@@ -1,0 +1,154 @@
+"""The events that a reader makes from the rows of a transcript, and the interface of every reader.
+
+Each event refers to the row that it comes from by the row's key, which never changes. So everyone
+who reads a transcript gives its events the same names.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from sapwood.analysis.session import Boundary
+from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
+
+__all__ = [
+    "Mask",
+    "RowRef",
+    "SessionDetails",
+    "TranscriptCompaction",
+    "TranscriptEvent",
+    "TranscriptReader",
+    "TranscriptRewind",
+    "TranscriptTurn",
+    "TurnEnding",
+    "microseconds",
+]
+
+Mask = Callable[[str], str]
+"""Masks secrets in a tool result before anything else reads it."""
+
+TurnEnding = Literal["open", "completed", "interrupted", "failed"]
+
+
+class RowRef(Struct, frozen=True, gc=False):
+    """A row: its key, the time it was written, and the byte at which it begins."""
+
+    key: str
+    at: int
+    offset: int
+
+
+class TranscriptTurn(Struct, frozen=True, gc=False):
+    """A turn, from its first row to its last.
+
+    An `open` turn may still grow. When it has ended, the reader emits it again as a whole.
+    """
+
+    first: RowRef
+    last: RowRef
+    prompt: tuple[PromptPart, ...]
+    items: tuple[RecordedReply | RecordedResult, ...]
+    status: TurnEnding
+    reason: str = ""
+
+
+class TranscriptCompaction(Struct, frozen=True):
+    """A summary replaced the turns before it.
+
+    `boundary.after` counts the turns since the reader began.
+    """
+
+    ref: RowRef
+    boundary: Boundary
+
+
+class TranscriptRewind(Struct, frozen=True):
+    """The conversation continues from the end of an earlier turn.
+
+    `to` is the number of that turn, counted from 0; -1 is the beginning of the conversation.
+    """
+
+    ref: RowRef
+    to: int
+
+
+TranscriptEvent = TranscriptTurn | TranscriptCompaction | TranscriptRewind
+
+
+class SessionDetails(Struct):
+    """What the rows say about the session as a whole; later rows overwrite earlier ones."""
+
+    id: str = ""
+    folder: str = ""
+    title: str = ""
+    model: str = ""
+    used: int | None = None
+    window: int | None = None
+    updated: int = 0
+    parent: str = ""
+
+
+class TranscriptReader(Protocol):
+    """Reads the rows of one transcript. The caller takes the events away.
+
+    Readers do no I/O and raise nothing: a row that is broken or unknown is skipped.
+    """
+
+    source: str
+    details: SessionDetails
+
+    @property
+    def needs_earlier_rows(self) -> bool:
+        """Whether a row referred to rows before the first one that was fed.
+
+        A caller that began in the middle of the transcript must then read it from the beginning.
+        """
+        ...
+
+    @property
+    def events(self) -> list[TranscriptEvent]:
+        """The events so far."""
+        ...
+
+    @property
+    def children(self) -> "Sequence[TranscriptReader]":
+        """Readers of the subagents whose rows are in the same transcript."""
+        ...
+
+    def feed(self, row: bytes, offset: int) -> None:
+        """Takes in one row, which begins at this byte of the transcript."""
+        ...
+
+    def has_key(self, row: bytes, offset: int, key: str) -> bool:
+        """Whether this row has the key."""
+        ...
+
+    def finish(self, *, growing: bool = False) -> None:
+        """Emits the last turn, as open unless it has ended. More rows may follow.
+
+        While the transcript is `growing`, a compaction waits for its summary.
+        """
+        ...
+
+    def forget_last_turn(self) -> None:
+        """Forgets the last turn after the caller recorded it; further rows make a new turn."""
+        ...
+
+
+def microseconds(timestamp: object) -> int:
+    """A time in ISO 8601 as microseconds since 1970, 0 for anything else.
+
+    >>> microseconds("2026-11-14T22:51:22.426Z")
+    1794696682426000
+    """
+    if not isinstance(timestamp, str):
+        return 0
+    try:
+        when = datetime.fromisoformat(timestamp)
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        return int(when.timestamp() * 1_000_000)
+    except (ValueError, OverflowError):
+        return 0

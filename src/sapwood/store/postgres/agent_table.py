@@ -1,0 +1,150 @@
+"""Statements about the table of agents: list, find by name, family."""
+
+import msgspec
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AgentSummary
+from sapwood.store.postgres.connections import ReaderPool
+from sapwood.store.postgres.event_table import MAX_BIGINT
+
+__all__ = [
+    "ancestors",
+    "descendants",
+    "find_agents",
+    "find_summary",
+    "list_agents",
+    "list_folder",
+    "list_working",
+    "storable_name",
+]
+
+_FACTS = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = $2"
+_PAGE = """
+    SELECT facts FROM sapwood.agents
+    WHERE space = $1 AND (created, agent) < ($2, $3)
+        AND ($4::text IS NULL OR parent = $4) AND ($5::text IS NULL OR status = $5)
+    ORDER BY created DESC, agent DESC LIMIT $6
+"""
+# The index delivers the hours in order, so PostgreSQL sorts only the rows of one hour at a time.
+_UPDATED = "substring(facts from '\"updated\":(\\d+)')::bigint"
+_IN_FOLDER = f"""
+    SELECT facts FROM sapwood.agents
+    WHERE space = $1 AND folder = $2 AND parent IS NULL AND folder IS NOT NULL
+        AND hour <= $3 AND ({_UPDATED}, agent) < ($4, $5) AND ($6::text IS NULL OR status = $6)
+    ORDER BY hour DESC, {_UPDATED} DESC, agent DESC LIMIT $7
+"""
+_WORKING = """
+    SELECT facts FROM sapwood.agents WHERE space = $1 AND agent > $2 AND working
+    ORDER BY agent LIMIT $3
+"""
+_NAMED = """
+    SELECT facts FROM sapwood.agents WHERE space = $1 AND name = $2
+    ORDER BY created DESC, agent DESC LIMIT $3
+"""
+_WITH_PREFIX = """
+    SELECT facts FROM sapwood.agents WHERE space = $1 AND agent >= $2 AND agent < $3
+    ORDER BY created DESC, agent DESC LIMIT $4
+"""
+_ANCESTORS = """
+    WITH RECURSIVE line (agent, depth) AS (
+        SELECT parent, 1 FROM sapwood.agents
+        WHERE space = $1 AND agent = $2 AND parent IS NOT NULL
+        UNION ALL
+        SELECT kin.parent, line.depth + 1
+        FROM line JOIN sapwood.agents AS kin ON kin.space = $1 AND kin.agent = line.agent
+        WHERE kin.parent IS NOT NULL
+    )
+    SELECT agent FROM line ORDER BY depth
+"""
+_DESCENDANTS = """
+    WITH RECURSIVE line (agent, created, depth) AS (
+        SELECT agent, created, 1 FROM sapwood.agents WHERE space = $1 AND parent = $2
+        UNION ALL
+        SELECT kin.agent, kin.created, line.depth + 1
+        FROM line JOIN sapwood.agents AS kin ON kin.space = $1 AND kin.parent = line.agent
+    )
+    SELECT agent FROM line ORDER BY depth, created, agent
+"""
+_LAST_CHARACTER = "\U0010ffff"
+
+_HOUR_MICROSECONDS = 3_600_000_000
+
+_facts = msgspec.json.Decoder(AgentSummary)
+_json = msgspec.json.Encoder()
+
+
+async def find_summary(readers: ReaderPool, space: Space, agent: AgentId) -> AgentSummary | None:
+    """The summary of one agent."""
+    row = await readers.fetchrow(_FACTS, space, agent)
+    return _facts.decode(row["facts"]) if row else None
+
+
+async def list_agents(
+    readers: ReaderPool,
+    space: Space,
+    after: AgentSummary | None,
+    limit: int,
+    parent: AgentId | None,
+    status: str | None,
+) -> list[AgentSummary]:
+    """A page of agents after the last one seen, newest first."""
+    created, agent = (after.created, after.agent) if after else (MAX_BIGINT, "")
+    rows = await readers.fetch(_PAGE, space, created, agent, parent, status, limit)
+    return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def list_folder(
+    readers: ReaderPool,
+    space: Space,
+    folder: str,
+    after: AgentSummary | None,
+    limit: int,
+    status: str | None,
+) -> list[AgentSummary]:
+    """A page of the root agents of a folder after the last one seen, latest event first."""
+    if not folder:
+        return []
+    wanted = _json.encode(folder).decode()[1:-1]
+    updated, agent = (after.updated, after.agent) if after else (MAX_BIGINT, "")
+    rows = await readers.fetch(
+        _IN_FOLDER, space, wanted, updated // _HOUR_MICROSECONDS, updated, agent, status, limit
+    )
+    return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def list_working(
+    readers: ReaderPool, space: Space, after: AgentId | None, limit: int
+) -> list[AgentSummary]:
+    """A page of the running agents that have work to do, ordered by id."""
+    rows = await readers.fetch(_WORKING, space, after or "", limit)
+    return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def find_agents(
+    readers: ReaderPool, space: Space, name: str, limit: int
+) -> list[AgentSummary]:
+    """The agent with this id, or else agents with this name, or else ids with this prefix."""
+    wanted = storable_name(name)
+    if exact := await find_summary(readers, space, AgentId(wanted)):
+        return [exact]
+    if not name:
+        return []
+    rows = await readers.fetch(_NAMED, space, wanted, limit)
+    if not rows:
+        rows = await readers.fetch(_WITH_PREFIX, space, wanted, wanted + _LAST_CHARACTER, limit)
+    return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def ancestors(readers: ReaderPool, space: Space, agent: AgentId) -> list[AgentId]:
+    """The parent, its parent, and so on up to the root."""
+    return [AgentId(row["agent"]) for row in await readers.fetch(_ANCESTORS, space, agent)]
+
+
+async def descendants(readers: ReaderPool, space: Space, agent: AgentId) -> list[AgentId]:
+    """The children, their children, and so on; parents before their children."""
+    return [AgentId(row["agent"]) for row in await readers.fetch(_DESCENDANTS, space, agent)]
+
+
+def storable_name(name: str) -> str:
+    """The name without U+0000, the one character that PostgreSQL cannot store."""
+    return name.replace("\0", "\ufffd")

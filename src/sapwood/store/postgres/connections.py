@@ -1,0 +1,152 @@
+"""Connections to the server: their settings, and the pool for reads."""
+
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import asyncpg
+
+from sapwood.core.log_values import LogError
+from sapwood.store.postgres.database_errors import (
+    AvailabilityCallback,
+    ServerAvailability,
+    with_retries,
+)
+
+if TYPE_CHECKING:
+    from asyncpg.pool import Pool, PoolConnectionProxy
+
+    Connection = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
+    Row = asyncpg.Record
+
+__all__ = ["Fetch", "ReaderPool", "Server", "terminated_on_error"]
+
+# A connection sends these settings after it is open, because PgBouncer refuses unknown start-up
+# parameters. Each of our statements has one good plan, by index. The planner must not choose
+# another one because its statistics still describe an empty table.
+_SETTINGS = """
+    SET application_name = 'sapwood';
+    SET client_min_messages = warning;
+    SET idle_in_transaction_session_timeout = '30s';
+    SET jit = off;
+    SET enable_seqscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off';
+"""
+_WRITE_SETTINGS = _SETTINGS + "SET plan_cache_mode = force_generic_plan; SET lock_timeout = '2s';"
+# A custom plan uses the values, so it reads only the partition that they are in.
+_READ_SETTINGS = _SETTINGS + "SET plan_cache_mode = force_custom_plan;"
+# A plan over all partitions takes longer to create than to run, so it is kept.
+_SCAN_SETTINGS = _SETTINGS + "SET plan_cache_mode = force_generic_plan;"
+# Seconds that one attempt waits for an answer, before a new connection is tried.
+_CONNECT_SECONDS = 10.0
+_WRITE_SECONDS = 30.0
+_READ_SECONDS = 300.0  # reading a long log takes long
+_CLOSED = "The log is closed. Open it again to go on."
+_NOTHING_CHANGED = "Nothing was changed. Is the server up? Then try again."
+
+T = TypeVar("T")
+
+
+class Fetch(Protocol):
+    """Runs a statement that reads, and returns all rows."""
+
+    def __call__(self, query: str, *args: object) -> "Awaitable[list[Row]]":
+        """Runs `query` with these arguments."""
+        ...
+
+
+@contextmanager
+def terminated_on_error(connection: "Connection") -> Generator[None]:
+    """Terminates the connection if the block raises: for setting a new connection up."""
+    try:
+        yield
+    except BaseException:
+        connection.terminate()
+        raise
+
+
+class Server:
+    """The address of the database, its availability, and how many seconds to wait for it."""
+
+    def __init__(
+        self, dsn: str, patience: float, on_availability: AvailabilityCallback | None = None
+    ) -> None:
+        self.patience = patience
+        self.availability = ServerAvailability(on_availability)
+        self._options: dict[str, Any] = {
+            "dsn": dsn,
+            "timeout": min(patience, _CONNECT_SECONDS),
+            # Prepared statements are kept for ever: all are ours, and there are few.
+            "max_cached_statement_lifetime": 0,
+            "max_cacheable_statement_size": 0,
+        }
+
+    async def connect(self) -> "Connection":
+        """Opens a connection outside of any pool, with the settings for writing."""
+        connection: Connection = await asyncpg.connect(
+            **self._options, command_timeout=min(self.patience, _WRITE_SECONDS)
+        )
+        with terminated_on_error(connection):
+            await connection.execute(_WRITE_SETTINGS)
+        return connection
+
+    def pool(self, size: int, settings: str) -> "Pool[asyncpg.Record]":
+        """A pool of connections with these settings. Each is opened when it is needed."""
+
+        async def set_up(connection: "Connection") -> None:
+            await connection.execute(settings)
+
+        return asyncpg.create_pool(
+            min_size=0,
+            max_size=size,
+            init=set_up,
+            reset=_no_reset,
+            command_timeout=min(10 * self.patience, _READ_SECONDS),
+            **self._options,
+        )
+
+
+class ReaderPool:
+    """Connections for statements that read. Temporary errors are retried.
+
+    `whole_space` is for statements that read every partition.
+    """
+
+    def __init__(self, server: Server, size: int, *, whole_space: bool = False) -> None:
+        self._server = server
+        self._pool = server.pool(size, _SCAN_SETTINGS if whole_space else _READ_SETTINGS)
+        self._closed = False
+
+    async def use(self, action: "Callable[[Connection], Awaitable[T]]") -> T:
+        """Runs `action` with a connection; repeats it if the connection is lost."""
+
+        async def once() -> T:
+            if self._closed:
+                raise LogError(_CLOSED)
+            pool = await self._pool  # the first await creates it, without any connection
+            async with pool.acquire() as connection:
+                return await action(connection)
+
+        server = self._server
+        return await with_retries(once, server.availability, server.patience, _NOTHING_CHANGED)
+
+    async def fetch(self, query: str, *args: object) -> "list[Row]":
+        """Runs a statement and returns all rows."""
+        return await self.use(lambda connection: connection.fetch(query, *args))
+
+    async def fetchrow(self, query: str, *args: object) -> "Row | None":
+        """Runs a statement and returns the first row, or None."""
+        rows = await self.fetch(query, *args)
+        return rows[0] if rows else None
+
+    async def close(self) -> None:
+        """Waits for running statements, then closes every connection."""
+        self._closed = True
+        await (await self._pool).close()
+
+
+async def _no_reset(connection: "Connection") -> None:
+    """Resets nothing: our statements change no state of a connection."""

@@ -1,0 +1,155 @@
+"""Statements that read events, with their long texts put back, and those for snapshots."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sapwood.core.events import SYSTEM, Actor, Recorded
+from sapwood.core.events.codec import decode, unreadable
+from sapwood.core.ids import AgentId, CommandId, EventRef, Space
+from sapwood.core.log_values import Cursor, Snapshot
+from sapwood.store.postgres.connections import Fetch, ReaderPool
+
+if TYPE_CHECKING:
+    from sapwood.store.postgres.connections import Row
+
+__all__ = [
+    "COLUMNS",
+    "MAX_BIGINT",
+    "find_snapshot",
+    "insert_snapshot",
+    "read_newest",
+    "read_part",
+    "read_refs",
+    "recorded_of",
+]
+
+COLUMNS = "agent, version, kind, data, contents, at, actor, command"
+MAX_BIGINT = 2**63 - 1
+
+_FORWARD = f"""
+    SELECT {COLUMNS} FROM sapwood.events
+    WHERE space = $1 AND agent = $2 AND version BETWEEN $3 AND $4
+    ORDER BY version LIMIT $5
+"""
+_BACKWARD = _FORWARD.replace("ORDER BY version", "ORDER BY version DESC")
+_REFS = f"""
+    SELECT event.{COLUMNS.replace(", ", ", event.")}
+    FROM unnest($2::text[], $3::bigint[]) AS asked (agent, version)
+    JOIN sapwood.events AS event
+        ON event.space = $1 AND event.agent = asked.agent AND event.version = asked.version
+"""
+_NEWEST = f"""
+    SELECT {COLUMNS}, tx, position FROM sapwood.events
+    WHERE space = $1 AND ($2::xid8 IS NULL OR (tx, position) < ($2, $3))
+    ORDER BY tx DESC, position DESC LIMIT $4
+"""
+_CONTENTS = "SELECT hash, data FROM sapwood.contents WHERE space = $1 AND hash = ANY($2)"
+_HASH_BYTES = 32
+
+
+async def read_part(
+    fetch: Fetch,
+    space: Space,
+    agent: AgentId,
+    first: int,
+    last: int | None,
+    limit: int | None,
+    backward: bool,
+) -> list[Recorded]:
+    """Events of one agent from version `first` to `last`, newest first if `backward`."""
+    rows = await fetch(
+        _BACKWARD if backward else _FORWARD,
+        *(space, agent, first, MAX_BIGINT if last is None else last, limit),
+    )
+    return await recorded_of(fetch, space, rows)
+
+
+async def read_refs(
+    fetch: Fetch, space: Space, refs: Sequence[EventRef]
+) -> dict[EventRef, Recorded]:
+    """Single events of any agents, by their reference."""
+    agents, versions = [ref.agent for ref in refs], [ref.version for ref in refs]
+    rows = await fetch(_REFS, space, agents, versions)
+    return {each.ref: each for each in await recorded_of(fetch, space, rows)}
+
+
+async def read_newest(
+    fetch: Fetch, space: Space, before: Cursor | None, limit: int
+) -> tuple[list[Recorded], Cursor | None]:
+    """The events of a space before a cursor, newest first, and the cursor for the next page.
+
+    The cursor is None at the end. Events that are committed meanwhile may be missing.
+    """
+    place = (None, None) if before is None else (before.transaction, before.position)
+    rows = await fetch(_NEWEST, space, *place, limit)
+    events = await recorded_of(fetch, space, rows)
+    last = Cursor(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == limit else None
+    return events, last
+
+
+async def recorded_of(fetch: Fetch, space: Space, rows: "Sequence[Row]") -> list[Recorded]:
+    """Decodes rows that start with `COLUMNS`, and puts their long texts back."""
+    hashes = {digest for row in rows if row["contents"] for digest in _split(row["contents"])}
+    contents = await _contents(fetch, space, hashes) if hashes else {}
+    return [_recorded(row, contents) for row in rows]
+
+
+async def _contents(fetch: Fetch, space: Space, hashes: Iterable[bytes]) -> dict[bytes, str]:
+    rows = await fetch(_CONTENTS, space, sorted(hashes))
+    texts: dict[bytes, str] = {}
+    for row in rows:
+        with suppress(UnicodeDecodeError):  # a damaged text is handled like a missing one
+            texts[row["hash"]] = row["data"].decode()
+    return texts
+
+
+def _recorded(row: "Row", contents: Mapping[bytes, str]) -> Recorded:
+    agent, version, kind, data, hashes, at, actor, command = row[:8]
+    known = [digest for digest in _split(hashes) if digest in contents] if hashes else ()
+    texts = {digest.hex(): contents[digest] for digest in known} if hashes else None
+    event, who = decode(kind, data, texts), _actor(actor)
+    if who is None:
+        event, who = unreadable(kind, data, "it is not known who did it"), SYSTEM
+    return Recorded(AgentId(agent), version, event, at, who, CommandId(command))
+
+
+def _split(hashes: bytes) -> list[bytes]:
+    return [hashes[n : n + _HASH_BYTES] for n in range(0, len(hashes), _HASH_BYTES)]
+
+
+@lru_cache(maxsize=256)
+def _actor(text: str) -> Actor | None:
+    try:
+        return Actor.parse(text)
+    except ValueError:
+        return None
+
+
+_NEWEST_SNAPSHOT = """
+    SELECT version, data FROM sapwood.snapshots
+    WHERE space = $1 AND agent = $2 AND schema = $3 AND version <= $4
+    ORDER BY version DESC LIMIT 1
+"""
+_INSERT_SNAPSHOT = """
+    INSERT INTO sapwood.snapshots (space, agent, schema, version, data)
+    VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+"""
+
+
+async def find_snapshot(
+    readers: ReaderPool, space: Space, agent: AgentId, schema: str, at: int | None
+) -> Snapshot | None:
+    """The newest snapshot of this schema, at or before version `at` if given."""
+    row = await readers.fetchrow(
+        _NEWEST_SNAPSHOT, space, agent, schema, MAX_BIGINT if at is None else at
+    )
+    return Snapshot(agent, row["version"], schema, row["data"]) if row else None
+
+
+async def insert_snapshot(readers: ReaderPool, space: Space, snapshot: Snapshot) -> None:
+    """Stores a snapshot, unless one of the same agent, schema and version exists."""
+    await readers.fetch(
+        _INSERT_SNAPSHOT, space, snapshot.agent, snapshot.schema, snapshot.version, snapshot.data
+    )

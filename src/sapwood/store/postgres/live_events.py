@@ -1,0 +1,110 @@
+"""Reads events as they are committed: `follow` for one agent, `tail` for a whole space.
+
+The versions of one agent are committed in order, so `follow` needs only the last version seen.
+Transactions of a space can end in another order than they began. So `tail` reads only transactions
+before the oldest one that is still running (`pg_snapshot_xmin`): they are all complete, and no
+event can appear before the cursor later.
+"""
+
+from collections.abc import AsyncIterator, Awaitable
+from typing import TypeVar
+
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import Cursor, LogError, TailedEvent
+from sapwood.store.postgres.commit_notifier import CommitNotifier, topic_key
+from sapwood.store.postgres.connections import ReaderPool
+from sapwood.store.postgres.event_table import COLUMNS, read_part, recorded_of
+
+__all__ = ["LiveEvents"]
+
+T = TypeVar("T")
+
+_PAGE = 1_000
+_FIRST_PAUSE = 0.01
+
+_TAIL = f"""
+    SELECT event.*, past.complete
+    FROM (
+        SELECT pg_snapshot_xmin(shot)::text::bigint + $4 AS limit,
+               pg_snapshot_xmin(shot) = pg_snapshot_xmax(shot) AS complete
+        FROM pg_current_snapshot() AS shot
+    ) AS past
+    LEFT JOIN LATERAL (
+        SELECT {COLUMNS}, tx, position FROM sapwood.events
+        WHERE space = $1 AND (tx, position) > ($2, $3) AND tx < past.limit::text::xid8
+        ORDER BY tx, position LIMIT $5
+    ) AS event ON true
+"""
+
+
+class LiveEvents:
+    """Follows the log. Every iterator ends when the log is closed."""
+
+    def __init__(
+        self,
+        readers: ReaderPool,
+        scanners: ReaderPool,
+        notifier: CommitNotifier,
+        poll: float,
+        shift: int,
+    ) -> None:
+        self._readers = readers
+        self._scanners = scanners
+        self._notifier = notifier
+        self._poll = poll
+        self._shift = shift
+
+    async def follow(self, space: Space, agent: AgentId, after: int) -> AsyncIterator[Recorded]:
+        """Every event of one agent after a version, then each new one."""
+        fetch = self._readers.fetch
+        with self._notifier.subscribe(topic_key(space, agent)) as signal:
+            while not self._notifier.closed:
+                signal.clear()
+                page = await self._unless_closed(
+                    read_part(fetch, space, agent, after + 1, None, _PAGE, backward=False)
+                )
+                for recorded in page:
+                    yield recorded
+                    after = recorded.version
+                if len(page) < _PAGE:
+                    await signal.wait(self._poll)
+
+    async def tail(self, space: Space, after: Cursor) -> AsyncIterator[TailedEvent]:
+        """Every event of a space after a cursor, then each new one."""
+        pause = _FIRST_PAUSE
+        with self._notifier.subscribe(topic_key(space)) as signal:
+            while not self._notifier.closed:
+                signal.clear()
+                page, complete = await self._page(space, after)
+                for tailed in page:
+                    yield tailed
+                    after = tailed.cursor
+                if len(page) == _PAGE:
+                    continue
+                # A running transaction may hide later events, and it does not notify us at its
+                # end if it is not Sapwood's.
+                pause = self._poll if complete else min(2 * pause, self._poll)
+                if await signal.wait(pause):
+                    pause = _FIRST_PAUSE
+
+    async def _page(self, space: Space, after: Cursor) -> tuple[list[TailedEvent], bool]:
+        """The next events, and whether no running transaction could hide further ones."""
+        args = (space, after.transaction, after.position, self._shift, _PAGE)
+        rows = await self._unless_closed(self._scanners.fetch(_TAIL, *args))
+        found = [row for row in rows if row["tx"] is not None]
+        events = await self._unless_closed(recorded_of(self._readers.fetch, space, found))
+        cursors = (Cursor(row["tx"], row["position"]) for row in found)
+        complete = bool(rows) and rows[0]["complete"]
+        return [
+            TailedEvent(cursor, event) for cursor, event in zip(cursors, events, strict=False)
+        ], complete
+
+    async def _unless_closed(self, reading: "Awaitable[list[T]]") -> "list[T]":
+        """The result of a read, or an empty list if the log was closed meanwhile."""
+        try:
+            return await reading
+        except LogError:
+            if self._notifier.closed:
+                return []
+            raise

@@ -1,0 +1,205 @@
+"""The log in a PostgreSQL database. It passes each call to the module that has the statements."""
+
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.log_values import (
+    AgentSummary,
+    Commit,
+    Cursor,
+    Receipt,
+    SearchHit,
+    Snapshot,
+    TailedEvent,
+)
+from sapwood.store.postgres import agent_table, event_table
+from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
+from sapwood.store.postgres.commit_queue import CommitJob
+from sapwood.store.postgres.connections import ReaderPool, Server
+from sapwood.store.postgres.database_errors import AvailabilityCallback
+from sapwood.store.postgres.epochs import shift_of
+from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
+from sapwood.store.postgres.group_commit import WriterPool
+from sapwood.store.postgres.live_events import LiveEvents
+from sapwood.store.postgres.schema import migrate
+
+__all__ = ["PostgresLog"]
+
+_RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
+_SCANNERS = 4
+_receipt = msgspec.json.Decoder(Receipt)
+
+
+class PostgresLog:
+    """A log in the schema `sapwood` of a database.
+
+    Use it only on the event loop that opened it.
+    """
+
+    def __init__(
+        self, server: Server, readers: ReaderPool, writers: int, poll: float, shift: int
+    ) -> None:
+        self._readers = readers
+        self._scanners = ReaderPool(server, _SCANNERS, whole_space=True)
+        self._writers = WriterPool(server, writers, self._announce)
+        self._notifier = CommitNotifier(server)
+        self._live_events = LiveEvents(readers, self._scanners, self._notifier, poll, shift)
+        self._indexer = FulltextIndexer(self._scanners, shift)
+
+    @classmethod
+    async def open(
+        cls,
+        dsn: str,
+        *,
+        patience: float = 30.0,
+        opening: float | None = None,
+        writers: int = 3,
+        readers: int = 4,
+        poll: float = 5.0,
+        on_availability: AvailabilityCallback | None = None,
+    ) -> "PostgresLog":
+        """Opens the database at an address such as `postgresql://me@localhost/team`.
+
+        Creates the tables in an empty database and migrates an older one. A call waits `patience`
+        seconds for a server that does not answer; this call waits `opening` seconds, if given.
+        `on_availability` is called with False when the server is lost, and with True when it
+        answers again. Followers also check for new events every `poll` seconds, in case a
+        notification was lost. `writers` and `readers` limit the number of connections.
+
+        Raises `LogError` if the server cannot be reached or the database cannot be used.
+        """
+        server = Server(dsn, patience if opening is None else opening, on_availability)
+        pool = ReaderPool(server, readers)
+        try:
+            await pool.use(migrate)
+            shift = await pool.use(shift_of)
+        except BaseException:
+            await pool.close()
+            raise
+        server.patience = patience
+        return cls(server, pool, writers, poll, shift)
+
+    async def commit(self, space: Space, commit: Commit) -> Receipt | None:
+        """Stores all appends and the receipt durably, or nothing.
+
+        Returns None, or the earlier receipt if the command was stored before. Raises
+        `VersionConflict` if an agent is not at its expected version, and `LogError` if the database
+        fails.
+        """
+        return await self._writers.commit(space, commit)
+
+    async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
+        """The receipt of this command, or None if it was never stored."""
+        row = await self._readers.fetchrow(_RECEIPT, space, command)
+        return _receipt.decode(row["data"]) if row else None
+
+    async def read(
+        self,
+        space: Space,
+        agent: AgentId,
+        first: int = 1,
+        last: int | None = None,
+        *,
+        limit: int | None = None,
+        backward: bool = False,
+    ) -> list[Recorded]:
+        """Events of one agent from version `first` to `last`, newest first if `backward`."""
+        return await event_table.read_part(
+            self._readers.fetch, space, agent, first, last, limit, backward
+        )
+
+    async def snapshot(
+        self, space: Space, agent: AgentId, schema: str, at: int | None = None
+    ) -> Snapshot | None:
+        """The newest snapshot of this schema, at or before version `at` if given."""
+        return await event_table.find_snapshot(self._readers, space, agent, schema, at)
+
+    async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
+        """Stores a snapshot. A lost snapshot only slows the next open."""
+        await event_table.insert_snapshot(self._readers, space, snapshot)
+
+    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
+        """The summary of one agent, or None if there is no such agent."""
+        return await agent_table.find_summary(self._readers, space, agent)
+
+    async def agents(
+        self,
+        space: Space,
+        *,
+        after: AgentSummary | None = None,
+        limit: int = 100,
+        parent: AgentId | None = None,
+        status: str | None = None,
+    ) -> list[AgentSummary]:
+        """A page of agents after the last one seen, newest first."""
+        return await agent_table.list_agents(self._readers, space, after, limit, parent, status)
+
+    async def conversations(
+        self,
+        space: Space,
+        folder: str,
+        *,
+        after: AgentSummary | None = None,
+        limit: int = 100,
+        status: str | None = None,
+    ) -> list[AgentSummary]:
+        """A page of the root agents of a folder after the last one seen, latest event first."""
+        return await agent_table.list_folder(self._readers, space, folder, after, limit, status)
+
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[AgentSummary]:
+        """A page of the running agents that have work to do, ordered by id."""
+        return await agent_table.list_working(self._readers, space, after, limit)
+
+    async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
+        """The agent with this id, or else agents with this name, or else ids with this prefix."""
+        return await agent_table.find_agents(self._readers, space, name, limit)
+
+    async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
+        """The agent's parent, its parent, and so on up to the root."""
+        return await agent_table.ancestors(self._readers, space, agent)
+
+    async def descendants(self, space: Space, agent: AgentId) -> list[AgentId]:
+        """All children, their children, and so on; parents before their children."""
+        return await agent_table.descendants(self._readers, space, agent)
+
+    def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
+        """Every event of one agent after a version, then each new one as it is committed."""
+        return self._live_events.follow(space, agent, after)
+
+    def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
+        """Every event of a space after a cursor, then each new one as it is committed."""
+        return self._live_events.tail(space, after or Cursor())
+
+    async def search(
+        self,
+        space: Space,
+        query: str,
+        *,
+        agents: Sequence[AgentId] | None = None,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> list[SearchHit]:
+        """Events that contain these words, best match first; includes everything committed."""
+        await self._indexer.catch_up(space)
+        fetch = self._readers.fetch
+        return await search_words(fetch, space, query, agents, limit, offset)
+
+    async def close(self) -> None:
+        """Finishes submitted commits, ends followers and closes every connection."""
+        await self._writers.close()
+        await self._indexer.close()
+        await self._notifier.close()
+        await self._scanners.close()
+        await self._readers.close()
+
+    def _announce(self, jobs: Sequence[CommitJob]) -> None:
+        topics: set[Topic] = {(job.space, None) for job in jobs}
+        for job in jobs:
+            topics.update((job.space, append.agent) for append in job.commit.appends)
+        self._notifier.notify(topics)
+        self._indexer.schedule(job.space for job in jobs)

@@ -1,0 +1,100 @@
+"""Creates and migrates the tables. Each numbered migration runs once, in its own transaction.
+
+A lock makes processes that open an old or empty database at the same time wait for each other.
+A released migration is never edited.
+"""
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from sapwood.core.log_values import LogError
+
+if TYPE_CHECKING:
+    from sapwood.store.postgres.connections import Connection
+
+__all__ = ["NEWEST", "migrate", "migrations", "script"]
+
+NEWEST = 3
+
+_FOLDER = resources.files("sapwood.store.postgres") / "migrations"
+_OLDEST_SERVER = 14
+_LOCK = 0x5A9_100D  # an arbitrary number; it only has to differ from other advisory locks
+_TABLE = """
+    CREATE SCHEMA IF NOT EXISTS sapwood;
+    CREATE TABLE IF NOT EXISTS sapwood.migrations (
+        number integer PRIMARY KEY,
+        name   text NOT NULL,
+        since  timestamptz NOT NULL DEFAULT now()
+    );
+"""
+_AT = "SELECT max(number) FROM sapwood.migrations"
+_DONE = "INSERT INTO sapwood.migrations (number, name) VALUES ($1, $2)"
+
+
+def migrations() -> dict[int, str]:
+    """The names of all migrations by their number."""
+    names = sorted(file.name for file in _FOLDER.iterdir() if file.name.endswith(".sql"))
+    return {int(name.partition("_")[0]): name for name in names}
+
+
+def script(name: str) -> str:
+    """The statements of a migration."""
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+async def migrate(connection: "Connection") -> None:
+    """Migrates the database to the newest schema.
+
+    Raises `LogError`, and changes nothing, if the server is too old, if the database is not in
+    UTF-8, or if it has a newer schema.
+    """
+    _require_supported(connection)
+    at = await _schema_number(connection)
+    _refuse_newer(at)
+    if at < NEWEST:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+            await connection.execute(_TABLE)
+        for number, name in migrations().items():
+            await _run(connection, number, name)
+
+
+async def _run(connection: "Connection", number: int, name: str) -> None:
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        at = await _schema_number(connection)
+        _refuse_newer(at)
+        if at < number:
+            await connection.execute(script(name))
+            await connection.execute(_DONE, number, name)
+
+
+async def _schema_number(connection: "Connection") -> int:
+    try:
+        return await connection.fetchval(_AT) or 0
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+        return 0
+
+
+def _require_supported(connection: "Connection") -> None:
+    server, encoding = connection.get_server_version(), connection.get_settings().server_encoding
+    if server.major < _OLDEST_SERVER:
+        raise LogError(
+            f"The server is PostgreSQL {server.major}; Sapwood needs {_OLDEST_SERVER} or newer. "
+            "Nothing was changed."
+        )
+    if encoding != "UTF8":
+        raise LogError(
+            f"The database is encoded in {encoding}; Sapwood needs one in UTF8. Nothing was "
+            "changed. Type: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
+
+
+def _refuse_newer(at: int) -> None:
+    if at > NEWEST:
+        raise LogError(
+            f"The database has schema {at}, made by a newer Sapwood; this one knows {NEWEST}. "
+            "Nothing was changed. Upgrade Sapwood to open it."
+        )

@@ -1,0 +1,242 @@
+"""Statements about the table of agents: insert, update, list, find by name, family."""
+
+import sqlite3
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AgentSummary
+
+__all__ = [
+    "advance_agent",
+    "ancestors",
+    "descendants",
+    "find_agents",
+    "find_summary",
+    "insert_agent",
+    "list_agents",
+    "list_folder",
+    "list_working",
+]
+
+_COLUMNS = (
+    "agent, version, status, name, parent, model, folder,"
+    " created, updated, tokens, exact, unread, working, source, session"
+)
+_Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int, str, str]
+_HOUR_MICROSECONDS = 3_600_000_000
+_LAST_CHARACTER = "\U0010ffff"
+
+
+def insert_agent(
+    connection: sqlite3.Connection, space: Space, expected: int, facts: AgentSummary
+) -> bool:
+    """Inserts a new agent; returns false if it exists. `expected` is always 0."""
+    inserted = connection.execute(
+        f"INSERT INTO agents (space, {_COLUMNS}, hour)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            space,
+            facts.agent,
+            facts.version,
+            facts.status,
+            facts.name,
+            facts.parent,
+            facts.model,
+            facts.folder,
+            facts.created,
+            facts.updated,
+            facts.tokens,
+            facts.exact,
+            facts.unread,
+            facts.working,
+            facts.source,
+            facts.session,
+            _hour(facts),
+        ),
+    )
+    return inserted.rowcount == 1
+
+
+def advance_agent(
+    connection: sqlite3.Connection, space: Space, expected: int, facts: AgentSummary
+) -> bool:
+    """Updates an agent; returns false if it is not at version `expected`."""
+    listed = connection.execute(
+        "UPDATE agents SET version = ?, model = ?, updated = ?, tokens = ?,"
+        " exact = ?, unread = ? WHERE space = ? AND agent = ? AND version = ?"
+        " RETURNING status, name, parent, created, working, folder, hour",
+        (
+            facts.version,
+            facts.model,
+            facts.updated,
+            facts.tokens,
+            facts.exact,
+            facts.unread,
+            space,
+            facts.agent,
+            expected,
+        ),
+    ).fetchone()
+    # These columns are indexed and seldom change; setting them always would rewrite the indexes.
+    wanted = (
+        *(facts.status, facts.name, facts.parent, facts.created, facts.working),
+        *(facts.folder, _hour(facts)),
+    )
+    if listed and listed != wanted:
+        connection.execute(
+            "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?,"
+            " folder = ?, hour = ? WHERE space = ? AND agent = ?",
+            (*wanted, space, facts.agent),
+        )
+    return listed is not None
+
+
+def _hour(facts: AgentSummary) -> int:
+    """The hour of the last event, in hours since 1970."""
+    return facts.updated // _HOUR_MICROSECONDS
+
+
+def find_summary(
+    connection: sqlite3.Connection, space: Space, agent: AgentId
+) -> AgentSummary | None:
+    """The summary of one agent."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND agent = ?", (space, agent)
+    ).fetchone()
+    return _summary(row) if row else None
+
+
+def list_agents(
+    connection: sqlite3.Connection,
+    space: Space,
+    after: AgentSummary | None,
+    limit: int,
+    parent: AgentId | None,
+    status: str | None,
+) -> list[AgentSummary]:
+    """A page of agents after the last one seen, newest first."""
+    where, values = ["space = ?"], list[str | int]([space])
+    if after is not None:
+        where.append("(created, agent) < (?, ?)")
+        values += [after.created, after.agent]
+    if parent is not None:
+        where.append("parent = ?")
+        values.append(parent)
+    if status is not None:
+        where.append("status = ?")
+        values.append(status)
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE {' AND '.join(where)}"
+        " ORDER BY created DESC, agent DESC LIMIT ?",
+        (*values, limit),
+    )
+    return [_summary(row) for row in rows]
+
+
+def list_folder(
+    connection: sqlite3.Connection,
+    space: Space,
+    folder: str,
+    after: AgentSummary | None,
+    limit: int,
+    status: str | None,
+) -> list[AgentSummary]:
+    """A page of the root agents of a folder, latest event first."""
+    where = ["space = ?", "folder = ?", "parent IS NULL", "folder <> ''"]
+    values: list[str | int] = [space, folder]
+    if after is not None:
+        where.append("hour <= ? AND (updated, agent) < (?, ?)")
+        values += [_hour(after), after.updated, after.agent]
+    if status is not None:
+        where.append("status = ?")
+        values.append(status)
+    # The index delivers the hours in order, so SQLite sorts only the rows of one hour at a time.
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE {' AND '.join(where)}"
+        " ORDER BY hour DESC, updated DESC, agent DESC LIMIT ?",
+        (*values, limit),
+    )
+    return [_summary(row) for row in rows]
+
+
+def list_working(
+    connection: sqlite3.Connection, space: Space, after: AgentId | None, limit: int
+) -> list[AgentSummary]:
+    """A page of the running agents that have work to do, ordered by id."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents"
+        " WHERE space = ? AND agent > ? AND working AND status = 'running'"
+        " ORDER BY agent LIMIT ?",
+        (space, after or "", limit),
+    )
+    return [_summary(row) for row in rows]
+
+
+def find_agents(
+    connection: sqlite3.Connection, space: Space, name: str, limit: int
+) -> list[AgentSummary]:
+    """The agent with this id, or else agents with this name, or else ids with this prefix."""
+    if exact := find_summary(connection, space, AgentId(name)):
+        return [exact]
+    if not name:
+        return []
+    newest = "ORDER BY created DESC, agent DESC LIMIT ?"
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND name = ? AND name <> '' {newest}",
+        (space, name, limit),
+    ).fetchall()
+    rows = rows or connection.execute(
+        f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND agent >= ? AND agent < ? {newest}",
+        (space, name, name + _LAST_CHARACTER, limit),
+    )
+    return [_summary(row) for row in rows]
+
+
+def ancestors(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentId]:
+    """The parent, its parent, and so on up to the root."""
+    rows = connection.execute(
+        "WITH RECURSIVE kin (agent, distance) AS ("
+        "  SELECT parent, 1 FROM agents WHERE space = ?1 AND agent = ?2 AND parent IS NOT NULL"
+        "  UNION ALL"
+        "  SELECT agents.parent, distance + 1 FROM kin JOIN agents"
+        "  ON agents.space = ?1 AND agents.agent = kin.agent AND agents.parent IS NOT NULL"
+        ") SELECT agent FROM kin ORDER BY distance",
+        (space, agent),
+    )
+    return [AgentId(row[0]) for row in rows]
+
+
+def descendants(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentId]:
+    """The children, their children, and so on; parents before their children."""
+    rows = connection.execute(
+        "WITH RECURSIVE kin (agent, distance) AS ("
+        "  SELECT agent, 1 FROM agents WHERE space = ?1 AND parent = ?2"
+        "  UNION ALL"
+        "  SELECT agents.agent, distance + 1 FROM kin JOIN agents"
+        "  ON agents.space = ?1 AND agents.parent = kin.agent"
+        ") SELECT agent FROM kin ORDER BY distance",
+        (space, agent),
+    )
+    return [AgentId(row[0]) for row in rows]
+
+
+def _summary(row: _Row) -> AgentSummary:
+    agent, version, status, name, parent, model, folder = row[:7]
+    created, updated, tokens, exact, unread, working, source, session = row[7:]
+    assert status == "running" or status == "archived" or status == "killed"
+    return AgentSummary(
+        AgentId(agent),
+        version,
+        status,
+        name,
+        AgentId(parent) if parent is not None else None,
+        model,
+        folder,
+        created,
+        updated,
+        tokens,
+        bool(exact),
+        unread,
+        bool(working),
+        source,
+        session,
+    )

@@ -1,0 +1,119 @@
+"""Stores a commit. `rows_of` encodes it first, so that the writer's thread only writes."""
+
+import sqlite3
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.core.events.codec import encode
+from sapwood.core.ids import AgentId, CommandId, EventRef, Space
+from sapwood.core.log_values import Commit, Receipt, VersionConflict
+from sapwood.store.sqlite.agent_table import advance_agent, insert_agent
+
+__all__ = ["CommitRows", "find_receipt", "rows_of", "store"]
+
+_Event = tuple[Space, AgentId, int, str, str, str | None, int, str, CommandId]
+_Content = tuple[Space, str, bytes]
+_Receipt = tuple[Space, CommandId, str, str]
+_INSERT_RECEIPT = "INSERT INTO receipts (space, command, says, events) VALUES (?, ?, ?, ?)"
+
+
+class CommitRows(Struct, frozen=True):
+    """A commit, encoded as rows of the tables."""
+
+    space: Space
+    commit: Commit
+    events: list[_Event]
+    contents: dict[str, _Content]
+    receipts: list[_Receipt]
+
+
+def rows_of(space: Space, commit: Commit) -> CommitRows:
+    """Encodes a commit."""
+    contents: dict[str, _Content] = {}
+    events = list(_events(space, commit, contents))
+    receipts = [
+        (space, receipt.command, receipt.message, msgspec.json.encode(receipt.events).decode())
+        for receipt in commit.receipts
+    ]
+    return CommitRows(space, commit, events, contents, receipts)
+
+
+def store(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
+    """Stores a commit within the caller's transaction and returns None.
+
+    Returns the earlier receipt, and stores nothing, if one of the commands was stored before.
+    Raises `VersionConflict` if an agent is not at its expected version.
+    """
+    if earlier := _insert_receipts(connection, rows):
+        return earlier
+    for append in rows.commit.appends:
+        change = advance_agent if append.expected else insert_agent
+        if not change(connection, rows.space, append.expected, append.facts):
+            raise VersionConflict(append.agent, append.expected)
+    if rows.contents:
+        _insert_contents(connection, rows)
+    _insert_events(connection, rows)
+    return None
+
+
+def find_receipt(
+    connection: sqlite3.Connection, space: Space, command: CommandId
+) -> Receipt | None:
+    """The stored receipt of a command."""
+    row = connection.execute(
+        "SELECT says, events FROM receipts WHERE space = ? AND command = ?", (space, command)
+    ).fetchone()
+    if row is None:
+        return None
+    return Receipt(command, row[0], msgspec.json.decode(row[1], type=tuple[EventRef, ...]))
+
+
+def _insert_receipts(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
+    """Inserts all receipts, or inserts none and returns the stored receipt of one of them."""
+    first, *others = rows.receipts
+    for receipt in others:
+        if earlier := find_receipt(connection, rows.space, receipt[1]):
+            return earlier
+    inserted = connection.execute(f"{_INSERT_RECEIPT} ON CONFLICT DO NOTHING", first)
+    if inserted.rowcount != 1:
+        return find_receipt(connection, rows.space, first[1])
+    if others:
+        connection.executemany(_INSERT_RECEIPT, others)
+    return None
+
+
+def _insert_contents(connection: sqlite3.Connection, rows: CommitRows) -> None:
+    connection.executemany(
+        "INSERT INTO contents SELECT ?1, ?2, ?3"
+        " WHERE NOT EXISTS (SELECT 1 FROM contents WHERE space = ?1 AND hash = ?2)",
+        rows.contents.values(),
+    )
+
+
+def _insert_events(connection: sqlite3.Connection, rows: CommitRows) -> None:
+    connection.executemany(
+        "INSERT INTO events (space, agent, version, kind, data, contents, at, actor, command)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        rows.events,
+    )
+
+
+def _events(space: Space, commit: Commit, contents: dict[str, _Content]) -> Iterator[_Event]:
+    for append in commit.appends:
+        for recorded in append.events:
+            encoded = encode(recorded.event)
+            for digest, text in encoded.contents.items():
+                contents[digest] = (space, digest, text.encode())
+            yield (
+                space,
+                recorded.agent,
+                recorded.version,
+                encoded.kind,
+                encoded.data,
+                " ".join(encoded.contents) or None,
+                recorded.at,
+                str(recorded.actor),
+                recorded.command,
+            )

@@ -1,0 +1,85 @@
+"""Connections to the database file, and the pool of threads that read it."""
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import local
+from typing import TypeVar
+
+from sapwood.store.sqlite.database_errors import closed_error, translated_errors
+
+__all__ = ["BUSY_SECONDS", "ReaderPool", "connect", "connect_to_read", "make_private"]
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 10.0
+"""How long to wait for another process that is writing; its commits take milliseconds."""
+
+_THREADS = 4
+
+
+def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """Opens a connection in autocommit mode. Any thread may use it, but only one at a time."""
+    connection = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+    )
+    # With WAL the level NORMAL keeps the file intact, but a power failure loses commits.
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def connect_to_read(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """Opens a connection that cannot write."""
+    connection = connect(path, busy_seconds)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def make_private(path: Path) -> None:
+    """Creates the file if it is missing. Only its owner can read it: it holds conversations."""
+    # Never open an existing file here: closing the handle would release SQLite's locks on it.
+    # An error is ignored, because SQLite reports it when it opens the file.
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+
+
+class ReaderPool:
+    """Threads that only read, so that a slow read blocks neither the event loop nor the writer.
+
+    Each thread opens its own connection when it is first needed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pool = ThreadPoolExecutor(_THREADS, "sapwood-reader")
+        self._thread_local = local()
+        self._opened: list[sqlite3.Connection] = []
+        self._closed = False
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs `work` on a connection that sees everything committed before this call.
+
+        Raises `LogError` if the log is closed or SQLite fails.
+        """
+        if self._closed:
+            raise closed_error()
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+
+    async def close(self) -> None:
+        """Waits until running reads have finished, then closes the file."""
+        self._closed = True
+        await asyncio.to_thread(self._pool.shutdown)
+        while self._opened:
+            self._opened.pop().close()
+
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with translated_errors(self._path):
+            connection: sqlite3.Connection | None = getattr(self._thread_local, "connection", None)
+            if connection is None:
+                connection = self._thread_local.connection = connect_to_read(self._path)
+                self._opened.append(connection)
+            return work(connection)

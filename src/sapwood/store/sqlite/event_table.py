@@ -1,0 +1,169 @@
+"""Statements that read events, with their long texts put back, and those for snapshots."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+
+from sapwood.core.events import SYSTEM, Actor, Recorded
+from sapwood.core.events.codec import decode, unreadable
+from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.log_values import Cursor, Snapshot, TailedEvent
+
+__all__ = [
+    "Row",
+    "find_snapshot",
+    "insert_snapshot",
+    "last_position",
+    "origins_after",
+    "read_after",
+    "read_all_after",
+    "read_all_before",
+    "read_part",
+    "recorded_of",
+]
+
+Row = tuple[int, Space, AgentId, int, str, str, str | None, int, str, CommandId]
+"""Position, space, agent, and the columns of `_Event`."""
+
+_Event = tuple[int, str, str, str | None, int, str, CommandId]
+_EVENT = "version, kind, data, contents, at, actor, command"
+_COLUMNS = f"position, space, agent, {_EVENT}"
+_NO_LIMIT = 2**62
+
+
+def read_part(
+    connection: sqlite3.Connection,
+    space: Space,
+    agent: AgentId,
+    first: int,
+    last: int | None,
+    limit: int | None,
+    backward: bool,
+) -> list[Recorded]:
+    """Events of one agent from version `first` to `last`, newest first if `backward`."""
+    rows: list[_Event] = connection.execute(
+        f"SELECT {_EVENT} FROM events WHERE space = ? AND agent = ? AND version BETWEEN ? AND ?"
+        f" ORDER BY version {'DESC' if backward else 'ASC'} LIMIT ?",
+        (
+            space,
+            agent,
+            first,
+            _NO_LIMIT if last is None else last,
+            _NO_LIMIT if limit is None else limit,
+        ),
+    ).fetchall()
+    texts = _contents(connection, space, [row[3] for row in rows])
+    return [_recorded(agent, row, texts) for row in rows]
+
+
+def read_after(
+    connection: sqlite3.Connection, space: Space, position: int, limit: int
+) -> list[TailedEvent]:
+    """The next events of a space after a position, in commit order."""
+    # NOT INDEXED walks by position. The index would find all events of the space and sort them.
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM events NOT INDEXED WHERE space = ? AND position > ?"
+        " ORDER BY position LIMIT ?",
+        (space, position, limit),
+    ).fetchall()
+    events = recorded_of(connection, space, rows)
+    return [TailedEvent(Cursor(0, row[0]), event) for row, event in zip(rows, events, strict=True)]
+
+
+def read_all_after(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
+    """The next rows of all spaces after a position, not decoded."""
+    return connection.execute(
+        f"SELECT {_COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ?",
+        (position, limit),
+    ).fetchall()
+
+
+def read_all_before(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
+    """The rows of all spaces before a position, newest first, not decoded."""
+    return connection.execute(
+        f"SELECT {_COLUMNS} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?",
+        (position, limit),
+    ).fetchall()
+
+
+def last_position(connection: sqlite3.Connection) -> int:
+    """The position of the newest event, or 0 if there is none."""
+    (position,) = connection.execute("SELECT max(position) FROM events").fetchone()
+    return position or 0
+
+
+def origins_after(
+    connection: sqlite3.Connection, position: int
+) -> list[tuple[Space, AgentId, int]]:
+    """The agents with events after a position, each with its last position, in that order."""
+    return connection.execute(
+        "SELECT space, agent, max(position) AS last FROM events NOT INDEXED WHERE position > ?"
+        " GROUP BY space, agent ORDER BY last",
+        (position,),
+    ).fetchall()
+
+
+def recorded_of(
+    connection: sqlite3.Connection, space: Space, rows: Sequence[Row]
+) -> list[Recorded]:
+    """Decodes rows of one space."""
+    texts = _contents(connection, space, [row[6] for row in rows])
+    return [_recorded(row[2], row[3:], texts) for row in rows]
+
+
+def _contents(
+    connection: sqlite3.Connection, space: Space, columns: Sequence[str | None]
+) -> dict[str, str]:
+    """The long texts named by these `contents` columns, by their hash."""
+    hashes = {digest for column in columns if column for digest in column.split()}
+    if not hashes:
+        return {}
+    found = connection.execute(
+        "SELECT hash, data FROM contents"
+        " WHERE space = ? AND hash IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(list(hashes))),
+    )
+    texts: dict[str, str] = {}
+    for digest, data in found:
+        with suppress(UnicodeDecodeError):  # a damaged text is handled like a missing one
+            texts[digest] = data.decode()
+    return texts
+
+
+def _recorded(agent: AgentId, row: _Event, texts: dict[str, str]) -> Recorded:
+    version, kind, data, contents, at, actor, command = row
+    event = decode(kind, data, texts if contents else None)
+    who = _actor(actor)
+    if who is None:
+        event, who = unreadable(kind, data, "it is not known who did it"), SYSTEM
+    return Recorded(agent, version, event, at, who, command)
+
+
+@lru_cache(maxsize=256)
+def _actor(text: str) -> Actor | None:
+    try:
+        return Actor.parse(text)
+    except ValueError:
+        return None
+
+
+def insert_snapshot(connection: sqlite3.Connection, space: Space, snapshot: Snapshot) -> None:
+    """Stores a snapshot, unless one of the same agent, schema and version exists."""
+    connection.execute(
+        "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (space, snapshot.agent, snapshot.schema, snapshot.version, snapshot.data),
+    )
+
+
+def find_snapshot(
+    connection: sqlite3.Connection, space: Space, agent: AgentId, schema: str, at: int | None
+) -> Snapshot | None:
+    """The newest snapshot of this schema, at or before version `at` if given."""
+    row = connection.execute(
+        "SELECT version, data FROM snapshots WHERE space = ? AND agent = ? AND schema = ?"
+        " AND version <= ? ORDER BY version DESC LIMIT 1",
+        (space, agent, schema, 2**62 if at is None else at),
+    ).fetchone()
+    return Snapshot(agent, row[0], schema, row[1]) if row else None

@@ -1,0 +1,206 @@
+"""Full-text search: one FTS5 table for each space, and the task that fills them.
+
+A commit never waits for the index. A background task adds words while nothing is being written,
+and a search first adds what is missing. Reader threads extract the words; the writer only inserts
+them, in batches small enough not to delay a commit.
+"""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import LogError, SearchHit
+from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
+from sapwood.store.sqlite.connections import ReaderPool
+from sapwood.store.sqlite.event_table import Row, last_position, read_all_after, recorded_of
+from sapwood.store.sqlite.writer import Writer
+
+__all__ = [
+    "FulltextIndexer",
+    "WordBatch",
+    "indexed_position",
+    "insert_words",
+    "next_words",
+    "search_words",
+]
+
+_MAX_EVENTS = 200
+_MAX_CHARACTERS = 200_000
+_IDLE_SECONDS = 0.5
+
+
+class WordBatch(Struct, frozen=True):
+    """The words of the events after position `after`, up to and including position `last`."""
+
+    after: int
+    last: int
+    words: dict[Space, list[tuple[int, str]]]
+
+
+def indexed_position(connection: sqlite3.Connection) -> int:
+    """The position of the last event in the index."""
+    (position,) = connection.execute("SELECT position FROM indexed").fetchone()
+    return position
+
+
+def next_words(connection: sqlite3.Connection) -> WordBatch:
+    """The next words to add to the index; few enough to be written quickly."""
+    after = indexed_position(connection)
+    last, words, characters = after, dict[Space, list[tuple[int, str]]](), 0
+    for row in read_all_after(connection, after, _MAX_EVENTS):
+        last = row[0]
+        terms = _terms_of_row(connection, row)
+        if terms:
+            words.setdefault(Space(row[1]), []).append((last, terms))
+        characters += len(terms)
+        if characters > _MAX_CHARACTERS:
+            break
+    return WordBatch(after, last, words)
+
+
+def insert_words(connection: sqlite3.Connection, batch: WordBatch) -> None:
+    """Adds a batch to the index, unless another process has added it already."""
+    moved = connection.execute(
+        "UPDATE indexed SET position = ? WHERE position = ?", (batch.last, batch.after)
+    )
+    if moved.rowcount != 1:
+        return
+    for space, words in batch.words.items():
+        table = _table(connection, space) or _create_table(connection, space)
+        connection.executemany(f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", words)
+
+
+def search_words(
+    connection: sqlite3.Connection,
+    space: Space,
+    query: str,
+    agents: Sequence[AgentId] | None,
+    limit: int,
+    offset: int,
+) -> list[SearchHit]:
+    """A page of the events that contain every phrase of the query, best match first."""
+    table = _table(connection, space)
+    phrases = query_phrases(query)
+    if table is None or not phrases:
+        return []
+    found = connection.execute(
+        f"SELECT rowid, bm25({table}) AS rank FROM {table} WHERE {table} MATCH ?"
+        + _agents_condition(table, agents)
+        + " ORDER BY rank, rowid DESC LIMIT ? OFFSET ?",
+        # Terms have only letters and digits, so a phrase contains no quote.
+        (
+            " AND ".join(f'"{" ".join(phrase)}"' for phrase in phrases),
+            *([] if agents is None else [json.dumps(agents)]),
+            limit,
+            offset,
+        ),
+    ).fetchall()
+    return _hits(connection, space, query, found)
+
+
+def _agents_condition(table: str, agents: Sequence[AgentId] | None) -> str:
+    if agents is None:
+        return ""
+    return (
+        f" AND (SELECT agent FROM events WHERE position = {table}.rowid)"
+        " IN (SELECT value FROM json_each(?))"
+    )
+
+
+def _hits(
+    connection: sqlite3.Connection, space: Space, query: str, found: list[tuple[int, float]]
+) -> list[SearchHit]:
+    hits: list[SearchHit] = []
+    for position, rank in found:
+        (row,) = read_all_after(connection, position - 1, 1)
+        (recorded,) = recorded_of(connection, space, [row])
+        snippet = snippet_of(text_of(recorded.event), query)
+        # A lower bm25 is a better match.
+        hits.append(SearchHit(recorded.ref, recorded.kind, recorded.at, snippet, -rank))
+    return hits
+
+
+def _terms_of_row(connection: sqlite3.Connection, row: Row) -> str:
+    (recorded,) = recorded_of(connection, Space(row[1]), [row])
+    # Line by line, because one call for a huge text would block every other thread.
+    return " ".join(map(index_terms, text_of(recorded.event).split("\n"))).strip()
+
+
+def _table(connection: sqlite3.Connection, space: Space) -> str | None:
+    row = connection.execute("SELECT number FROM spaces WHERE space = ?", (space,)).fetchone()
+    return f"words_{row[0]}" if row else None
+
+
+def _create_table(connection: sqlite3.Connection, space: Space) -> str:
+    made = connection.execute("INSERT INTO spaces (space) VALUES (?)", (space,))
+    table = f"words_{made.lastrowid}"
+    # Without content: the events have the words already, and no entry is ever deleted.
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {table} USING fts5(terms, content='', tokenize='porter ascii')"
+    )
+    return table
+
+
+class FulltextIndexer:
+    """Adds new events to the word index. Use it only on the event loop that created it."""
+
+    def __init__(self, readers: ReaderPool, writer: Writer) -> None:
+        self._readers = readers
+        self._writer = writer
+        self._loop = asyncio.get_running_loop()
+        self._batch_lock = asyncio.Lock()
+        self._last_commit = self._loop.time()
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+        self.schedule()
+
+    def schedule(self) -> None:
+        """Call this after a commit: the new events are indexed once no commits arrive."""
+        self._last_commit = self._loop.time()
+        if self._task is None and not self._closed:
+            self._task = self._loop.create_task(self._index_when_idle())
+
+    async def catch_up(self) -> None:
+        """Adds everything to the index that was committed before this call.
+
+        Raises `LogError` if the database fails.
+        """
+        end = await self._readers.run(last_position)
+        while await self._readers.run(indexed_position) < end:
+            await self._add_batch()
+
+    async def close(self) -> None:
+        """Stops the task. The next indexer continues at the same position."""
+        self._closed = True
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _add_batch(self) -> bool:
+        """Adds one batch and returns true, or returns false if nothing is missing."""
+        async with self._batch_lock:
+            batch = await self._readers.run(next_words)
+            if batch.last == batch.after:
+                return False
+            await self._writer.run(lambda on: insert_words(on, batch), durable=False)
+            return True
+
+    async def _index_when_idle(self) -> None:
+        try:
+            # No caller waits for this task. The next search meets the same error and raises it.
+            with suppress(LogError):
+                more = True
+                while more:
+                    idle = self._loop.time() - self._last_commit
+                    if idle < _IDLE_SECONDS:
+                        await asyncio.sleep(_IDLE_SECONDS - idle)
+                    else:
+                        commit_before = self._last_commit
+                        more = await self._add_batch() or self._last_commit != commit_before
+        finally:
+            self._task = None

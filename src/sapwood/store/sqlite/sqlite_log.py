@@ -1,0 +1,213 @@
+"""The log in an SQLite file. It passes each call to the writer or to the reader threads."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.log_values import (
+    AgentSummary,
+    Commit,
+    Cursor,
+    Receipt,
+    SearchHit,
+    Snapshot,
+    TailedEvent,
+)
+from sapwood.store.sqlite import agent_table
+from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
+from sapwood.store.sqlite.commit_watcher import CommitWatcher
+from sapwood.store.sqlite.connections import ReaderPool, connect, make_private
+from sapwood.store.sqlite.database_errors import translated_errors
+from sapwood.store.sqlite.event_table import find_snapshot, insert_snapshot, read_after, read_part
+from sapwood.store.sqlite.fulltext import FulltextIndexer, search_words
+from sapwood.store.sqlite.schema import prepare
+from sapwood.store.sqlite.writer import Writer
+
+__all__ = ["SqliteLog"]
+
+_PAGE = 500
+"""How many events a follower reads at once."""
+
+
+class SqliteLog:
+    """A log in a file that several processes may share.
+
+    Use it only on the event loop that opened it.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._readers = ReaderPool(path)
+        self._writer = Writer(connection, path)
+        self._watcher = CommitWatcher(path, self._readers)
+        self._indexer = FulltextIndexer(self._readers, self._writer)
+
+    @classmethod
+    async def open(cls, path: Path | str) -> "SqliteLog":
+        """Opens the log in this file and creates the file if it is missing.
+
+        Raises `LogError` if the file cannot be opened or was not written by this or an older
+        Sapwood.
+        """
+        return cls(*await asyncio.to_thread(_open, Path(path)))
+
+    async def commit(self, space: Space, commit: Commit) -> Receipt | None:
+        """Stores all appends and the receipt durably, or nothing.
+
+        Returns None, or the earlier receipt if the command was stored before. Raises
+        `VersionConflict` if an agent is not at its expected version, and `LogError` if the database
+        fails.
+        """
+        rows = rows_of(space, commit)
+
+        def notify() -> None:
+            self._watcher.notify(space, [append.agent for append in commit.appends])
+            self._indexer.schedule()
+
+        return await self._writer.run(lambda on: store(on, rows), notify)
+
+    async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
+        """The receipt of this command, or None if it was never stored."""
+        return await self._readers.run(lambda on: find_receipt(on, space, command))
+
+    async def read(
+        self,
+        space: Space,
+        agent: AgentId,
+        first: int = 1,
+        last: int | None = None,
+        *,
+        limit: int | None = None,
+        backward: bool = False,
+    ) -> list[Recorded]:
+        """Events of one agent from version `first` to `last`, newest first if `backward`."""
+        return await self._readers.run(
+            lambda on: read_part(on, space, agent, first, last, limit, backward)
+        )
+
+    async def snapshot(
+        self, space: Space, agent: AgentId, schema: str, at: int | None = None
+    ) -> Snapshot | None:
+        """The newest snapshot of this schema, at or before version `at` if given."""
+        return await self._readers.run(lambda on: find_snapshot(on, space, agent, schema, at))
+
+    async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
+        """Stores a snapshot. A lost snapshot only slows the next open."""
+        await self._writer.run(lambda on: insert_snapshot(on, space, snapshot), durable=False)
+
+    async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
+        """The summary of one agent, or None if there is no such agent."""
+        return await self._readers.run(lambda on: agent_table.find_summary(on, space, agent))
+
+    async def agents(
+        self,
+        space: Space,
+        *,
+        after: AgentSummary | None = None,
+        limit: int = 100,
+        parent: AgentId | None = None,
+        status: str | None = None,
+    ) -> list[AgentSummary]:
+        """A page of agents after the last one seen, newest first."""
+        return await self._readers.run(
+            lambda on: agent_table.list_agents(on, space, after, limit, parent, status)
+        )
+
+    async def conversations(
+        self,
+        space: Space,
+        folder: str,
+        *,
+        after: AgentSummary | None = None,
+        limit: int = 100,
+        status: str | None = None,
+    ) -> list[AgentSummary]:
+        """A page of the root agents of a folder after the last one seen, latest event first."""
+        return await self._readers.run(
+            lambda on: agent_table.list_folder(on, space, folder, after, limit, status)
+        )
+
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[AgentSummary]:
+        """A page of the running agents that have work to do, ordered by id."""
+        return await self._readers.run(lambda on: agent_table.list_working(on, space, after, limit))
+
+    async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
+        """The agent with this id, or else agents with this name, or else ids with this prefix."""
+        return await self._readers.run(lambda on: agent_table.find_agents(on, space, name, limit))
+
+    async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
+        """The agent's parent, its parent, and so on up to the root."""
+        return await self._readers.run(lambda on: agent_table.ancestors(on, space, agent))
+
+    async def descendants(self, space: Space, agent: AgentId) -> list[AgentId]:
+        """All children, their children, and so on; parents before their children."""
+        return await self._readers.run(lambda on: agent_table.descendants(on, space, agent))
+
+    async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
+        """Every event of one agent after a version, then each new one as it is committed."""
+        with self._watcher.subscribe(space, agent) as commits:
+            while not self._watcher.closed:
+                commits.clear()
+                page = await self.read(space, agent, after + 1, limit=_PAGE)
+                for recorded in page:
+                    yield recorded
+                    after = recorded.version
+                if len(page) < _PAGE:
+                    await commits.wait()
+
+    async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
+        """Every event of a space after a cursor, then each new one as it is committed.
+
+        Only one process writes at a time, so positions have the order of commits.
+        """
+        position = after.position if after else 0
+        with self._watcher.subscribe(space, None) as commits:
+            while not self._watcher.closed:
+                commits.clear()
+                page = await self._readers.run(
+                    lambda on, seen=position: read_after(on, space, seen, _PAGE)
+                )
+                for tailed in page:
+                    yield tailed
+                    position = tailed.cursor.position
+                if len(page) < _PAGE:
+                    await commits.wait()
+
+    async def search(
+        self,
+        space: Space,
+        query: str,
+        *,
+        agents: Sequence[AgentId] | None = None,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> list[SearchHit]:
+        """Events that contain these words, best match first; includes everything committed."""
+        await self._indexer.catch_up()
+        return await self._readers.run(
+            lambda on: search_words(on, space, query, agents, limit, offset)
+        )
+
+    async def close(self) -> None:
+        """Ends followers, finishes submitted commits and closes the file."""
+        await self._watcher.close()
+        await self._indexer.close()
+        await self._readers.close()
+        await self._writer.close()
+
+
+def _open(path: Path) -> tuple[sqlite3.Connection, Path]:
+    path = path.expanduser().absolute()  # the process may change its folder later
+    make_private(path)
+    with translated_errors(path):
+        connection = connect(path)
+        try:
+            prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection, path

@@ -1,1 +1,0 @@
-"""Scripts: what the model answers, written in the prompt or in Python."""

@@ -1,0 +1,219 @@
+"""The text field for messages, with its list of completions and the history of sent messages."""
+
+from collections.abc import Callable, Sequence
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, TextArea
+from textual.widgets.option_list import Option
+
+from sapwood.conversation.completion import Choice
+from sapwood.display.text import one_line
+
+__all__ = ["CompletionPopup", "Composer", "SentHistory"]
+
+
+_KEPT = 1_000
+
+
+class SentHistory:
+    """The messages that were sent, oldest first, with a place in them for the arrow keys.
+
+    >>> history = SentHistory(["one", "two"])
+    >>> history.back("draft"), history.back("two"), history.forward("one"), history.forward("two")
+    ('two', 'one', 'two', 'draft')
+    """
+
+    def __init__(self, sent: list[str] | None = None) -> None:
+        self._sent = list(sent or [])
+        self._place = len(self._sent)
+        self._draft = ""
+
+    def begin(self, sent: list[str]) -> None:
+        """Starts with the messages of another conversation, followed by those sent before."""
+        self._sent = [*sent, *(text for text in self._sent if text not in sent)][-_KEPT:]
+        self._place = len(self._sent)
+
+    def add(self, text: str) -> None:
+        """Adds a sent message."""
+        if text.strip() and self._sent[-1:] != [text]:
+            self._sent = [*self._sent, text][-_KEPT:]
+        self._place = len(self._sent)
+
+    def back(self, shown: str) -> str | None:
+        """The message before the shown one; the draft is kept. None at the beginning."""
+        if self._place == 0:
+            return None
+        if self._place == len(self._sent):
+            self._draft = shown
+        self._place -= 1
+        return self._sent[self._place]
+
+    def forward(self, shown: str) -> str | None:
+        """The message after the shown one, and the draft after the last. None at the end."""
+        if self._place >= len(self._sent):
+            return None
+        self._place += 1
+        return self._draft if self._place == len(self._sent) else self._sent[self._place]
+
+    def matching(self, words: str) -> list[str]:
+        """Sent messages that contain these words, newest first, each once."""
+        wanted = words.casefold()
+        return [text for text in dict.fromkeys(reversed(self._sent)) if wanted in text.casefold()]
+
+
+_LIST_KEYS = ("up", "down", "tab", "enter")
+
+
+class Composer(TextArea):
+    """A field of several lines. Enter sends; a pasted text of several lines does not.
+
+    `pick` handles the keys of the completion list first, and returns whether it did.
+    """
+
+    DEFAULT_CSS = """
+    Composer {
+        height: auto; max-height: 12; padding: 0 1; background: $background;
+        border: round $primary 50%; scrollbar-size-vertical: 1;
+        border-subtitle-color: $accent;
+    }
+    Composer:focus { border: round $primary; }
+    Composer .text-area--cursor-line { background: transparent; }
+    """
+
+    class Sent(Message):
+        """The person pressed enter."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Recalled(Message):
+        """The person pressed up on the first line, to edit a queued or sent message."""
+
+    class BlockKey(Message):
+        """The person pressed a key for the highlighted block of the transcript."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, show_line_numbers=False, placeholder="Message, or / for commands")
+        self.sent = SentHistory()
+        self.pick: Callable[[str], bool] = lambda key: False
+        self.on_block = False
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._handled(event.key):
+            event.stop()
+            event.prevent_default()
+        else:
+            await super()._on_key(event)
+
+    def _handled(self, key: str) -> bool:
+        if key in _LIST_KEYS and self.pick(key):
+            return True
+        if not self.text and (action := self._block_action(key)):
+            self.post_message(self.BlockKey(action))
+        elif key == "enter":
+            # The field is cleared at once: the next letters belong to the next message.
+            self.post_message(self.Sent(self.text))
+            self.text = ""
+        elif key in ("shift+enter", "ctrl+j", "alt+enter"):
+            self.insert("\n")
+        elif key == "up" and self.cursor_location[0] == 0:
+            self.post_message(self.Recalled())
+        elif key == "down" and self.cursor_location[0] == self.document.line_count - 1:
+            self._replace_with(self.sent.forward(self.text))
+        else:
+            return False
+        return True
+
+    def _block_action(self, key: str) -> str:
+        if key == "end":
+            return "end"
+        return {"enter": "open", "y": "copy"}.get(key, "") if self.on_block else ""
+
+    def recall(self) -> None:
+        """Shows the message that was sent before."""
+        self._replace_with(self.sent.back(self.text))
+
+    def put(self, text: str) -> None:
+        """Replaces the text of the field."""
+        self._replace_with(text)
+
+    def complete(self, word: str) -> None:
+        """Replaces the word before the cursor by a completion."""
+        row, column = self.cursor_location
+        self.replace(f"{word} ", (row, column - len(self.word)), (row, column))
+
+    @property
+    def word(self) -> str:
+        """The word before the cursor."""
+        return self.line_to_cursor.rpartition(" ")[2]
+
+    @property
+    def line_to_cursor(self) -> str:
+        """The text of the line up to the cursor."""
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column]
+
+    def _replace_with(self, text: str | None) -> None:
+        if text is not None:
+            self.text = text
+            self.move_cursor(self.document.end)
+
+
+class CompletionPopup(OptionList, can_focus=False):
+    """The list of completions. It is shown while there are any; the composer keeps the focus."""
+
+    DEFAULT_CSS = """
+    CompletionPopup {
+        display: none; layer: over; dock: bottom; width: auto; min-width: 40; max-width: 100%;
+        height: auto; max-height: 12; padding: 0 1; border: round $accent; background: $surface;
+        scrollbar-size-vertical: 1; scrollbar-background: $surface;
+        scrollbar-color: $panel-lighten-2; text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    """
+
+    moved = False
+    """Whether the person moved in the list since it was filled."""
+
+    def offer(self, found: Sequence[Choice]) -> None:
+        """Shows these choices, or hides the list."""
+        self.moved = False
+        self.clear_options()
+        self.display = bool(found)
+        if found:
+            words = max(len(each.word) for each in found) + 1
+            usages = max(len(each.usage) for each in found) + 1
+            self.add_options([Option(_line(each, words, usages), id=each.word) for each in found])
+            self.highlighted = 0
+
+    def move(self, key: str) -> None:
+        """Moves the highlight up or down."""
+        self.moved = True
+        if key == "up":
+            self.action_cursor_up()
+        else:
+            self.action_cursor_down()
+
+    def takes_enter(self, word: str) -> bool:
+        """Whether enter takes the highlighted completion instead of sending the message."""
+        return self.moved or (bool(word) and self.chosen != word)
+
+    @property
+    def chosen(self) -> str | None:
+        """The highlighted word."""
+        option = self.highlighted_option
+        return option.id if option is not None else None
+
+
+def _line(choice: Choice, words: int, usages: int) -> Content:
+    return Content.assemble(
+        (f"{choice.word:<{words}} ", "bold $accent"),
+        (f"{choice.usage:<{usages}} " if usages > 1 else "", "$foreground"),
+        (one_line(choice.help), "$faint"),
+    )

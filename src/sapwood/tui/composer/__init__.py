@@ -1,1 +1,0 @@
-"""The composer: where a person types, with completion, history and a queue."""

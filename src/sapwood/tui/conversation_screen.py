@@ -1,0 +1,309 @@
+"""The conversation screen: submissions, completions, keys and permission questions."""
+
+import asyncio
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import BindingType
+from textual.widgets import TextArea
+
+from sapwood.conversation.answers import Answer as CommandAnswer
+from sapwood.conversation.completion import KnownNames, choices
+from sapwood.core.command_table import TABLE
+from sapwood.core.errors import SapwoodError
+from sapwood.core.ids import AgentId
+from sapwood.tui.composer import CompletionPopup, Composer
+from sapwood.tui.conversation_controller import ConversationController
+from sapwood.tui.conversation_view import POLL_SECONDS, ConversationView
+from sapwood.tui.find_bar import FindBar
+from sapwood.tui.key_order import COMMAND, PROMPT
+from sapwood.tui.keys import bindings
+from sapwood.tui.pages import Pages
+from sapwood.tui.sidebar import Sidebar
+from sapwood.tui.terminal import copy_text, edit_text
+from sapwood.tui.transcript.widget import Transcript
+from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, PermissionQuestion
+
+__all__ = ["ConversationScreen"]
+
+_TWICE = 1.5
+"""Seconds within which a key counts as pressed twice."""
+
+_PAUSE = 1.5
+"""Seconds without a letter after which the person counts as no longer typing."""
+
+_SLOW = "slow"
+"""The worker group of commands that may take long. Keys do not wait for it: escape must stop it."""
+
+_SLOW_COMMANDS = ("/compact", "/wait")
+
+
+def _group_of(text: str) -> str:
+    """The worker group in which a submission runs."""
+    lines = text.splitlines()
+    if any(line.startswith(_SLOW_COMMANDS) for line in lines):
+        return _SLOW
+    return COMMAND if text.startswith("/") else PROMPT
+
+
+class ConversationScreen(ConversationView):
+    """The full-screen conversation."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+
+    def __init__(self, controller: ConversationController) -> None:
+        super().__init__(controller)
+        self.pages = Pages(self)
+        self._refused_text = ""
+        self._pressed: dict[str, float] = {}
+        self._typed_at = -_PAUSE
+        self.last_typed: Callable[[], float] = time.monotonic
+
+    @property
+    def _known(self) -> KnownNames:
+        return self._surroundings.known if self._surroundings else KnownNames()
+
+    async def on_mount(self) -> None:
+        """Connects the composer with the completions. Textual calls the inherited method too."""
+        self.composer.pick = self._use_completion_key
+
+    # Submissions
+
+    @on(Composer.Sent)
+    def _sent(self, event: Composer.Sent) -> None:
+        self.submit(event.text)
+
+    def submit(self, text: str) -> None:
+        """Runs a submission in the background; the status line shows it while it runs."""
+        self.run_worker(self._submit(text), group=_group_of(text))
+
+    async def _submit(self, text: str) -> None:
+        self._set_notice("")
+        word = text.split(maxsplit=1)[0] if text.startswith("/") else ""
+        with self._busy(word.removeprefix("/")):
+            taken = await self.controller.submit(text)
+        if taken:
+            self.composer.sent.add(text)
+        elif not self.composer.text:
+            self._refused_text = text
+            self.composer.put(text)
+        await self._refresh_surroundings()
+
+    @work(group=_SLOW)
+    async def import_session(self, path: str) -> None:
+        """Imports a session of another program and shows it, in the background."""
+        with self._busy("importing"):
+            try:
+                await self.open(await self.controller.import_session(path))
+            except SapwoodError as error:
+                self.show_refusal(str(error))
+        await self._refresh_surroundings()
+
+    @contextmanager
+    def _busy(self, what: str) -> Generator[None]:
+        """Shows an activity in the status line while the block runs, unless it ends at once."""
+        self._activity = what
+        timer = self.set_timer(POLL_SECONDS / 4, self._refresh_surroundings)
+        try:
+            yield
+        finally:
+            self._activity = ""
+            timer.stop()
+
+    @on(TextArea.Changed, "#composer")
+    def _typed(self) -> None:
+        if self.composer.text:
+            self._typed_at = time.monotonic()
+            self._warm_up()
+        self._show_completions()
+
+    def _show_completions(self) -> None:
+        """Lists the completions of the typed word."""
+        composer, popup = self.composer, self.query_one(CompletionPopup)
+        # A refused text comes back with the reason above it. The list would cover the reason.
+        is_back = composer.text == self._refused_text
+        found = [] if is_back else choices(composer.line_to_cursor, self._known)
+        if found or popup.display:
+            popup.offer(found)
+            self._place_popup(popup)
+
+    def _place_popup(self, popup: CompletionPopup) -> None:
+        """Places the list right above the composer, which grows with its text."""
+        popup.styles.margin = (0, 0, self.composer.outer_size.height + 2, 1)
+
+    @work(group="warm", exclusive=True)
+    async def _warm_up(self) -> None:
+        await self.controller.warm_up()
+
+    def _use_completion_key(self, key: str) -> bool:
+        """Handles a key of the completion list; returns false if the key is not for the list."""
+        popup, composer = self.query_one(CompletionPopup), self.composer
+        if not popup.moved:
+            self._show_completions()  # a key may arrive before the list is up to date
+        if not popup.display or popup.chosen is None:
+            return False
+        if key in ("up", "down"):
+            popup.move(key)
+        elif key == "tab" or popup.takes_enter(composer.word):
+            composer.complete(popup.chosen)
+        else:
+            self._close_popup()
+            return False
+        return True
+
+    def _close_popup(self) -> None:
+        self.query_one(CompletionPopup).offer([])
+
+    @on(Composer.Recalled)
+    def _recalled(self) -> None:
+        if self.controller.session.queue:
+            self.composer.put(self.controller.session.queue.pop())
+            self._show_queue()
+        else:
+            self.composer.recall()
+
+    @on(Composer.BlockKey)
+    async def _block_key(self, event: Composer.BlockKey) -> None:
+        await self.action_transcript(event.action)
+
+    @on(Sidebar.Chosen)
+    def _chosen(self, event: Sidebar.Chosen) -> None:
+        self.submit(f"/switch {event.agent}")
+        self.composer.focus()
+
+    # Answers and questions
+
+    async def show_answer(self, answer: CommandAnswer) -> None:
+        """Shows the answer to a step: a message, a page, or another conversation."""
+        await self.pages.show(answer)
+
+    async def ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
+        """Asks on a page whether a tool may run, and rings the bell.
+
+        The page opens only after the person has stopped typing: the next letter would answer it.
+        """
+        self.attention.call()
+        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(still)
+        answer = await self.pages.ask(question)
+        if answer is None:
+            self._stop(question.agent)
+        return answer or Deny()
+
+    @work(group="stop")
+    async def _stop(self, agent: AgentId) -> None:
+        """Interrupts the turn of an agent whose question was closed without an answer."""
+        await self.controller.stop(agent)
+
+    def leave(self) -> None:
+        """Ends the application."""
+        self.application.exit()
+
+    @on(Transcript.Copied)
+    def _copied(self, event: Transcript.Copied) -> None:
+        self.show_message(copy_text(self.application, event.text))
+
+    @on(Transcript.FollowChanged)
+    def _follow_changed(self, event: Transcript.FollowChanged) -> None:
+        key = self.controller.config.screen.keys.get("end", "ctrl+end").partition(",")[0]
+        self.composer.border_subtitle = "" if event.follows else f" ▼ more below · {key} follows "
+
+    @on(FindBar.Found)
+    async def _found(self, event: FindBar.Found) -> None:
+        self.transcript.highlight(event.words)
+        if self.controller.agent is not None:
+            self.go_to(self.controller.agent, event.version)
+
+    @on(FindBar.Closed)
+    def _find_closed(self) -> None:
+        self.transcript.highlight("")
+        self.composer.focus()
+
+    # Keys
+
+    async def action_transcript(self, action: str, *args: int) -> None:
+        """Runs an action of the transcript."""
+        await getattr(self.transcript, f"action_{action}")(*args)
+        self.composer.on_block = self.transcript.cursor is not None
+
+    async def action_escape(self) -> None:
+        """Closes the list or find bar, or stops the command, or interrupts the turn.
+
+        If there is nothing of these, pressing the key twice opens the rewind page.
+        """
+        try:
+            await self._escape()
+        except SapwoodError as error:
+            self.show_refusal(str(error))
+
+    async def _escape(self) -> None:
+        if self._close_popup_or_find_bar():
+            return
+        if self._activity:
+            for group in (COMMAND, PROMPT, _SLOW):
+                self.workers.cancel_group(self, group)  # pyright: ignore[reportUnknownMemberType]
+            self.show_message("Stopped. Nothing was changed.")
+        elif await self.controller.interrupt():
+            self._set_notice("")
+        elif self._is_second_press("escape"):
+            await self.pages.open("rewind")
+
+    def _close_popup_or_find_bar(self) -> bool:
+        """Closes the completion list or the find bar; returns false if neither is open."""
+        if self.query_one(CompletionPopup).display:
+            self._close_popup()
+            return True
+        for find in self.query(FindBar):
+            if find.display:
+                find.action_close()
+                return True
+        return False
+
+    def action_leave_twice(self) -> None:
+        """Copies the selection, or clears the composer, or leaves if pressed twice."""
+        composer = self.composer
+        if selected := self.get_selected_text() or composer.selected_text:
+            self.show_message(copy_text(self.application, selected))
+            self.clear_selection()
+        elif composer.text:
+            composer.sent.add(composer.text)
+            composer.text = ""
+        elif self._is_second_press("leave"):
+            self.leave()
+        else:
+            self.show_message("Press ctrl+c again to leave. Everything is saved.")
+
+    def _is_second_press(self, key: str) -> bool:
+        """Whether a key was typed twice within `_TWICE` seconds."""
+        at, before = self.last_typed(), self._pressed.get(key, -_TWICE)
+        self._pressed[key] = at
+        return at - before < _TWICE
+
+    def action_sidebar(self) -> None:
+        """Shows or hides the sidebar."""
+        self.toggle_class("-side")
+
+    async def action_page(self, name: str) -> None:
+        """Opens a page that has no command."""
+        await self.pages.open(name)
+
+    async def action_command(self, name: str) -> None:
+        """Runs the command of a key."""
+        await self.controller.run(TABLE[name])
+
+    def action_find(self) -> None:
+        """Opens the find bar."""
+        self.query_one(FindBar).open(self.controller.agent)
+
+    def action_editor(self) -> None:
+        """Opens the text of the composer in the person's editor."""
+        with self.application.suspend():
+            text = edit_text(self.composer.text)
+        self.composer.put(text)
+
+    def action_read(self) -> None:
+        """Moves the focus between transcript and composer."""
+        (self.transcript if self.composer.has_focus else self.composer).focus()

@@ -1,0 +1,365 @@
+"""Shows one conversation and everything around it, and keeps both up to date."""
+
+import asyncio
+import time
+from contextlib import aclosing, suppress
+
+from textual import work
+from textual.app import App, ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from sapwood.analysis.topic_drift import Drift
+from sapwood.app.agent_runner import DriveFailure
+from sapwood.conversation.surroundings import (
+    Surroundings,
+    drift_in_view,
+    family_of,
+    surroundings,
+)
+from sapwood.conversation.timeline_reader import (
+    LONG_CONVERSATION,
+    event_cache,
+    read_timeline,
+    read_timeline_end,
+    sent_prompts,
+)
+from sapwood.core.errors import LogAway, SapwoodError
+from sapwood.core.events import (
+    MailReceived,
+    ModelCalled,
+    Recorded,
+    ReplyAdded,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+)
+from sapwood.core.ids import AgentId, Origin
+from sapwood.core.model_calls import Delta
+from sapwood.core.state import State
+from sapwood.core.timeline.timeline import Timeline
+from sapwood.tui.composer import CompletionPopup, Composer
+from sapwood.tui.conversation_controller import ConversationController
+from sapwood.tui.find_bar import FindBar
+from sapwood.tui.sidebar import Sidebar, SidebarContent
+from sapwood.tui.status_bars import Status, StatusLine, header_line, welcome_text
+from sapwood.tui.terminal import Attention, app_of
+from sapwood.tui.transcript.sink import PartialReplyBuilder, TranscriptSink
+from sapwood.tui.transcript.widget import Transcript
+
+__all__ = ["POLL_SECONDS", "ConversationView"]
+
+_FRAME = 0.05
+"""The shortest time between two drawings of new rows, in seconds."""
+
+POLL_SECONDS = 1.0
+"""Seconds between two updates of the clock and of the other agents."""
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class ConversationView(Screen[None]):
+    """Shows the conversation of a controller and follows its events, from any process."""
+
+    CSS_PATH = "conversation_view.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 (as Textual types it)
+
+    def __init__(self, controller: ConversationController) -> None:
+        super().__init__()
+        self.controller = controller
+        self._timeline = Timeline()
+        self._events = event_cache(controller.connection.log, controller.connection.space)
+        self._streaming = PartialReplyBuilder()
+        self._surroundings: Surroundings | None = None
+        self._fully_read = asyncio.Event()
+        self._drawing = False
+        self._refreshed_at = -1
+        self._activity = ""
+        self._since: float | None = None
+        self._drift: Drift | None = None
+
+    def compose(self) -> ComposeResult:
+        """Yields the widgets, from top to bottom."""
+        yield Static(id="head")
+        with Horizontal():
+            with Vertical(id="main"):
+                yield Static(id="welcome")
+                yield Transcript(id="transcript")
+                yield FindBar(self.controller.connection, id="find")
+                yield Static(id="notice", markup=False)
+                yield Static(id="queue", markup=False)
+                yield Composer(id="composer")
+            yield Sidebar(id="sidebar")
+        yield CompletionPopup(id="popup")
+        yield StatusLine(id="status")
+        yield Footer(show_command_palette=False, compact=True)
+
+    @property
+    def transcript(self) -> Transcript:
+        """The transcript of the conversation."""
+        return self.query_one(Transcript)
+
+    @property
+    def application(self) -> App[object]:
+        """The application that shows the conversation."""
+        return app_of(self)
+
+    @property
+    def sink(self) -> TranscriptSink:
+        """What the rows of the conversation are drawn on."""
+        return self.transcript
+
+    @property
+    def composer(self) -> Composer:
+        """The text field for messages."""
+        return self.query_one(Composer)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the beginning of the conversation is still being read from the log."""
+        return self.controller.agent is not None and not self._fully_read.is_set()
+
+    @property
+    def attention(self) -> Attention:
+        """The title and the bell of the terminal."""
+        return Attention(self.application, self.controller.config.screen)
+
+    async def on_mount(self) -> None:
+        """Opens the conversation of the controller, or the welcome text."""
+        self.composer.focus()
+        self.set_interval(POLL_SECONDS, self._poll)
+        await self.open(self.controller.agent)
+
+    # Opening a conversation
+
+    async def open(self, agent: AgentId | None) -> None:
+        """Shows the end of a conversation and follows it. None shows the welcome text."""
+        self.controller.agent = agent
+        self._streaming = PartialReplyBuilder()
+        self._fully_read.clear()
+        connection = self.controller.connection
+        self._events, self._timeline = event_cache(connection.log, connection.space), Timeline()
+        state = await self.controller.state()
+        if agent is not None and state is not None:
+            if state.version > LONG_CONVERSATION:
+                self._timeline = await read_timeline_end(
+                    connection.log, connection.space, agent, state.version, self._events
+                )
+            else:
+                self._timeline = await read_timeline(
+                    connection.log, connection.space, agent, self._events
+                )
+                self._fully_read.set()
+            self._follow(agent, self._timeline.version)
+        self._drift = None
+        await self.sink.show(self._timeline, self._events)
+        await self._refresh_surroundings()
+        if agent is not None and state is not None:
+            self.call_after_refresh(self._read_rest, agent, state)
+
+    def _read_rest(self, agent: AgentId, state: State) -> None:
+        """Starts the work that the first screen does not need."""
+        if not self._fully_read.is_set():
+            self._read_whole(agent)
+        self._remember(agent)
+        self._measure_drift()
+        if state.open is not None:
+            self._resume()
+        if state.origin is not None:
+            self._catch_up(state.origin)
+
+    @work(group="catch up", exclusive=True)
+    async def _catch_up(self, origin: Origin) -> None:
+        """Imports what is new in the session that the conversation was imported from."""
+        with suppress(SapwoodError):  # the file may be gone; what was imported stays readable
+            await self.controller.import_session(origin.path, origin.source)
+
+    @work(group="remember", exclusive=True)
+    async def _remember(self, agent: AgentId) -> None:
+        connection = self.controller.connection
+        self.composer.sent.begin(await sent_prompts(connection.log, connection.space, agent))
+
+    @work(group="go", exclusive=True)
+    async def go_to(self, agent: AgentId, version: int) -> None:
+        """Shows one place of this conversation or of another one, in the background."""
+        if agent != self.controller.agent:
+            await self.open(agent)
+        await self._fully_read.wait()
+        row = self._timeline.row_at(agent, version)
+        if row is None or not await self.sink.go_to(row.key):
+            self.show_refusal(
+                f"{agent}:{version} has no row in the transcript. "
+                f"To read it, type: sapwood show {agent}"
+            )
+
+    @work(group="whole", exclusive=True)
+    async def _read_whole(self, agent: AgentId) -> None:
+        """Reads the whole conversation and replaces the part that is shown."""
+        connection = self.controller.connection
+        whole = await read_timeline(connection.log, connection.space, agent, self._events)
+        for recorded in await connection.log.read(connection.space, agent, whole.version + 1):
+            whole.add(recorded)
+        if self.controller.agent == agent:
+            self._timeline = whole
+            await self.sink.complete(whole)
+            self._fully_read.set()
+
+    @work(group="resume", exclusive=True)
+    async def _resume(self) -> None:
+        await self.controller.resume()
+
+    # Following it
+
+    @work(group="follow", exclusive=True)
+    async def _follow(self, agent: AgentId, after: int) -> None:
+        while True:
+            try:
+                await self._watch(agent, after)
+            except LogAway:  # a notice tells the person; missed events are read afterwards
+                await asyncio.sleep(POLL_SECONDS)
+                after = self._timeline.version
+            else:
+                return
+
+    async def _watch(self, agent: AgentId, after: int) -> None:
+        async with aclosing(self.controller.watch(agent, after)) as shown:
+            async for each in shown:
+                match each.what:
+                    case Recorded() as recorded:
+                        self._apply(recorded)
+                    case Delta() as delta:
+                        self.add_delta(delta)
+                    case DriveFailure(sentence):
+                        self.show_refusal(sentence)
+
+    def add_delta(self, delta: Delta) -> None:
+        """Shows one more piece of a reply."""
+        self._streaming.add(delta)
+        self._draw_soon()
+
+    def _apply(self, recorded: Recorded) -> None:
+        if recorded.version > self._timeline.version:
+            self._timeline.add(recorded)
+        self._events.add(recorded)
+        self._draw_soon()
+        match recorded.event:
+            case ModelCalled(model, instruction=""):
+                self._streaming.start(model)
+            case ReplyAdded():
+                self._streaming.clear()
+            case TurnCompleted() | TurnFailed() | TurnInterrupted():
+                self._streaming.clear()
+                self._measure_drift()
+                self.attention.call(time.monotonic() - (self._since or time.monotonic()))
+                self._send_next()
+            case MailReceived(_, _, sender):
+                self.notify(f"Mail from {sender or 'outside'}. /check-mail reads it.")
+                self.attention.call()
+            case _:
+                pass
+
+    def _draw_soon(self) -> None:
+        """Draws new rows after `_FRAME` seconds, together with those that arrive until then."""
+        if not self._drawing:
+            self._drawing = True
+            self.set_timer(_FRAME, self._draw)
+
+    async def _draw(self) -> None:
+        self._drawing = False
+        if not self.application.is_running:  # the widgets are being removed
+            return
+        await self.sink.grow()
+        await self.sink.stream(self._streaming.row())
+        if self._timeline.version != self._refreshed_at:
+            await self._refresh_surroundings()
+
+    async def _poll(self) -> None:
+        """Updates the clock, and the sidebar if other agents have changed."""
+        self.query_one(StatusLine).doing(self._progress())
+        with suppress(LogAway):  # the sidebar then keeps what it shows
+            if self.controller.agent is not None:
+                agents = await family_of(self.controller.connection, self.controller.agent)
+                if self._surroundings is not None and agents != self._surroundings.agents:
+                    await self._refresh_surroundings()
+
+    async def _refresh_surroundings(self) -> None:
+        """Updates header, sidebar and status line."""
+        self._refreshed_at = self._timeline.version
+        found = self._surroundings = await surroundings(
+            self.controller.connection, self.controller.agent
+        )
+        if self.application.is_running:  # else the widgets are being removed
+            self._show_surroundings(found)
+
+    @work(group="tell", exclusive=True)
+    async def refresh_soon(self) -> None:
+        """Updates header, sidebar and status line, in the background."""
+        await self._refresh_surroundings()
+
+    def _show_surroundings(self, found: Surroundings) -> None:
+        busy = found.is_working or bool(self._activity)
+        self._since = (self._since or time.monotonic()) if busy else None
+        cost = found.state.spent.cost if found.state else 0
+        self.query_one(StatusLine).status = Status(found.budget, cost, self._progress())
+        self._show_queue()
+        self._show_panels(found)
+        self.attention.title(self.controller.folder, working=busy)
+
+    def _show_panels(self, found: Surroundings) -> None:
+        """Shows header and sidebar, and the welcome text while the conversation is empty."""
+        state = found.state
+        self.query_one("#head", Static).update(header_line(self.controller.folder, state))
+        self.query_one(Sidebar).show(
+            SidebarContent(found.agents, self.controller.agent, state, found.budget, self._drift)
+        )
+        empty = not self._timeline.rows
+        self.query_one("#welcome", Static).update(
+            welcome_text(self.controller.config, self.controller.folder)
+        )
+        self.query_one("#welcome").display = empty
+        self.transcript.display = not empty
+
+    def _progress(self) -> str:
+        """The activity for the status line, with its duration."""
+        if self._since is None:
+            return "… reading earlier messages" if self.is_reading else ""
+        seconds = int(time.monotonic() - self._since)
+        what = self._activity or "working"
+        return f"{_SPINNER[seconds % len(_SPINNER)]} {what} {seconds} s · esc interrupts"
+
+    @work(group="drift", exclusive=True)
+    async def _measure_drift(self) -> None:
+        """Measures the topic drift in the background, after each turn."""
+        if self.controller.agent is not None:
+            self._drift = await drift_in_view(self.controller.connection, self.controller.agent)
+            await self._refresh_surroundings()
+
+    @work(group="queue", exclusive=True)
+    async def _send_next(self) -> None:
+        await self.controller.turn_ended()
+        await self._refresh_surroundings()
+
+    # Messages and the queue
+
+    def show_message(self, text: str) -> None:
+        """Shows the answer to a command."""
+        self._set_notice(text)
+
+    def show_refusal(self, text: str) -> None:
+        """Shows why a step was refused, as a warning."""
+        self._set_notice(text, refused=True)
+
+    def _set_notice(self, text: str, *, refused: bool = False) -> None:
+        notice = self.query_one("#notice", Static)
+        notice.update(text)
+        notice.display = bool(text)
+        notice.set_class(refused, "refused")
+
+    def _show_queue(self) -> None:
+        queue = self.query_one("#queue", Static)
+        queue.display = bool(self.controller.session.queue)
+        lines = [f"» queued: {' '.join(text.split())}" for text in self.controller.session.queue]
+        if self.controller.session.paused and lines:
+            lines[-1] += "   (enter sends, ↑ edits)"
+        queue.update("\n".join(lines))

@@ -1,0 +1,97 @@
+"""Starts the terminal screens, on the last conversation of this folder or on a new one."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+
+from msgspec import Struct
+
+from sapwood.app.connection import Connection
+from sapwood.config.api_keys import load_keys
+from sapwood.config.config_file import Config
+from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.conversation_list import last_conversation
+from sapwood.core.errors import SapwoodError
+from sapwood.core.ids import AgentId
+from sapwood.redaction import mask_secrets
+
+__all__ = ["ScreenExit", "open_screen", "require_textual", "warnings_shown"]
+
+
+class ScreenExit(Struct, frozen=True):
+    """What is left when the screen closes: the shown agent, and queued messages not sent."""
+
+    agent: AgentId | None
+    unsent: tuple[str, ...] = ()
+
+
+def require_textual() -> None:
+    """Raises `SapwoodError` if the extra `tui` is not installed."""
+    if find_spec("textual") is None:
+        raise SapwoodError("The screen is not installed. Type: pip install 'sapwood[tui]'")
+
+
+async def open_screen(
+    connection: Connection, config: Config, typed: str = "", *, inline: bool = False
+) -> ScreenExit:
+    """Runs the screen until the person leaves it.
+
+    `typed` names the conversation to open; without it, the last one of the current folder opens.
+    Raises the exception that ended the screen, if one did.
+    """
+    require_textual()
+    from sapwood.tui.app import SapwoodApp
+    from sapwood.tui.terminal import restored_title
+
+    folder = os.getcwd()
+    agent = await find(connection, typed) if typed else await last_conversation(connection, folder)
+    kind = SapwoodApp
+    if inline:
+        if os.name == "nt":
+            raise SapwoodError("--inline needs a Unix terminal. For the full screen, type: sapwood")
+        from sapwood.tui.inline.app import InlineApp
+
+        kind = InlineApp
+    app = kind(connection, config, load_keys(), folder, agent)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, app.exit)
+    try:
+        with warnings_shown(app.notice), restored_title():
+            await app.run_async(inline=inline, mouse=config.screen.mouse)
+    finally:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+        await app.controller.close()
+    if app.failure is not None:
+        raise app.failure
+    return ScreenExit(app.controller.agent, tuple(app.controller.session.queue))
+
+
+class _WarningHandler(logging.Handler):
+    """Passes warnings to the event loop, from any thread, with secrets masked."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._loop = asyncio.get_running_loop()
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = mask_secrets(record.getMessage())
+        with suppress(RuntimeError):  # the loop is closed: the screen has ended
+            self._loop.call_soon_threadsafe(self._show, text)
+
+
+@contextmanager
+def warnings_shown(show: Callable[[str], None]) -> Generator[None]:
+    """Passes each warning that Sapwood logs inside the block to `show`."""
+    logger, handler = logging.getLogger("sapwood"), _WarningHandler(show)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

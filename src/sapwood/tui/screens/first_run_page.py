@@ -1,0 +1,164 @@
+"""The first-run page: the person picks a model and enters its API key."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.content import Content
+from textual.widgets import Input
+
+from sapwood.config.api_keys import key_origins, keys_file, save_key
+from sapwood.config.config_file import Config, ConfigError
+from sapwood.config.editor import set_setting
+from sapwood.conversation.completion import MODELS
+from sapwood.conversation.configured_models import model_account
+from sapwood.tui.screens.picker_page import PickerItem, PickerPage
+
+__all__ = ["FirstRunPage"]
+
+_OTHER = "other"
+
+
+class FirstRunPage(PickerPage):
+    """Saves the picked model and its API key; returns the name of the model."""
+
+    HEADING: ClassVar = "Welcome to Sapwood"
+    FOOT: ClassVar = "enter chooses · esc continues without a model"
+    HINT: ClassVar = "Choose a model, or type the name of another one"
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self._config = config
+        self._model = ""
+        self._asks = ""
+
+    async def fill(self, typed: str) -> None:
+        """Fills the list, unless the field is used for a key or an address."""
+        if not self._asks:
+            await super().fill(typed)
+
+    async def items(self, typed: str) -> Sequence[PickerItem]:
+        """The models that match; those with an API key come first."""
+        origins = key_origins()
+        known = sorted(MODELS, key=lambda name: self._account(name) not in origins)
+        found = [PickerItem(name, self._line(name, origins)) for name in known if typed in name]
+        if typed and not found:
+            found.append(PickerItem(typed, Content.assemble((typed, "bold"), "  as typed")))
+        if not typed:
+            words = "another server with the OpenAI API, for example on this machine"
+            found.append(PickerItem(_OTHER, Content.styled(words, "$faint")))
+        return found
+
+    async def preview(self, id: str) -> Content:
+        """What Sapwood does, and what this model needs."""
+        words = [
+            ("Everything is kept; you decide what the model sees.\n\n", "bold $primary"),
+            ("Every conversation is saved in a file on your machine. ", ""),
+            ("Mark a place and return to it, clear, fork, undo: nothing is lost.\n\n", ""),
+        ]
+        if id == _OTHER:
+            words.append(("Sapwood will ask for its address and the name of a model.", "$accent"))
+        elif self._account(id) in key_origins():
+            words.append((f"The API key is in {key_origins()[self._account(id)]}. ", "$accent"))
+            words.append(("Press enter and write your first message.", "$accent"))
+        else:
+            words.append((f"Sapwood will ask for an API key of {self._title(id)}. ", "$accent"))
+            words.append((f"It is stored in {keys_file()}, readable only by you.", "$accent"))
+        return Content.assemble(*words)
+
+    def pick(self, id: str | None) -> None:
+        """Picks a model, or saves the key or address that was asked for."""
+        typed = self.query_one(Input).value.strip()
+        match self._asks:
+            case "":
+                self._choose(id)
+            case "key":
+                self._store_key(typed)
+            case _:
+                self._store_address(typed)
+
+    def _choose(self, id: str | None) -> None:
+        if id is None:
+            return
+        self._model = id
+        if id == _OTHER:
+            self._ask(
+                "address",
+                "Address and model, such as http://localhost:11434/v1 llama3.3",
+                "It needs no API key. Ollama, vLLM, LM Studio and llama.cpp have this API.",
+            )
+        elif self._needs_key(id):
+            self._ask(
+                "key",
+                f"Paste your API key of {self._title(id)}",
+                f"Sapwood calls {id} with it and stores it in {keys_file()}, readable only by you.",
+                secret=True,
+            )
+        else:
+            self._done()
+
+    def _ask(self, what: str, words: str, about: str, *, secret: bool = False) -> None:
+        """Hides the list and asks for a text in the field."""
+        self._asks = what
+        line = self.query_one(Input)
+        line.password, line.placeholder, line.value = secret, words, ""
+        self.query_one("#frame").border_subtitle = " enter continues · esc goes back to the models "
+        self.query_one("#columns").display = False
+        self.show_sentence(about)
+
+    def _store_key(self, key: str) -> None:
+        if not key:
+            self.show_sentence("Enter an API key, or press esc to go back.")
+            return
+        try:
+            save_key(self._account(self._model), key)
+        except ConfigError as error:
+            self.show_sentence(str(error))
+        else:
+            self._done()
+
+    def _store_address(self, typed: str) -> None:
+        address, _, model = typed.partition(" ")
+        if not address.startswith("http") or not model.strip():
+            self.show_sentence("Enter an address, a space, and the name of a model.")
+            return
+        self._model = f"compatible:{model.strip()}"
+        try:
+            set_setting("base_urls.compatible", address)
+        except ConfigError as error:
+            self.show_sentence(str(error))
+        else:
+            self._done()
+
+    def _done(self) -> None:
+        try:
+            set_setting("model", self._model)
+        except ConfigError as error:
+            self.show_sentence(str(error))
+        else:
+            self.dismiss(self._model)
+
+    def action_close(self) -> None:
+        """Goes back to the list, or closes the page."""
+        if not self._asks:
+            super().action_close()
+            return
+        self._asks = ""
+        line = self.query_one(Input)
+        line.password, line.placeholder, line.value = False, self.HINT, ""
+        self.query_one("#frame").border_subtitle = f" {self.FOOT} "
+        self._fill("")
+
+    def _needs_key(self, model: str) -> bool:
+        access = model_account(model, self._config)
+        return access.needs_key and access.account not in key_origins()
+
+    def _account(self, model: str) -> str:
+        return model_account(model, self._config).account
+
+    def _title(self, model: str) -> str:
+        return model_account(model, self._config).title
+
+    def _line(self, name: str, origins: dict[str, str]) -> Content:
+        account = self._account(name)
+        ready = ("  ✓ API key found", "$success") if account in origins else ("", "")
+        return Content.assemble((f"{name:<22}", "bold"), (self._title(name), "$faint"), ready)

@@ -1,0 +1,126 @@
+"""The page to open a conversation: all conversations, those of this folder first.
+
+Sessions of Claude Code, Codex and Gemini CLI in this folder are listed too, imported or not.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.content import Content
+
+from sapwood.app.connection import Connection
+from sapwood.context_actions.session_finder import read_transcript
+from sapwood.conversation.conversation_list import sessions_elsewhere, without_imported
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.token_count import Count, show
+from sapwood.core.turn import Turn
+from sapwood.display.agent_tree import state_of
+from sapwood.display.quantities import ago, now
+from sapwood.display.text import one_line
+from sapwood.sources import FoundSession
+from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
+
+__all__ = ["ResumePage"]
+
+_MOST = 500
+_TURNS = 6
+
+
+class ResumePage(PickerPage):
+    """Returns the picked agent, or the path of a transcript to import."""
+
+    HEADING: ClassVar = "Conversations"
+    FOOT: ClassVar = "enter opens · esc closes"
+    NOTHING: ClassVar = "No conversation matches."
+
+    def __init__(self, connection: Connection, folder: str) -> None:
+        super().__init__()
+        self._connection = connection
+        self._folder = folder
+        self._found: dict[str, FoundSession] | None = None
+
+    async def items(self, typed: str) -> Sequence[PickerItem]:
+        """The conversations that match; those of this folder first, then the newest first."""
+        connection = self._connection
+        here = await connection.log.conversations(connection.space, self._folder, limit=_MOST)
+        newest = await connection.log.agents(connection.space, limit=_MOST)
+        agents = list({each.agent: each for each in (*here, *newest)}.values())
+        words = typed.casefold()
+        fitting = [each for each in agents if words in _searched(each)]
+        elsewhere = [
+            found
+            for found in without_imported(await self._elsewhere(), agents)
+            if words in f"{found.source} {found.id}".casefold()
+        ]
+        at = now()
+        items = [(each.folder, each.updated, self._item(each, at)) for each in fitting]
+        items += [(self._folder, each.updated, _found_item(each, at)) for each in elsewhere]
+        items.sort(key=lambda each: (each[0] != self._folder, -each[1]))
+        return [item for _, _, item in items]
+
+    async def _elsewhere(self) -> dict[str, FoundSession]:
+        """The sessions of other programs in this folder, by their path."""
+        if self._found is None:
+            self._found = await sessions_elsewhere(self._folder)
+        return self._found
+
+    async def preview(self, id: str) -> Content:
+        """Name, model and folder of a conversation, and its last prompts."""
+        if found := (await self._elsewhere()).get(id):
+            return await _found_preview(found)
+        connection = self._connection
+        opened = await connection.dispatcher.open(AgentId(id))
+        state = opened.state
+        source = f"from {state.origin.source}: /fork to continue\n" if state.origin else ""
+        lines = [
+            Content.styled(one_line(state.name) or state.agent, "bold"),
+            Content.styled(
+                f"{source}{state.settings.model or 'no model'} · {state.workspace.folder}",
+                "$faint",
+            ),
+            Content(""),
+        ]
+        return Content("\n").join([*lines, *_last_prompts(opened.live.all_turns)])
+
+    def _item(self, facts: AgentSummary, at: int) -> PickerItem:
+        here = "$foreground" if facts.folder == self._folder else "$faint"
+        name = one_line(facts.name) or facts.agent
+        tokens = show(Count(facts.tokens, facts.exact))
+        about = f"{facts.source or state_of(facts)} · {tokens} · {ago(facts.updated, at)}"
+        return PickerItem(
+            facts.agent, Content.assemble((name, f"bold {here}"), (f"\n  {about}", "$faint"))
+        )
+
+
+def _found_item(found: FoundSession, at: int) -> PickerItem:
+    about = f"not imported yet · {found.size / 1e6:.1f} MB · {ago(found.updated, at)}"
+    return PickerItem(
+        str(found.path),
+        Content.assemble((f"{found.source} {found.id[:8]}", "bold"), (f"\n  {about}", "$faint")),
+    )
+
+
+async def _found_preview(found: FoundSession) -> Content:
+    session = await asyncio.to_thread(read_transcript, found.path, found.source or None)
+    return Content("\n").join(
+        [
+            Content.styled(f"{found.source} {found.id}", "bold"),
+            Content.styled(f"{session.model or 'no model'} · {found.folder}", "$faint"),
+            Content.styled("Enter imports it. /fork then continues it.", "$accent"),
+            Content(""),
+            *_last_prompts(session.turns),
+        ]
+    )
+
+
+def _last_prompts(turns: Sequence[Turn]) -> list[Content]:
+    """The last prompts of a conversation."""
+    return [
+        Content.assemble(("┃ ", "$secondary"), prompt_line(turn, 200)) for turn in turns[-_TURNS:]
+    ]
+
+
+def _searched(facts: AgentSummary) -> str:
+    return f"{facts.name} {facts.agent} {facts.folder} {facts.model} {facts.source}".casefold()

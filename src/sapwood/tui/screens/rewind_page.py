@@ -1,0 +1,81 @@
+"""The page to go back to a mark, with a preview of the turns that leave and come back."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.content import Content
+
+from sapwood.app.connection import Connection
+from sapwood.conversation.rewind_preview import RewindPlace, preview_rewind, rewind_places
+from sapwood.core.ids import AgentId
+from sapwood.core.token_count import Count, show
+from sapwood.core.turn import Turn
+from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
+
+__all__ = ["RewindPage"]
+
+_SHOWN = 40
+
+
+class RewindPage(PickerPage):
+    """Returns the picked command."""
+
+    HEADING: ClassVar = "Rewind"
+    FOOT: ClassVar = "enter goes back · nothing is lost: /undo · esc closes"
+    NOTHING: ClassVar = (
+        "There is no mark yet. /mark NAME sets one, and /rewind NAME comes back to it."
+    )
+
+    def __init__(self, connection: Connection, agent: AgentId) -> None:
+        super().__init__()
+        self._connection = connection
+        self._agent = agent
+        self._places: dict[str, RewindPlace] = {}
+
+    async def items(self, typed: str) -> Sequence[PickerItem]:
+        """The undo of the last context command, then the marks, newest first."""
+        places = await rewind_places(self._connection, self._agent)
+        self._places = {place.line: place for place in places}
+        return [
+            PickerItem(place.line, _line(place))
+            for place in places
+            if typed.casefold() in place.mark.casefold() or not place.mark
+        ]
+
+    async def preview(self, id: str) -> Content:
+        """The turns that would leave the context or come back to it."""
+        found = await preview_rewind(self._connection, self._agent, self._places[id])
+        if found.same:
+            return Content.styled("The model would see the same as now.", "$faint")
+        parts = [
+            *_part("leaves view", "-", "$error", found.leaving, found.leaving_size),
+            *_part("comes back", "+", "$success", found.returning, found.returning_size),
+            Content.styled(f"{found.shared} turns stay in view.", "$faint"),
+        ]
+        if found.front_differs:
+            parts.append(Content.styled("The summary or carried request changes.", "$faint"))
+        return Content("\n").join(parts)
+
+
+def _part(
+    title: str, sign: str, colour: str, turns: tuple[Turn, ...], size: Count
+) -> list[Content]:
+    if not turns:
+        return []
+    count = f"{len(turns)} turn{'' if len(turns) == 1 else 's'}"
+    head = f"{title}: {count}, {show(size)} tokens"
+    lines = [Content.styled(head, f"bold {colour}")]
+    lines += [
+        Content.assemble((f"{sign} ", colour), prompt_line(turn, 90)) for turn in turns[:_SHOWN]
+    ]
+    if len(turns) > _SHOWN:
+        lines.append(Content.styled(f"  … {len(turns) - _SHOWN} more", "$faint"))
+    return [*lines, Content("")]
+
+
+def _line(place: RewindPlace) -> Content:
+    if not place.mark:
+        return Content.assemble(("↶ ", "$accent"), "undo the last context command")
+    return Content.assemble(
+        ("◆ ", "$mark"), (place.mark, "bold"), (f"  #{place.version}", "$faint")
+    )

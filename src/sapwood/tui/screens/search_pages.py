@@ -1,0 +1,105 @@
+"""Search pages: everything in the log, and the messages that were sent."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.content import Content
+from textual.widgets import Input
+
+from sapwood.app.connection import Connection
+from sapwood.core.ids import AgentId
+from sapwood.core.search_text import text_of
+from sapwood.display.quantities import ago, now
+from sapwood.display.text import cut, one_line, plain
+from sapwood.tui.composer import SentHistory
+from sapwood.tui.screens.picker_page import PickerItem, PickerPage
+
+__all__ = [
+    "HistoryPage",
+    "SearchPage",
+]
+
+
+_MOST = 50
+_PREVIEW = 4_000
+
+
+class SearchPage(PickerPage):
+    """Searches all conversations; returns the picked place as `agent:version`."""
+
+    HEADING: ClassVar = "Search everything"
+    HINT: ClassVar = 'Words, or "a phrase"'
+    FOOT: ClassVar = "enter goes there · esc closes"
+    NOTHING: ClassVar = "Type words to search for."
+
+    def __init__(self, connection: Connection, words: str = "") -> None:
+        super().__init__()
+        self._connection = connection
+        self._words = words
+
+    def on_mount(self) -> None:
+        """Starts with the words of the command."""
+        super().on_mount()
+        self.query_one(Input).value = self._words
+
+    async def items(self, typed: str) -> Sequence[PickerItem]:
+        """The matches, best first."""
+        if not typed.strip():
+            return []
+        connection = self._connection
+        hits = await connection.log.search(connection.space, typed, limit=_MOST)
+        at = now()
+        return [
+            PickerItem(
+                str(hit.ref),
+                Content.assemble(
+                    (f"{ago(hit.at, at):<11}", "$accent"),
+                    cut(hit.snippet, 120),
+                ),
+            )
+            for hit in hits
+        ]
+
+    async def preview(self, id: str) -> Content:
+        """The whole text of the event."""
+        agent, _, version = id.rpartition(":")
+        connection = self._connection
+        found = await connection.log.read(
+            connection.space, AgentId(agent), int(version), int(version)
+        )
+        if not found:
+            return Content("")
+        facts = await connection.log.facts(connection.space, AgentId(agent))
+        name = one_line(facts.name) if facts and facts.name else agent
+        head = Content.assemble(
+            (name, "bold $accent"), (f"\n{found[0].ref} · {found[0].kind}", "$faint")
+        )
+        return Content.assemble(head, "\n\n", plain(text_of(found[0].event))[:_PREVIEW])
+
+
+class HistoryPage(PickerPage):
+    """Searches the sent messages; returns the picked one."""
+
+    HEADING: ClassVar = "Sent messages"
+    FOOT: ClassVar = "enter puts it into the composer · esc closes"
+
+    def __init__(self, history: SentHistory) -> None:
+        super().__init__()
+        self._history = history
+        self._found: list[str] = []
+
+    async def items(self, typed: str) -> Sequence[PickerItem]:
+        """Sent messages that match, newest first."""
+        self._found = self._history.matching(typed)
+        return [
+            PickerItem(str(n), Content(cut(text[:400], 120))) for n, text in enumerate(self._found)
+        ]
+
+    async def preview(self, id: str) -> Content:
+        """The whole message."""
+        return Content(self._found[int(id)])
+
+    def pick(self, id: str | None) -> None:
+        """Returns the message itself."""
+        if id is not None:
+            self.dismiss(self._found[int(id)])

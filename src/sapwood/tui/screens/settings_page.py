@@ -1,0 +1,90 @@
+"""The settings page: every setting, its value and origin, and a field to change it."""
+
+import os
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from sapwood.config.config_file import Config, ConfigError, config_file
+from sapwood.config.editor import Setting, list_settings, set_setting, shown_value
+from sapwood.tui.screens.picker_page import PickerItem, PickerPage
+
+__all__ = ["SettingsPage"]
+
+
+class SettingsPage(PickerPage):
+    """Lists the settings. Picking one asks for its new value and writes it to the file."""
+
+    HEADING: ClassVar = "Settings"
+    FOOT: ClassVar = "enter changes · esc closes · for this agent only: /config NAME VALUE"
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self._config = config
+        self._changing = ""
+
+    async def items(self, typed: str) -> Sequence[PickerItem]:
+        """The settings that match, in the order of the configuration."""
+        return [
+            PickerItem(each.name, self._line(each))
+            for each in list_settings()
+            if typed in each.name
+        ]
+
+    async def preview(self, id: str) -> Content:
+        """The value of a setting, its origin, and how to change it."""
+        found = next(each for each in list_settings() if each.name == id)
+        origin = f"from {found.origin}" if found.origin else "the default"
+        return Content.assemble(
+            (found.name, "bold $accent"),
+            f"\n\n{shown_value(found, self._config) or '(nothing)'}\n",
+            (f"{origin}\n\n", "$faint"),
+            "Enter, then type a new value.\n",
+            (f"The file is {config_file(os.environ)}", "$faint"),
+        )
+
+    def pick(self, id: str | None) -> None:
+        """Asks for a new value, or saves the one that was typed."""
+        line = self.query_one("#filter", Input)
+        if self._changing:
+            self._change(self._changing, line.value)
+        elif id is not None:
+            self._changing = id
+            found = next(each for each in list_settings() if each.name == id)
+            is_public = found.typed == shown_value(found, self._config)
+            line.value = found.typed if is_public else ""
+            line.placeholder = f"New value of {id}"
+
+    def _change(self, name: str, value: str) -> None:
+        shown = self.query_one("#shown", Static)
+        try:
+            changed = set_setting(name, value)
+        except ConfigError as error:
+            shown.update(Content.styled(str(error), "$warning"))
+            return
+        self._changing = ""
+        line = self.query_one("#filter", Input)
+        line.value, line.placeholder = "", self.HINT
+        self.notify(f"{changed.name} = {value.strip()}. It takes effect at the next start.")
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, event: Input.Changed) -> None:
+        if not self._changing:
+            self._fill(event.value)
+
+    def action_close(self) -> None:
+        """Stops changing a value, or closes the page."""
+        if self._changing:
+            self._changing = ""
+            self.query_one("#filter", Input).value = ""
+        else:
+            super().action_close()
+
+    def _line(self, setting: Setting) -> Content:
+        colour = "$foreground" if setting.origin else "$faint"
+        return Content.assemble(
+            (f"{setting.name:<26}", "$accent"), (shown_value(setting, self._config), colour)
+        )

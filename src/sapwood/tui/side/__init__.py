@@ -1,1 +1,0 @@
-"""What stands beside and below the conversation: agents, marks, warnings, the budget."""

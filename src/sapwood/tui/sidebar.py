@@ -1,0 +1,226 @@
+"""The sidebar: agents, topic drift, focus, marks, and warnings with the command to type."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from sapwood.analysis.topic_drift import Drift
+from sapwood.core.budget import Budget
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.state import State
+from sapwood.core.token_count import Count, show
+from sapwood.display.agent_tree import branches, tree
+from sapwood.display.text import cut, one_line
+
+__all__ = ["Sidebar", "SidebarContent", "agent_lines", "drift_bars", "warnings"]
+
+WIDTH = 34
+_LEAST_TANGENT = 1_000
+"""The least tokens in tangents that cause a warning."""
+
+_ROOM = WIDTH - 5
+
+
+_DRIFT_COLOURS = {"on-track": "$success", "tangent": "$warning", "noise": "$error"}
+
+
+class SidebarContent(Struct, frozen=True):
+    """What the sidebar shows."""
+
+    agents: tuple[AgentSummary, ...] = ()
+    here: AgentId | None = None
+    state: State | None = None
+    budget: Budget | None = None
+    drift: Drift | None = None
+
+
+class Sidebar(VerticalScroll, can_focus=False):
+    """Shows what is around the conversation. A click or enter on an agent switches to it."""
+
+    DEFAULT_CSS = """
+    Sidebar {
+        width: 34; padding: 0 1; border-left: vkey $panel; scrollbar-size-vertical: 1;
+        scrollbar-background: $background; scrollbar-color: $panel-lighten-2;
+        .title { color: $accent; text-style: bold; margin-top: 1; }
+        .part { color: $faint; }
+        OptionList { height: auto; max-height: 16; background: transparent; }
+        OptionList { border: none; padding: 0; }
+        OptionList:focus { border: none; }
+    }
+    """
+
+    class Chosen(Message):
+        """An agent was chosen."""
+
+        def __init__(self, agent: AgentId) -> None:
+            super().__init__()
+            self.agent = agent
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: SidebarContent | None = None
+
+    def compose(self) -> ComposeResult:
+        """Yields a title and a text for each part. `show` hides empty parts."""
+        for name in ("agents", "drift", "focus", "marks", "warnings"):
+            yield Static(name.upper(), classes="title", id=f"{name}-title")
+            if name == "agents":
+                yield OptionList(id="agents", compact=True)
+            else:
+                yield Static(classes="part", id=name)
+
+    def show(self, content: SidebarContent) -> None:
+        """Replaces what the sidebar shows."""
+        if content == self._shown or not self.is_mounted:
+            return
+        self._shown = content
+        agents = self.query_one("#agents", OptionList)
+        highlighted = agents.highlighted
+        agents.clear_options()
+        agents.add_options(
+            [
+                Option(line, agent)
+                for agent, line in agent_lines(content.agents, content.here, _ROOM)
+            ]
+        )
+        agents.highlighted = (
+            highlighted if highlighted is not None and highlighted < agents.option_count else None
+        )
+        self.query_one("#agents-title").display = bool(content.agents)
+        state = content.state
+        self._part("marks", _marks(state) if state else [])
+        if content.drift:
+            task = f" from “{cut(content.drift.task, _ROOM - 13)}”"
+            self.query_one("#drift-title", Static).update(
+                Content.assemble("DRIFT", (task, "not bold $faint"))
+            )
+        self._part("drift", drift_bars(content.drift) if content.drift else [])
+        self._part("focus", _focus(state) if state else [])
+        self._part("warnings", warnings(state, content) if state else [])
+
+    def _part(self, name: str, lines: Sequence[Content]) -> None:
+        self.query_one(f"#{name}-title").display = bool(lines)
+        part = self.query_one(f"#{name}", Static)
+        part.display = bool(lines)
+        part.update(Content("\n").join(lines))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Posts `Chosen` for the selected agent."""
+        event.stop()
+        if event.option_id:
+            self.post_message(self.Chosen(AgentId(event.option_id)))
+
+
+def agent_lines(
+    agents: Iterable[AgentSummary], here: AgentId | None, room: int
+) -> list[tuple[AgentId, Content]]:
+    """The agents as a tree, one line each. `here` is the shown agent."""
+    found = list(tree(agents))
+    drawn = branches([depth for _, depth in found])
+    return [
+        (facts.agent, _agent_line(facts, before, room, here=facts.agent == here))
+        for (facts, _), before in zip(found, drawn, strict=True)
+    ]
+
+
+def _agent_line(facts: AgentSummary, before: str, room: int, *, here: bool) -> Content:
+    """One agent: its state, name, tokens, source and unread mail."""
+    sign, colour = _sign(facts)
+    tokens = show(Count(facts.tokens, facts.exact)) if facts.tokens else ""
+    mail = f" ✉{facts.unread}" if facts.unread else ""
+    source = f" {facts.source}" if facts.source else ""
+    space = room - len(before) - 2 - len(tokens) - len(source) - len(mail) - 1
+    name = cut(one_line(facts.name) or facts.agent, max(6, space))
+    style = "bold $foreground" if here else "$faint" if facts.status != "running" else ""
+    return Content.assemble(
+        (before, "$faint"),
+        (f"{sign} ", colour),
+        (name, style),
+        (f" {tokens}", "$faint"),
+        (source, "$accent"),
+        (mail, "$mark"),
+    )
+
+
+def _sign(facts: AgentSummary) -> tuple[str, str]:
+    match facts.status:
+        case "killed":
+            return "✗", "$error"
+        case "archived":
+            return "▪", "$faint"
+        case _:
+            return ("◐", "$warning") if facts.working else ("●", "$success")
+
+
+def _marks(state: State) -> list[Content]:
+    return [
+        Content.assemble(
+            ("◆ ", "$mark"),
+            cut(mark.name or "unnamed", _ROOM - 9),
+            (f" #{mark.version}", "$faint"),
+        )
+        for mark in reversed(state.marks[-8:])
+    ]
+
+
+def drift_bars(drift: Drift) -> list[Content]:
+    """A bar for each topic; none for a single topic."""
+    if len(drift.topics) < 2:
+        return []
+    return [
+        Content.assemble(
+            f"{cut(topic.name, 13):<14}",
+            ("█" * round(10 * topic.share), _DRIFT_COLOURS[topic.status]),
+            ("░" * (10 - round(10 * topic.share)), "$panel"),
+            (f" {topic.share:>4.0%}", "$faint"),
+        )
+        for topic in drift.topics[:6]
+    ]
+
+
+def _focus(state: State) -> list[Content]:
+    lines = [
+        Content.assemble((f"{each.priority} ", "$accent"), cut(each.topic, _ROOM - 2))
+        for each in state.focus[:6]
+    ]
+    return lines + [
+        Content.styled(f"· {cut(each, _ROOM - 2)}", "dim") for each in state.background[:4]
+    ]
+
+
+def warnings(state: State, content: SidebarContent) -> list[Content]:
+    """What the person may want to act on, each with the command to type."""
+    lines: list[Content] = []
+    budget, drift = content.budget, content.drift
+    if budget and budget.level and budget.share is not None:
+        share = f"{budget.share:.0%}".replace("%", " %")
+        colour = "$error" if budget.level == 3 else "$warning"
+        lines.append(Content.assemble((f"▲ {share} of the window is full", colour)))
+        lines.append(
+            Content.assemble(
+                "  ", ("/compact", "bold $accent"), " or ", ("/clear 5", "bold $accent")
+            )
+        )
+    if drift and drift.archive and drift.frees >= _LEAST_TANGENT:
+        count = len(drift.archive)
+        tokens = show(Count(drift.frees, exact=False))
+        topics = "1 tangent holds" if count == 1 else f"{count} tangents hold"
+        lines.append(Content.styled(f"▲ {topics} {tokens}", "$warning"))
+        lines.append(Content.assemble("  ", ("/compact", "bold $accent"), " keeps what matters"))
+    if state.inbox:
+        count = len(state.inbox)
+        lines.append(
+            Content.assemble((f"✉ {count} unread mail{'' if count == 1 else 's'}", "$mark"))
+        )
+        lines.append(Content.assemble("  ", ("/check-mail", "bold $accent")))
+    if state.status != "running":
+        lines.append(Content.styled(f"▲ this agent is {state.status}", "$warning"))
+        lines.append(Content.assemble("  ", ("/fork", "bold $accent"), " to continue from it"))
+    return lines

@@ -1,0 +1,130 @@
+"""The header line, the status line and the text of an empty conversation."""
+
+from pathlib import Path
+
+from msgspec import Struct, structs
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from sapwood.config.config_file import Config
+from sapwood.core.budget import Budget
+from sapwood.core.state import State
+from sapwood.core.token_count import Count, show
+from sapwood.display.quantities import money
+from sapwood.display.text import one_line
+
+__all__ = ["Status", "StatusLine", "header_line", "welcome_text"]
+
+_BLOCKS = (
+    ("system", "$secondary"),
+    ("tools", "$secondary-darken-2"),
+    ("pins", "$accent"),
+    ("summary", "$success-darken-2"),
+    ("history", "$primary"),
+)
+_WIDE = 110
+
+
+class Status(Struct, frozen=True):
+    """What the status line shows. `doing` is the current activity with its duration."""
+
+    budget: Budget | None = None
+    cost: int = 0
+    doing: str = ""
+
+
+class StatusLine(Widget):
+    """Shows the activity, how full the window is, the size of each block, and the cost."""
+
+    DEFAULT_CSS = "StatusLine { height: 1; padding: 0 1; background: $background; }"
+    status: reactive[Status] = reactive(Status())
+
+    def doing(self, what: str) -> None:
+        """Updates only the activity."""
+        if what != self.status.doing:
+            self.status = structs.replace(self.status, doing=what)
+
+    def render(self) -> Content:
+        """The activity, the bar, the sum, the blocks and the cost."""
+        status, budget = self.status, self.status.budget
+        doing = Content.styled(f"{status.doing}  ", "$warning") if status.doing else Content("")
+        if budget is None:
+            return doing
+        wide = self.size.width >= _WIDE
+        bar = _bar(budget, 12 if status.doing or not wide else 28)
+        line = Content.assemble(doing, bar, " ", _sum(budget))
+        cost = Content.styled(f"  {money(status.cost)}" if status.cost else "", "$faint")
+        room = self.size.width - line.cell_length - cost.cell_length - 2
+        return Content.assemble(line, *_blocks(budget, room), cost)
+
+
+def _blocks(budget: Budget, room: int) -> list[Content]:
+    """Each block with its size; the smallest are left out if there is no room for all."""
+    filled = [(name, colour) for name, colour in _BLOCKS if _count(budget, name).tokens]
+    shown = {name: _block(budget, name, colour) for name, colour in filled}
+    for name in sorted(shown, key=lambda each: _count(budget, each).tokens):
+        if sum(block.cell_length for block in shown.values()) <= room:
+            break
+        del shown[name]
+    return list(shown.values())
+
+
+def _bar(budget: Budget, width: int) -> Content:
+    whole = max(budget.window, budget.total.tokens, 1)
+    cells = Content("")
+    for name, colour in _BLOCKS:
+        tokens = _count(budget, name).tokens
+        share = round(width * tokens / whole)
+        cells += Content.styled("█" * (share or (1 if tokens else 0)), colour)
+    free = width - cells.cell_length
+    return cells + Content.styled("░" * free, "$panel-lighten-1")
+
+
+def _sum(budget: Budget) -> Content:
+    colour = ("$foreground", "$warning", "$warning", "$error")[budget.level]
+    if budget.share is None:
+        return Content.styled(f"{show(budget.total)} tokens", f"bold {colour}")
+    window = show(Count(budget.window, exact=True))
+    share = f"{budget.share:.0%}".replace("%", " %")
+    return Content.styled(f"{show(budget.total)} of {window} · {share}", f"bold {colour}")
+
+
+def _block(budget: Budget, name: str, colour: str) -> Content:
+    return Content.assemble(("  ■ ", colour), (f"{name} {show(_count(budget, name))}", "$faint"))
+
+
+def _count(budget: Budget, name: str) -> Count:
+    return getattr(budget, name)
+
+
+def header_line(folder: str, state: State | None) -> Content:
+    """Project, conversation and model; for an imported conversation also its source."""
+    parts: list[tuple[str, str]] = [("sapwood", "bold $primary"), (f"  {Path(folder).name}", "")]
+    if state is None:
+        parts.append(("  /  a new conversation", "$faint"))
+    else:
+        parts.append(("  /  ", "$faint"))
+        parts.append((one_line(state.name) or state.agent, "bold"))
+        model = state.settings.model or "no model"
+        parts.append((f"  · {model} · {state.agent} #{state.version:,}", "$faint"))
+        if state.origin is not None:
+            parts.append((f" · from {state.origin.source}: /fork to continue", "$accent"))
+    return Content.assemble(*parts)
+
+
+def welcome_text(config: Config, folder: str) -> Content:
+    """What is shown before the first message: model, folder and the most useful keys."""
+    model = config.model or "no model yet"
+    keys = (
+        ("enter", "sends what you type"),
+        ("/", "lists the commands"),
+        ("ctrl+l", "opens another conversation"),
+        ("f1", "explains every key"),
+    )
+    return Content.assemble(
+        ("Sapwood\n", "bold $primary"),
+        ("Everything is kept; you decide what the model sees.\n\n", "$foreground"),
+        (f"{model}  ·  {folder}\n\n", "$faint"),
+        *(part for key, does in keys for part in ((f"  {key:<8}", "$accent"), (f"{does}\n", ""))),
+    )

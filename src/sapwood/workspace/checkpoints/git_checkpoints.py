@@ -1,0 +1,68 @@
+"""`GitCheckpoints`: checkpoints for the runtime, made in threads, with failures as messages."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from sapwood.core.checkpoint import Restored, Saved, Unsaved
+from sapwood.core.ids import AgentId
+from sapwood.core.settings import Workspace
+from sapwood.workspace.checkpoints.checkpoint_restore import has_checkpoint, restore
+from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits, save
+from sapwood.workspace.checkpoints.git_command import GitError
+from sapwood.workspace.checkpoints.repository import Repository, find_repository, locked
+
+__all__ = ["GitCheckpoints"]
+
+_Result = TypeVar("_Result")
+
+
+class GitCheckpoints:
+    """Saves and restores the files of workspaces."""
+
+    def __init__(self, limits: CheckpointLimits | None = None) -> None:
+        self._limits = limits or CheckpointLimits()
+
+    async def save(self, workspace: Workspace, agent: AgentId) -> Saved | Unsaved:
+        """Saves the files as they are now, in the ref of this agent."""
+        return await _in_thread(workspace, lambda repository: save(repository, agent, self._limits))
+
+    async def holds(self, workspace: Workspace, files: Saved) -> bool | Unsaved:
+        """Whether this checkpoint still exists and can be restored."""
+        return await _in_thread(
+            workspace, lambda repository: has_checkpoint(repository, files.commit)
+        )
+
+    async def restore(
+        self, workspace: Workspace, present: Saved, files: Saved
+    ) -> Restored | Unsaved:
+        """Replaces the present files by those of a checkpoint; `present` is the newest one."""
+        return await _in_thread(
+            workspace, lambda repository: restore(repository, present.commit, files.commit)
+        )
+
+    async def root(self, workspace: Workspace) -> str | Unsaved:
+        """The folder that the checkpoints of this workspace cover."""
+        found = await asyncio.to_thread(find_repository, workspace.worktree or workspace.folder)
+        return found if isinstance(found, Unsaved) else found.top
+
+
+async def _in_thread(
+    workspace: Workspace, work: Callable[[Repository], _Result]
+) -> _Result | Unsaved:
+    return await asyncio.to_thread(_with_lock, workspace.worktree or workspace.folder, work)
+
+
+def _with_lock(folder: str, work: Callable[[Repository], _Result]) -> _Result | Unsaved:
+    try:
+        found = find_repository(folder)
+        if isinstance(found, Unsaved):
+            return found
+        with locked(found):
+            return work(found)
+    except GitError as error:
+        return Unsaved(f"Git failed: {error}.")
+    except OSError as error:
+        return Unsaved(
+            f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}."
+        )

@@ -1,0 +1,83 @@
+"""Runs git without the user's git variables, hooks, prompts or configured programs."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+
+__all__ = ["Git", "GitError", "environment_for_git"]
+
+_PASSED_ON = frozenset(
+    {
+        *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"),
+        *("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
+    }
+)
+_FIXED = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+_OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+_TIMEOUT = 120.0
+
+
+class GitError(Exception):
+    """Git failed; the message is the line in which it says why."""
+
+
+def environment_for_git(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment for git, without variables that name another repository, index or program."""
+    passed_on = {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith("GIT_") or name in _PASSED_ON
+    }
+    return passed_on | _FIXED
+
+
+class Git:
+    """Runs git in one folder, with these variables in addition to the environment."""
+
+    def __init__(self, folder: str, variables: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.environment = environment_for_git() | dict(variables)
+
+    def run(self, *arguments: str, stdin: bytes = b"", codes: tuple[int, ...] = (0,)) -> bytes:
+        """Runs a git command and returns its output.
+
+        Raises `GitError` if git cannot be run or its exit code is not one of `codes`.
+        """
+        try:
+            result = subprocess.run(
+                self.command(*arguments),
+                cwd=self.folder,
+                env=self.environment,
+                input=stdin,
+                capture_output=True,
+                timeout=_TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise GitError(f"git {arguments[0]} took longer than {_TIMEOUT:g} seconds") from error
+        except OSError as error:
+            raise GitError(f"git cannot be run: {error.strerror}") from error
+        if result.returncode not in codes:
+            raise GitError(_problem(result.stderr) or f"git {arguments[0]} failed")
+        return result.stdout
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line."""
+        program = shutil.which("git", path=self.environment.get("PATH"))
+        if program is None:
+            raise GitError("git is not installed")
+        return [program, *_OPTIONS, *arguments]
+
+
+def _problem(errors: bytes) -> str:
+    """The line with git's fatal error, or else the last line of its errors."""
+    lines = errors.decode(errors="replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith("fatal: ")]
+    return (fatal or lines or [""])[-1].removeprefix("fatal: ").removeprefix("error: ")

@@ -1,0 +1,125 @@
+"""Walks through folders in order, leaves out what is ignored, and follows no symlink."""
+
+import os
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from sapwood.workspace.gitignore import IgnoreFile, is_ignored, parse_ignore_file
+from sapwood.workspace.places import Place, open_folder
+
+__all__ = ["Entry", "ShouldStop", "walk"]
+
+_IGNORE = ".gitignore"
+_IGNORE_SIZE = 1_000_000
+_ALWAYS_HIDDEN = frozenset({".git"})
+_MAX_DEPTH = 100
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """A file, folder or symlink. The path is relative to the folder of the walk."""
+
+    path: str
+    is_folder: bool = False
+    is_link: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the path is valid text; file systems also allow other names."""
+        return self.path.isascii() or self.path.encode("utf-8", "replace").decode() == self.path
+
+    @property
+    def shown(self) -> str:
+        """The path as text; invalid bytes become replacement characters."""
+        return os.fsencode(self.path).decode("utf-8", "replace")
+
+
+ShouldStop = Callable[[], bool]
+"""Returns True when the walk shall end, because a walk in a thread cannot be cancelled."""
+
+
+def walk(
+    place: Place, *, ignored: bool = False, depth: int = 0, stop: ShouldStop
+) -> Iterator[Entry]:
+    """Yields everything in a folder, by name, each folder before its contents.
+
+    With `ignored`, also what ignore files hide. `depth` is the number of levels, 0 for all.
+    """
+    above = () if ignored else _above(place)
+    below = "" if place.real == place.root or not place.is_inside else place.shown
+    with open_folder(place) as folder:
+        yield from _walk(folder, "", below, above, ignored, depth or _MAX_DEPTH, stop)
+
+
+def _walk(
+    folder: int,
+    path: str,
+    base: str,
+    files: tuple[IgnoreFile, ...],
+    ignored: bool,
+    depth: int,
+    stop: ShouldStop,
+) -> Iterator[Entry]:
+    """`path` starts at the walk's folder; `base` is that folder from the top of the workspace."""
+    entries = _entries(folder)
+    if not ignored and _IGNORE in entries:
+        found = _ignore_file(folder, os.path.join(base, path).rstrip("/"))
+        files = (*files, found) if found else files
+    for name, entry in sorted(entries.items()):
+        if stop():
+            return
+        here = f"{path}/{name}" if path else name
+        is_folder = entry.is_dir(follow_symlinks=False)
+        full = f"{base}/{here}" if base else here
+        if name in _ALWAYS_HIDDEN or (files and is_ignored(files, full, is_folder)):
+            continue
+        yield Entry(here, is_folder, entry.is_symlink())
+        if is_folder and depth > 1:
+            inner = _open(folder, name)
+            if inner is not None:
+                try:
+                    yield from _walk(inner, here, base, files, ignored, depth - 1, stop)
+                finally:
+                    os.close(inner)
+
+
+def _entries(folder: int) -> dict[str, os.DirEntry[str]]:
+    with os.scandir(folder) as found:
+        return {entry.name: entry for entry in found}
+
+
+def _open(folder: int, name: str) -> int | None:
+    """A descriptor of the folder; None if it is gone or may not be read."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(name, flags, dir_fd=folder)
+    except OSError:
+        return None
+
+
+def _above(place: Place) -> tuple[IgnoreFile, ...]:
+    """The ignore files between the top of the workspace and the walk's folder."""
+    if not place.is_inside:
+        return ()
+    found: list[IgnoreFile] = []
+    for count in range(len(place.steps)):
+        steps = place.steps[:count]
+        real = os.path.join(place.root, *steps)
+        with open_folder(Place(place.root, real, place.given)) as folder:
+            file = _ignore_file(folder, "/".join(steps))
+        found += [file] if file else []
+    return tuple(found)
+
+
+def _ignore_file(folder: int, path: str) -> IgnoreFile | None:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(_IGNORE, flags, dir_fd=folder)
+    except OSError:
+        return None  # it does not exist, or is a symlink, which git does not follow either
+    with os.fdopen(descriptor, "rb") as file:
+        try:
+            text = file.read(_IGNORE_SIZE).decode("utf-8", "surrogateescape")
+        except OSError:
+            return None
+    return parse_ignore_file(path, text)

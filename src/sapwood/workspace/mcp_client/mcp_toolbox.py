@@ -1,0 +1,191 @@
+"""The toolbox of one MCP server, subject to the same permission rules as Sapwood's tools."""
+
+import asyncio
+import hashlib
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
+from sapwood.workspace.mcp_client.mcp_connection import (
+    McpConnection,
+    McpConnectionLost,
+    McpEndpoint,
+    McpServerError,
+)
+from sapwood.workspace.mcp_client.mcp_results import result_text
+from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, PermissionGate
+from sapwood.workspace.permissions.permission_rules import OtherAction, PermissionRules
+from sapwood.workspace.tool_output import ToolError
+
+if TYPE_CHECKING:
+    from mcp.types import Tool
+
+__all__ = ["McpToolbox", "tool_names"]
+
+_MAX_ATTEMPTS = 2
+_MAX_NAME = 64
+_INVALID = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
+    """For each tool of a server the name that models see, in a stable order.
+
+    It contains only characters that providers accept.
+
+    >>> tool_names("wood", ["saw", "plane.fine"])
+    {'plane.fine': 'wood__plane_fine', 'saw': 'wood__saw'}
+    """
+    names: dict[str, str] = {}
+    for tool in sorted(set(tools)):
+        name = _INVALID.sub("_", f"{server}__{tool}")
+        if len(name) > _MAX_NAME or name in names.values():
+            mark = hashlib.sha256(f"{server} {tool}".encode()).hexdigest()[:8]
+            name = f"{name[: _MAX_NAME - 9]}_{mark}"
+        names[tool] = name
+    return names
+
+
+_log = logging.getLogger(__name__)
+
+
+class _McpTool(Struct, frozen=True):
+    """A tool: its name on the server, and how models see it."""
+
+    name: str
+    spec: ToolSpec
+    reads: bool
+
+
+class McpToolbox:
+    """The tools of a server, named `server__tool`.
+
+    The list of tools stays as it was first read, because it is part of the cached prefix of every
+    request. A server that cannot be reached has no tools; `trouble` says why.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: McpEndpoint,
+        rules: PermissionRules = (),
+        approve: AskPermission | None = None,
+        *,
+        grants: Grants | None = None,
+    ) -> None:
+        self._name = name
+        self._endpoint = endpoint
+        self._gate = PermissionGate(rules, approve, grants)
+        self._opening = asyncio.Lock()
+        self._connection: McpConnection | None = None
+        self._tools: dict[str, _McpTool] | None = None
+        self._failures = 0
+        self._crashes = 0
+        self.trouble = ""
+
+    async def specs(self) -> Sequence[ToolSpec]:
+        """The tools of the server; none if it failed twice."""
+        if self._tools is None and self._failures < _MAX_ATTEMPTS:
+            try:
+                await self._list()
+            except McpServerError as error:
+                self._failures += 1
+                self.trouble = str(error)
+                _log.warning("%s", error)
+        return tuple(tool.spec for tool in (self._tools or {}).values())
+
+    def effect(self, use: ToolUse) -> Effect:
+        """`none` for a tool that the server marks as read-only."""
+        tool = (self._tools or {}).get(use.call.name)
+        return "none" if tool and tool.reads else "some"
+
+    async def run(self, use: ToolUse) -> ToolOutcome:
+        """Runs the call; an outcome with `error` says why it failed or was not allowed."""
+        await self.specs()
+        tool = (self._tools or {}).get(use.call.name)
+        if tool is None:
+            message = f"MCP server '{self._name}' has no tool {use.call.name}. {self.trouble}"
+            return ToolOutcome(message.strip(), error=True)
+        try:
+            arguments = _arguments(use)
+            action = OtherAction(use.call.name, tool.reads)
+            workspace = use.workspace.worktree or use.workspace.folder
+            await self._gate.require(action, use.agent, workspace, use.call.args)
+            return await self._call(tool, arguments)
+        except (ToolError, McpServerError) as error:
+            return ToolOutcome(str(error), error=True)
+
+    async def close(self) -> None:
+        """Ends the server if it was started here, otherwise the session."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def _list(self) -> None:
+        connection = await self._connected()
+        if self._tools is None:
+            self._tools = _mcp_tools(self._name, await connection.tools())
+            self.trouble = ""
+
+    async def _call(self, tool: _McpTool, arguments: dict[str, Any]) -> ToolOutcome:
+        connection = await self._connected()
+        try:
+            result = await connection.call(tool.name, arguments)
+        except McpConnectionLost as error:
+            if error.maybe_done and not tool.reads:
+                raise McpServerError(
+                    f"{error} The call may have taken effect. Check that before you repeat it."
+                ) from error
+            connection = await self._connected()
+            result = await connection.call(tool.name, arguments)
+        self._crashes = 0
+        return ToolOutcome(result_text(result), error=result.is_error)
+
+    async def _connected(self) -> McpConnection:
+        """The open connection, or a new one. Raises `McpServerError` after two crashes in a row."""
+        async with self._opening:
+            if self._connection is not None and not self._connection.is_lost:
+                return self._connection
+            if self._connection is not None:
+                self._crashes += 1
+                if self._crashes >= _MAX_ATTEMPTS:
+                    raise McpServerError(
+                        f"MCP server '{self._name}' ended again after a restart and is not "
+                        "started any more. Go on without it."
+                    )
+                await self.close()
+            connection = McpConnection(self._name, self._endpoint)
+            await connection.open()
+            self._connection = connection
+            return connection
+
+
+def _mcp_tools(server: str, tools: "Sequence[Tool]") -> dict[str, _McpTool]:
+    by_name = {tool.name: tool for tool in tools}
+    names = tool_names(server, by_name)
+    return {
+        shown: _McpTool(name, _spec(shown, by_name[name]), _is_read_only(by_name[name]))
+        for name, shown in names.items()
+    }
+
+
+def _spec(name: str, tool: "Tool") -> ToolSpec:
+    schema = msgspec.json.encode(tool.input_schema, order="sorted").decode()
+    return ToolSpec(name, tool.description or tool.title or "", schema)
+
+
+def _is_read_only(tool: "Tool") -> bool:
+    return bool(tool.annotations and tool.annotations.read_only_hint)
+
+
+def _arguments(use: ToolUse) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(use.call.args or "{}", type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise ToolError(
+            f"{use.call.name} did not run. The arguments are not a JSON object: {error}."
+        ) from error

@@ -1,0 +1,165 @@
+"""Finds the simple commands that a shell command line runs. Pure.
+
+It understands words, quotes, `;`, `&&`, `||`, `|`, `&`, new lines, and redirections of output to
+/dev/null or to another output. It does not understand variables, substitutions, other redirections,
+groups, loops, assignments and comments, because what those run is known only at run time. The
+result is complete: it contains every command that the line can start, or is None.
+"""
+
+import re
+import shlex
+
+__all__ = ["simple_commands"]
+
+_RESERVED = frozenset(
+    "if then elif else fi for while until do done case esac in select function time coproc "
+    "! [[ ]] { }".split()
+)
+# Output to /dev/null or to another output; the number before it was read as a word.
+_HARMLESS_REDIRECTION = re.compile(
+    r"(?:(?:&>>?|>>?|<)[ \t]*/dev/null|>&[0-9])(?=[ \t\n;&|]|$)", re.ASCII
+)
+_OPERATOR = re.compile(r"&&|\|\||\|&|[;|&\n]")
+_NOT_PLAIN = frozenset("$`(){}")
+_NOT_PLAIN_FIRST = frozenset("*?[]~=^")
+
+
+def simple_commands(line: str) -> tuple[str, ...] | None:
+    """Each simple command of the line, quoted where needed; None if the line is not understood.
+
+    >>> simple_commands("git add . && git commit -m 'a; b' 2>/dev/null")
+    ('git add .', "git commit -m 'a; b'")
+    >>> simple_commands("echo $(rm -rf .)") is None
+    True
+    """
+    parser = _Parser(line)
+    return parser.commands() if parser.parse() else None
+
+
+class _Parser:
+    """Parses a line in one pass."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+        self._place = 0
+        self._commands: list[list[str]] = []
+        self._words: list[str] = []
+        self._word: list[str] | None = None
+        self._is_quoted = False
+        self._needs_more = False
+
+    def commands(self) -> tuple[str, ...]:
+        return tuple(shlex.join(words) for words in self._commands)
+
+    def parse(self) -> bool:
+        """Parses the line; returns whether all of it was understood."""
+        while self._place < len(self._line):
+            if not self._step(self._line[self._place]):
+                return False
+        return self._end_command("") and not self._needs_more and bool(self._commands)
+
+    def _step(self, char: str) -> bool:
+        match char:
+            case " " | "\t":
+                self._place += 1
+                return self._end_word()
+            case "\\":
+                return self._escaped()
+            case "'":
+                return self._single_quoted()
+            case '"':
+                return self._double_quoted()
+            case "<" | ">" | "&" | ";" | "|" | "\n":
+                return self._redirection() or self._operator()
+            case _:
+                return self._plain(char)
+
+    def _plain(self, char: str) -> bool:
+        if char in _NOT_PLAIN or not (char.isprintable()) or (char == "#" and self._word is None):
+            return False
+        if not self._words and char in _NOT_PLAIN_FIRST:
+            return False  # a pattern, a home folder or an assignment instead of a command name
+        self._add(char)
+        self._place += 1
+        return True
+
+    def _add(self, text: str, quoted: bool = False) -> None:
+        if self._word is None:
+            self._word = []
+            self._is_quoted = False
+        self._word.append(text)
+        self._is_quoted |= quoted
+
+    def _escaped(self) -> bool:
+        following = self._line[self._place + 1 : self._place + 2]
+        self._place += 2
+        if following == "\n":
+            return True  # the line goes on
+        if not following:
+            return False
+        self._add(following, quoted=True)
+        return True
+
+    def _single_quoted(self) -> bool:
+        end = self._line.find("'", self._place + 1)
+        if end < 0:
+            return False
+        self._add(self._line[self._place + 1 : end], quoted=True)
+        self._place = end + 1
+        return True
+
+    def _double_quoted(self) -> bool:
+        self._add("", quoted=True)
+        place = self._place + 1
+        while place < len(self._line):
+            char = self._line[place]
+            if char == '"':
+                self._place = place + 1
+                return True
+            if char in "$`":
+                return False
+            if char == "\\" and self._line[place + 1 : place + 2] in ("$", "`", '"', "\\", "\n"):
+                place += 1
+                char = self._line[place].replace("\n", "")
+            self._add(char, quoted=True)
+            place += 1
+        return False
+
+    def _redirection(self) -> bool:
+        found = _HARMLESS_REDIRECTION.match(self._line, self._place)
+        if not found:
+            return False
+        if self._is_descriptor() and not found[0].startswith("&"):
+            self._word = None
+        self._place = found.end()
+        return self._end_word()
+
+    def _is_descriptor(self) -> bool:
+        word = "".join(self._word or ())
+        return not self._is_quoted and word.isascii() and word.isdigit()
+
+    def _operator(self) -> bool:
+        found = _OPERATOR.match(self._line, self._place)
+        if not found:
+            return False
+        self._place = found.end()
+        return self._end_command(found[0])
+
+    def _end_word(self) -> bool:
+        if self._word is None:
+            return True
+        word, self._word = "".join(self._word), None
+        if not self._words and (word in _RESERVED or not word):
+            return False
+        self._words.append(word)
+        return True
+
+    def _end_command(self, operator: str) -> bool:
+        if not self._end_word():
+            return False
+        if self._words:
+            self._commands.append(self._words)
+            self._words = []
+            self._needs_more = operator in ("&&", "||", "|", "|&")
+            return True
+        return operator in ("", "\n")  # False for an operator without a command before it

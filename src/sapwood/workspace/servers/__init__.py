@@ -1,1 +1,0 @@
-"""MCP servers: started when first needed, their tools offered like our own."""

@@ -1,0 +1,66 @@
+"""The results of tools: their largest size, and the error for a call that did nothing.
+
+The runtime has a smaller limit of its own for what a model sees of a result.
+"""
+
+from sapwood.core.errors import SapwoodError
+
+__all__ = ["MAX_RESULT_BYTES", "BoundedOutput", "ToolError", "byte_size", "truncate"]
+
+
+MAX_RESULT_BYTES = 5_000_000
+"""Bytes of one result. Results are stored whole in the log, so they need a limit."""
+
+
+def byte_size(count: int) -> str:
+    """A number of bytes as text.
+
+    >>> byte_size(1), byte_size(12_345)
+    ('1 byte', '12,345 bytes')
+    """
+    return "1 byte" if count == 1 else f"{count:,} bytes"
+
+
+def truncate(text: str, most: int = MAX_RESULT_BYTES) -> str:
+    """The text, or its first `most` characters and a note on how many are missing."""
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}\n[{len(text) - most:,} more characters were left out]"
+
+
+class BoundedOutput:
+    """Collects bytes: all of them, or the first four fifths and the last fifth of `most`."""
+
+    def __init__(self, most: int = MAX_RESULT_BYTES) -> None:
+        self._most_last = most // 5
+        self._most_first = most - self._most_last
+        self._first = bytearray()
+        self._last = bytearray()
+        self.dropped = 0
+
+    def add(self, data: bytes) -> None:
+        """Adds bytes; memory use stays bounded."""
+        room = self._most_first - len(self._first)
+        self._first += data[:room] if room > 0 else b""
+        self._last += data[max(room, 0) :]
+        if len(self._last) > 2 * self._most_last:
+            self._trim()
+
+    def text(self) -> str:
+        """The collected bytes as text; invalid UTF-8 becomes replacement characters."""
+        self._trim()
+        if not self.dropped:
+            return bytes(self._first + self._last).decode("utf-8", "replace")
+        first = bytes(self._first).decode("utf-8", "replace")
+        last = bytes(self._last).decode("utf-8", "replace")
+        return f"{first}\n[{byte_size(self.dropped)} in the middle were left out]\n{last}"
+
+    def _trim(self) -> None:
+        surplus = len(self._last) - self._most_last
+        if surplus > 0:
+            del self._last[:surplus]
+            self.dropped += surplus
+
+
+class ToolError(SapwoodError):
+    """A tool did not do what was asked. The message tells the model why and what to do instead."""

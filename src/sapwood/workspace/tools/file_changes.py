@@ -1,0 +1,176 @@
+"""`write_file` and `edit_file`, and the previews that a person sees before they are allowed."""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher, unified_diff
+
+from sapwood.redaction import find_masks, mask_secrets
+from sapwood.workspace.places import Place, open_file
+from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size, truncate
+from sapwood.workspace.tools.atomic_replace import FileState, file_state, replace_file
+from sapwood.workspace.tools.file_reader import is_binary
+
+__all__ = ["edit_file", "preview_edit", "preview_write", "write_file"]
+
+_MAX_PREVIEW = 4_000
+_MAX_COMPARED = 400_000
+"""Characters up to which two texts are compared line by line; the time grows with the square."""
+_MAX_LINES_COMPARED = 20_000
+_MIN_SIMILARITY = 0.6
+_CONTEXT_LINES = 2
+
+
+def write_file(place: Place, content: str, secrets: Sequence[str]) -> str:
+    """Writes exactly this content, replacing the file. Returns what was done.
+
+    Raises `ToolError` if the content contains a mask of one of the `secrets` in the file.
+    """
+    try:
+        data = content.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError("The content contains half of a surrogate pair. Send it again.") from error
+    _require_no_mask(place, content, _present(place), secrets)
+    was_there = replace_file(place, data)
+    lines = content.count("\n") + (not content.endswith("\n") and bool(content))
+    done = "Replaced" if was_there else "Created"
+    return (
+        f"{done} {place.shown}: {lines:,} line{'' if lines == 1 else 's'}, {byte_size(len(data))}."
+    )
+
+
+def preview_write(place: Place, content: str) -> str:
+    """The change that writing would make, as a diff."""
+    return _diff(place, _present(place), content)
+
+
+def edit_file(place: Place, old: str, new: str, everywhere: bool, secrets: Sequence[str]) -> str:
+    """Replaces the one occurrence of `old`, or all of them. Returns what was done.
+
+    Raises `ToolError` if `old` does not occur, occurs more than once, or if the edit would replace
+    one of the `secrets` by its mask, which is what a model sees of it.
+    """
+    text, state = _read_text(place)
+    _require_no_mask(place, old + new, text, secrets)
+    edited, lines = _edited(place, text, old, new, everywhere)
+    replace_file(place, edited.encode(), state)
+    where = ", ".join(f"{line:,}" for line in lines[:20]) + (", …" if len(lines) > 20 else "")
+    return f"Edited {place.shown} at line{'s' if len(lines) > 1 else ''} {where}."
+
+
+def preview_edit(place: Place, old: str, new: str, everywhere: bool) -> str:
+    """The change that an edit would make, as a diff. Raises `ToolError` if it is impossible."""
+    text, _ = _read_text(place)
+    edited, _ = _edited(place, text, old, new, everywhere)
+    return _diff(place, text, edited)
+
+
+def _edited(place: Place, text: str, old: str, new: str, everywhere: bool) -> tuple[str, list[int]]:
+    if old not in text and "\r\n" in text and "\r" not in old:
+        old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
+    if old == new:
+        raise ToolError("old_text and new_text are the same. Nothing was changed.")
+    lines = _line_numbers(text, old)
+    if not lines:
+        raise ToolError(f"old_text is not in {place.shown}. {_similar_lines(text, old)}")
+    if len(lines) > 1 and not everywhere:
+        where = ", ".join(f"{line:,}" for line in lines[:20])
+        raise ToolError(
+            f"old_text is in {place.shown} {len(lines)} times, at lines {where}. "
+            "Add lines around the one that you mean, or set all."
+        )
+    return text.replace(old, new), lines
+
+
+def _line_numbers(text: str, old: str) -> list[int]:
+    """The line numbers where `old` starts, without overlaps."""
+    found: list[int] = []
+    line, counted = 1, 0
+    place = text.find(old)
+    while place >= 0:
+        line += text.count("\n", counted, place)
+        counted = place
+        found.append(line)
+        place = text.find(old, place + len(old))
+    return found
+
+
+def _similar_lines(text: str, old: str) -> str:
+    """The lines of the file that resemble `old`, for the error message."""
+    lines = text.split("\n")[:_MAX_LINES_COMPARED]
+    wanted = old.strip("\n").split("\n")
+    normalised = [" ".join(line.split()) for line in lines]
+    start = _same_words(normalised, [" ".join(line.split()) for line in wanted])
+    if start is not None:
+        return f"It is there with other white space:\n{_numbered(lines, start, len(wanted), 0)}"
+    key = max(wanted, key=lambda line: len(line.strip()))
+    start = _most_similar(normalised, " ".join(key.split()))
+    if start is None:
+        return "No line in it is similar. Read the file again."
+    first = max(0, start - wanted.index(key))
+    return f"The most similar lines are:\n{_numbered(lines, first, len(wanted), _CONTEXT_LINES)}"
+
+
+def _same_words(normalised: list[str], wanted: list[str]) -> int | None:
+    for start in range(len(normalised) - len(wanted) + 1):
+        if normalised[start] == wanted[0] and normalised[start : start + len(wanted)] == wanted:
+            return start
+    return None
+
+
+def _most_similar(normalised: list[str], key: str) -> int | None:
+    matcher = SequenceMatcher(None, "", key[:500], autojunk=False)
+    best, place = _MIN_SIMILARITY, None
+    for number, line in enumerate(normalised):
+        matcher.set_seq1(line[:500])
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best:
+            ratio = matcher.ratio()
+            if ratio > best:
+                best, place = ratio, number
+    return place
+
+
+def _numbered(lines: list[str], first: int, count: int, around: int) -> str:
+    start = max(0, first - around)
+    end = min(len(lines), first + min(count, 40) + around)
+    return "\n".join(f"{n + 1:6}\t{lines[n].removesuffix(chr(13))}" for n in range(start, end))
+
+
+def _present(place: Place) -> str:
+    """The text of the file, '' if there is none or it cannot be compared."""
+    try:
+        return _read_text(place)[0]
+    except ToolError:
+        return ""
+
+
+def _read_text(place: Place) -> tuple[str, FileState]:
+    """The text of a file and its state. Raises `ToolError` if it is not text or too large."""
+    with open_file(place) as file:
+        data = file.read(MAX_RESULT_BYTES + 1)
+        if len(data) > MAX_RESULT_BYTES:
+            limit = byte_size(MAX_RESULT_BYTES)
+            raise ToolError(f"{place.shown} is larger than {limit}. Edit it with the shell.")
+        if is_binary(data[:8_192]):
+            raise ToolError(f"{place.shown} is not text.")
+        try:
+            return data.decode(), file_state(file.fileno())
+        except UnicodeDecodeError as error:
+            raise ToolError(f"{place.shown} is not UTF-8. Edit it with the shell.") from error
+
+
+def _diff(place: Place, before: str, after: str) -> str:
+    """The change for the person who is asked for permission."""
+    path = place.shown
+    if len(before) + len(after) > _MAX_COMPARED:
+        return f"{path}: from {before.count(chr(10)):,} to {after.count(chr(10)):,} lines"
+    lines = unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=2)
+    return truncate("\n".join(lines), _MAX_PREVIEW)
+
+
+def _require_no_mask(place: Place, written: str, text: str, secrets: Sequence[str]) -> None:
+    """Raises `ToolError` for the mask of a secret in the file, which would replace the secret."""
+    masks = [mask for mask in find_masks(written) if mask not in text]
+    if masks and any(mask in mask_secrets(text, secrets) for mask in masks):
+        raise ToolError(
+            f"{masks[0]} stands for a secret in {place.shown}, which you cannot see and must not "
+            "overwrite. Nothing was changed. Edit the lines around it."
+        )

@@ -1,0 +1,199 @@
+"""The toolbox of the workspace: files, search and shell, all subject to permission rules."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from threading import Event
+from typing import TypeVar
+
+from msgspec import Struct
+
+from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
+from sapwood.core.refusals import nearest
+from sapwood.workspace.file_walk import ShouldStop
+from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, PermissionGate
+from sapwood.workspace.permissions.permission_rules import (
+    FileAction,
+    PermissionRules,
+    ShellAction,
+    ToolAction,
+)
+from sapwood.workspace.places import Place, locate, root_of
+from sapwood.workspace.programs import environment_for_tools
+from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.tools.file_changes import edit_file, preview_edit, preview_write, write_file
+from sapwood.workspace.tools.file_reader import read_file
+from sapwood.workspace.tools.file_search import list_files, search_files, select_files
+from sapwood.workspace.tools.shell_tool import run_shell
+from sapwood.workspace.tools.tool_arguments import (
+    EditFile,
+    ListFiles,
+    ReadFile,
+    SearchFiles,
+    Shell,
+    WriteFile,
+    read_arguments,
+    tool_spec,
+)
+
+__all__ = ["WorkspaceToolbox"]
+
+_SPECS = (
+    tool_spec("read_file", "Shows a text file with line numbers.", ReadFile),
+    tool_spec("list_files", "Lists files, without what .gitignore hides.", ListFiles),
+    tool_spec("search_files", "Finds lines by a regular expression.", SearchFiles),
+    tool_spec("write_file", "Writes a whole file; makes its folders.", WriteFile),
+    tool_spec(
+        "edit_file", "Replaces old_text, which must occur exactly once in the file.", EditFile
+    ),
+    tool_spec(
+        "shell",
+        "Runs a command line without input. What it starts in the background ends with it.",
+        Shell,
+    ),
+)
+_READING = frozenset({"read_file", "list_files", "search_files"})
+_Result = TypeVar("_Result")
+
+
+class _Call(Struct, frozen=True):
+    """One call, the folder of its workspace, and the rules granted to its agent."""
+
+    use: ToolUse
+    root: str
+    granted: PermissionRules
+
+    @property
+    def args(self) -> str:
+        return self.use.call.args
+
+
+class WorkspaceToolbox:
+    """Tools for the files of the workspace that each call names.
+
+    `approve` asks a person. Without it, every call that needs a question is denied, unless `grants`
+    allows it. `secrets` are known values, such as API keys: programs do not get them, and masks of
+    them are not written to files.
+    """
+
+    def __init__(
+        self,
+        rules: PermissionRules = (),
+        approve: AskPermission | None = None,
+        *,
+        grants: Grants | None = None,
+        environment: Mapping[str, str] = os.environ,
+        secrets: Collection[str] = (),
+    ) -> None:
+        self._gate = PermissionGate(rules, approve, grants)
+        self._secrets = tuple(secrets)
+        self._environment = environment_for_tools(environment, secrets)
+        self._tools: dict[str, Callable[[_Call], Awaitable[ToolOutcome]]] = {
+            "read_file": self._read,
+            "list_files": self._list,
+            "search_files": self._search,
+            "write_file": self._write,
+            "edit_file": self._edit,
+            "shell": self._shell,
+        }
+
+    async def specs(self) -> Sequence[ToolSpec]:
+        """The six tools, always the same."""
+        return _SPECS
+
+    def effect(self, use: ToolUse) -> Effect:
+        """`none` for tools that only read."""
+        return "none" if use.call.name in _READING else "some"
+
+    async def run(self, use: ToolUse) -> ToolOutcome:
+        """Runs the call; an outcome with `error` says why it failed or was not allowed."""
+        name = use.call.name
+        tool = self._tools.get(name)
+        if tool is None:
+            close = " or ".join(nearest(name, tuple(self._tools))) or ", ".join(self._tools)
+            return ToolOutcome(f"There is no tool {name}. Try {close}.", error=True)
+        try:
+            root = await asyncio.to_thread(root_of, use.workspace)
+            granted = await self._gate.granted_to(use.agent)
+            return await tool(_Call(use, root, granted))
+        except ToolError as error:
+            return ToolOutcome(str(error), error=True)
+        except OSError as error:
+            return ToolOutcome(f"{name} failed: {error.strerror or error}.", error=True)
+
+    async def close(self) -> None:
+        """Does nothing: no call leaves anything open."""
+
+    async def _read(self, call: _Call) -> ToolOutcome:
+        wanted = read_arguments("read_file", call.args, ReadFile)
+        place = await self._allowed(call, wanted.path)
+        return ToolOutcome(await asyncio.to_thread(read_file, place, wanted.offset, wanted.limit))
+
+    async def _list(self, call: _Call) -> ToolOutcome:
+        wanted = read_arguments("list_files", call.args, ListFiles)
+        place = await self._allowed(call, wanted.path)
+        text = await _in_thread(
+            lambda stop: list_files(place, wanted.glob, wanted.depth, wanted.ignored, stop)
+        )
+        return ToolOutcome(text)
+
+    async def _search(self, call: _Call) -> ToolOutcome:
+        wanted = read_arguments("search_files", call.args, SearchFiles)
+        place = await self._allowed(call, wanted.path)
+
+        def may_read(path: str) -> bool:
+            action = FileAction("search_files", path, reads=True, related_tool="read_file")
+            return self._gate.decision(action, call.root, call.granted).verdict == "allow"
+
+        selected = await _in_thread(lambda stop: select_files(place, wanted, may_read, stop))
+        return ToolOutcome(await search_files(place, wanted, selected, self._environment))
+
+    async def _write(self, call: _Call) -> ToolOutcome:
+        wanted = read_arguments("write_file", call.args, WriteFile)
+        place = await self._allowed(
+            call, wanted.path, lambda place: preview_write(place, wanted.content)
+        )
+        return ToolOutcome(
+            await asyncio.to_thread(write_file, place, wanted.content, self._secrets)
+        )
+
+    async def _edit(self, call: _Call) -> ToolOutcome:
+        wanted = read_arguments("edit_file", call.args, EditFile)
+        change = (wanted.old_text, wanted.new_text, wanted.all)
+        place = await self._allowed(call, wanted.path, lambda place: preview_edit(place, *change))
+        return ToolOutcome(await asyncio.to_thread(edit_file, place, *change, self._secrets))
+
+    async def _shell(self, call: _Call) -> ToolOutcome:
+        wanted = read_arguments("shell", call.args, Shell)
+        place = await asyncio.to_thread(locate, call.root, wanted.cwd)
+        if not place.is_inside:
+            raise ToolError(f"{wanted.cwd} is outside the workspace. Give a folder in it.")
+        await self._gate.require(ShellAction("shell", wanted.command), call.use.agent, call.root)
+        result = await run_shell(wanted.command, place, wanted.timeout, self._environment)
+        return ToolOutcome(result.text, error=result.failed)
+
+    async def _allowed(
+        self, call: _Call, path: str, preview: Callable[[Place], str] | None = None
+    ) -> Place:
+        """The place of a path. Raises `ToolError` unless rules or a person allow the action."""
+        place = await asyncio.to_thread(locate, call.root, path)
+        action = _file_action(call.use.call.name, place)
+        shown = ""
+        if preview and self._gate.decision(action, call.root, call.granted).verdict == "ask":
+            shown = await asyncio.to_thread(preview, place)
+        await self._gate.require(action, call.use.agent, call.root, shown)
+        return place
+
+
+def _file_action(tool: str, place: Place) -> ToolAction:
+    reads = tool in _READING
+    return FileAction(tool, place.shown, reads, "read_file" if reads else "write_file")
+
+
+async def _in_thread(work: Callable[[ShouldStop], _Result]) -> _Result:
+    """Runs work in a thread and makes it stop when the call is cancelled."""
+    stop = Event()
+    try:
+        return await asyncio.to_thread(work, stop.is_set)
+    finally:
+        stop.set()

@@ -1,0 +1,108 @@
+"""A resumption prompt contains the most important facts within its budget."""
+
+import pytest
+
+from sapwood.analysis import TopicArchive, resumption_prompt
+from sapwood.analysis.session import Session
+from sapwood.tokens import FeatureCounter
+from tests.analysis.sessions import ToolRun, asked, session
+
+COUNTER = FeatureCounter()
+FAILED = "FAILED tests/test_oauth.py::test_refresh\n1 failed in 1s"
+WORK = session(
+    asked(
+        "Add OAuth login.",
+        ToolRun("Read", '{"file_path": "/srv/shop/app.py"}', "x"),
+        ToolRun("Write", '{"file_path": "/srv/shop/oauth.py", "content": "a\\nb\\n"}', "created"),
+        ToolRun("Edit", '{"file_path": "app.py", "old_string": "x", "new_string": "y\\nz"}'),
+        ToolRun("Bash", '{"command": "rm old.py"}'),
+        "Done. Should tokens live in a cookie or in the session?",
+    ),
+    asked("Let's use PKCE for the flow.", "Fine. Which providers do we need at first?"),
+    asked(
+        "Now the tests.\nAll of them, please.",
+        ToolRun("Bash", '{"command": "pytest -q"}', f"Exit code 1\n{FAILED}", error=True),
+        "One test fails: test_refresh.",
+    ),
+)
+
+
+def test_it_has_the_sections_of_a_resumption() -> None:
+    lines = resumption_prompt(WORK, COUNTER).splitlines()
+    assert [line for line in lines if line.startswith("#")] == [
+        "## Session Resumption",
+        "### Key Context",
+        "### Open Items",
+        "### Current Focus",
+    ]
+    assert lines[2] == "Previous work on: Add OAuth login."
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "- Files created: oauth.py (+2)",
+        "- Files changed: app.py (+2 −1)",
+        "- Files deleted: old.py",
+        "- Decision: Let's use PKCE for the flow. (turn 2)",
+        "- Failing: `pytest -q`: tests/test_oauth.py::test_refresh (turn 3)",
+        "- Open question: Should tokens live in a cookie or in the session? (turn 1)",
+        "  > Now the tests.\n  > All of them, please.",
+        "- Original request: Add OAuth login.",
+        "- The agent said last: One test fails: test_refresh.",
+    ],
+)
+def test_it_contains_each_fact(fact: str) -> None:
+    assert fact in resumption_prompt(WORK, COUNTER)
+
+
+@pytest.mark.parametrize("budget", [0, 1, 20, 60, 100, 150, 200, 400])
+def test_it_keeps_to_its_budget(budget: int) -> None:
+    assert COUNTER.count(resumption_prompt(WORK, COUNTER, budget=budget)).tokens <= budget
+
+
+def test_a_small_budget_keeps_the_most_important_facts() -> None:
+    prompt = resumption_prompt(WORK, COUNTER, budget=90)
+    assert "> All of them, please." in prompt
+    assert "test_refresh" in prompt
+    assert "The agent said last" not in prompt
+
+
+def test_a_huge_request_is_cut_in_its_middle() -> None:
+    huge = session(asked("begin " + "word " * 20_000 + "end"))
+    prompt = resumption_prompt(huge, COUNTER, budget=400)
+    assert "begin" in prompt
+    assert prompt.count("[…]") >= 1
+    assert "end" in prompt.splitlines()[-1]
+
+
+def test_focus_names_the_work() -> None:
+    prompt = resumption_prompt(WORK, COUNTER, focus=["OAuth for mobile", "tests"])
+    assert "Previous work on: OAuth for mobile" in prompt
+    assert "- In focus: tests" in prompt
+
+
+def test_a_reversed_decision_is_marked() -> None:
+    turned = session(
+        asked("Let's use Redis for sessions.", "Ok."),
+        asked("Actually, use Postgres for sessions instead.", "Ok."),
+    )
+    prompt = resumption_prompt(turned, COUNTER)
+    assert "- Decision: Actually, use Postgres for sessions instead. (turn 2)" in prompt
+    assert "- Taken back in turn 2: Let's use Redis for sessions. (turn 1)" in prompt
+
+
+def test_an_archive_replaces_a_missing_session() -> None:
+    kept = TopicArchive(
+        "OAuth",
+        "2026-01-02T03:04:05Z",
+        "old",
+        decisions=("PKCE it is",),
+        files=("oauth.py (created)",),
+        questions=("Which providers?",),
+        excerpt="User: Add OAuth.\n\nAgent: Done.\n\nUser: And the tests?",
+    )
+    prompt = resumption_prompt(Session("claude-code", "new"), COUNTER, archives=[kept])
+    for fact in ("PKCE it is", "oauth.py (created)", "Which providers?", "  > And the tests?"):
+        assert fact in prompt
+    assert "Previous work on: OAuth" in prompt

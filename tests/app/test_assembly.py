@@ -1,0 +1,105 @@
+"""What is put together from a configuration, and what a command line may add to it."""
+
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from sapwood.api import Sapwood
+from sapwood.app.assembly import assemble
+from sapwood.app.connection import Connection, connect
+from sapwood.config.config_file import Config, McpServer
+from sapwood.core.content import ToolCall
+from sapwood.core.errors import LogError
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import ToolUse
+from sapwood.core.settings import Workspace
+from sapwood.engine import LocalEngine
+from sapwood.runtime.tool_calls import Toolbox
+
+SERVER = Path(__file__).parents[1] / "workspace" / "mcp_client" / "wood_server.py"
+
+
+@pytest.fixture
+async def connection() -> AsyncGenerator[Connection]:
+    held = await connect(":memory:")
+    yield held
+    await held.close()
+
+
+@pytest.mark.parametrize("bad", ["nul\0", "half\ud83c"])
+async def test_a_space_that_no_store_could_hold_is_refused(
+    connection: Connection, tmp_path: Path, bad: str
+) -> None:
+    with pytest.raises(LogError, match="cannot be a space"):
+        await connect(tmp_path / "log.db", bad)
+    with pytest.raises(LogError, match="cannot be a space"):
+        connection.with_space(bad)
+    assert os.listdir(tmp_path) == []
+
+
+def toolbox(connection: Connection, config: Config, allow: list[str], root: AgentId) -> Toolbox:
+    """The tools of agents put together so."""
+    running = assemble(connection, config, {}, allow=allow, root=root, engine=LocalEngine())
+    return running._toolbox  # pyright: ignore[reportPrivateUsage]
+
+
+def used(agent: AgentId, tool: str, folder: Path | None = None, **arguments: object) -> ToolUse:
+    """A call on behalf of an agent."""
+    call = ToolCall("1", tool, json.dumps(arguments))
+    return ToolUse(agent, Workspace(folder=str(folder or Path.cwd())), call)
+
+
+async def ran(tools: Toolbox, agent: AgentId, folder: Path, command: str) -> bool:
+    """Whether the agent may run a command line."""
+    return not (await tools.run(used(agent, "shell", folder, command=command))).error
+
+
+async def test_what_is_allowed_holds_for_an_agent_and_its_descendants(
+    connection: Connection, tmp_path: Path
+) -> None:
+    wood = Sapwood(connection)
+    root, other = await wood.start("root"), await wood.start("other")
+    child = await (await root.fork()).fork()
+    tools = toolbox(connection, Config(), ["shell(true)"], root.id)
+    told = [await ran(tools, each.id, tmp_path, "true") for each in (root, child, other)]
+    assert told == [True, True, False]
+
+
+async def test_what_is_allowed_settles_what_is_asked_and_never_what_is_denied(
+    connection: Connection, tmp_path: Path
+) -> None:
+    root = await Sapwood(connection).start("root")
+    config = Config(permissions=("deny shell(true 2*)", "ask shell(true *)"))
+    tools = toolbox(connection, config, ["shell"], root.id)
+    for command, allowed in {
+        "true 1": True,
+        "true 2": False,
+        "true 1; true 2": False,
+        "true $((1 + 1))": False,
+    }.items():
+        assert await ran(tools, root.id, tmp_path, command) is allowed, command
+
+
+async def test_each_server_is_started_once_whatever_is_allowed(
+    connection: Connection, tmp_path: Path
+) -> None:
+    pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
+    wood = Sapwood(connection)
+    root, other = await wood.start("root"), await wood.start("other")
+    config = Config(servers={"wood": McpServer(command=(sys.executable, str(SERVER)))})
+    tools = toolbox(connection, config, ["wood__saw"], root.id)
+    try:
+        await tools.specs()
+        processes = {
+            (await tools.run(used(agent.id, "wood__pid"))).content for agent in (root, other)
+        }
+        assert len(processes) == 1
+        for agent, allowed in ((root, True), (other, False)):
+            outcome = await tools.run(used(agent.id, "wood__saw", length=3))
+            assert outcome.error is not allowed, outcome.content
+    finally:
+        await tools.close()

@@ -1,0 +1,12 @@
+"""One process at work on a log in memory."""
+
+import pytest
+
+from sapwood.store.memory import MemoryLog
+from tests.runtime.commanding import Desk
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """One process."""
+    return Desk(MemoryLog())

@@ -1,0 +1,170 @@
+"""Faces show what the conversation service answers: they import values, and decide nothing."""
+
+import ast
+import importlib
+import inspect
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from msgspec import Struct
+
+from sapwood.core.command_table import TABLE
+
+SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
+FACES = ("api", "cli", "mcp_server", "tui")
+USE_CASES = frozenset({"conversation", "context_actions", "doctor", "imports", "install"})
+MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal"})
+"""Packages whose functions a face may call: faces, use cases, wiring, configuration, rendering."""
+
+NOT_FOR_FACES = ("sapwood.core.decide", "sapwood.core.evolve", "sapwood.conversation.handlers")
+"""Modules of which a face may not even import a value."""
+
+MADE_FOR_FACES = ("sapwood.core.timeline", "sapwood.runtime.conversion")
+"""Pure modules for all faces: the rows of a conversation, and the conversion of arguments."""
+
+# Functions of the core that turn values into words or into other values. They read no state.
+PURE_FUNCTIONS = {
+    "sapwood.core.checkpoint": {"describe_left_out"},  # files without a checkpoint, in words
+    "sapwood.core.ids": {"can_be_stored"},  # whether a text can be an id
+    "sapwood.core.token_count": {"show"},  # `77k` or `~77k`
+    "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
+    "sapwood.core.search_text": {"text_of"},  # the text of an event
+    "sapwood.core.view.frames": {"how_it_ended", "how_it_was_cut"},  # the end of a reply, in words
+}
+
+# What faces still do by themselves. Remove an entry when its use case has a package; never add one.
+STILL_TO_MOVE = {
+    ("cli/commands/import_command.py", "sapwood.sources", "program_homes"),
+    ("cli/log_files.py", "sapwood.redaction", "mask_secrets"),
+    ("cli/output/conversation_printer.py", "sapwood.sources.source_programs", "resume_command_for"),
+    ("tui/launcher.py", "sapwood.redaction", "mask_secrets"),
+}
+
+Import = tuple[str, str, str]
+"""File, module, name."""
+
+
+def face_files() -> list[Path]:
+    return sorted(path for face in FACES for path in (SOURCE / face).rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[Import]:
+    """Every name that a file imports from Sapwood, wherever in the file."""
+    file = path.relative_to(SOURCE).as_posix()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "sapwood":
+                yield from ((file, module, alias.name) for alias in node.names)
+            case ast.Import(names=names):
+                yield from ((file, n.name, "") for n in names if n.name.startswith("sapwood."))
+            case _:
+                pass
+
+
+def is_value(thing: object) -> bool:
+    """Whether a name stands for a value or the type of one, and not for something that acts.
+
+    A type of values is a Struct, an exception, a Protocol or an alias of types.
+    """
+    if isinstance(thing, ModuleType):
+        return True
+    if inspect.isclass(thing):
+        is_protocol = bool(getattr(thing, "_is_protocol", False))
+        return issubclass(thing, Struct | BaseException | str | int) or is_protocol
+    return (
+        not callable(thing) or isinstance(thing, typing.NewType) or bool(typing.get_origin(thing))
+    )
+
+
+def is_allowed(found: Import) -> bool:
+    _, module, name = found
+    if module.startswith(NOT_FOR_FACES):
+        return False
+    parts = module.split(".")
+    if (len(parts) > 1 and parts[1] in MAY_USE) or module.startswith(MADE_FOR_FACES):
+        return True
+    if name in PURE_FUNCTIONS.get(module, ()):
+        return True
+    return is_value(getattr(importlib.import_module(module), name, None)) if name else False
+
+
+def test_a_face_imports_use_cases_display_and_values() -> None:
+    found = {each for path in face_files() for each in imports(path)}
+    assert {each for each in found if not is_allowed(each)} == STILL_TO_MOVE
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        ("tui/x.py", "sapwood.core.decide", "decide"),
+        ("tui/x.py", "sapwood.core.evolve", "evolve"),
+        ("tui/x.py", "sapwood.core.view", "view"),
+        ("cli/x.py", "sapwood.runtime.dispatch", "Dispatcher"),
+        ("cli/x.py", "sapwood.runtime.clock_and_ids", "command_meta"),
+        ("api/x.py", "sapwood.runtime.revert", "Reverter"),
+        ("api/x.py", "sapwood.conversation.handlers.context", "clear"),
+        ("api/x.py", "sapwood.store.memory", "MemoryLog"),
+    ],
+)
+def test_what_acts_is_not_for_faces(found: Import) -> None:
+    assert not is_allowed(found)
+
+
+# A face that asks for the name of a command is about to answer it by itself.
+
+ABOUT_COMMANDS = ("command", "row.name", "run", "slash", "typed", "line", "text")
+"""Parts of names by which code speaks of what was typed."""
+
+
+def comparisons(tree: ast.AST) -> Iterator[tuple[str, list[ast.expr]]]:
+    """What code compares by `==`, `in` or `case`: the words of one side, and the other side."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                sides = [left, *others]
+                yield from (
+                    (ast.unparse(side), [each for each in sides if each is not side])
+                    for side in sides
+                )
+            case ast.Match(subject=subject, cases=cases):
+                patterns = [each for case in cases for each in ast.walk(case.pattern)]
+                values = [each.value for each in patterns if isinstance(each, ast.MatchValue)]
+                yield ast.unparse(subject), values
+            case _:
+                pass
+
+
+def compared_names(tree: ast.AST) -> Iterator[str]:
+    """Names of commands that code compares what was typed with."""
+    for subject, others in comparisons(tree):
+        if any(part in subject for part in ABOUT_COMMANDS):
+            for each in (constant for other in others for constant in ast.walk(other)):
+                if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                    word = each.value.removeprefix("/").partition(" ")[0]
+                    if TABLE.get(word) is not None:
+                        yield each.value
+
+
+def test_no_face_handles_a_command_by_itself() -> None:
+    found = {
+        (path.relative_to(SOURCE).as_posix(), name)
+        for path in face_files()
+        for name in compared_names(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'if run.command.name == "wait": pass',
+        'if command in ("diff", "context"): pass',
+        'match run.command.name:\n    case "compact": pass',
+        'if text == "/exit": pass',
+    ],
+)
+def test_a_face_that_handles_a_command_is_found(source: str) -> None:
+    assert list(compared_names(ast.parse(source)))

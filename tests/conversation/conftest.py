@@ -1,0 +1,18 @@
+"""A log in memory, and one process at work on it."""
+
+import pytest
+
+from sapwood.store.memory import MemoryLog
+from tests.runtime.commanding import Desk
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    """The test's log."""
+    return MemoryLog()
+
+
+@pytest.fixture
+def desk(log: MemoryLog) -> Desk:
+    """One process."""
+    return Desk(log)

@@ -1,0 +1,31 @@
+"""The conversation service over a log in memory."""
+
+from sapwood.conversation.call import Services
+from sapwood.conversation.service import ConversationService
+from sapwood.core.ids import Space
+from sapwood.core.token_count import Counter
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.log import Log
+from sapwood.testing.world import CharacterCounter
+from tests.runtime.commanding import Desk
+
+__all__ = ["TestSpace", "service_of"]
+
+
+class TestSpace:
+    """A space of an open database."""
+
+    __test__ = False
+
+    def __init__(self, log: Log, space: Space, dispatcher: Dispatcher) -> None:
+        self.log = log
+        self.space = space
+        self.dispatcher = dispatcher
+
+    def counter_for(self, model: str) -> Counter:
+        return CharacterCounter()
+
+
+def service_of(desk: Desk) -> ConversationService:
+    """The service over the log of a process."""
+    return ConversationService(Services(TestSpace(desk.log, desk.space, desk.dispatcher)))

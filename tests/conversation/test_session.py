@@ -1,0 +1,127 @@
+"""A person's session: what starts a conversation, what is queued, and what waits for a turn."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sapwood.conversation.answers import (
+    AgentTree,
+    Changed,
+    ConversationStarted,
+    Prompted,
+    SettingShown,
+    Switched,
+)
+from sapwood.conversation.service import Outcome
+from sapwood.conversation.session import ConversationSession
+from sapwood.core.commands import AddReply, CompleteTurn
+from sapwood.core.content import Text
+from sapwood.core.errors import RefusedError
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import NoConversation, Refusal, UnknownMark
+from tests.conversation.spaces import service_of
+from tests.runtime.commanding import AGENT, Desk
+
+
+async def kinds(outcomes: AsyncIterator[Outcome]) -> list[type]:
+    """The type of each answer."""
+    return [type(outcome.answer) async for outcome in outcomes]
+
+
+@pytest.fixture
+async def session(desk: Desk) -> ConversationSession:
+    """A session with an agent."""
+    await desk.start()
+    return ConversationSession(service_of(desk), "here", AGENT)
+
+
+@pytest.fixture
+def empty(desk: Desk) -> ConversationSession:
+    """A session before the first message."""
+    return ConversationSession(service_of(desk), "here")
+
+
+async def ends_turn(desk: Desk) -> None:
+    """The model answers, and the turn completes."""
+    await desk.do(AddReply(AGENT, (Text("Yes."),)))
+    await desk.do(CompleteTurn(AGENT))
+
+
+async def test_a_first_message_starts_a_conversation_named_after_it(
+    desk: Desk, empty: ConversationSession
+) -> None:
+    assert await kinds(empty.submit("Where do herons nest?")) == [ConversationStarted, Prompted]
+    assert empty.agent is not None
+    state = (await desk.dispatcher.open(empty.agent)).state
+    assert (state.name, state.workspace.folder) == ("Where do herons nest?", "here")
+
+
+async def test_a_mark_starts_a_conversation_and_a_list_does_not(empty: ConversationSession) -> None:
+    assert await kinds(empty.submit("/agents\n/model")) == [AgentTree, SettingShown]
+    assert empty.agent is None
+    assert await kinds(empty.submit("/mark A")) == [ConversationStarted, Changed]
+
+
+async def test_what_needs_a_conversation_is_refused_before_there_is_one(
+    empty: ConversationSession,
+) -> None:
+    assert await kinds(empty.submit("/context")) == [NoConversation]
+    assert empty.agent is None
+
+
+async def test_text_is_queued_while_a_turn_is_open_and_sent_when_it_ends(
+    desk: Desk, session: ConversationSession
+) -> None:
+    assert await kinds(session.submit("one")) == [Prompted]
+    assert await kinds(session.submit("two")) == []
+    assert list(session.queue) == ["two"]
+    assert await kinds(session.turn_ended()) == []
+    await ends_turn(desk)
+    assert await kinds(session.turn_ended()) == [Prompted]
+    assert not session.queue
+
+
+async def test_commands_are_carried_out_while_a_turn_is_open(session: ConversationSession) -> None:
+    await kinds(session.submit("one"))
+    assert await kinds(session.submit("/mark A")) == [Changed]
+
+
+async def test_the_rest_of_a_script_waits_for_its_prompt(
+    desk: Desk, session: ConversationSession
+) -> None:
+    assert await kinds(session.submit("/mark A\none\n/mark B")) == [Changed, Prompted]
+    await kinds(session.submit("two"))
+    await ends_turn(desk)
+    assert await kinds(session.turn_ended()) == [Changed, Prompted]
+    assert not session.queue
+
+
+async def test_after_an_interrupt_the_queue_waits_until_it_is_sent(
+    desk: Desk, session: ConversationSession
+) -> None:
+    await kinds(session.submit("one\n/mark B"))
+    await kinds(session.submit("two"))
+    session.pause()
+    await ends_turn(desk)
+    assert await kinds(session.turn_ended()) == []
+    assert await kinds(session.submit("")) == [Prompted]
+    assert not session.paused
+    assert [mark.name for mark in (await desk.dispatcher.open(AGENT)).state.marks] == []
+
+
+async def test_a_refusal_ends_a_script(session: ConversationSession) -> None:
+    assert await kinds(session.submit("/rewind NOWHERE\n/mark A\none")) == [UnknownMark]
+    with pytest.raises(RefusedError, match="no command /mrak"):
+        await kinds(session.submit("/mrak A"))
+
+
+async def test_a_session_goes_on_with_the_agent_that_was_switched_to(
+    desk: Desk, session: ConversationSession
+) -> None:
+    scout = AgentId("scout")
+    await desk.start(scout)
+    outcomes = [outcome async for outcome in session.submit("/switch scout\n/mark A")]
+    assert [type(outcome.answer) for outcome in outcomes] == [Switched, Changed]
+    assert not any(isinstance(outcome.answer, Refusal) for outcome in outcomes)
+    assert session.agent == scout
+    assert [mark.name for mark in (await desk.dispatcher.open(scout)).state.marks] == ["A"]

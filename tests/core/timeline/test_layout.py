@@ -1,0 +1,156 @@
+"""Folds, banners and the divider say what left view, why, and how it comes back."""
+
+import pytest
+
+from sapwood.api import Agent, Sapwood, open
+from sapwood.conversation.timeline_reader import event_cache, read_timeline
+from sapwood.core.timeline.layout import lay_out, lay_out_everything, lay_out_in_view
+from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, WayBack
+from sapwood.core.timeline.timeline import Timeline
+
+
+async def timeline_of(agent: Agent, wood: Sapwood) -> Timeline:
+    held = wood.connection
+    cache = event_cache(held.log, held.space)
+    return await read_timeline(held.log, held.space, agent.id, cache)
+
+
+async def folds_of(agent: Agent, wood: Sapwood) -> list[Fold]:
+    rows = lay_out(await timeline_of(agent, wood))
+    return [row for row in rows if isinstance(row, Fold)]
+
+
+async def talk(wood: Sapwood, turns: int, *, cap: int = 0) -> Agent:
+    agent = await wood.start("demo", cap=cap)
+    for number in range(turns):
+        await agent.record(f"Question {number}?", f"Answer {number}.")
+    return agent
+
+
+async def test_a_fold_counts_turns_and_messages_and_names_its_cause() -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 5)
+        await agent.clear(2)
+        (fold,) = await folds_of(agent, wood)
+        assert (fold.turns, fold.messages, fold.cause) == (3, 6, "/clear 2")
+        assert fold.back == WayBack("undo")
+
+
+async def test_the_way_back_of_an_older_fold_takes_more_steps() -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 4)
+        await agent.clear(2)
+        await agent.clear(1)
+        older, newer = await folds_of(agent, wood)
+        assert (older.back, newer.back) == (WayBack("undo", 2), WayBack("undo", 1))
+
+
+@pytest.mark.parametrize("undone", [0, 1, 2])
+async def test_the_way_back_of_every_fold_brings_its_turns_back(undone: int) -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 3)
+        await agent.mark("START")
+        await agent.record("Aside?", "Yes.")
+        await agent.clear(3)
+        await agent.rewind("START")
+        await agent.record("On?", "On.")
+        await agent.clear(1)
+        for _ in range(undone):
+            await agent.undo()
+        for fold in await folds_of(agent, wood):
+            assert fold.back is not None
+            for _ in range(fold.back.times):
+                await (agent.undo() if fold.back.command == "undo" else agent.redo())
+            in_view = lay_out_in_view(await timeline_of(agent, wood))
+            assert any(isinstance(row, Row) and row.version == fold.first for row in in_view)
+            for _ in range(fold.back.times):
+                await (agent.redo() if fold.back.command == "undo" else agent.undo())
+
+
+async def test_no_command_moves_the_window_back() -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 40, cap=100)
+        rows = lay_out_in_view(await timeline_of(agent, wood))
+        divider = rows[0]
+        assert isinstance(divider, Divider)
+        assert divider.back is None
+        assert divider.messages == 2 * divider.turns
+        assert all(isinstance(row, Row) for row in rows[1:])
+
+
+async def test_a_summary_is_in_view_until_a_clear() -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 3)
+        await agent.compact("What was said.")
+        assert [b.in_view for b in await banners_of(agent, wood)] == [True]
+        await agent.record("On?", "On.")
+        await agent.clear()
+        assert [b.in_view for b in await banners_of(agent, wood)] == [False]
+        await agent.undo()
+        assert [b.in_view for b in await banners_of(agent, wood)] == [True]
+
+
+async def test_a_banner_carries_the_last_request_while_the_context_does() -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 2)
+        await agent.compact("What was said.")
+        (banner,) = await banners_of(agent, wood)
+        assert banner.request is not None
+        assert banner.request.version == 3
+        await agent.record("On?", "On.")
+        await agent.record("And on?", "On.")
+        await agent.compact("More was said.", keep=1)
+        assert [b.request for b in await banners_of(agent, wood)] == [None, None]
+
+
+async def test_a_fork_begins_with_the_summary_that_it_inherits() -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 2)
+        await agent.compact("What was said.")
+        child = await agent.fork()
+        first = lay_out(await timeline_of(child, wood))[0]
+        (banner,) = await banners_of(agent, wood)
+        assert isinstance(first, Banner)
+        assert (first.cause, first.summary, first.request) == (
+            "fork",
+            banner.summary,
+            banner.request,
+        )
+
+
+async def test_turns_around_another_fold_have_one_banner() -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 1)
+        await agent.mark("START")
+        await agent.record("Aside?", "Yes.")
+        await agent.rewind("START")
+        await agent.record("On?", "On.")
+        await agent.compact("What was said.")
+        rows = lay_out(await timeline_of(agent, wood))
+        assert [row.cause for row in rows if isinstance(row, Fold)] == [
+            "/compact",
+            "/rewind START",
+            "/compact",
+        ]
+        (banner,) = await banners_of(agent, wood)
+        assert (banner.turns, banner.messages) == (2, 4)
+        assert len({row.key for row in rows}) == len(rows)
+
+
+async def test_everything_has_each_row_once_and_what_is_in_view_is_part_of_it() -> None:
+    async with open(":memory:") as wood:
+        agent = await talk(wood, 30, cap=120)
+        await agent.mark("M")
+        await agent.record("Aside?", "Yes.")
+        await agent.rewind("M")
+        await agent.clear(2)
+        timeline = await timeline_of(agent, wood)
+        whole = [row for row in lay_out_everything(timeline) if isinstance(row, Row)]
+        assert whole == timeline.rows
+        kept = {row.key for row in lay_out_in_view(timeline)}
+        assert kept <= {row.key for row in lay_out_everything(timeline)}
+
+
+async def banners_of(agent: Agent, wood: Sapwood) -> list[Banner]:
+    rows = lay_out(await timeline_of(agent, wood))
+    return [row for row in rows if isinstance(row, Banner)]

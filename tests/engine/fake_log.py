@@ -1,0 +1,27 @@
+"""A log that can only list the agents with work to do."""
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AgentSummary, LogError
+
+__all__ = ["FakeLog", "working"]
+
+
+def working(agent: str) -> AgentSummary:
+    """An agent with work to do."""
+    return AgentSummary(AgentId(agent), 1, model="model", working=True)
+
+
+class FakeLog:
+    """Lists agents with work to do page by page, as a log does."""
+
+    def __init__(self, agents: dict[Space, list[AgentSummary]]) -> None:
+        self._agents = agents
+        self.away = False
+
+    async def working(
+        self, space: Space, *, after: AgentId | None = None, limit: int = 100
+    ) -> list[AgentSummary]:
+        if self.away:
+            raise LogError("The log is away.")
+        found = sorted(self._agents[space], key=lambda facts: facts.agent)
+        return [facts for facts in found if after is None or facts.agent > after][:limit]

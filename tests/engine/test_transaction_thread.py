@@ -1,0 +1,77 @@
+"""The thread runs all work with few commits, and work that fails fails alone."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from sapwood.engine.dbos.transaction_thread import TransactionThread, Work
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> sa.Engine:
+    """A table of words."""
+    database = sa.create_engine(f"sqlite:///{tmp_path / 'words.db'}")
+    with database.begin() as connection:
+        connection.execute(sa.text("CREATE TABLE words (word TEXT PRIMARY KEY)"))
+    return database
+
+
+@pytest.fixture
+async def thread(database: sa.Engine) -> AsyncGenerator[TransactionThread]:
+    """A transaction thread on that database."""
+    thread = TransactionThread(database)
+    yield thread
+    await thread.close()
+    database.dispose()
+
+
+def write(word: str) -> Work[None]:
+    def work(connection: sa.Connection) -> None:
+        connection.execute(sa.text("INSERT INTO words VALUES (:word)"), {"word": word})
+
+    return work
+
+
+def words(connection: sa.Connection) -> list[str]:
+    return [row.word for row in connection.execute(sa.text("SELECT word FROM words"))]
+
+
+async def test_much_work_takes_few_commits(thread: TransactionThread, database: sa.Engine) -> None:
+    commits: list[object] = []
+    event.listen(database, "commit", commits.append)
+    await asyncio.gather(*(thread.run(write(f"{number}")) for number in range(100)))
+    assert len(await thread.run(words)) == 100
+    assert len(commits) < 50
+
+
+async def test_work_that_fails_fails_alone(thread: TransactionThread) -> None:
+    results = await asyncio.gather(
+        *(thread.run(write(word)) for word in ("a", "b", "a", "c")), return_exceptions=True
+    )
+    assert [type(result).__name__ for result in results].count("IntegrityError") == 1
+    assert sorted(await thread.run(words)) == ["a", "b", "c"]
+
+
+async def test_work_on_one_row_runs_in_the_order_given(
+    thread: TransactionThread,
+) -> None:
+    order: list[str] = []
+    keys = ["b1", "a1", "b2", "a2", "b3"]
+    await asyncio.gather(
+        *(thread.run(lambda _, key=key: order.append(key), key[0]) for key in keys)
+    )
+    for row in "ab":
+        assert [key for key in order if key[0] == row] == [key for key in keys if key[0] == row]
+
+
+async def test_work_that_was_cancelled_is_dropped_or_done(
+    thread: TransactionThread,
+) -> None:
+    waiting = asyncio.create_task(thread.run(write("a")))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    assert await thread.run(words) in ([], ["a"])

@@ -1,0 +1,93 @@
+"""A warning comes once for each level, and only with figures that are known."""
+
+from pathlib import Path
+
+import pytest
+
+from sapwood.testing.claude_transcript import ClaudeTranscript
+from tests.hooks.conftest import HookCaller
+
+WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "133000"}  # Claude Code compacts at 100,000 then
+
+
+@pytest.fixture
+def with_window(caller: HookCaller) -> HookCaller:
+    caller.environ |= WINDOW
+    return caller
+
+
+def grow(talk: ClaudeTranscript, used: int) -> ClaudeTranscript:
+    return talk.ask("More?").say("More.", used=used)
+
+
+def test_a_quiet_window_says_nothing(with_window: HookCaller) -> None:
+    assert with_window.call("user-prompt-submit", grow(with_window.transcript(), 49_000)) is None
+
+
+def test_a_full_window_warns_the_person_and_the_model(with_window: HookCaller) -> None:
+    answer = with_window.call("user-prompt-submit", grow(with_window.transcript(), 70_000))
+    assert answer["systemMessage"].startswith("Sapwood: Context at 70 % of 100k tokens.")
+    assert "/compact now frees ~" in answer["hookSpecificOutput"]["additionalContext"]
+    assert with_window.entries()[-1].kind == "warned"
+
+
+def test_each_level_is_told_once(with_window: HookCaller) -> None:
+    talk = with_window.transcript()
+    told = [
+        with_window.call("user-prompt-submit", grow(talk, used)) is not None
+        for used in (51_000, 60_000, 66_000, 70_000, 86_000, 99_000)
+    ]
+    assert told == [True, False, True, False, True, False]
+
+
+def test_after_a_compaction_the_levels_begin_anew(with_window: HookCaller) -> None:
+    talk = grow(with_window.transcript(), 70_000)
+    assert with_window.call("user-prompt-submit", talk)
+    with_window.call("pre-compact", talk)
+    grow(talk.compact("A summary."), 70_000)
+    assert with_window.call("user-prompt-submit", talk)
+
+
+def test_an_unknown_window_is_no_reason_to_guess(caller: HookCaller) -> None:
+    assert caller.call("user-prompt-submit", grow(caller.transcript(), 900_000)) is None
+
+
+def test_the_status_line_tells_the_window_to_the_hook(caller: HookCaller) -> None:
+    talk = grow(caller.transcript(), 170_000)
+    figures = {"total_input_tokens": 170_000, "context_window_size": 200_000}
+    caller.call_raw("status-line", talk, context_window=figures)
+    answer = caller.call("user-prompt-submit", talk)
+    assert "85 % of 200k" in answer["systemMessage"]
+
+
+def test_large_results_are_named_with_their_tokens(with_window: HookCaller) -> None:
+    talk = with_window.transcript().ask("Read it.")
+    talk.call("Read", {"file_path": "/srv/wood/legacy.py"}, "x" * 16_800).say("Done.")
+    talk.ask("More?").say("More.").ask("More?").say("More.", used=70_000)
+    warning = with_window.call("user-prompt-submit", talk)["systemMessage"]
+    assert "`context prune` lists takes ~4.2k tokens: legacy.py (~4.2k)" in warning
+
+
+def test_levels_are_those_of_the_configuration(with_window: HookCaller) -> None:
+    (with_window.home / "config.toml").write_text("[context]\nlevels = [0.9, 0.95, 0.99]\n")
+    talk = with_window.transcript()
+    assert with_window.call("user-prompt-submit", grow(talk, 89_000)) is None
+    assert with_window.call("user-prompt-submit", grow(talk, 91_000))
+
+
+def test_a_subagents_prompt_warns_nobody(with_window: HookCaller) -> None:
+    talk = grow(with_window.transcript(), 70_000)
+    with_window.call("stop", talk)
+    assert with_window.call("user-prompt-submit", talk, agent_id="a1") is None
+
+
+def test_codex_compacts_where_its_user_set_it(caller: HookCaller, tmp_path: Path) -> None:
+    from sapwood.context_actions.hook_memory import HookMemory
+    from sapwood.hooks.compaction_limit import compaction_limit
+
+    (tmp_path / "config.toml").write_text("a = 1\nmodel_auto_compact_token_limit = 60_000\n")
+    memory = HookMemory(str(tmp_path), "s1")
+    environ = {"CODEX_HOME": str(tmp_path)}
+    assert compaction_limit("codex", 100_000, memory, environ) == 60_000
+    assert compaction_limit("codex", 50_000, memory, environ) == 50_000
+    assert compaction_limit("claude-code", None, memory, environ) is None

@@ -1,0 +1,130 @@
+"""Databases of every released schema open; those of a newer Sapwood are not changed."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncGenerator
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from sapwood.core.log_values import AgentSummary, LogError
+from sapwood.store.postgres import PostgresLog, schema
+from tests.store.contract import append, commit_of, prompt_event, take
+from tests.store.postgres.freeze import ADA, BOB, COMMITS, RELEASED, SNAPSHOT, SPACE
+
+_numbers = itertools.count(1)
+_SCHEMA = """
+    SELECT table_name, column_name, data_type, column_default
+    FROM information_schema.columns WHERE table_schema = 'sapwood' ORDER BY 1, 2
+"""
+
+
+@pytest.fixture
+async def empty(postgres_database: str) -> AsyncGenerator[str]:
+    """An empty database."""
+    name = f"{urlsplit(postgres_database).path[1:]}_{next(_numbers)}"
+    session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(postgres_database)
+    await session.execute(f"CREATE DATABASE {name}")
+    yield urlsplit(postgres_database)._replace(path=f"/{name}").geturl()
+    await session.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await session.close()
+
+
+async def execute(dsn: str, script: str) -> list[asyncpg.Record]:
+    session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(dsn)
+    try:
+        if script.lstrip().startswith("SELECT"):
+            return await session.fetch(script)
+        await session.execute(script)
+        return []
+    finally:
+        await session.close()
+
+
+def frozen(number: int) -> str:
+    return (RELEASED / f"{number:04}.sql").read_text(encoding="utf-8")
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    assert list(schema.migrations()) == list(range(1, schema.NEWEST + 1))
+
+
+def test_every_released_schema_is_frozen() -> None:
+    numbers = {int(file.stem) for file in RELEASED.glob("*.sql")}
+    assert numbers == set(range(1, schema.NEWEST + 1))
+
+
+@pytest.mark.parametrize("number", range(1, schema.NEWEST + 1))
+async def test_a_log_of_every_released_schema_opens_and_goes_on(number: int, empty: str) -> None:
+    await execute(empty, frozen(number))
+    log = await PostgresLog.open(empty)
+    for agent in (ADA, BOB):
+        appends = [each for commit in COMMITS for each in commit.appends if each.agent == agent]
+        assert await log.read(SPACE, agent) == [event for each in appends for event in each.events]
+    assert await log.facts(SPACE, ADA) == AgentSummary(ADA, 4, name="ada!", created=3)
+    for commit in COMMITS:
+        assert await log.receipt(SPACE, commit.receipt.command) == commit.receipt
+    assert await log.snapshot(SPACE, ADA, "1") == SNAPSHOT
+    assert len(await log.search(SPACE, "needle")) == 4
+    assert (
+        await log.commit(SPACE, commit_of(append(ADA, prompt_event("a needle"), expected=4)))
+        is None
+    )
+    assert len(await log.search(SPACE, "needle")) == 5
+    assert len(await take(log.tail(SPACE), 9)) == 9
+    await log.close()
+    newest = await execute(empty, "SELECT max(number) FROM sapwood.migrations")
+    assert newest[0][0] == schema.NEWEST
+    with pytest.raises(asyncpg.PostgresError, match="append-only"):
+        await execute(empty, "DELETE FROM sapwood.events")
+
+
+async def test_a_new_database_has_the_tables_that_a_migrated_one_has(
+    empty: str, postgres_database: str
+) -> None:
+    await execute(empty, frozen(schema.NEWEST))
+    await (await PostgresLog.open(postgres_database)).close()
+    assert await execute(empty, _SCHEMA) == await execute(postgres_database, _SCHEMA)
+
+
+async def test_many_may_open_an_empty_database_at_once(empty: str) -> None:
+    logs = await asyncio.gather(*(PostgresLog.open(empty) for _ in range(6)))
+    for log in logs:
+        assert await log.agents(SPACE) == []
+        await log.close()
+    found = await execute(empty, "SELECT count(*) FROM sapwood.migrations")
+    assert found[0][0] == schema.NEWEST
+
+
+async def test_a_database_of_a_newer_sapwood_is_refused(empty: str) -> None:
+    await (await PostgresLog.open(empty)).close()
+    await execute(empty, "INSERT INTO sapwood.migrations (number, name) VALUES (99, '0099_x.sql')")
+    before = await execute(empty, _SCHEMA)
+    with pytest.raises(LogError, match=r"schema 99, made by a newer Sapwood.*Nothing was changed"):
+        await PostgresLog.open(empty)
+    assert await execute(empty, _SCHEMA) == before
+
+
+async def test_a_migration_that_fails_changes_nothing(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(name: str) -> str:
+        return f"CREATE TABLE sapwood.half (x int); SELECT 1 / 0; -- {name}"
+
+    monkeypatch.setattr(schema, "script", broken)
+    with pytest.raises(LogError, match="division by zero"):
+        await PostgresLog.open(empty)
+    assert {row["table_name"] for row in await execute(empty, _SCHEMA)} == {"migrations"}
+    monkeypatch.undo()
+    await (await PostgresLog.open(empty)).close()
+
+
+async def test_a_database_in_another_encoding_is_refused(empty: str) -> None:
+    name = f"{urlsplit(empty).path[1:]}_latin"
+    await execute(empty, f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(LogError, match="LATIN1; Sapwood needs one in UTF8"):
+            await PostgresLog.open(urlsplit(empty)._replace(path=f"/{name}").geturl())
+    finally:
+        await execute(empty, f"DROP DATABASE {name} WITH (FORCE)")

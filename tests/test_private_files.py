@@ -1,0 +1,61 @@
+"""Files are written whole or not at all, in their folder, for their owner alone."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.private_files import locked, replace_file, slug, write_new_file
+
+
+@given(st.text())
+def test_a_slug_is_always_safe_as_a_part_of_a_name(words: str) -> None:
+    made = slug(words)
+    assert len(made) <= 48
+    assert all(char.isalnum() or char == "-" for char in made)
+    assert not made.startswith("-")
+
+
+def test_what_fails_midway_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "link", full)
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        replace_file(tmp_path / "focus.json", "{}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_without_links_is_served_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", unsupported)
+    names = [write_new_file(tmp_path, "a", text).name for text in ("one", "two")]
+    assert names == ["a.txt", "a-2.txt"]
+    assert (tmp_path / "a.txt").read_text() == "one"
+
+
+def test_two_who_change_a_file_at_once_both_do(tmp_path: Path) -> None:
+    file = tmp_path / "count"
+    replace_file(file, "0")
+
+    def count() -> None:
+        for _ in range(20):
+            with locked(file):
+                replace_file(file, str(int(file.read_text()) + 1))
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert file.read_text() == "80"

@@ -1,0 +1,85 @@
+"""What fills the window is told item by item, and sums up to the meter."""
+
+from sapwood.api import open
+from sapwood.conversation.completion import KnownNames, choices
+from sapwood.conversation.context_breakdown import categories, largest
+from sapwood.core.budget import budget_of
+from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
+from sapwood.core.token_count import Count
+from sapwood.tui.screens.context_pages import grid
+
+
+async def test_categories_sum_up_to_the_meter() -> None:
+    async with open(":memory:") as wood:
+        agent = await wood.start("demo", model="gpt-5", system="Be brief.", pins={"a": "Pinned."})
+        async with agent.turn("Hello!") as turn:
+            await turn.call(tools=[{"name": "read", "description": "Reads a file."}])
+            await turn.reply("Hello to you.")
+        await agent.record(
+            "Look.",
+            RecordedReply((ToolCall("1", "read"),)),
+            RecordedResult("1", "line\n" * 50),
+            "Ok.",
+        )
+        opened = await wood.connection.dispatcher.open(agent.id)
+        counter = wood.connection.counter_for("gpt-5")
+        found = dict(categories(opened.state, opened.live, counter))
+        budget = budget_of(opened.state, opened.live, counter)
+        assert sum(count.tokens for count in found.values()) == budget.total.tokens
+        assert not found["tools"].exact
+        assert found["tool results"].tokens > found["messages"].tokens
+
+
+async def test_a_result_that_is_cut_for_the_model_counts_as_it_is_sent() -> None:
+    async with open(":memory:") as wood:
+        agent = await wood.start("demo", model="gpt-5")
+        call = RecordedReply((ToolCall("1", "read"),))
+        await agent.record("Look.", call, RecordedResult("1", "a line of a log\n" * 20_000), "Ok.")
+        opened = await wood.connection.dispatcher.open(agent.id)
+        counter = wood.connection.counter_for("gpt-5")
+        found = dict(categories(opened.state, opened.live, counter))
+        budget = budget_of(opened.state, opened.live, counter)
+        assert sum(count.tokens for count in found.values()) == budget.total.tokens
+        assert found["tool results"].tokens < counter.count("a line of a log\n" * 20_000).tokens
+
+
+async def test_the_command_beside_an_item_frees_what_it_says() -> None:
+    async with open(":memory:") as wood:
+        agent = await wood.start("demo", model="gpt-5")
+        for number in range(4):
+            await agent.record(f"Question {number}?", "Answer. " * (10 * (number + 1)))
+        opened = await wood.connection.dispatcher.open(agent.id)
+        counter = wood.connection.counter_for("gpt-5")
+        before = budget_of(opened.state, opened.live, counter).history.tokens
+        item = next(
+            each for each in largest(opened.state, opened.live, counter) if "2?" in each.name
+        )
+        assert item.command == "/clear 1"
+        await agent.submit(item.command)
+        opened = await wood.connection.dispatcher.open(agent.id)
+        after = budget_of(opened.state, opened.live, counter).history.tokens
+        assert item.frees is not None
+        assert before - after == item.frees.tokens
+
+
+def test_a_grid_has_a_cell_for_whatever_is_there() -> None:
+    rows = grid([("system", Count(1, exact=True)), ("messages", Count(500, exact=True))], 1_000)
+    text = "".join(row.plain for row in rows)
+    assert text.count("■") == 1 + 100
+    assert text.count("■") + text.count("·") == 200
+
+
+def test_arguments_are_completed_by_what_the_registry_asks_for() -> None:
+    known = KnownNames(
+        marks=(("START", "#3"),),
+        agents=(("helper", "abc"),),
+        models=(("gpt-5", ""),),
+        pins=(("p", ""),),
+    )
+    assert [each.word for each in choices("/rewind ", known)] == ["START"]
+    assert [each.word for each in choices("/send hel", known)] == ["helper"]
+    assert [each.word for each in choices("/model g", known)] == ["gpt-5"]
+    assert [each.word for each in choices("/unpin ", known)] == ["p"]
+    assert [each.word for each in choices("/config low", known)] == ["low_water"]
+    assert choices("/mark ", known) == []
+    assert choices("just text", known) == []

@@ -1,0 +1,69 @@
+"""A conversation is held on the screen: asked, answered, interrupted, left."""
+
+from tests.tui.stage import on_stage, until
+
+
+async def test_a_first_message_is_answered() -> None:
+    async with on_stage() as stage:
+        stage.server.replies(["In **tall** trees."])
+        await stage.type("Where do herons nest?")
+        await stage.sees("In tall trees.")
+        assert "you" in stage.text()
+
+
+async def test_an_answer_is_shown_while_it_comes() -> None:
+    async with on_stage(delay=0.05) as stage:
+        stage.server.replies(["word " * 80 + "THE-END"])
+        await stage.type("Go.")
+        await stage.sees("word word")
+        assert "THE-END" not in stage.text()
+        assert "working" in stage.screen()
+        await stage.sees("THE-END")
+
+
+async def test_escape_interrupts_and_keeps_what_was_there() -> None:
+    async with on_stage(delay=0.05) as stage:
+        stage.server.replies(["word " * 400])
+        await stage.type("Go.")
+        await stage.sees("word word")
+        await stage.pilot.press("escape")
+        await stage.sees("interrupted")
+        assert "word word" in stage.text()
+
+
+async def test_a_reader_who_scrolled_up_is_told_that_there_is_more() -> None:
+    async with on_stage(size=(100, 20)) as stage:
+        stage.server.replies(["word " * 600, "Another."])
+        await stage.type("Go.")
+        await stage.sees("word word")
+        await stage.pilot.press("pageup")
+        await stage.sees("▼ more below · ctrl+end follows")
+        await stage.pilot.press("ctrl+end")
+        await until(lambda: "more below" not in stage.screen())
+
+
+async def test_ctrl_c_twice_leaves() -> None:
+    async with on_stage() as stage:
+        await stage.pilot.press("ctrl+c")
+        assert stage.app.is_running
+        await stage.sees("again to leave")
+        await stage.pilot.press("ctrl+c", "ctrl+c")
+        await until(lambda: not stage.app.is_running)
+
+
+async def test_what_is_typed_during_a_turn_waits_for_its_end() -> None:
+    async with on_stage(delay=0.03) as stage:
+        stage.server.replies(["word " * 200, "the second answer"])
+        await stage.type("One.")
+        await stage.sees("word word")
+        await stage.type("Two.")
+        await stage.sees("queued: Two.")
+        await stage.sees("the second answer")
+        assert "queued" not in stage.screen()
+
+
+async def test_a_mistyped_command_is_refused_in_place_and_kept() -> None:
+    async with on_stage() as stage:
+        await stage.type("/mrak HERE")
+        await stage.sees("Did you mean /mark")
+        assert stage.conversation.composer.text == "/mrak HERE"

@@ -1,0 +1,243 @@
+"""Keys that arrive in one read are handled in the order in which they were typed."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+import pytest
+from textual import events
+from textual.widgets import Input
+
+from sapwood.api import Sapwood
+from sapwood.app.connection import connect
+from sapwood.core.events import TurnStarted
+from sapwood.tui.app import SapwoodApp
+from sapwood.tui.composer import Composer
+from sapwood.tui.pages import Pages
+from sapwood.tui.screens.context_pages import ContextPage
+from sapwood.tui.screens.help_page import HelpPage
+from sapwood.tui.screens.search_pages import SearchPage
+from tests.tui.inline.inline_stage import on_inline_stage
+from tests.tui.keyboard import Keyboard, keyboard
+from tests.tui.stage import MODEL, on_stage
+
+# pyright: reportPrivateUsage=false
+
+ENTER, TAB, UP, DOWN = "\r", "\t", "\x1b[A", "\x1b[B"
+CTRL_C, CTRL_G, CTRL_P, CTRL_R, CTRL_S, CTRL_T = "\x03", "\x07", "\x10", "\x12", "\x13", "\x14"
+ESCAPE = "\x1b[27u"
+"""Escape as terminals send it that tell it from the start of a sequence."""
+BARE_ESCAPE = "\x1b"
+
+_LONG = "A text that takes many turns of the event loop to write into the composer."
+
+
+class Screen:
+    """A screen, full or inline, that handles each step slowly, and a keyboard at it."""
+
+    def __init__(self, app: SapwoodApp, keys: Keyboard) -> None:
+        self.app = app
+        self.burst = keys.burst
+        self.edited: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What stands in the composer."""
+        return self.app.conversation.composer.text
+
+    async def prompts(self) -> list[str]:
+        """What was sent to the model, in order."""
+        controller = self.app.controller
+        assert controller.agent is not None
+        connection = controller.connection
+        found = await connection.log.read(connection.space, controller.agent)
+        started = [each.event for each in found if isinstance(each.event, TurnStarted)]
+        return ["".join(getattr(part, "text", "") for part in each.prompt) for each in started]
+
+    def edit(self, text: str) -> str:
+        """Stands for the editor of the person."""
+        self.edited.append(text)
+        return f"{text}from an editor"
+
+
+@contextmanager
+def nothing() -> Generator[None]:
+    """Stands for giving the terminal to an editor."""
+    yield
+
+
+async def many_turns() -> None:
+    """Lets everything else run for a while."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture(params=["full screen", "inline"])
+async def screen(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[Screen]:
+    write, open_page = Composer._on_key, Pages.open
+
+    async def write_slowly(composer: Composer, event: events.Key) -> None:
+        await many_turns()
+        await write(composer, event)
+
+    async def open_slowly(pages: Pages, name: str) -> None:
+        await many_turns()
+        await open_page(pages, name)
+
+    monkeypatch.setattr(Composer, "_on_key", write_slowly)
+    monkeypatch.setattr(Pages, "open", open_slowly)
+    async with a_screen(request.param) as app, keyboard(app) as keys:
+        shown = Screen(app, keys)
+        monkeypatch.setattr(app, "suspend", nothing)
+        monkeypatch.setattr("sapwood.tui.conversation_screen.edit_text", shown.edit)
+        yield shown
+
+
+@asynccontextmanager
+async def a_screen(kind: str) -> AsyncGenerator[SapwoodApp]:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("here", model=MODEL)
+    await agent.record("Where do herons nest?", "In tall trees.")
+    if kind == "inline":
+        async with on_inline_stage(agent.id, connection=connection) as below:
+            yield below.app
+    else:
+        async with on_stage(agent.id, connection=connection) as stage:
+            yield stage.app
+    await connection.close()
+
+
+async def test_enter_sends_the_whole_text(screen: Screen) -> None:
+    await screen.burst(f"{_LONG}{ENTER}")
+    assert (await screen.prompts())[-1] == _LONG
+    assert screen.text == ""
+
+
+async def test_text_after_enter_belongs_to_the_next_message(screen: Screen) -> None:
+    await screen.burst(f"one{ENTER}two")
+    assert (await screen.prompts())[-1] == "one"
+    assert screen.text == "two"
+
+
+async def test_the_editor_opens_with_the_whole_text(screen: Screen) -> None:
+    await screen.burst(f"{_LONG}{CTRL_G}, and more")
+    assert screen.edited == [_LONG]
+    assert screen.text == f"{_LONG}from an editor, and more"
+
+
+@pytest.mark.parametrize("escape", [ESCAPE, BARE_ESCAPE])
+async def test_escape_interrupts_the_turn_that_was_sent_before_it(
+    screen: Screen, escape: str
+) -> None:
+    await screen.burst(f"{_LONG}[[sleep: 60]]{ENTER}{escape}")
+    assert not await screen.app.controller.session.is_working()
+
+
+async def test_escape_closes_the_list_of_completions(screen: Screen) -> None:
+    await screen.burst(f"/ma{ESCAPE}")
+    assert not screen.app.conversation.query_one("#popup").display
+    assert screen.text == "/ma"
+
+
+async def test_several_enters_send_each_message_once(screen: Screen) -> None:
+    await screen.burst(f"/mark ONE{ENTER}{ENTER}/mark TWO{ENTER}{ENTER}{ENTER}")
+    state = await screen.app.controller.state()
+    assert state is not None
+    assert [mark.name for mark in state.marks] == ["ONE", "TWO"]
+    assert screen.text == ""
+
+
+async def test_messages_are_queued_in_the_order_in_which_they_were_sent(screen: Screen) -> None:
+    await screen.burst(f"[[sleep: 60]]{ENTER}two{ENTER}three{ENTER}")
+    assert (await screen.prompts())[-1] == "[[sleep: 60]]"
+    assert [*screen.app.controller.session.queue] == ["two", "three"]
+    await screen.burst(ESCAPE)
+
+
+async def test_a_paste_is_whole_when_enter_follows(screen: Screen) -> None:
+    await screen.burst(f"See: \x1b[200~first\nsecond\x1b[201~, right?{ENTER}")
+    assert (await screen.prompts())[-1] == "See: first\nsecond, right?"
+
+
+async def test_tab_completes_what_was_typed_before_it(screen: Screen) -> None:
+    await screen.burst(f"/mar{TAB}HERE{ENTER}")
+    state = await screen.app.controller.state()
+    assert state is not None
+    assert [mark.name for mark in state.marks] == ["HERE"]
+
+
+async def test_up_recalls_what_was_just_sent(screen: Screen) -> None:
+    await screen.burst(f"/mark ONE{ENTER}{UP}, and more")
+    assert screen.text == "/mark ONE, and more"
+
+
+async def test_keys_typed_while_a_page_opens_go_to_the_page(screen: Screen) -> None:
+    await screen.burst(f"draft{CTRL_S}herons")
+    page = screen.app.screen
+    assert isinstance(page, SearchPage)
+    assert page.query_one(Input).value == "herons"
+    assert screen.text == "draft"
+
+
+async def test_enter_picks_from_the_list_that_the_typed_words_give(screen: Screen) -> None:
+    await screen.burst(f"/mark ONE{ENTER}/mark TWO{ENTER}{CTRL_R}one{ENTER} and more")
+    assert screen.app.screen is screen.app.conversation
+    assert screen.text == "/mark ONE and more"
+
+
+async def test_keys_typed_after_a_page_closes_go_to_the_composer(screen: Screen) -> None:
+    await screen.burst(f"draft{CTRL_T}{ESCAPE}, and more")
+    assert screen.app.screen is screen.app.conversation
+    assert screen.text == "draft, and more"
+
+
+async def test_a_page_that_a_command_asks_for_gets_the_keys_after_it(screen: Screen) -> None:
+    await screen.burst(f"/help{ENTER}{ESCAPE}/context{ENTER}")
+    assert isinstance(screen.app.screen, ContextPage)
+    await screen.burst(f"{ESCAPE}/help{ENTER}jk")
+    assert isinstance(screen.app.screen, HelpPage)
+    assert screen.text == ""
+
+
+async def test_a_message_goes_to_the_agent_that_was_switched_to(screen: Screen) -> None:
+    other = await Sapwood(screen.app.controller.connection).start("there", model=MODEL)
+    await screen.burst(f"/switch {other.id}{ENTER}Hello.{ENTER}")
+    assert screen.app.controller.agent == other.id
+    assert await screen.prompts() == ["Hello."]
+
+
+async def test_the_palette_runs_the_command_that_was_typed(screen: Screen) -> None:
+    await screen.burst(f"{CTRL_P}/mark{ENTER}HERE")
+    assert screen.text == "/mark HERE"
+
+
+async def test_ctrl_c_empties_the_whole_line(screen: Screen) -> None:
+    await screen.burst(f"{_LONG}{CTRL_C}new")
+    assert screen.text == "new"
+
+
+async def test_a_slow_command_can_be_stopped(screen: Screen) -> None:
+    agent = screen.app.controller.agent
+    await screen.burst(f"[[sleep: 60]]{ENTER}/wait {agent}{ENTER}{ESCAPE}more")
+    assert screen.text == "more"
+    assert await screen.app.controller.session.is_working()
+    await screen.burst(f"{CTRL_C}{ESCAPE}")
+    assert not await screen.app.controller.session.is_working()
+
+
+async def test_ctrl_c_twice_gets_past_a_command_that_hangs(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(text: str) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    monkeypatch.setattr(screen.app.controller, "submit", hang)
+    left = asyncio.Event()
+    monkeypatch.setattr(screen.app.conversation, "leave", left.set)
+    hanging = asyncio.create_task(screen.burst(f"/mark ONE{ENTER}more{CTRL_C}{CTRL_C}{CTRL_C}"))
+    await asyncio.wait_for(left.wait(), 60)
+    screen.app.workers.cancel_all()
+    await hanging

@@ -1,0 +1,106 @@
+"""A tool call that no permission rule decides asks the person at the screen."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sapwood.core.events import ToolFinished
+from sapwood.tui.screens.permission_page import PermissionPage
+from tests.tui.stage import Stage, on_stage, until
+
+WRITE = 'Write. [[tool: write_file {"path": "a.txt", "content": "one\\n"}]] [[say: Done.]]'
+TWICE = WRITE.replace("[[say", '[[tool: write_file {"path": "a.txt", "content": "two\\n"}]] [[say')
+
+
+async def results(stage: Stage) -> list[str]:
+    """What the tools of the conversation said."""
+    held, agent = stage.app.controller.connection, stage.app.controller.agent
+    assert agent is not None
+    events = [each.event for each in await held.log.read(held.space, agent)]
+    return [event.content for event in events if isinstance(event, ToolFinished)]
+
+
+async def test_yes_lets_it_once_and_shows_what_would_be_done(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        await stage.type(TWICE)
+        await stage.sees("Allow this?")
+        assert "+one" in stage.screen()
+        assert not (tmp_path / "a.txt").exists()
+        await stage.pilot.press("y")
+        await stage.sees("+two")
+        assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "one\n"
+        await stage.pilot.press("enter")
+        await stage.sees("Done.")
+        assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "two\n"
+
+
+async def test_always_asks_no_second_time(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        await stage.type(TWICE)
+        await stage.sees("allow write_file(a.txt)")
+        await stage.pilot.press("a")
+        await stage.sees("Done.")
+        assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "two\n"
+
+
+async def test_no_is_told_with_its_reason(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        await stage.pilot.press("t")
+        await stage.pilot.press(*"later", "enter")
+        await stage.sees("Done.")
+        assert (await results(stage))[0].endswith("The user said no: later")
+        assert not (tmp_path / "a.txt").exists()
+
+
+async def test_escape_says_no_and_stops_the_turn(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        await stage.pilot.press("escape")
+        await stage.sees("interrupted")
+        await until(lambda: stage.app.screen is stage.conversation)
+        assert not (tmp_path / "a.txt").exists()
+
+
+async def test_a_question_goes_when_the_turn_is_interrupted_elsewhere(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        assert await stage.app.controller.interrupt()
+        await until(lambda: not isinstance(stage.app.screen, PermissionPage))
+        await stage.sees("interrupted")
+
+
+async def test_who_is_typing_answers_nothing_by_accident(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(monotonic=lambda: 100.0)  # no time passes between two letters
+    monkeypatch.setattr("sapwood.tui.conversation_screen.time", clock)
+    async with on_stage(folder=str(tmp_path), delay=0.02) as stage:
+        await stage.type(WRITE)
+        for letter in "yyyyyyyyyyyyyyyyyyyy":
+            await stage.pilot.press(letter)
+            await stage.pilot.pause(0.1)
+            assert not isinstance(stage.app.screen, PermissionPage)
+        clock.monotonic = lambda: 200.0
+        await stage.sees("Allow this?")
+        assert stage.conversation.composer.text == "y" * 20
+        assert not (tmp_path / "a.txt").exists()
+        await stage.pilot.press("n")
+        await stage.sees("Done.")
+
+
+async def test_a_child_in_the_background_asks_by_its_name(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        stage.server.replies(["Hello."])
+        await stage.type("Hello?")
+        await stage.sees("Hello.")
+        await stage.type(f"/fork -- {WRITE}")
+        await stage.sees("Write. [[tool: write_file")
+        await stage.sees("wants to run write_file")
+        await stage.pilot.press("n")
+        await until(lambda: stage.app.screen is stage.conversation)
+        assert not (tmp_path / "a.txt").exists()

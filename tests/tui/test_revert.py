@@ -1,0 +1,45 @@
+"""Going back to a checkpoint from the screen."""
+
+from pathlib import Path
+
+from sapwood.api.agent import Agent
+from sapwood.api.database import Sapwood
+from sapwood.app.connection import connect
+from tests.tui.stage import MODEL, on_stage
+from tests.workspace.checkpoints.repositories import repository
+
+
+async def worked(wood: Sapwood, folder: Path) -> Agent:
+    """Two turns, of which the second wrote a file."""
+    agent = await wood.start("talk", id="talk", model=MODEL, folder=str(folder))
+    await agent.record("Where do herons nest?", "In tall trees.")
+    await agent.checkpoint()
+    (folder / "storks.txt").write_text("On roofs.")
+    await agent.record("Write that storks nest on roofs.", "Done.")
+    await agent.checkpoint()
+    return agent
+
+
+async def test_files_go_back_and_the_turn_leaves_view(tmp_path: Path) -> None:
+    connection = await connect(":memory:")
+    agent = await worked(Sapwood(connection), repository(tmp_path))
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.type("/revert")
+        await stage.sees("2 messages pruned · /revert")
+        await stage.sees("1 removed")
+        assert not (tmp_path / "storks.txt").exists()
+        await stage.type("/revert")
+        await stage.sees("before the revert at")
+        assert (tmp_path / "storks.txt").read_text() == "On roofs."
+    await connection.close()
+
+
+async def test_completion_offers_the_turns_that_changed_files(tmp_path: Path) -> None:
+    connection = await connect(":memory:")
+    agent = await worked(Sapwood(connection), repository(tmp_path))
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.pilot.press(*"/revert", "space")
+        await stage.sees("Write that storks nest on roofs.")
+        await stage.pilot.press("tab")
+        assert stage.conversation.composer.text.startswith("/revert 4")
+    await connection.close()

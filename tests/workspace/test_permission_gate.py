@@ -1,0 +1,164 @@
+"""A person is asked when the rules require it, and the answer is remembered."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from sapwood.core.ids import AgentId
+from sapwood.workspace.permissions.permission_gate import (
+    AllowAlways,
+    AllowOnce,
+    Deny,
+    PermissionAnswer,
+    PermissionGate,
+    PermissionQuestion,
+)
+from sapwood.workspace.permissions.permission_rules import (
+    FileAction,
+    OtherAction,
+    PermissionRule,
+    ShellAction,
+    parse_rules,
+)
+from sapwood.workspace.tool_output import ToolError
+from tests.workspace.tool_calls import ToolWorkspace
+
+ME = AgentId("abc123")
+
+
+class Person:
+    """Answers as told, and remembers what was asked."""
+
+    def __init__(self, *answers: PermissionAnswer) -> None:
+        self.answers = list(answers)
+        self.asked: list[PermissionQuestion] = []
+
+    async def __call__(self, question: PermissionQuestion) -> PermissionAnswer:
+        self.asked.append(question)
+        await asyncio.sleep(0)
+        return self.answers.pop(0)
+
+
+async def test_what_is_allowed_is_not_asked_for() -> None:
+    person = Person()
+    gate = PermissionGate(parse_rules(["allow shell(git *)"]), person)
+    await gate.require(ShellAction("shell", "git status"), ME, "wood")
+    assert person.asked == []
+
+
+async def test_once_is_once() -> None:
+    person = Person(AllowOnce(), Deny())
+    gate = PermissionGate((), person)
+    act = ShellAction("shell", "make test")
+    await gate.require(act, ME, "wood")
+    with pytest.raises(ToolError, match="The user said no"):
+        await gate.require(act, ME, "wood")
+
+
+async def test_always_is_from_now_on_in_this_workspace() -> None:
+    person = Person(AllowAlways(), Deny("not here"))
+    gate = PermissionGate((), person)
+    act = ShellAction("shell", "make test && git status")
+    await gate.require(act, ME, "wood")
+    await gate.require(act, ME, "wood")
+    await gate.require(ShellAction("shell", "git status"), ME, "wood")
+    assert [str(rule) for rule in person.asked[0].always] == [
+        "allow shell(make test)",
+        "allow shell(git status)",
+    ]
+    with pytest.raises(ToolError, match="The user said no: not here"):
+        await gate.require(act, ME, "another wood")
+
+
+async def test_always_may_be_wider_than_what_was_offered() -> None:
+    person = Person(AllowAlways((PermissionRule("allow", "shell", "git *"),)))
+    gate = PermissionGate(parse_rules(["deny shell(git push *)"]), person)
+    await gate.require(ShellAction("shell", "git status"), ME, "wood")
+    await gate.require(ShellAction("shell", "git diff"), ME, "wood")
+    with pytest.raises(ToolError, match="deny shell"):
+        await gate.require(ShellAction("shell", "git push"), ME, "wood")
+    assert len(person.asked) == 1
+
+
+async def test_questions_come_one_after_the_other_and_the_answer_may_settle_the_next() -> None:
+    person = Person(AllowAlways())
+    gate = PermissionGate((), person)
+    act = FileAction("write_file", "a.txt", reads=False, related_tool="write_file")
+    await asyncio.gather(*(gate.require(act, ME, "wood") for _ in range(5)))
+    assert len(person.asked) == 1
+
+
+async def test_nobody_to_ask_is_no_with_the_rule_and_the_flag_that_would_help() -> None:
+    gate = PermissionGate()
+    with pytest.raises(ToolError) as caught:
+        await gate.require(ShellAction("shell", "make 'a b'"), ME, "wood")
+    assert str(caught.value) == (
+        "shell did not run. No rule covers it. No person can be asked. The user can allow "
+        "it with the rule 'allow shell(make 'a b')', or by starting with "
+        "--allow 'shell(make '\\''a b'\\'')'"
+    )
+
+
+async def test_a_line_that_cannot_be_told_is_asked_for_with_the_reason() -> None:
+    person = Person(AllowOnce())
+    await PermissionGate((), person).require(ShellAction("shell", "echo $(ls)"), ME, "wood")
+    assert person.asked[0].why == "What this command line runs is not known in advance."
+    assert person.asked[0].always == (PermissionRule("allow", "shell"),)
+
+
+async def test_the_arguments_of_other_tools_are_shown() -> None:
+    person = Person(AllowOnce())
+    await PermissionGate((), person).require(OtherAction("wood__saw"), ME, "wood", '{"length": 3}')
+    assert person.asked[0].preview == '{"length": 3}'
+
+
+async def test_a_change_is_shown_before_it_is_made(tmp_path: Path) -> None:
+    person = Person(AllowOnce(), Deny("keep it"), AllowOnce())
+    workspace = ToolWorkspace(tmp_path, [], person)
+    file = workspace.put("a.txt", "one\ntwo\n")
+    await workspace.done("edit_file", path="a.txt", old_text="two", new_text="three")
+    assert "-two\n+three" in person.asked[0].preview
+    told = await workspace.refused("write_file", path="a.txt", content="gone")
+    assert told == "write_file did not run. The user said no: keep it"
+    assert file.read_text() == "one\nthree\n"
+    await workspace.done("shell", command="touch b.txt")
+    assert person.asked[2].preview == "touch b.txt"
+
+
+async def test_an_edit_that_cannot_be_done_is_not_asked_for(tmp_path: Path) -> None:
+    person = Person()
+    workspace = ToolWorkspace(tmp_path, [], person)
+    workspace.put("a.txt", "one")
+    await workspace.refused("edit_file", path="a.txt", old_text="two", new_text="three")
+    assert person.asked == []
+
+
+async def test_on_its_own_an_agent_can_look_and_not_touch(tmp_path: Path) -> None:
+    workspace = ToolWorkspace(tmp_path, [])
+    file = workspace.put("a.txt", "one")
+    for tool in ("list_files", "search_files", "read_file"):
+        await workspace.done(tool, path="a.txt", **({"pattern": "one"} if "search" in tool else {}))
+    await workspace.refused("write_file", path="a.txt", content="two")
+    await workspace.refused("edit_file", path="a.txt", old_text="one", new_text="two")
+    told = await workspace.refused("shell", command="echo two > a.txt")
+    assert "--allow 'shell'" in told
+    assert file.read_text() == "one"
+
+
+async def test_a_question_ends_with_the_call(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def silent(question: PermissionQuestion) -> PermissionAnswer:
+        asked.set()
+        await asyncio.Event().wait()
+        return AllowOnce()
+
+    workspace = ToolWorkspace(tmp_path, [], silent)
+    task = asyncio.create_task(workspace.call("shell", command="touch x"))
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert os.listdir(tmp_path) == []
