@@ -60,6 +60,7 @@ INSTEAD = (
     "ask the user",
     "Record its result",
     "Build it again",
+    "Shorten it",
     "again",
 )
 

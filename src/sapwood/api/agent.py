@@ -30,6 +30,7 @@ from sapwood.core.commands import (
     RecordTurn,
     Redo,
     RemovePin,
+    Rename,
     Rewind,
     SetMark,
     Undo,
@@ -321,6 +322,10 @@ class Agent(AgentHandle):
         Raises `RefusedError` if a turn is open.
         """
         return (await self.do(Archive(self.id))).message
+
+    async def rename(self, name: str) -> str:
+        """Gives this agent another name; its id stays. Raises `RefusedError` for a blank name."""
+        return (await self.do(Rename(self.id, name))).message
 
     async def new(self) -> "Agent":
         """Archives this agent and returns a new one with the same workspace, settings and pins.

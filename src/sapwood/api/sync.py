@@ -196,6 +196,7 @@ class SyncAgent(_SyncWrapper[Agent]):
     read_mail = _sync(Agent.read_mail)
     kill = _sync(Agent.kill)
     archive = _sync(Agent.archive)
+    rename = _sync(Agent.rename)
     new = _sync_agent(Agent.new)
     state = _sync(Agent.state)
     request = _sync(Agent.request)

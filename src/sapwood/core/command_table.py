@@ -24,6 +24,7 @@ from sapwood.core.commands import (
     ReadMail,
     Redo,
     RemovePin,
+    Rename,
     Rewind,
     Send,
     SetMark,
@@ -262,6 +263,12 @@ TABLE = CommandTable(
         SlashCommand("agents", "Show the tree of agents", without_agent="answers"),
         SlashCommand("switch", "Go to another agent", (_AGENT,), without_agent="answers"),
         SlashCommand("archive", "Put this agent to rest", while_open=False, decides=(Archive,)),
+        SlashCommand(
+            "rename",
+            "Give this conversation another name",
+            (Argument("NAME", ("name",), required=True),),
+            decides=(Rename,),
+        ),
         SlashCommand("context", "Show what fills the window", without_agent="refused"),
         SlashCommand(
             "pin",

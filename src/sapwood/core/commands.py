@@ -52,6 +52,7 @@ __all__ = [
     "RecordTurn",
     "Redo",
     "RemovePin",
+    "Rename",
     "ReturnTo",
     "Rewind",
     "Send",
@@ -153,6 +154,12 @@ class Fork(_Command, frozen=True):
 
 class Archive(_Command, frozen=True):
     """Archive the agent: its log can be read and takes no more turns."""
+
+
+class Rename(_Command, frozen=True):
+    """Give the agent another name. Its id stays."""
+
+    name: str
 
 
 class StartSuccessor(_Command, frozen=True):
@@ -386,6 +393,7 @@ Command = (
     | Unfocus
     | Fork
     | Archive
+    | Rename
     | StartSuccessor
     | Kill
     | StartTurn

@@ -39,6 +39,8 @@ def evolve(state: State, recorded: Recorded) -> State:
             return _forked(state, event)
         case events.AgentArchived():
             return structs.replace(state, status="archived")
+        case events.AgentRenamed():
+            return structs.replace(state, name=event.name)
         case events.AgentKilled():
             return structs.replace(state, status="killed")
         case events.SettingsChanged():

@@ -48,7 +48,7 @@ def text_of(event: Event) -> str:
             return "\n".join(part.text for part in event.goal)
         case events.AgentStarted():
             return "\n".join([event.name, *(f"{pin.name}\n{pin.text}" for pin in event.pins)])
-        case events.MarkSet():
+        case events.MarkSet() | events.AgentRenamed():
             return event.name
         case events.Focused() | events.Unfocused():
             return event.topic

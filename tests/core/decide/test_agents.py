@@ -11,6 +11,7 @@ from sapwood.core.commands import (
     Fork,
     Kill,
     RemovePin,
+    Rename,
     Send,
     SetMark,
     StartAgent,
@@ -19,8 +20,8 @@ from sapwood.core.commands import (
     Unfocus,
 )
 from sapwood.core.content import Text
-from sapwood.core.decide.agents import PIN_LIMIT
-from sapwood.core.events import AgentArchived, AgentStarted, Pin, SettingsChanged
+from sapwood.core.decide.agents import NAME_LIMIT, PIN_LIMIT
+from sapwood.core.events import AgentArchived, AgentRenamed, AgentStarted, Pin, SettingsChanged
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     AgentExists,
@@ -214,6 +215,28 @@ def test_a_topic_has_words() -> None:
     world, agent = conversation()
     assert refusal(world, Focus(agent, " ")) == EmptyText("topic")
     assert refusal(world, Unfocus(agent, "")) == EmptyText("topic")
+
+
+# Names
+
+
+def test_a_renamed_agent_keeps_its_id_and_shows_its_new_name() -> None:
+    world, agent = conversation(1)
+    assert does(world, Rename(agent, "leak hunt")) == "Renamed agent1 to 'leak hunt'."
+    assert world.states[agent].name == "leak hunt"
+    assert last_event(world, agent) == AgentRenamed("leak hunt")
+
+
+def test_an_archived_agent_can_be_renamed() -> None:
+    world, agent = conversation(1)
+    does(world, Archive(agent))
+    assert does(world, Rename(agent, "done")) == "Renamed agent1 to 'done'."
+
+
+def test_a_name_is_neither_blank_nor_longer_than_a_line() -> None:
+    world, agent = conversation(1)
+    assert refusal(world, Rename(agent, " ")) == EmptyText("name")
+    assert refusal(world, Rename(agent, "x" * (NAME_LIMIT + 1))) == TooLong("name", NAME_LIMIT)
 
 
 # Archive and new

@@ -16,7 +16,7 @@ from sapwood.conversation.answers import (
     Switched,
 )
 from sapwood.conversation.call import Call, ModelCall
-from sapwood.core.commands import Archive, Fork, Kill, ReadMail, Send, StartSuccessor
+from sapwood.core.commands import Archive, Fork, Kill, ReadMail, Rename, Send, StartSuccessor
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import Refusal
@@ -24,7 +24,18 @@ from sapwood.runtime.clock_and_ids import new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.open_agent import find_agent
 
-__all__ = ["agents", "archive", "check_mail", "fork", "forked", "kill", "new", "send", "switch"]
+__all__ = [
+    "agents",
+    "archive",
+    "check_mail",
+    "fork",
+    "forked",
+    "kill",
+    "new",
+    "rename",
+    "send",
+    "switch",
+]
 
 _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
 _LISTED = 50
@@ -99,6 +110,14 @@ async def new(call: Call) -> ConversationStarted:
 async def archive(call: Call) -> Changed:
     """Archives the agent."""
     done = await call.give(Archive(call.agent))
+    return Changed(call.agent, done.message, done.events)
+
+
+async def rename(call: Call) -> Changed:
+    """Gives the agent another name."""
+    if not call.run.args:
+        raise call.misused("Which name?")
+    done = await call.give(Rename(call.agent, call.run.args))
     return Changed(call.agent, done.message, done.events)
 
 

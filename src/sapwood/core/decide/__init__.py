@@ -31,6 +31,7 @@ from sapwood.core.commands import (
     RecordTurn,
     Redo,
     RemovePin,
+    Rename,
     ReturnTo,
     Rewind,
     Send,
@@ -105,6 +106,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.focus(inputs, command, meta)
         case Unfocus():
             return agents.unfocus(inputs, command, meta)
+        case Rename():
+            return agents.rename(inputs, command, meta)
         case Archive():
             return agents.archive(inputs, command, meta)
         case StartSuccessor():

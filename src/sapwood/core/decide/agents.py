@@ -9,6 +9,7 @@ from sapwood.core.commands import (
     Kill,
     ReadMail,
     RemovePin,
+    Rename,
     Send,
     StartAgent,
     StartSuccessor,
@@ -27,6 +28,7 @@ from sapwood.core.decide.trims import slide
 from sapwood.core.events import (
     AgentArchived,
     AgentKilled,
+    AgentRenamed,
     AgentStarted,
     Event,
     Focused,
@@ -75,6 +77,9 @@ __all__ = [
 
 MAIL_LIMIT = 32_000
 """The most characters of one mail: unread mail is part of the receiver's state."""
+
+NAME_LIMIT = 200
+"""Characters of a name, which has to fit into a list."""
 
 PIN_LIMIT = 200_000
 """The most characters of one pin: pins are in every request."""
@@ -163,6 +168,15 @@ def archive(inputs: DecisionInput, command: Archive, meta: CommandMeta) -> Accep
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(AgentArchived())
     return draft.accepted(f"Archived {command.agent}.")
+
+
+def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepted:
+    require_exists(inputs.state)
+    require_text(command.name, "name")
+    require_length(command.name, NAME_LIMIT, "name")
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(AgentRenamed(command.name))
+    return draft.accepted(f"Renamed {command.agent} to '{command.name}'.")
 
 
 def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -> Accepted:

@@ -15,6 +15,7 @@ __all__ = [
     "AgentEvent",
     "AgentForked",
     "AgentKilled",
+    "AgentRenamed",
     "AgentStarted",
     "Focused",
     "Pin",
@@ -78,6 +79,14 @@ class AgentArchived(Struct, frozen=True, omit_defaults=True, gc=False):
     successor: AgentId | None = None
 
 
+class AgentRenamed(Struct, frozen=True, gc=False):
+    """The agent has another name from here on."""
+
+    kind: ClassVar = "agent.renamed"
+
+    name: str
+
+
 class AgentKilled(Struct, frozen=True, omit_defaults=True, gc=False):
     """The agent was killed, because `target`, the agent itself or an ancestor, was killed."""
 
@@ -132,6 +141,7 @@ AgentEvent = (
     AgentStarted
     | AgentForked
     | AgentArchived
+    | AgentRenamed
     | AgentKilled
     | SettingsChanged
     | PinAdded

@@ -89,5 +89,5 @@ class TooLong(Refusal, frozen=True):
     def sentence(self) -> str:
         return (
             f"The {self.what} is longer than {self.limit:,} characters. "
-            "Put it into a file and name the file instead."
+            "Shorten it, or put it into a file and name the file."
         )

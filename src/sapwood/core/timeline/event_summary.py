@@ -39,6 +39,8 @@ def _words(event: Event) -> str:
             return f"{child}{f' from {mark}' if mark else ''}: {_parts(goal)}".rstrip(": ")
         case events.AgentArchived(successor):
             return f"succeeded by {successor}" if successor else ""
+        case events.AgentRenamed(name):
+            return name
         case events.AgentKilled(target, by):
             return f"{target}{f' by {by}' if by else ''}"
         case events.SettingsChanged(change):
