@@ -24,6 +24,7 @@ from sapwood.core.commands import (
     Send,
     SetMark,
     StartSuccessor,
+    Unarchive,
     Undo,
 )
 from sapwood.core.ids import AgentId, EventRef, Space
@@ -107,6 +108,7 @@ MEANT: dict[str, Command] = {
     "/check-mail": ReadMail(AGENT),
     "/new": StartSuccessor(AGENT, NEW),
     "/archive": Archive(AGENT),
+    "/unarchive": Unarchive(AGENT),
     "/rename Leak hunt, second try": Rename(AGENT, "Leak hunt, second try"),
     "/pin rule No force push.": AddPin(AGENT, "rule", "No force push."),
     "/pin rule\tNo  force  push.": AddPin(AGENT, "rule", "No  force  push."),

@@ -7,8 +7,8 @@ from sapwood.core.command_table import TABLE, SlashCommand
 # What the design gives to whom, and what may not run under an open turn.
 FOR_MODELS = "mark clear fork send check-mail wait kill compact recall"
 HUMAN_ONLY = (
-    "rewind undo redo new agents switch archive rename context pin unpin replay diff revert "
-    "model system config help exit"
+    "rewind undo redo new agents switch archive unarchive rename context pin unpin replay diff "
+    "revert model system config help exit"
 )
 BLOCKED = "clear rewind undo redo compact new archive revert"
 

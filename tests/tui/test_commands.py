@@ -66,6 +66,13 @@ async def forks(stage: Stage) -> None:
     await stage.sees("Forked. Child:")
 
 
+async def unarchives(stage: Stage) -> None:
+    await stage.type("/archive")
+    await stage.sees("Archived")
+    await stage.type("/unarchive")
+    await stage.sees("Running again")
+
+
 CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
@@ -83,6 +90,8 @@ CHECKS: dict[str, Check] = {
     "agents": typed("/agents", "Agents and mail", "Still at it."),
     "switch": switches,
     "archive": typed("/archive", "is archived"),
+    "unarchive": unarchives,
+    "rename": typed("/rename Nests", "Renamed to Nests"),
     "context": typed("/context", "LARGEST", "turn #"),
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),

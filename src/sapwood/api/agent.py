@@ -33,6 +33,7 @@ from sapwood.core.commands import (
     Rename,
     Rewind,
     SetMark,
+    Unarchive,
     Undo,
     Unfocus,
 )
@@ -322,6 +323,10 @@ class Agent(AgentHandle):
         Raises `RefusedError` if a turn is open.
         """
         return (await self.do(Archive(self.id))).message
+
+    async def unarchive(self) -> str:
+        """Makes this archived agent running again. Raises `RefusedError` if it is not archived."""
+        return (await self.do(Unarchive(self.id))).message
 
     async def rename(self, name: str) -> str:
         """Gives this agent another name; its id stays. Raises `RefusedError` for a blank name."""

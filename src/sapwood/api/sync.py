@@ -196,6 +196,7 @@ class SyncAgent(_SyncWrapper[Agent]):
     read_mail = _sync(Agent.read_mail)
     kill = _sync(Agent.kill)
     archive = _sync(Agent.archive)
+    unarchive = _sync(Agent.unarchive)
     rename = _sync(Agent.rename)
     new = _sync_agent(Agent.new)
     state = _sync(Agent.state)

@@ -78,6 +78,7 @@ HANDLERS: dict[str, Handler] = {
     "agents": agents.agents,
     "switch": agents.switch,
     "archive": agents.archive,
+    "unarchive": agents.unarchive,
     "rename": agents.rename,
     "context": inspection.context,
     "pin": context.pin,

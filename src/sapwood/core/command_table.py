@@ -30,6 +30,7 @@ from sapwood.core.commands import (
     SetMark,
     StartRevert,
     StartSuccessor,
+    Unarchive,
     Undo,
 )
 
@@ -263,6 +264,9 @@ TABLE = CommandTable(
         SlashCommand("agents", "Show the tree of agents", without_agent="answers"),
         SlashCommand("switch", "Go to another agent", (_AGENT,), without_agent="answers"),
         SlashCommand("archive", "Put this agent to rest", while_open=False, decides=(Archive,)),
+        SlashCommand(
+            "unarchive", "Make this archived conversation running again", decides=(Unarchive,)
+        ),
         SlashCommand(
             "rename",
             "Give this conversation another name",

@@ -62,6 +62,7 @@ __all__ = [
     "StartSuccessor",
     "StartTool",
     "StartTurn",
+    "Unarchive",
     "Undo",
     "Unfocus",
 ]
@@ -154,6 +155,10 @@ class Fork(_Command, frozen=True):
 
 class Archive(_Command, frozen=True):
     """Archive the agent: its log can be read and takes no more turns."""
+
+
+class Unarchive(_Command, frozen=True):
+    """Make an archived agent running again."""
 
 
 class Rename(_Command, frozen=True):
@@ -393,6 +398,7 @@ Command = (
     | Unfocus
     | Fork
     | Archive
+    | Unarchive
     | Rename
     | StartSuccessor
     | Kill

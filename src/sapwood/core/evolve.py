@@ -39,6 +39,8 @@ def evolve(state: State, recorded: Recorded) -> State:
             return _forked(state, event)
         case events.AgentArchived():
             return structs.replace(state, status="archived")
+        case events.AgentUnarchived():
+            return structs.replace(state, status="running")
         case events.AgentRenamed():
             return structs.replace(state, name=event.name)
         case events.AgentKilled():
@@ -134,6 +136,8 @@ def _unreadable(state: State, recorded: Recorded, event: events.UnreadableEvent)
             return structs.replace(state, status="running", created=recorded.at)
         case events.AgentArchived.kind:
             return structs.replace(state, status="archived")
+        case events.AgentUnarchived.kind:
+            return structs.replace(state, status="running")
         case events.AgentKilled.kind:
             return structs.replace(state, status="killed")
         case events.TurnStarted.kind:

@@ -57,6 +57,7 @@ def text_of(event: Event) -> str:
         case (
             # These have no text that a reader would search for.
             events.AgentArchived()
+            | events.AgentUnarchived()
             | events.AgentKilled()
             | events.SettingsChanged()
             | events.PinRemoved()

@@ -280,6 +280,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.AgentStarted()
                 | kinds.AgentForked()
                 | kinds.AgentArchived()
+                | kinds.AgentUnarchived()
                 | kinds.AgentRenamed()
                 | kinds.AgentKilled()
                 | kinds.SettingsChanged()

@@ -17,6 +17,7 @@ from sapwood.core.commands import (
     StartAgent,
     StartSuccessor,
     StartTurn,
+    Unarchive,
     Unfocus,
 )
 from sapwood.core.content import Text
@@ -27,6 +28,7 @@ from sapwood.core.refusals import (
     AgentExists,
     BadSetting,
     EmptyText,
+    NotArchived,
     NotRunning,
     TooLong,
     TurnIsOpen,
@@ -249,6 +251,22 @@ def test_an_archived_agent_rests_and_can_be_read() -> None:
     assert said(world, agent) == ["ask 1", "answer 1"]
     assert refusal(world, StartTurn(agent, (Text("x"),))) == NotRunning(agent, "archived")
     assert refusal(world, Archive(agent)) == NotRunning(agent, "archived")
+
+
+def test_an_archived_agent_can_run_again_with_its_history() -> None:
+    world, agent = conversation(1)
+    does(world, Archive(agent))
+    assert does(world, Unarchive(agent)) == "agent1 is running again."
+    assert world.states[agent].status == "running"
+    assert said(world, agent) == ["ask 1", "answer 1"]
+    does(world, StartTurn(agent, (Text("x"),)))
+
+
+def test_only_an_archived_agent_can_be_unarchived() -> None:
+    world, agent = conversation(1)
+    assert refusal(world, Unarchive(agent)) == NotArchived(agent, "running")
+    does(world, Kill(agent))
+    assert refusal(world, Unarchive(agent)) == NotArchived(agent, "killed")
 
 
 def test_new_archives_and_starts_afresh_with_workspace_model_settings_and_pins() -> None:

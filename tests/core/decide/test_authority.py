@@ -16,6 +16,7 @@ from sapwood.core.commands import (
     StartAgent,
     StartSuccessor,
     StartTurn,
+    Unarchive,
     Undo,
 )
 from sapwood.core.content import Text, Usage
@@ -33,6 +34,7 @@ FORBIDDEN: dict[str, Command] = {
     "/unpin": RemovePin(AGENT, "rule"),
     "/config": Configure(AGENT, SettingsChange(model="another")),
     "/archive": Archive(AGENT),
+    "/unarchive": Unarchive(AGENT),
     "/rename": Rename(AGENT, "other"),
     "/new": StartSuccessor(AGENT, NEW),
     "Start agent": StartAgent(NEW),

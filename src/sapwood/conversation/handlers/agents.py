@@ -16,7 +16,16 @@ from sapwood.conversation.answers import (
     Switched,
 )
 from sapwood.conversation.call import Call, ModelCall
-from sapwood.core.commands import Archive, Fork, Kill, ReadMail, Rename, Send, StartSuccessor
+from sapwood.core.commands import (
+    Archive,
+    Fork,
+    Kill,
+    ReadMail,
+    Rename,
+    Send,
+    StartSuccessor,
+    Unarchive,
+)
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import Refusal
@@ -35,6 +44,7 @@ __all__ = [
     "rename",
     "send",
     "switch",
+    "unarchive",
 ]
 
 _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
@@ -110,6 +120,12 @@ async def new(call: Call) -> ConversationStarted:
 async def archive(call: Call) -> Changed:
     """Archives the agent."""
     done = await call.give(Archive(call.agent))
+    return Changed(call.agent, done.message, done.events)
+
+
+async def unarchive(call: Call) -> Changed:
+    """Makes an archived agent running again."""
+    done = await call.give(Unarchive(call.agent))
     return Changed(call.agent, done.message, done.events)
 
 

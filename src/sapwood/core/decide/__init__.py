@@ -41,6 +41,7 @@ from sapwood.core.commands import (
     StartSuccessor,
     StartTool,
     StartTurn,
+    Unarchive,
     Undo,
     Unfocus,
 )
@@ -106,6 +107,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.focus(inputs, command, meta)
         case Unfocus():
             return agents.unfocus(inputs, command, meta)
+        case Unarchive():
+            return agents.unarchive(inputs, command, meta)
         case Rename():
             return agents.rename(inputs, command, meta)
         case Archive():

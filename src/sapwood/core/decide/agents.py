@@ -13,6 +13,7 @@ from sapwood.core.commands import (
     Send,
     StartAgent,
     StartSuccessor,
+    Unarchive,
     Unfocus,
 )
 from sapwood.core.content import Note
@@ -30,6 +31,7 @@ from sapwood.core.events import (
     AgentKilled,
     AgentRenamed,
     AgentStarted,
+    AgentUnarchived,
     Event,
     Focused,
     MailRead,
@@ -48,6 +50,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     AgentExists,
     BadSetting,
+    NotArchived,
     NotDescendant,
     RootNeedsHuman,
     TooManyPins,
@@ -168,6 +171,15 @@ def archive(inputs: DecisionInput, command: Archive, meta: CommandMeta) -> Accep
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(AgentArchived())
     return draft.accepted(f"Archived {command.agent}.")
+
+
+def unarchive(inputs: DecisionInput, command: Unarchive, meta: CommandMeta) -> Accepted:
+    require_exists(inputs.state)
+    if inputs.state.status != "archived":
+        raise Refused(NotArchived(command.agent, inputs.state.status))
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(AgentUnarchived())
+    return draft.accepted(f"{command.agent} is running again.")
 
 
 def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepted:

@@ -17,6 +17,7 @@ __all__ = [
     "AgentKilled",
     "AgentRenamed",
     "AgentStarted",
+    "AgentUnarchived",
     "Focused",
     "Pin",
     "PinAdded",
@@ -77,6 +78,12 @@ class AgentArchived(Struct, frozen=True, omit_defaults=True, gc=False):
     kind: ClassVar = "agent.archived"
 
     successor: AgentId | None = None
+
+
+class AgentUnarchived(Struct, frozen=True, gc=False):
+    """An archived agent is running again."""
+
+    kind: ClassVar = "agent.unarchived"
 
 
 class AgentRenamed(Struct, frozen=True, gc=False):
@@ -141,6 +148,7 @@ AgentEvent = (
     AgentStarted
     | AgentForked
     | AgentArchived
+    | AgentUnarchived
     | AgentRenamed
     | AgentKilled
     | SettingsChanged

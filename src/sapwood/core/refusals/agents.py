@@ -8,6 +8,7 @@ __all__ = [
     "BadId",
     "Imported",
     "MailboxFull",
+    "NotArchived",
     "NotDescendant",
     "NotImported",
     "NotRunning",
@@ -49,6 +50,19 @@ class AgentExists(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"An agent '{self.agent}' exists already. Resume it, or choose another id."
+
+
+class NotArchived(Refusal, frozen=True):
+    """The agent is not archived, so it cannot be made running again."""
+
+    agent: str
+    status: str
+
+    @property
+    def sentence(self) -> str:
+        if self.status == "killed":
+            return f"Agent '{self.agent}' is killed. Its log can be read; fork it to go on."
+        return f"Agent '{self.agent}' is {self.status}, not archived. Type a prompt to go on."
 
 
 class NotRunning(Refusal, frozen=True):

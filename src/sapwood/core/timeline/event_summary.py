@@ -88,7 +88,7 @@ def _words(event: Event) -> str:
             return f"after turn {turn}: {reason}"
         case events.RevertStarted(_, to):
             return f"to what was {to.words}"
-        case events.ContextUndone() | events.ContextRedone():
+        case events.ContextUndone() | events.ContextRedone() | events.AgentUnarchived():
             return ""
         case events.ResultsMasked(mask):
             return f"results of more than {mask.over} characters"

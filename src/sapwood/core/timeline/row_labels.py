@@ -36,6 +36,8 @@ def notice(event: Event) -> tuple[str, str]:
             return "↳", f"Forked. Child: {child}{f' (from {mark})' if mark else ''}"
         case events.AgentArchived(successor):
             return "▪", f"Archived{f'; {successor} goes on' if successor else ''}"
+        case events.AgentUnarchived():
+            return "▪", "Running again"
         case events.AgentRenamed(name):
             return "▪", f"Renamed to {_one_line(name)}"
         case events.AgentKilled(target):

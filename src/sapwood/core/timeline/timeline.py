@@ -167,6 +167,7 @@ class Timeline:
             case (
                 events.AgentForked()
                 | events.AgentArchived()
+                | events.AgentUnarchived()
                 | events.AgentRenamed()
                 | events.AgentKilled()
                 | events.SettingsChanged()
