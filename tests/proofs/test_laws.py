@@ -15,7 +15,6 @@ from sapwood.core import live_path as live
 from sapwood.core.context import Context, Mark, Step
 from sapwood.core.decide import contexts, forks, turns
 from sapwood.core.decide import trims as trimming
-from sapwood.core.decide import trims as window
 from sapwood.core.view import build
 from sapwood.core.view import turns as view_turns
 
@@ -34,8 +33,11 @@ def carry_nothing(*_: object) -> None:
     return None
 
 
+_TURNS_TO_LEAVE = trimming.turns_to_leave
+
+
 def leave_one_turn_too_few(sizes: list[int], cap: int, low_water: float) -> int:
-    return max(0, window.turns_to_leave(sizes, cap, low_water) - 1)
+    return max(0, _TURNS_TO_LEAVE(sizes, cap, low_water) - 1)
 
 
 def suffix_with_one_turn_more(scene: Any, now: Context, mark: Mark) -> Context:

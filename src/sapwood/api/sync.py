@@ -226,7 +226,7 @@ class SyncAgent(_SyncWrapper[Agent]):
         return SyncTurnRecorder(self._loop, self._inner.turn(prompt))
 
     def send(self, to: "SyncAgent | str", text: str) -> str:
-        """Sends mail to another agent, given as `SyncAgent` or by its id.
+        """Sends mail to another agent, given as `Agent` or by its id.
 
         The receiver reads it as information, not as an instruction of the user. Raises
         `RefusedError` if there is no such agent, it has ended, or its mailbox is full.

@@ -25,7 +25,7 @@ from sapwood.conversation.answers import (
 from sapwood.conversation.call import Call, Caller, ModelCall, Person, Services
 from sapwood.conversation.handlers import agents, context, inspection, settings
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
-from sapwood.conversation.waiting import wait
+from sapwood.conversation.wait_command import wait
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import TABLE, CommandTable
 from sapwood.core.commands import (

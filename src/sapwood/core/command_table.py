@@ -72,8 +72,8 @@ class SlashCommand(Struct, frozen=True):
     `while_open`: a person may use the command while a turn is open. `decides` are the commands of
     the core that it sends for a person, `by_model` those for a model, if they differ.
     `without_agent` is what happens if there is no conversation yet: the command answers (perhaps
-    only without arguments), starts a conversation first, or is refused. `waits`: the answer may
-    take long.
+    only without arguments), starts a conversation first, or is refused. `waits`: a model's call
+    stays open until something happens. `slow`: a person may want to stop it before it answers.
     """
 
     name: str
@@ -86,6 +86,7 @@ class SlashCommand(Struct, frozen=True):
     by_model: tuple[type[Command], ...] | None = None
     without_agent: WithoutAgent = "starts"
     waits: bool = False
+    slow: bool = False
 
     @property
     def typed(self) -> str:
@@ -236,6 +237,7 @@ TABLE = CommandTable(
             "both",
             without_agent="refused",
             waits=True,
+            slow=True,
         ),
         SlashCommand(
             "kill", "End an agent and all its descendants", (_AGENT,), "both", decides=(Kill,)
@@ -247,6 +249,7 @@ TABLE = CommandTable(
             "both",
             while_open=False,
             by_model=(DeferCompact,),
+            slow=True,
         ),
         SlashCommand(
             "recall",

@@ -32,6 +32,7 @@ __all__ = [
 class AgentSummary(Struct, frozen=True, omit_defaults=True):
     """What lists show of an agent without opening it. Updated at every commit.
 
+    PostgreSQL indexes read `folder`, `updated` and `working` by these names: never rename them.
     `tokens` is the size of the live history, and `exact` whether it was counted or estimated.
     `working`: a turn is open, so the agent has work to do. `source` and `session` are the program
     of an imported agent and its id there.
