@@ -209,7 +209,7 @@ class Day(Program):
         self._start(sys.executable, "-c", DEFECT)
         self._terminal.sees("and on and on", "MARKS")
         self._terminal.keys("C-b")
-        self._terminal.sees("ZeroDivisionError: provoked", "sapwood.log", "left=1")
+        self._terminal.sees("ZeroDivisionError: provoked", "The details are in", "left=1")
         self._is_given_back()
 
 

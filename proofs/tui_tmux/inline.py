@@ -259,7 +259,7 @@ class InlineDay(Program):
         self._below(sys.executable, "-c", DEFECT, "--inline")
         self._terminal.sees("Certainly.", "Message, or / for commands")
         self._terminal.keys("C-b")
-        self._terminal.sees("ZeroDivisionError: provoked", "sapwood.log", "left=1")
+        self._terminal.sees("ZeroDivisionError: provoked", "The details are in", "left=1")
         self._is_left()
 
     def _lines(self) -> list[str]:

@@ -105,9 +105,8 @@ class Agent(AgentHandle):
         ...     async with sapwood.open(":memory:") as wood:
         ...         agent = await wood.start("weather")
         ...         ask = RecordedReply((ToolCall("1", "weather"),))
-        ...         await agent.record(
-        ...             "Is it cold?", ask, RecordedResult("1", "-3 degrees"), "Yes."
-        ...         )
+        ...         cold = RecordedResult("1", "-3 degrees")
+        ...         await agent.record("Is it cold?", ask, cold, "Yes.")
         ...         print([message.role for message in (await agent.request()).messages])
         >>> asyncio.run(main())
         ['user', 'assistant', 'user', 'assistant']
