@@ -109,7 +109,7 @@ async def _worker(database: Path, url: str) -> AsyncGenerator[Process]:
     assert worker.stderr is not None
     try:
         line = await worker.stderr.readline()
-        if not line.startswith(b"Working on"):
+        if not line.startswith(b"Running the agents of"):
             raise RuntimeError(line.decode())
         yield worker
     finally:
