@@ -45,7 +45,7 @@ async def undoes(stage: Stage) -> None:
     await stage.sees("4 messages pruned")
     await stage.type("/undo")
     await stage.sees("Undone")
-    assert "pruned" not in stage.text()
+    await until(lambda: "pruned" not in stage.text(), shown=stage.text)
 
 
 async def redoes(stage: Stage) -> None:
