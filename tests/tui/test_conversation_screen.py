@@ -8,12 +8,12 @@ async def test_a_first_message_is_answered() -> None:
         stage.server.replies(["In **tall** trees."])
         await stage.type("Where do herons nest?")
         await stage.sees("In tall trees.")
-        assert "you" in stage.text()
+        await until(lambda: "you" in stage.text(), shown=stage.text)
 
 
 async def test_an_answer_is_shown_while_it_comes() -> None:
     async with on_stage(delay=0.05) as stage:
-        stage.server.replies(["word " * 80 + "THE-END"])
+        stage.server.replies(["word " * 400 + "THE-END"])
         await stage.type("Go.")
         await stage.sees("word word")
         assert "THE-END" not in stage.text()
@@ -59,7 +59,7 @@ async def test_what_is_typed_during_a_turn_waits_for_its_end() -> None:
         await stage.type("Two.")
         await stage.sees("queued: Two.")
         await stage.sees("the second answer")
-        assert "queued" not in stage.screen()
+        await until(lambda: "queued" not in stage.screen(), shown=stage.screen)
 
 
 async def test_a_mistyped_command_is_refused_in_place_and_kept() -> None:

@@ -13,7 +13,7 @@ from sapwood.tui.keys import KEYS, Key
 from sapwood.tui.sidebar import Sidebar
 from sapwood.tui.themes import THEMES
 from tests.tui.conversations import with_tools
-from tests.tui.stage import Stage, on_stage
+from tests.tui.stage import Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
 
@@ -21,8 +21,7 @@ Check = Callable[[Stage], Awaitable[None]]
 async def opens(stage: Stage, title: str) -> None:
     await stage.sees(title)
     await stage.pilot.press("escape")
-    await stage.pilot.pause()
-    assert title not in stage.screen()
+    await until(lambda: title not in stage.screen(), shown=stage.screen)
 
 
 def page(title: str) -> Check:

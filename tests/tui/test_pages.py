@@ -174,5 +174,5 @@ async def test_what_another_program_said_in_this_folder_is_listed_and_imported_w
         await stage.sees("Planted, too.")
         await stage.pilot.press("ctrl+l")
         await stage.sees("Conversations")
-        await until(lambda: "Plant an oak." in stage.screen())
-        assert "not imported yet" not in stage.screen()
+        await stage.sees("Plant an oak.")
+        await until(lambda: "not imported yet" not in stage.screen(), shown=stage.screen)
