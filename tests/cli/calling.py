@@ -5,6 +5,9 @@ from typing import Any, NamedTuple, Protocol
 
 from sapwood.api import Sapwood
 
+KEY = "sk-ant-scripted-0123456789"
+"""The API key of the scripted model."""
+
 
 class Ran(NamedTuple):
     """How the program ended, and what it printed."""

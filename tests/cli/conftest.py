@@ -4,7 +4,7 @@ import asyncio
 import io
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 
 from sapwood.api import Sapwood, open
 from sapwood.cli.entry import run
-from tests.cli.calling import Database, Ran, Sapwooder
+from scripted_model import ScriptedModel
+from tests.cli.calling import KEY, Database, Ran, Sapwooder
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 OURS = ("CONFIG", "DATA", "DATABASE", "SPACE", "MODEL", "DEBUG")
@@ -37,6 +38,26 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(work)
     return folder
+
+
+@pytest.fixture
+def model(home: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[ScriptedModel]:
+    """A model that answers what the test says, configured as that of new agents."""
+    with ScriptedModel(retry_after=0.01) as server:
+        file = home / ".config/sapwood/config.toml"
+        file.parent.mkdir(parents=True)
+        file.write_text(
+            'model = "claude-sonnet-5-5"\n'
+            "[base_urls]\n"
+            f'anthropic = "{server.anthropic_url}"\n'
+            f'openai = "{server.openai_url}"\n'
+            f'google = "{server.gemini_url}"\n'
+            f'den = "{server.openai_url}"\n'
+        )
+        for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
+            monkeypatch.setenv(variable, KEY)
+        yield server
+        assert server.rejections == []
 
 
 @pytest.fixture

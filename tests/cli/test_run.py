@@ -6,38 +6,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from sapwood.api import Sapwood
 from scripted_model import ModelRequest, Reply, ScriptedModel, call, fail
-from tests.cli.calling import Database, Ran, Sapwooder
+from tests.cli.calling import KEY, Database, Ran, Sapwooder
 
 pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
-
-KEY = "sk-ant-scripted-0123456789"
-
-
-@pytest.fixture
-def model(home: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[ScriptedModel]:
-    """A model that answers what the test says, configured as that of new agents."""
-    with ScriptedModel(retry_after=0.01) as server:
-        file = home / ".config/sapwood/config.toml"
-        file.parent.mkdir(parents=True)
-        file.write_text(
-            'model = "claude-sonnet-5-5"\n'
-            "[base_urls]\n"
-            f'anthropic = "{server.anthropic_url}"\n'
-            f'openai = "{server.openai_url}"\n'
-            f'google = "{server.gemini_url}"\n'
-            f'den = "{server.openai_url}"\n'
-        )
-        for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
-            monkeypatch.setenv(variable, KEY)
-        yield server
-        assert server.rejections == []
 
 
 class Started:

@@ -34,7 +34,10 @@ from sapwood.core.commands import (
     Undo,
 )
 
-__all__ = ["TABLE", "Argument", "ArgumentKind", "CommandTable", "SlashCommand"]
+__all__ = ["SLASH", "TABLE", "Argument", "ArgumentKind", "CommandTable", "SlashCommand"]
+
+SLASH = "slash"
+"""The name of the tool by which models use slash commands."""
 
 ArgumentKind = Literal[
     "agent", "call", "command", "mark", "model", "name", "number", "pin", "setting", "text", "turn"

@@ -21,6 +21,7 @@ from sapwood.core.commands import (
     MissCheckpoint,
 )
 from sapwood.core.content import ReplyPart, ToolCall
+from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
@@ -150,7 +151,7 @@ class Driver:
                     parked = await self._tools.run(opened, turn)
                     if parked is not None:
                         return parked
-                elif turn.is_answered:
+                elif turn.is_answered or restarts_turn(opened.state):
                     await self._end(opened, turn)
                 else:
                     await self._ask(opened, turn)

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
+from sapwood.core.command_table import SLASH
 from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ToolCall
 from sapwood.core.events import SYSTEM, Actor
@@ -27,9 +28,6 @@ from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.trace import Tracing
 
 __all__ = ["SLASH", "CommandTool", "Parked", "ToolCalls", "Toolbox", "TurnLost", "dispatch_in_turn"]
-
-SLASH = "slash"
-"""The name of the tool for slash commands."""
 
 _UNKNOWN_OUTCOME = (
     "The process that ran this call stopped before there was a result. "

@@ -18,6 +18,7 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.content import Text, ToolCall
+from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.events import ClearDeferred
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import BadArguments, NoMarks, NoTurnOpen, UnknownMark
@@ -101,13 +102,21 @@ def test_a_rewind_to_an_earlier_mark_leaves_a_note_for_the_next_prompt() -> None
     assert said(world, agent)[-1] == f"{NOTE}Retries do not help.\n\nask 4"
 
 
+def goes_back(world: World, agent: AgentId, mark: str, note: str = "", tool: str = "") -> None:
+    """The model calls a tool, asks to go back to a mark, and its turn ends without an answer."""
+    number = str(world.states[agent].version)
+    does(world, AddReply(agent, (ToolCall(number, tool or "slash"),)))
+    by_model(world, Rewind(agent, mark, note), number)
+    does(world, FinishTool(agent, number, "ok"))
+    assert restarts_turn(world.states[agent])
+    does(world, CompleteTurn(agent))
+
+
 def test_a_rewind_to_a_mark_in_its_own_turn_opens_the_turn_again_with_the_note() -> None:
     world, agent = conversation(1)
     opens(world, agent, "ask 2")
     by_model(world, SetMark(agent, "TRY"))
-    does(world, AddReply(agent, (Text("A long failure."),)))
-    by_model(world, Rewind(agent, "TRY", "Use the other door."))
-    does(world, CompleteTurn(agent))
+    goes_back(world, agent, "TRY", "Use the other door.")
     assert said(world, agent) == ["ask 1", "answer 1", f"{NOTE}Use the other door.\n\nask 2"]
     assert world.states[agent].open is not None
     assert world.states[agent].notes == ()
@@ -119,8 +128,7 @@ def test_it_can_be_opened_again_as_often_as_the_model_needs() -> None:
     opens(world, agent, "ask")
     by_model(world, SetMark(agent, "TRY"))
     for attempt in (1, 2, 3):
-        by_model(world, Rewind(agent, "TRY", f"Attempt {attempt} failed."))
-        completes(world, agent)
+        goes_back(world, agent, "TRY", f"Attempt {attempt} failed.")
         assert world.states[agent].open is not None
     (prompt,) = said(world, agent)
     assert prompt.endswith("ask")
@@ -129,14 +137,49 @@ def test_it_can_be_opened_again_as_often_as_the_model_needs() -> None:
     assert said(world, agent)[-1] == "finally"
 
 
+def test_a_turn_that_opens_again_is_told_which_tools_have_run() -> None:
+    world, agent = conversation()
+    opens(world, agent, "deploy")
+    by_model(world, SetMark(agent, "TRY"))
+    goes_back(world, agent, "TRY", "It is deployed.", tool="shell")
+    (prompt,) = said(world, agent)
+    assert "these tools have run, and what they did stays: shell.\nIt is deployed." in prompt
+
+
+def test_a_request_that_was_answered_does_not_start_again() -> None:
+    world, agent = conversation()
+    opens(world, agent, "deploy")
+    by_model(world, SetMark(agent, "TRY"))
+    by_model(world, Rewind(agent, "TRY", "It is deployed."))
+    completes(world, agent, "Deployed.")
+    assert world.states[agent].open is None
+    opens(world, agent, "and now?")
+    assert said(world, agent) == [f"{NOTE}It is deployed.\n\nand now?"]
+
+
+def test_a_request_of_an_earlier_turn_does_not_start_again() -> None:
+    world, agent = conversation()
+    opens(world, agent, "deploy")
+    by_model(world, SetMark(agent, "TRY"))
+    completes(world, agent, "Deployed.")
+    world.turn(agent, "ask 2", "answer 2")
+    opens(world, agent, "ask 3")
+    by_model(world, Rewind(agent, "TRY"))
+    assert not restarts_turn(world.states[agent])
+    completes(world, agent, "answer 3")
+    assert world.states[agent].open is None
+    assert said(world, agent) == []
+    does(world, Undo(agent))
+    assert said(world, agent)[-1] == "answer 3"
+
+
 def test_mail_that_waits_comes_along_when_a_turn_opens_again() -> None:
     world, agent = conversation()
     opens(world, agent, "ask")
     by_model(world, SetMark(agent, "TRY"))
     does(world, Send(agent, "m1", "Look."))
     does(world, ReadMail(agent))
-    by_model(world, Rewind(agent, "TRY"))
-    completes(world, agent)
+    goes_back(world, agent, "TRY")
     assert "Look." in said(world, agent)[0]
     assert world.states[agent].notes == ()
 
@@ -149,7 +192,7 @@ def test_a_mark_that_moved_meanwhile_is_still_meant() -> None:
     by_model(world, Rewind(agent, "HERE"))
     does(world, SetMark(agent, "HERE"))
     completes(world, agent)
-    assert said(world, agent) == ["ask 1", "answer 1", "ask 2", "answer 2", "ask 3"]
+    assert said(world, agent) == ["ask 1", "answer 1", "ask 2", "answer 2"]
 
 
 @pytest.mark.parametrize("end", [InterruptTurn(AGENT), FailTurn(AGENT, "no network")])
@@ -182,12 +225,11 @@ def test_a_turn_opened_again_becomes_a_side_branch_when_it_is_undone() -> None:
     world, agent = conversation()
     opens(world, agent, "ask")
     by_model(world, SetMark(agent, "TRY"))
-    by_model(world, Rewind(agent, "TRY", "Again."))
-    completes(world, agent, "first")
+    goes_back(world, agent, "TRY", "Again.")
     completes(world, agent, "second")
     assert said(world, agent)[-1] == "second"
     does(world, Undo(agent))
-    assert said(world, agent) == ["ask", "first"]
+    assert said(world, agent)[0] == "ask"
 
 
 def test_there_must_be_a_turn_and_a_mark() -> None:

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from sapwood.core.command_table import TABLE
+from sapwood.core.command_table import SLASH, TABLE
 from sapwood.core.commands import (
     Clear,
     CommandMeta,
@@ -53,8 +53,9 @@ from sapwood.core.refusals import (
     SummaryOutdated,
 )
 from sapwood.core.result_masks import live_mask, mask_edges
+from sapwood.core.state import State
 from sapwood.core.token_count import Counter
-from sapwood.core.turn import Result
+from sapwood.core.turn import Result, Turn
 
 __all__ = [
     "apply_deferred",
@@ -65,6 +66,7 @@ __all__ = [
     "keep_last",
     "mask_results",
     "redo",
+    "restarts_turn",
     "return_to",
     "rewind",
     "set_mark",
@@ -267,21 +269,45 @@ def apply_deferred(draft: Draft, deferred: ClearDeferred, inputs: DecisionInput)
     elif deferred.mark is None:
         trim(draft, "clear", len(draft.live.turns), inputs.counter)
     else:
-        _rewind_deferred(draft, deferred)
+        _rewind_deferred(draft, deferred, inputs)
 
 
-def _rewind_deferred(draft: Draft, deferred: ClearDeferred) -> None:
-    """Rewinds to a mark. A mark that was set inside a turn means the start of that turn, so a
-    rewind to it opens a new turn with the same prompt and with the model's note.
+def restarts_turn(state: State) -> bool:
+    """Whether the model of the open turn asked to go back to the start of this turn.
+
+    Then the turn ends as soon as its tool calls have results: the request is not answered yet, and
+    is asked again with the model's note.
+    """
+    turn = state.open
+    if turn is None or turn.deferred is None or turn.deferred.mark is None:
+        return False
+    mark = _deferred_mark(state.marks, turn.deferred)
+    return mark is not None and mark.turn is not None and mark.context.tip == turn.parent
+
+
+def _rewind_deferred(draft: Draft, deferred: ClearDeferred, before: DecisionInput) -> None:
+    """Rewinds to a mark. If that is the start of the turn that has just ended, and the turn has no
+    answer, its request is asked again with the model's note. No other request is asked again.
     """
     mark = _deferred_mark(draft.state.marks, deferred)
-    if mark is None or draft.live is None:
+    turn = before.live.open
+    if mark is None or turn is None:
         return
-    turns = draft.live.turns if mark.turn is not None else ()
-    asked = next((turn.prompt for turn in turns if turn.parent == mark.context.tip), None)
-    draft.add(ContextRewound(mark.name, mark.version, mark.context, deferred.note))
-    if asked is not None:
-        draft.add(TurnStarted(draft.state.context.tip, (*draft.state.notes, *asked)))
+    note = deferred.note
+    restarts = restarts_turn(before.state) and not turn.is_answered
+    if restarts:
+        note = "\n".join(line for line in (_effects(turn), note) if line)
+    draft.add(ContextRewound(mark.name, mark.version, mark.context, note))
+    if restarts:
+        draft.add(TurnStarted(draft.state.context.tip, (*draft.state.notes, *turn.prompt)))
+
+
+def _effects(turn: Turn) -> str:
+    """Which tools ran in a turn that leaves view; empty if none did."""
+    tools = dict.fromkeys(call.name for call in turn.calls.values() if call.name != SLASH)
+    if not tools:
+        return ""
+    return f"Out of view, these tools have run, and what they did stays: {', '.join(tools)}."
 
 
 def _deferred_mark(marks: tuple[Mark, ...], deferred: ClearDeferred) -> Mark | None:
@@ -297,6 +323,8 @@ def _defer(inputs: DecisionInput, event: ClearDeferred, meta: CommandMeta) -> Ac
     require_turn(inputs.state)
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(event)
+    if restarts_turn(draft.state):
+        return draft.accepted("This turn ends here, and its request starts again with your note.")
     return draft.accepted("Takes effect when this turn completes.")
 
 
