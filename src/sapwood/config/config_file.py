@@ -5,7 +5,7 @@ SAPWOOD_DATA      the folder of archives, focus, journal and database, instead o
 SAPWOOD_DATABASE  a path or postgresql://…
 SAPWOOD_SPACE     the space
 SAPWOOD_MODEL     the model of new agents
-SAPWOOD_MCP_TOKEN what requests to `sapwood mcp --http` must bear, if set
+SAPWOOD_MCP_TOKEN the bearer token of `sapwood mcp --http`, instead of the stored one
 SAPWOOD_DEBUG     if set, errors come with a traceback, as with --debug
 NO_COLOR          if set, nothing is coloured
 """
@@ -61,10 +61,17 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """What hooks of other programs may add: tokens of resumption prompts, 0 for none."""
+    """What Sapwood does for other programs.
+
+    `budget` and `subagent_budget` are the tokens that a hook may add after a compaction and for a
+    subagent, 0 for none. With `after_clear`, a hook also adds a recap after a clear. With
+    `all_projects`, the MCP tool `context` may read other projects.
+    """
 
     budget: Natural = 2_000
     subagent_budget: Natural = 500
+    after_clear: bool = False
+    all_projects: bool = False
 
 
 class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -18,8 +18,13 @@ from sapwood.context_actions.context_answers import ContextAnswer, SearchResults
 from sapwood.context_actions.context_request import ContextRequest
 from sapwood.context_actions.handoff_action import hand_off
 from sapwood.context_actions.project_focus import ProjectFocus
-from sapwood.context_actions.session_finder import Connect, NoSession, SessionFinder
-from sapwood.context_actions.session_input import OpenSpace, SessionInput
+from sapwood.context_actions.session_finder import (
+    Connect,
+    NoSession,
+    SessionFinder,
+    agents_of_folders,
+)
+from sapwood.context_actions.session_input import SessionInput
 from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.core.errors import SapwoodError
 from sapwood.core.token_count import Counter
@@ -35,13 +40,25 @@ class ContextActions:
     """Runs the requests of a person or a model that works in a folder.
 
     `connect` opens the database. `running` is the id of the session from which the request comes,
-    if it comes from one.
+    if it comes from one. `by_model` says that a model asks: what it puts into focus holds for its
+    own session only. With `only_project`, a search finds nothing of other projects.
     """
 
-    def __init__(self, folder: Path, config: Config, connect: Connect, running: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        config: Config,
+        connect: Connect,
+        running: str = "",
+        *,
+        by_model: bool = False,
+        only_project: bool = False,
+    ) -> None:
         self._sessions = SessionFinder(folder, config, connect, running)
         self._project_focus = ProjectFocus(config, connect)
         self._levels = config.context.levels
+        self._by_model = by_model
+        self._only_project = only_project
 
     async def do(self, request: ContextRequest) -> ContextAnswer:
         """Runs a request. Raises `NoSession` if it needs a session and there is none."""
@@ -54,7 +71,8 @@ class ContextActions:
                 return await self._resume(request)
             case _:
                 source = await self._session(request)
-                stack = await self._project_focus.read(source.session.folder)
+                session = source.session
+                stack = await self._project_focus.read(session.folder, session.id)
                 focus = _with_topics_of(source, stack)
                 return await asyncio.to_thread(self._analyse, request, source, focus)
 
@@ -131,20 +149,61 @@ class ContextActions:
 
     async def _focus(self, request: ContextRequest) -> ContextAnswer:
         """The stack belongs to the project, so a session is only read if the request names one."""
-        if request.session or request.transcript:
-            project = (await self._session(request)).session.folder
+        session = ""
+        if request.session or request.transcript or self._by_model:
+            found = (await self._session(request)).session
+            project, session = found.folder, found.id
         else:
             project = await self._sessions.project()
+        own = session if self._by_model else ""
         if request.action == "unfocus":
-            return await self._project_focus.remove(request.topic, project)
+            return await self._project_focus.remove(request.topic, project, own)
         if not request.topic:
-            return await self._project_focus.read(project)
-        return await self._project_focus.add(request.topic, request.priority, project)
+            return await self._project_focus.read(project, session)
+        return await self._project_focus.add(request.topic, request.priority, project, own)
 
     async def _search(self, request: ContextRequest) -> ContextAnswer:
+        """Searches the session's turns first, then archives, then the log."""
+        words = words_of(request.query)
+        if not words:
+            raise SapwoodError(
+                "The search has no words. Give some, for example: context search token refresh"
+            )
         source = await self._session_or_none(request)
+        found: list[SearchPassage] = []
+        if source is not None:
+            found += search_session(source.session, words)
+        if source is None or source.kept:
+            folders = self._project_folders(source)
+            archives = read_archives(archives_folder())
+            found += search_archives(
+                ((path, each) for path, each in archives if not folders or each.project in folders),
+                words,
+            )
+            if len(found) < request.limit:
+                found += await self._search_log(request, folders)
+        return SearchResults(tuple(found[: request.limit]))
+
+    def _project_folders(self, source: SessionInput | None) -> frozenset[str]:
+        """The folders that a search is restricted to; none if it may find everything."""
+        if not self._only_project:
+            return frozenset()
+        own = {source.session.folder} if source and source.session.folder else set[str]()
+        return frozenset({*map(str, self._sessions.folders()), *own})
+
+    async def _search_log(
+        self, request: ContextRequest, folders: frozenset[str]
+    ) -> list[SearchPassage]:
         async with self._sessions.connected() as space:
-            return await _search(request.query, request.limit, source, space)
+            if space is None:
+                return []
+            agents = await agents_of_folders(space, folders) if folders else None
+            if agents is not None and not agents:
+                return []
+            hits = await space.log.search(
+                space.space, request.query, agents=agents, limit=request.limit
+            )
+        return [SearchPassage(str(hit.ref), " ".join(hit.snippet.split()), hit.at) for hit in hits]
 
     async def _resume(self, request: ContextRequest) -> ContextAnswer:
         source = await self._session_or_none(request)
@@ -152,32 +211,10 @@ class ContextActions:
         if source and not is_named and len(source.session.turns) <= _NEW_SESSION_TURNS:
             source = await self._sessions.before(source.session) or source
         project = source.session.folder if source else await self._sessions.project()
-        stack = await self._project_focus.read(project)
+        stack = await self._project_focus.read(project, source.session.id if source else "")
         focus = _with_topics_of(source, stack) if source else stack
         counter = CachingCounter(counter_for(source.session.model if source else ""))
         return await asyncio.to_thread(resume, request, source, project, counter, focus)
-
-
-async def _search(
-    query: str, limit: int, source: SessionInput | None, space: OpenSpace | None
-) -> SearchResults:
-    """Searches the session's turns first, then archives, then the log of all agents."""
-    words = words_of(query)
-    if not words:
-        raise SapwoodError(
-            "The search has no words. Give some, for example: context search token refresh"
-        )
-    found: list[SearchPassage] = []
-    if source is not None:
-        found += search_session(source.session, words)
-    if source is None or source.kept:
-        found += search_archives(read_archives(archives_folder()), words)
-        if space is not None and len(found) < limit:
-            hits = await space.log.search(space.space, query, limit=limit)
-            found += (
-                SearchPassage(str(hit.ref), " ".join(hit.snippet.split()), hit.at) for hit in hits
-            )
-    return SearchResults(tuple(found[:limit]))
 
 
 def _with_topics_of(source: SessionInput, stack: Focus) -> Focus:

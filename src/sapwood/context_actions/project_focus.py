@@ -1,14 +1,19 @@
 """The focus stack of a project, kept in the log as events of an agent that stands for the project.
 
-A topic belongs to the project in which it was declared, and outlives its sessions. The `focus.json`
-of an earlier version is read while the log has no stack for the project; the first change copies it
-into the log.
+A topic that a person declares belongs to the project and outlives its sessions. A topic that a
+model declares belongs to the session of the model, so that no other session is told about it; an
+agent of its own stands for that session.
+
+The `focus.json` of an earlier version is read while the log has no stack for the project; the first
+change copies it into the log.
 """
 
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+
+from msgspec import Struct, structs
 
 from sapwood.analysis.focus import (
     BackgroundTopic,
@@ -27,7 +32,7 @@ from sapwood.context_actions.session_finder import Connect
 from sapwood.context_actions.session_input import OpenSpace
 from sapwood.core.commands import Command, StartAgent, Unfocus
 from sapwood.core.commands import Focus as FocusOn
-from sapwood.core.errors import LogError, RefusedError
+from sapwood.core.errors import LogError, RefusedError, SapwoodError
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.refusals import AgentExists, Refusal
 from sapwood.core.state import State
@@ -40,6 +45,9 @@ __all__ = ["PROJECT", "ProjectFocus", "project_agent"]
 PROJECT = "project"
 """The source of the agents that stand for projects. They hold declarations and no conversation."""
 
+SESSION = "session"
+"""The source of the agents that stand for sessions in which a model declared topics."""
+
 _PATIENCE = 5.0
 
 
@@ -48,15 +56,34 @@ def project_agent(project: str) -> AgentId:
     return imported_agent_id(PROJECT, project)
 
 
+class _Stack(Struct, frozen=True):
+    """One stack: that of a project, or with a `session` that of a session in the project."""
+
+    project: str
+    session: str = ""
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(SESSION, self.session) if self.session else Origin(PROJECT, self.project)
+
+    @property
+    def agent(self) -> AgentId:
+        return imported_agent_id(self.origin.source, self.origin.session)
+
+    @property
+    def name(self) -> str:
+        return f"focus of session {self.session}" if self.session else f"focus of {self.project}"
+
+
 class ProjectFocus:
-    """Reads and changes the focus stacks of projects. `connect` opens the database."""
+    """Reads and changes the focus stacks of projects and sessions. `connect` opens the database."""
 
     def __init__(self, config: Config, connect: Connect) -> None:
         self._config = config
         self._connect = connect
 
-    async def read(self, project: str) -> Focus:
-        """The stack of a project.
+    async def read(self, project: str, session: str = "") -> Focus:
+        """The stack of a project; with `session`, also the topics that this session declared.
 
         Creates no database. If the database does not answer, the stack is that of the old file.
         """
@@ -64,39 +91,54 @@ class ProjectFocus:
             return _from_file(project)
         try:
             async with self._connected() as space:
-                return await _stack(space, project)
+                return await _merged(space, project, session)
         except LogError:
             return _from_file(project)
 
-    async def add(self, topic: str, priority: int, project: str) -> Focus:
-        """Puts a topic into the stack. Raises `RefusedError` when it is full."""
+    async def add(self, topic: str, priority: int, project: str, session: str = "") -> Focus:
+        """Puts a topic into the stack of the project, or of the session if one is given.
+
+        Raises `RefusedError` when the stack is full.
+        """
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        stack = await self._change(
-            project, lambda old: focused(old, topic, project=project, at=at, priority=priority)
+        focus = await self._change(
+            _Stack(project, session),
+            lambda old: focused(old, topic, project=project, at=at, priority=priority),
         )
-        add_to_journal("focused", f"Focused on: {topic}", folder=project)
-        return stack
+        add_to_journal("focused", f"Focused on: {topic}", folder=project, session=session)
+        return focus
 
-    async def remove(self, topic: str, project: str) -> Focus:
-        """Moves a topic to the background. Raises `SapwoodError` when it is not in focus."""
-        stack = await self._change(project, lambda old: unfocused(old, topic, project=project))
-        add_to_journal("unfocused", f"Sent to the background: {topic}", folder=project)
-        return stack
+    async def remove(self, topic: str, project: str, session: str = "") -> Focus:
+        """Moves a topic of the project, or of the session if one is given, to the background.
 
-    async def _change(self, project: str, change: Callable[[Focus], Focus]) -> Focus:
-        """The stack after a change, decided on the stack that the log then holds."""
-        change(await self.read(project))  # raises before a database is created
+        Raises `SapwoodError` when it is not in focus, or when only a person can move it.
+        """
+        if session and _has(Focus((await self.read(project)).topics), topic):
+            raise SapwoodError(
+                f"The user put '{topic}' into focus, so only the user can take it out: "
+                f"sapwood context unfocus '{topic}'"
+            )
+        focus = await self._change(
+            _Stack(project, session), lambda old: unfocused(old, topic, project=project)
+        )
+        add_to_journal(
+            "unfocused", f"Sent to the background: {topic}", folder=project, session=session
+        )
+        return focus
+
+    async def _change(self, stack: _Stack, change: Callable[[Focus], Focus]) -> Focus:
+        """The focus after a change, decided on the stack that the log then holds."""
+        if not _exists(self._config.address):
+            change(_from_file(stack.project))  # raises before a database is created
         prepare_folder(self._config)
         async with self._connected() as space:
-            agent = project_agent(project)
-            after = change(await _stack(space, project))
-            state = (await space.dispatcher.open(agent)).state
+            after = change(await _read(space, stack))
+            state = (await space.dispatcher.open(stack.agent)).state
             if state.status == "none":
-                origin = Origin(PROJECT, project)
-                await _dispatch(space, StartAgent(agent, f"focus of {project}", origin=origin))
-            for command in _commands(agent, state, after):
+                await _dispatch(space, StartAgent(stack.agent, stack.name, origin=stack.origin))
+            for command in _commands(stack.agent, state, after):
                 await _dispatch(space, command)
-            changed = await _stack(space, project)
+            changed = await _merged(space, stack.project, stack.session)
         with suppress(OSError):
             focus_stamp_file().touch(mode=0o600)
         return changed
@@ -121,10 +163,11 @@ async def _dispatch(space: OpenSpace, command: Command) -> None:
         raise RefusedError(answer)
 
 
-async def _stack(space: OpenSpace, project: str) -> Focus:
-    state = (await space.dispatcher.open(project_agent(project))).state
+async def _read(space: OpenSpace, stack: _Stack) -> Focus:
+    state = (await space.dispatcher.open(stack.agent)).state
+    project = stack.project
     if state.status == "none":
-        return _from_file(project)
+        return Focus() if stack.session else _from_file(project)
     archived = _archived(project) if state.background else frozenset[str]()
     return Focus(
         tuple(
@@ -135,6 +178,26 @@ async def _stack(space: OpenSpace, project: str) -> Focus:
             BackgroundTopic(name, name.casefold() in archived, project) for name in state.background
         ),
     )
+
+
+async def _merged(space: OpenSpace, project: str, session: str) -> Focus:
+    """The topics of the project, then those of the session that the project does not have."""
+    focus = await _read(space, _Stack(project))
+    if not session:
+        return focus
+    own = await _read(space, _Stack(project, session))
+    topics = [each for each in own.topics if not _has(focus, each.name)]
+    background = [each for each in own.background if not _has(focus, each.name)]
+    last = len(focus.topics)
+    return Focus(
+        (*focus.topics, *(structs.replace(t, priority=last + i) for i, t in enumerate(topics, 1))),
+        (*focus.background, *background),
+    )
+
+
+def _has(focus: Focus, topic: str) -> bool:
+    names = {each.name.casefold() for each in (*focus.topics, *focus.background)}
+    return " ".join(topic.split()).casefold() in names
 
 
 def _from_file(project: str) -> Focus:

@@ -4,7 +4,7 @@ Nothing is changed: a database that does not exist is not created.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -29,6 +29,7 @@ __all__ = [
     "NoSession",
     "SessionFinder",
     "SessionTarget",
+    "agents_of_folders",
     "newest_session_in",
     "read_transcript",
     "running_session",
@@ -98,10 +99,10 @@ class SessionFinder:
         """The folder of the current session; without one, the top of the repository or `folder`."""
         if running := await self._running_session():
             return running.folder or str(self.folder)
-        for folder in self._folders():
+        for folder in self.folders():
             if await asyncio.to_thread(newest_session_in, folder) or await self._agents_in(folder):
                 return str(folder)
-        return str(self._folders()[-1])
+        return str(self.folders()[-1])
 
     async def before(self, newest: Session) -> SessionInput | None:
         """The session of another program that was current in this folder before `newest`."""
@@ -159,7 +160,7 @@ class SessionFinder:
     async def _current(self) -> SessionTarget:
         if running := await self._running_session():
             return running
-        for folder in self._folders():
+        for folder in self.folders():
             transcript = await asyncio.to_thread(newest_session_in, folder)
             agents = await self._agents_in(folder)
             # An imported agent is at most as new as its transcript.
@@ -174,7 +175,7 @@ class SessionFinder:
             "Name one by --session ID, or give --transcript FILE."
         )
 
-    def _folders(self) -> list[Path]:
+    def folders(self) -> list[Path]:
         """The folder, and the top of the repository that contains it."""
         tops = [each for each in self.folder.parents if (each / ".git").exists()]
         return [self.folder, *tops[:1]]
@@ -187,6 +188,19 @@ class SessionFinder:
         except LogError:
             return []
         return [each for each in agents if each.folder and Path(each.folder) == folder]
+
+
+async def agents_of_folders(space: OpenSpace, folders: Iterable[str]) -> list[AgentId]:
+    """The conversations that worked in these folders, with their descendants.
+
+    Of each folder the conversations that changed last are taken, at most 1,000.
+    """
+    found: dict[AgentId, None] = {}
+    for folder in folders:
+        for root in await space.log.conversations(space.space, folder, limit=_MOST_AGENTS):
+            below = await space.log.descendants(space.space, root.agent)
+            found.update(dict.fromkeys((root.agent, *below)))
+    return list(found)
 
 
 def _exists(address: str) -> bool:

@@ -8,15 +8,12 @@ import asyncio
 
 from msgspec import Struct
 
-from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.agent_lookup import find, find_for_model
 from sapwood.conversation.answers import StillWaiting, Waited
 from sapwood.conversation.call import Call, ModelCall, OpenSpace
-from sapwood.core.errors import RefusedError
 from sapwood.core.events import ToolStarted
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
 from sapwood.runtime.clock_and_ids import now
-from sapwood.runtime.open_agent import find_agent
 
 __all__ = ["LONGEST", "wait"]
 
@@ -42,7 +39,11 @@ async def wait(call: Call) -> Waited | StillWaiting:
         return await _look_for_model(call, call.caller)
     names, seconds = _parsed(call.words, _USUAL if call.by_model else LONGEST)
     space, agent = call.space, call.agent
-    agents = [await find(space, name) for name in names]
+    caller = call.caller
+    if isinstance(caller, ModelCall):
+        agents = [await find_for_model(space, caller.state, name) for name in names]
+    else:
+        agents = [await find(space, name) for name in names]
     agents = agents or await space.log.descendants(space.space, agent)
     wanted = _Wait(agent, tuple(agents), seconds)
     until = asyncio.get_running_loop().time() + seconds
@@ -58,12 +59,7 @@ async def wait(call: Call) -> Waited | StillWaiting:
 async def _look_for_model(call: Call, caller: ModelCall) -> Waited | StillWaiting:
     names, seconds = _parsed(call.words, _USUAL)
     space, state = call.space, caller.state
-    agents: list[AgentId] = []
-    for name in names:
-        found = await find_agent(space.log, space.space, name, parent=state.parent)
-        if isinstance(found, Refusal):
-            raise RefusedError(found)
-        agents.append(found)
+    agents = [await find_for_model(space, state, name) for name in names]
     left = seconds - await _waited(space, caller)
     return await _look(space, _Wait(state.agent, tuple(agents), seconds), left)
 

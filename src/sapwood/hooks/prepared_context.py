@@ -84,7 +84,7 @@ def prepare(
     length, focus_changed_at = watched.size, _focus_changed_at()
     session, counter = watched.read(size), Chars4Counter()
     config = load_config(environ)
-    focus = asyncio.run(ProjectFocus(config, connect).read(session.folder))
+    focus = asyncio.run(ProjectFocus(config, connect).read(session.folder, session.id))
     names = names_in_focus(focus)
     archives = [archive for _, archive in recent_archives(watched.memory)]
     tending = config.tending

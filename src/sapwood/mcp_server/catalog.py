@@ -59,22 +59,27 @@ class PromptEntry(Struct, frozen=True):
 
 
 class Catalog:
-    """The tools and prompts for a project folder. `slash` serves one agent, or any if empty."""
+    """The tools and prompts for one project folder and one agent.
 
-    def __init__(self, config: Config, folder: Path, agent: str = "") -> None:
-        self._agent = agent
+    Without `agent`, the agent is that of the session whose program started the server. With
+    `all_projects`, calls of `context` may read other projects.
+    """
+
+    def __init__(
+        self, config: Config, folder: Path, agent: str = "", *, all_projects: bool = False
+    ) -> None:
+        all_projects = all_projects or config.tending.all_projects
+        self._context_schema = context_schema(all_projects=all_projects)
         self._calls: dict[str, Callable[[dict[str, Any]], Awaitable[ToolOutcome]]] = {
-            CONTEXT: ContextTool(config, folder).call,
-            SLASH: SlashTool(config, agent).call,
+            CONTEXT: ContextTool(config, folder, all_projects=all_projects).call,
+            SLASH: SlashTool(config, folder, agent).call,
         }
 
     def tools(self) -> list[ToolEntry]:
         """Returns all tools."""
         return [
-            ToolEntry(CONTEXT, "Context", context_description(), context_schema(), False),
-            ToolEntry(
-                SLASH, "Commands of an agent", slash_description(), slash_schema(self._agent), True
-            ),
+            ToolEntry(CONTEXT, "Context", context_description(), self._context_schema, False),
+            ToolEntry(SLASH, "Commands of an agent", slash_description(), slash_schema(), True),
         ]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutcome:
@@ -97,8 +102,8 @@ class Catalog:
 
     def prompts(self) -> list[PromptEntry]:
         """Returns a prompt for each action of `context` and each command that models may use."""
-        about = context_schema()["properties"]
-        fields = slash_schema(self._agent)["properties"]
+        about = self._context_schema["properties"]
+        fields = slash_schema()["properties"]
         actions = [
             PromptEntry(
                 action.name,
@@ -115,7 +120,7 @@ class Catalog:
                 command.name,
                 command.help,
                 tuple(
-                    PromptArgumentEntry(name, fields[name]["description"], name == "agent")
+                    PromptArgumentEntry(name, fields[name]["description"])
                     for name in fields
                     if name != "command"
                 ),

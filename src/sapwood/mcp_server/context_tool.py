@@ -1,5 +1,6 @@
 """The tool `context`, made from the same declaration as `sapwood context`."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,7 +8,13 @@ import msgspec
 from msgspec import Meta
 
 from sapwood.config.config_file import Config
-from sapwood.context_actions.context_request import ACTIONS, Action, ContextRequest
+from sapwood.context_actions.context_request import (
+    ACTIONS,
+    FOR_ALL,
+    Action,
+    ContextRequest,
+    action_named,
+)
 from sapwood.core.model_calls import ToolOutcome
 
 __all__ = ["CONTEXT", "ContextTool", "context_description", "context_schema"]
@@ -17,20 +24,27 @@ _WIDTH = 100
 
 
 class _ContextCall(ContextRequest, frozen=True, forbid_unknown_fields=True):
-    """The arguments of a call: a request, the folder of the project, and the format."""
+    """The arguments of a call: a request, the folder of another project, and the format."""
 
     folder: Annotated[
         str,
-        Meta(description="The project folder; by default the server's current folder"),
+        Meta(description="The folder of another project; by default the project of the server"),
     ] = ""
     json: Annotated[bool, Meta(description="Answer with JSON instead of text")] = False
 
 
-def context_schema() -> dict[str, Any]:
-    """Returns the JSON schema of the arguments."""
+_OTHER_PROJECTS = ("folder", *FOR_ALL)
+"""The arguments that reach beyond the session and the project of the server."""
+
+
+def context_schema(*, all_projects: bool = False) -> dict[str, Any]:
+    """Returns the JSON schema of the arguments; with `all_projects`, also for other projects."""
     found = msgspec.json.schema(_ContextCall)["$defs"]["_ContextCall"]
     names = [action.name for action in ACTIONS]
     found["properties"]["action"] = {"type": "string", "enum": names}
+    if not all_projects:
+        for name in _OTHER_PROJECTS:
+            del found["properties"][name]
     return {
         name: found[name] for name in ("type", "properties", "required", "additionalProperties")
     }
@@ -48,11 +62,16 @@ def _line(action: Action) -> str:
 
 
 class ContextTool:
-    """Answers calls of the tool. `folder` is the project of calls that name none."""
+    """Answers calls of the tool for the session of the program that started the server.
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    Calls read and change that session, and search its project `folder`. With `all_projects`, calls
+    that only read may name another folder, session or transcript.
+    """
+
+    def __init__(self, config: Config, folder: Path, *, all_projects: bool = False) -> None:
         self._config = config
         self._folder = folder
+        self._all_projects = all_projects
 
     async def call(self, arguments: dict[str, Any]) -> ToolOutcome:
         """Runs the requested action and returns its answer. Raises `SapwoodError` if it fails.
@@ -61,14 +80,38 @@ class ContextTool:
         """
         from sapwood.app.connection import connect
         from sapwood.context_actions.actions import ContextActions
+        from sapwood.context_actions.session_finder import running_session
         from sapwood.display.context_answer_text import answer_lines
 
         try:
             call = msgspec.convert(arguments, _ContextCall, strict=False)
         except msgspec.ValidationError as error:
             return ToolOutcome(f"The arguments do not fit the tool: {error}.", error=True)
-        folder = Path(call.folder) if call.folder else self._folder
-        answer = await ContextActions(folder, self._config, connect).do(call)
+        if refusal := self._refusal(call):
+            return ToolOutcome(refusal, error=True)
+        actions = ContextActions(
+            Path(call.folder) if call.folder else self._folder,
+            self._config,
+            connect,
+            "" if call.folder else running_session(os.environ),
+            by_model=True,
+            only_project=not self._all_projects,
+        )
+        answer = await actions.do(call)
         if call.json:
             return ToolOutcome(msgspec.json.encode(answer).decode())
         return ToolOutcome("\n".join(answer_lines(answer, _WIDTH)))
+
+    def _refusal(self, call: _ContextCall) -> str:
+        """Says why the call may not name what it names; empty if it may."""
+        named = [name for name in _OTHER_PROJECTS if getattr(call, name)]
+        if not named:
+            return ""
+        if not self._all_projects:
+            return (
+                f"This server serves one session of one project, so '{named[0]}' cannot be given. "
+                "The user can allow reading other projects: sapwood mcp --all-projects"
+            )
+        if action_named(call.action).acts:
+            return f"'{named[0]}' can be given for reading only, not for {call.action}."
+        return ""

@@ -37,18 +37,19 @@ _PATH = "/mcp"
 
 
 async def serve_http(
-    catalog: Catalog, port: int, on_ready: Callable[[str], None], token: str = ""
+    catalog: Catalog, port: int, on_ready: Callable[[str], None], token: str
 ) -> None:
     """Serves until a signal ends the process. Port 0 chooses a free port.
 
-    Calls `on_ready` with the address. Refuses requests whose host is not this machine, so that no
-    web page can use the server through a host name of its own. With `token`, also refuses requests
-    without that bearer token.
+    Calls `on_ready` with the address. Refuses requests without the bearer token, because every user
+    of the machine can reach the port. Refuses requests whose `Host` or `Origin` is not this
+    machine, so that no web page can use the server through a host name of its own.
     """
-    app: ASGIApp = _server(catalog).streamable_http_app(streamable_http_path=_PATH, host=_HOST)
-    if token:
-        app = _TokenGuard(app, token)
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    if not token:
+        raise ValueError("The HTTP server needs a token.")
+    app = _server(catalog).streamable_http_app(streamable_http_path=_PATH, host=_HOST)
+    guarded = _TokenGuard(app, token)
+    config = uvicorn.Config(guarded, log_config=None, access_log=False, timeout_graceful_shutdown=5)
     with socket.create_server((_HOST, port)) as listener:
         on_ready(f"http://{_HOST}:{listener.getsockname()[1]}{_PATH}")
         await uvicorn.Server(config).serve(sockets=[listener])
@@ -122,7 +123,7 @@ class _TokenGuard:
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
+        if scope["type"] != "lifespan":
             headers: dict[bytes, bytes] = dict(scope["headers"])
             if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
                 refused = PlainTextResponse(

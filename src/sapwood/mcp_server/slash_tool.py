@@ -1,7 +1,9 @@
 """The tool `slash`: runs the slash commands that models may use, on agents of Sapwood."""
 
 import json
+import os
 import secrets
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,34 +13,28 @@ from sapwood.app.connection import Connection, connect
 from sapwood.app.conversation_service import offline_service
 from sapwood.app.engines import agents_given_work, wake_by_workers
 from sapwood.config.config_file import Config, prepare_folder
-from sapwood.conversation.agent_lookup import find
+from sapwood.context_actions.hook_memory import hook_memory_folder, last_session
+from sapwood.context_actions.session_finder import running_session
+from sapwood.conversation.agent_lookup import find, imported_agent
 from sapwood.conversation.model_tool import SLASH, ModelCommandTool, slash_spec
 from sapwood.core.content import ToolCall
+from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome
 
 __all__ = ["SLASH", "SlashTool", "slash_description", "slash_schema"]
 
 _MODEL = "mcp"
-_AGENT = {
-    "type": "string",
-    "description": "The agent that runs the command, by id, start of id, or name",
-}
 
 
 class _SlashCall(Struct, forbid_unknown_fields=True):
     command: str
     args: str = ""
-    agent: str = ""
 
 
-def slash_schema(agent: str = "") -> dict[str, Any]:
-    """Returns the JSON schema of the arguments. With `agent` set, there is no argument for it."""
-    schema: dict[str, Any] = json.loads(slash_spec().schema)
-    if not agent:
-        schema["properties"]["agent"] = _AGENT
-        schema["required"] = [*schema["required"], "agent"]
-    return schema
+def slash_schema() -> dict[str, Any]:
+    """Returns the JSON schema of the arguments."""
+    return json.loads(slash_spec().schema)
 
 
 def slash_description() -> str:
@@ -50,10 +46,14 @@ def slash_description() -> str:
 
 
 class SlashTool:
-    """Runs commands for one agent, or for the agent that a call names."""
+    """Runs commands for one agent: the one that the server was started for, else its session's.
 
-    def __init__(self, config: Config, agent: str = "") -> None:
+    A call cannot name an agent, so a model cannot act as another one.
+    """
+
+    def __init__(self, config: Config, folder: Path, agent: str = "") -> None:
         self._config = config
+        self._folder = folder
         self._agent = agent
 
     async def call(self, arguments: dict[str, Any]) -> ToolOutcome:
@@ -62,18 +62,34 @@ class SlashTool:
             call = msgspec.convert(arguments, _SlashCall)
         except msgspec.ValidationError as error:
             return ToolOutcome(f"The arguments do not fit the tool: {error}.", error=True)
-        if self._agent and call.agent not in ("", self._agent):
-            return ToolOutcome(f"This server serves only the agent '{self._agent}'.", error=True)
         prepare_folder(self._config)
         connection = await connect(self._config.address, self._config.space)
         try:
             async with agents_given_work(connection) as agents:
-                agent = await find(connection, self._agent or call.agent)
+                agent = await self._find_agent(connection)
                 outcome = await _run(connection, self._config, agent, call)
         finally:
             await connection.close()
         await wake_by_workers(self._config, agents)
         return outcome
+
+    async def _find_agent(self, connection: Connection) -> AgentId:
+        if self._agent:
+            return await find(connection, self._agent)
+        folder = str(self._folder.resolve())
+        session = running_session(os.environ) or last_session(hook_memory_folder(), folder)[0]
+        if not session:
+            raise SapwoodError(
+                f"No session in {folder} is known, so there is no agent to act for. For an agent "
+                "of Sapwood, the user can start the server with: sapwood mcp --agent NAME"
+            )
+        agent = await imported_agent(connection, session)
+        if agent is None:
+            raise SapwoodError(
+                f"The session {session} is not in the log yet. Sapwood imports it when a turn "
+                "ends; try again in the next turn."
+            )
+        return agent
 
 
 async def _run(

@@ -24,43 +24,65 @@ __all__ = ["command"]
     metavar="N",
     help="The port for HTTP; 0 chooses a free one.",
 )
-@click.option("--agent", default="", metavar="AGENT", help="Restrict the tool slash to this agent.")
+@click.option("--token-file", default="", metavar="FILE", help="The file of the token for HTTP.")
+@click.option(
+    "--agent", default="", metavar="AGENT", help="The agent that the tool slash acts for."
+)
+@click.option("--all-projects", is_flag=True, help="Let the tool context read other projects.")
 @click.pass_obj
-def command(invocation: Invocation, http: bool, port: int, agent: str) -> None:
+def command(
+    invocation: Invocation, http: bool, port: int, token_file: str, agent: str, all_projects: bool
+) -> None:
     """Serve the tools context and slash over MCP.
 
-    Serves over stdio, or over HTTP on this machine only. If SAPWOOD_MCP_TOKEN is set, HTTP requests
-    must send that token as a bearer token.
+    Serves one project, the current folder, and one agent: that of the session whose program started
+    the server, or the one given by --agent. A caller cannot name another one.
+
+    Serves over stdio, or over HTTP on this machine only. HTTP requests must send a bearer token:
+    the one in --token-file or in SAPWOOD_MCP_TOKEN, else one that Sapwood makes and stores in a
+    file that only you can read.
     """
-    invocation.run(lambda: _serve(invocation, http, port, agent))
+
+    async def serve() -> None:
+        from pathlib import Path
+
+        from sapwood.mcp_server.catalog import Catalog
+
+        catalog = Catalog(invocation.config, Path.cwd(), agent, all_projects=all_projects)
+        if http:
+            await _serve_http(catalog, port, token_file)
+        else:
+            await _serve_stdio(catalog)
+
+    invocation.run(serve)
 
 
-async def _serve(invocation: Invocation, http: bool, port: int, agent: str) -> None:
-    from pathlib import Path
-
-    from sapwood.mcp_server.catalog import Catalog
-
-    catalog = Catalog(invocation.config, Path.cwd(), agent)
-    if http:
-        await _serve_http(catalog, port)
-        return
+async def _serve_stdio(catalog: "Catalog") -> None:
     from sapwood.mcp_server.mcp_messages import McpResponder
     from sapwood.mcp_server.stdio_server import serve_stdio
 
     await serve_stdio(McpResponder(catalog))
 
 
-async def _serve_http(catalog: "Catalog", port: int) -> None:
+async def _serve_http(catalog: "Catalog", port: int, token_file: str) -> None:
     import os
+    import sys
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
         raise ModuleNotFoundError(
             "The library for MCP over HTTP is not installed. Type: pip install 'sapwood[mcp]'"
         )
+    from sapwood.mcp_server.bearer_token import find_token
     from sapwood.mcp_server.http_server import serve_http
+
+    token = find_token(os.environ, token_file)
 
     def print_address(address: str) -> None:
         click.echo(f"Serving MCP on {address}. Ctrl-C stops.", err=True)
+        if token.file is not None:
+            click.echo(f"The bearer token is in {token.file}.", err=True)
+            if sys.stderr.isatty():  # a log file may have other readers
+                click.echo(f"Authorization: Bearer {token.value}", err=True)
 
-    await serve_http(catalog, port, print_address, os.environ.get("SAPWOOD_MCP_TOKEN", ""))
+    await serve_http(catalog, port, print_address, token.value)

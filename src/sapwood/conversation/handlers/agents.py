@@ -2,7 +2,7 @@
 
 import re
 
-from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.agent_lookup import find, find_for_model
 from sapwood.conversation.answers import (
     AgentsKilled,
     AgentTree,
@@ -26,12 +26,9 @@ from sapwood.core.commands import (
     StartSuccessor,
     Unarchive,
 )
-from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
-from sapwood.core.refusals import Refusal
 from sapwood.runtime.clock_and_ids import new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
-from sapwood.runtime.open_agent import find_agent
 
 __all__ = [
     "agents",
@@ -156,11 +153,7 @@ async def _named(call: Call, typed: str) -> AgentId:
     """The agent that was typed; `parent` is that of the agent that calls."""
     space = call.space
     if isinstance(call.caller, ModelCall):
-        parent = call.caller.state.parent
-        found = await find_agent(space.log, space.space, typed, parent=parent)
-        if isinstance(found, Refusal):
-            raise RefusedError(found)
-        return found
+        return await find_for_model(space, call.caller.state, typed)
     own = await space.log.facts(space.space, call.current) if call.current else None
     return await find(space, typed, parent=own.parent if own else None)
 
