@@ -141,7 +141,9 @@ def _as_another_user(url: str, file: Path) -> list[str]:
 def _posted(url: str) -> str:
     """The status of a request without a token. Imports nothing: another user may not read it."""
     host, port = url.removeprefix("http://").partition("/")[0].split(":")
-    with socket.create_connection((host.encode(), int(port)), timeout=30) as connection:
+    with socket.socket() as connection:
+        connection.settimeout(30)
+        connection.connect((host, int(port)))
         connection.sendall(
             f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 2\r\n\r\n{{}}".encode()
         )
