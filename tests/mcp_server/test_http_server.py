@@ -17,8 +17,8 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from sapwood.config.mcp_token import find_token
 from sapwood.core.errors import SapwoodError
-from sapwood.mcp_server.bearer_token import find_token
 from tests.mcp_server.calling import http_server, text_of
 
 NOBODY = 65534

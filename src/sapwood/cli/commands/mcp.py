@@ -73,7 +73,7 @@ async def _serve_http(catalog: "Catalog", port: int, token_file: str) -> None:
         raise ModuleNotFoundError(
             "The library for MCP over HTTP is not installed. Type: pip install 'sapwood[mcp]'"
         )
-    from sapwood.mcp_server.bearer_token import find_token
+    from sapwood.config.mcp_token import find_token
     from sapwood.mcp_server.http_server import serve_http
 
     token = find_token(os.environ, token_file)

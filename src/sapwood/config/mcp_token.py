@@ -1,4 +1,4 @@
-"""The bearer token of the HTTP server: given by the user, or made once and stored privately.
+"""The bearer token of `sapwood mcp --http`: given by the user, or made once and stored privately.
 
 Every user of the machine can connect to a port on 127.0.0.1. The token makes sure that only those
 are served who may read the user's files.
