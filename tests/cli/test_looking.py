@@ -112,6 +112,33 @@ def test_control_characters_never_reach_the_terminal(
         assert not any(char in printed for char in "\x1b\x07\x9b"), command
 
 
+def test_nothing_that_was_sent_is_hidden_from_an_audit(
+    sapwood: Sapwooder, database: Database
+) -> None:
+    async def trick(wood: Sapwood) -> None:
+        agent = await wood.start("sly", id="sly")
+        call = ToolCall("1", "shell", '{"command": "git status\\u001b]\\ntouch x"}')
+        raw = ToolCall("2", "shell", '{"command": "ls\x1b]\u202etouch y"}')
+        await agent.record(
+            "Hello\x1b]unseen prompt",
+            RecordedReply((call, raw)),
+            RecordedResult("1", "\x1b[32mgreen\x1b[0m\x1b]unseen result"),
+            RecordedResult("2", "ok"),
+            "Done\u200b\x1b]unseen reply\x07",
+        )
+
+    database(trick)
+    for command in (["show", "sly", "--whole"], ["export", "sly"]):
+        printed = sapwood(*command).out
+        assert "Hello␛]unseen prompt" in printed, command
+        assert "green␛]unseen result" in printed, command
+        assert r"Done\u200b␛]unseen reply␇" in printed, command
+        assert "touch x" in printed, command
+        assert r"\u202etouch y" in printed, command
+        assert "\x1b" not in printed, command
+    assert "Hello␛]unseen prompt" in sapwood("log", "sly").out
+
+
 def test_the_log_shows_every_event(sapwood: Sapwooder, demo: str) -> None:
     lines = sapwood("log", demo).out.splitlines()
     assert len(lines) == 8

@@ -73,10 +73,12 @@ def test_somebody_who_looks_is_told_of_tools_on_stderr(capsys: pytest.CaptureFix
     assert "shell did not run." in printed.err
 
 
-def test_control_characters_are_not_streamed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_are_shown_in_a_streamed_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     show = TextOutput(notes=False)
     show.delta(AGENT, Delta("text", "\x1b[31mred\x07"))
-    assert capsys.readouterr().out == "red"
+    assert capsys.readouterr().out == "␛[31mred␇"
 
 
 def test_a_problem_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,7 +100,7 @@ async def test_a_child_in_the_background_asks_by_its_name(tmp_path: Path) -> Non
         await stage.sees("Hello.")
         await stage.type(f"/fork -- {WRITE}")
         await stage.sees("Write. [[tool: write_file")
-        await stage.sees("wants to run write_file")
+        await stage.sees("wants to write a.txt")
         await stage.pilot.press("n")
         await until(lambda: stage.app.screen is stage.conversation)
         assert not (tmp_path / "a.txt").exists()

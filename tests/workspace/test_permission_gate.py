@@ -95,8 +95,8 @@ async def test_nobody_to_ask_is_no_with_the_rule_and_the_flag_that_would_help() 
     with pytest.raises(ToolError) as caught:
         await gate.require(ShellAction("shell", "make 'a b'"), ME, "wood")
     assert str(caught.value) == (
-        "shell did not run. No rule covers it. No person can be asked. The user can allow "
-        "it with the rule 'allow shell(make 'a b')', or by starting with "
+        "shell did not run. No permission rule covers this. No person can be asked. "
+        "The user can allow it with the rule 'allow shell(make 'a b')', or by starting with "
         "--allow 'shell(make '\\''a b'\\'')'"
     )
 
@@ -162,3 +162,31 @@ async def test_a_question_ends_with_the_call(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert os.listdir(tmp_path) == []
+
+
+async def test_the_whole_change_is_shown_with_every_character(tmp_path: Path) -> None:
+    person = Person(AllowOnce(), AllowOnce(), AllowOnce(), AllowOnce())
+    workspace = ToolWorkspace(tmp_path, [], person)
+    content = "".join(f"line {number}\n" for number in range(5_000))
+    await workspace.done("write_file", path="long.txt", content=content)
+    assert person.asked[0].preview.endswith("+line 4999")
+    await workspace.done("write_file", path="big.txt", content="x" * 500_000)
+    assert "+" + "x" * 500_000 in person.asked[1].preview
+    workspace.put("a.txt", "one\r\ntwo")
+    await workspace.done("write_file", path="a.txt", content="one\x0b\u2028\ntwo\n")
+    shown = person.asked[2].preview.split("\n")
+    assert "-one\r" in shown
+    assert "+one\x0b\u2028" in shown
+    assert "\\ No newline at end of file" in shown
+    (tmp_path / "picture").write_bytes(b"\x00\x01")
+    await workspace.done("write_file", path="picture", content="text")
+    assert person.asked[3].preview.startswith("picture is not text.")
+
+
+async def test_the_folder_of_a_command_is_part_of_the_question(tmp_path: Path) -> None:
+    person = Person(AllowOnce(), AllowOnce())
+    workspace = ToolWorkspace(tmp_path, [], person)
+    (tmp_path / "vendor").mkdir()
+    await workspace.done("shell", command="true", cwd="vendor")
+    await workspace.done("shell", command="true")
+    assert [asked.folder for asked in person.asked] == ["vendor", ""]

@@ -23,7 +23,7 @@ from tools.pictures.svg import Frame, moving, still
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 _TWO_HOURS = 7_200_000_000
-_WHY = "No rule covers it."
+_WHY = "No permission rule covers this."
 
 
 class Stage:

@@ -1,9 +1,10 @@
-"""Text for a terminal: removes control characters, cuts, wraps, and lists entries."""
+"""Text for a terminal: shows control characters, cuts, wraps, and lists entries."""
 
-import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable
+
+from sapwood.display.visible_text import readable
 
 __all__ = [
     "cut",
@@ -17,18 +18,14 @@ __all__ = [
     "wrapped",
 ]
 
-# The text of a model or a tool must not move the cursor, or change colours and titles.
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
 
 def plain(text: str) -> str:
-    """Removes escape sequences and control characters.
+    """Shows control characters instead of obeying them; see `readable`.
 
-    >>> plain("\\x1b[31mred\\x1b[0m\\ttab\\x07")
-    'red\\ttab'
+    >>> plain("\\x1b[31mred\\ttab\\x07")
+    '␛[31mred\\ttab␇'
     """
-    return _CONTROL.sub("", _SEQUENCE.sub("", text.replace("\r\n", "\n")))
+    return readable(text)
 
 
 def one_line(text: str) -> str:

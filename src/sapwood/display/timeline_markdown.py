@@ -22,6 +22,7 @@ from sapwood.core.turn import Result
 from sapwood.core.view.frames import framed_request, framed_summary
 from sapwood.display.quantities import clock
 from sapwood.display.text import one_line, plain
+from sapwood.display.visible_text import json_escaped, without_colours
 
 __all__ = ["conversation_markdown"]
 
@@ -32,7 +33,7 @@ def conversation_markdown(state: State, conversation: ConversationRows) -> str:
     lines = [
         f"# {title}",
         "",
-        f"Agent `{state.agent}`, {state.settings.model or 'no model'}, "
+        f"Agent `{state.agent}`, {one_line(state.settings.model) or 'no model'}, "
         f"started {clock(state.created)}.",
         "",
     ]
@@ -73,13 +74,13 @@ def _paragraphs(each: ConversationRow) -> list[str]:
 
 
 def _tool(call: ToolCall, result: Result | None) -> list[str]:
-    called = [f"Called `{one_line(call.name)}`:", _fenced(call.args, "json")]
+    called = [f"Called `{one_line(call.name)}`:", _fenced(json_escaped(call.args), "json")]
     if result is None:
         return called
     failed = " (failed)" if result.error else ""
     changed = result.added or result.removed
     lines = f" (+{result.added} -{result.removed} lines)" if changed else ""
-    return [*called, f"Result{failed}{lines}:", _fenced(result.content)]
+    return [*called, f"Result{failed}{lines}:", _fenced(plain(without_colours(result.content)))]
 
 
 def _left_behind(content: LeftBehind) -> list[str]:
@@ -98,8 +99,7 @@ def _quoted(text: str) -> str:
 
 def _fenced(text: str, language: str = "") -> str:
     """Returns the text in a fence that is longer than any fence in the text."""
-    shown = plain(text)
     fence = "```"
-    while fence in shown:
+    while fence in text:
         fence += "`"
-    return "\n".join([f"{fence}{language}", shown.rstrip("\n"), fence])
+    return "\n".join([f"{fence}{language}", text.rstrip("\n"), fence])

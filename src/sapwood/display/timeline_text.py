@@ -22,6 +22,7 @@ from sapwood.core.timeline.rows import Row, TimelineRow
 from sapwood.core.turn import Result, Turn
 from sapwood.core.view.frames import framed_request, framed_summary
 from sapwood.display.text import cut, one_line, plain, wrapped
+from sapwood.display.visible_text import without_colours
 
 __all__ = [
     "TextStyle",
@@ -122,7 +123,7 @@ class _TimelineText:
         return [*lines, *self._result(result)] if result else lines
 
     def _result(self, result: Result) -> list[str]:
-        lines = wrapped(result.content, self._width, "  ")
+        lines = wrapped(without_colours(result.content), self._width, "  ")
         over = len(lines) - _RESULT_LINES
         if over > 1 and not self._whole:
             lines = [*lines[:_RESULT_LINES], f"  … {over} more lines"]

@@ -38,7 +38,6 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NoConversation
-from sapwood.display.text import one_line
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -213,9 +212,9 @@ class Pages:
             if not answered.done():
                 answered.set_result(picked)
 
-        page = PermissionPage(
-            question, one_line(facts.name) if facts and facts.name else question.agent
-        )
+        is_shown = question.agent == self._host.controller.agent
+        name = facts.name if facts and facts.name else str(question.agent)
+        page = PermissionPage(question, "" if is_shown else name)
         app.call_later(app.push_screen, page, answer)
         try:
             return await answered

@@ -168,7 +168,9 @@ class WorkspaceToolbox:
         place = await asyncio.to_thread(locate, call.root, wanted.cwd)
         if not place.is_inside:
             raise ToolError(f"{wanted.cwd} is outside the workspace. Give a folder in it.")
-        await self._gate.require(ShellAction("shell", wanted.command), call.use.agent, call.root)
+        folder = "" if place.shown == "." else place.shown
+        action = ShellAction("shell", wanted.command)
+        await self._gate.require(action, call.use.agent, call.root, folder=folder)
         result = await run_shell(wanted.command, place, wanted.timeout, self._environment)
         return ToolOutcome(result.text, error=result.failed)
 

@@ -131,11 +131,16 @@ class InlineApp(SapwoodApp):
         self._driver = InlineDriver(self, mouse=False, size=size)
         return self._driver
 
+    @property
+    def page_rows(self) -> int:
+        """How many rows of the terminal a page may take."""
+        return page_height(self.size.height)
+
     def _get_inline_height(self) -> int:
         screen = self.screen
         if isinstance(screen, InlineScreen):
             return super()._get_inline_height()
-        most = page_height(self.size.height)
+        most = self.page_rows
         if any(frame.styles.is_auto_height for frame in screen.query("#frame")):
             return min(most, screen._get_inline_height(self.size))
         return most

@@ -1,6 +1,6 @@
 """The base class of all pages over the conversation, and pages of scrolling text."""
 
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 from rich.console import RenderableType
 from textual import work
@@ -11,10 +11,22 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from sapwood.tui.terminal import app_of
+
 __all__ = ["ModalPage", "TextPage"]
 
 
 T = TypeVar("T")
+
+
+@runtime_checkable
+class PageRoom(Protocol):
+    """An application that does not give its pages the whole terminal."""
+
+    @property
+    def page_rows(self) -> int:
+        """How many rows a page may take."""
+        ...
 
 
 class ModalPage(ModalScreen[T | None]):
@@ -30,6 +42,12 @@ class ModalPage(ModalScreen[T | None]):
         frame.border_title = f" {title} "
         frame.border_subtitle = f" {foot} "
         return frame
+
+    @property
+    def page_rows(self) -> int:
+        """How many rows of the terminal a page may take."""
+        app = app_of(self)
+        return app.page_rows if isinstance(app, PageRoom) else app.size.height
 
     def action_close(self) -> None:
         """Closes the page."""

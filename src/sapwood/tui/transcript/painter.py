@@ -33,6 +33,7 @@ from sapwood.core.token_count import show
 from sapwood.core.turn import Result
 from sapwood.display.quantities import ago
 from sapwood.display.text import cut, one_line, plain
+from sapwood.display.visible_text import visible, without_colours
 from sapwood.tui.transcript.markdown import blocks_of, markdown
 from sapwood.tui.transcript.row_renderer import Lines, RowRenderer
 from sapwood.tui.transcript.sink import PartialReply
@@ -136,7 +137,7 @@ class Painter(RowRenderer):
         if row.thinking and not row.text:
             more.append(Words(f"∴ {_tail(row.thinking)}", style=f"italic {colours.faint}"))
         if row.tool:
-            more.append(Words(f"● {row.tool} …", style=colours.tool))
+            more.append(Words(f"● {one_line(row.tool)} …", style=colours.tool))
         if not (more or row.text):
             more.append(Words("…", style=colours.faint))
         return self._speech(_short(row.model) if row.heads else "", "", row.text, more)
@@ -176,8 +177,9 @@ class Painter(RowRenderer):
         colours = self.colours
         failed = result is not None and result.error
         colour = colours.error if failed else colours.model if result else colours.warning
-        room = max(10, self.inner - cell_len(call.name) - 3)
-        head = Words.assemble(("● ", colour), (call.name, f"bold {colours.text}"))
+        name = one_line(call.name)
+        room = max(10, self.inner - cell_len(name) - 3)
+        head = Words.assemble(("● ", colour), (name, f"bold {colours.text}"))
         head.append(f" {cut(call_arguments(call.args), room)}", colours.tool)
         if result is None:
             state = "running …" if working else "no result"
@@ -191,10 +193,10 @@ class Painter(RowRenderer):
     def _output(self, call: ToolCall, result: Result, opened: bool) -> Iterable[RenderableType]:
         colours = self.colours
         style = colours.error if result.error else colours.faint
-        lines = _clean(result.content[:_LONGEST]).rstrip("\n").split("\n")
+        lines = _clean(without_colours(result.content[:_LONGEST])).rstrip("\n").split("\n")
         if opened:
             if len(call.args) > 2:
-                yield Words(_clean(call.args[:_LONGEST]), style=colours.tool)
+                yield Words(visible(call.args[:_LONGEST]).expandtabs(4), style=colours.tool)
             yield Words("\n".join(lines), style=style)
             if len(result.content) > _LONGEST:
                 yield Words(f"… {len(result.content) - _LONGEST:,} more characters", colours.faint)
@@ -214,7 +216,9 @@ class Painter(RowRenderer):
 
     def _mark(self, name: str) -> Lines:
         colour = self.colours.mark
-        text = Words.assemble(("◆ ", colour), (name or "unnamed mark", f"bold {colour}"), " ")
+        text = Words.assemble(
+            ("◆ ", colour), (one_line(name) or "unnamed mark", f"bold {colour}"), " "
+        )
         text.append("─" * max(0, self.width - 3 - text.cell_len), self.colours.faint)
         return self.across(text)
 
@@ -222,7 +226,7 @@ class Painter(RowRenderer):
         colours = self.colours
         text = Words.assemble(
             ("╌╌╌ ", colours.faint),
-            (f"{'▾' if row.open else '▸'} {fold_label(row)}", f"bold {colours.accent}"),
+            (f"{'▾' if row.open else '▸'} {one_line(fold_label(row))}", f"bold {colours.accent}"),
             (f" · {row.cause} · {ago(row.at, now)} ", colours.faint),
         )
         text.append("╌" * max(0, self.width - 3 - text.cell_len), colours.faint)
@@ -267,7 +271,7 @@ def _clean(text: str) -> str:
 
 def _short(model: str) -> str:
     """The name of a model without its provider."""
-    return model.rpartition(":")[2] or "model"
+    return one_line(model.rpartition(":")[2]) or "model"
 
 
 def _tail(text: str) -> str:

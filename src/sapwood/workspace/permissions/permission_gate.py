@@ -36,8 +36,9 @@ __all__ = [
 class PermissionQuestion(Struct, frozen=True):
     """Asks whether a tool may do something.
 
-    `preview` shows what would be done: a command line, or the lines of a file that change. `always`
-    are the rules that the answer `AllowAlways` adds, if there are such.
+    `preview` shows what would be done: a command line, or the lines of a file that change. `folder`
+    is where a command would run, in the workspace; empty for its top. `always` are the rules that
+    the answer `AllowAlways` adds, if there are such.
     """
 
     agent: AgentId
@@ -47,6 +48,7 @@ class PermissionQuestion(Struct, frozen=True):
     why: str
     preview: str = ""
     always: PermissionRules = ()
+    folder: str = ""
 
 
 class AllowOnce(Struct, frozen=True, tag="once"):
@@ -103,7 +105,12 @@ class PermissionGate:
         return decide_permission(action, self._rules, granted + self._granted.get(workspace, ()))
 
     async def require(
-        self, action: ToolAction, agent: AgentId, workspace: str, preview: str = ""
+        self,
+        action: ToolAction,
+        agent: AgentId,
+        workspace: str,
+        preview: str = "",
+        folder: str = "",
     ) -> None:
         """Returns if the action is allowed, if needed after a question; else raises `ToolError`."""
         granted = await self.granted_to(agent)
@@ -118,7 +125,7 @@ class PermissionGate:
         async with lock:  # one question at a time, because its answer may settle the next one
             decision = self.decision(action, workspace, granted)
             if decision.verdict != "allow":
-                await self._ask(action, agent, workspace, preview, decision)
+                await self._ask(action, agent, workspace, preview, folder, decision)
 
     async def _ask(
         self,
@@ -126,6 +133,7 @@ class PermissionGate:
         agent: AgentId,
         workspace: str,
         preview: str,
+        folder: str,
         decision: PermissionDecision,
     ) -> None:
         assert self._approve is not None
@@ -138,6 +146,7 @@ class PermissionGate:
             decision.why,
             preview or subject,
             decision.remedy,
+            folder,
         )
         match await self._approve(question):
             case AllowOnce():

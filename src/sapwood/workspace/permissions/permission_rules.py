@@ -175,7 +175,7 @@ def _default_decision(action: ToolAction, remedy: PermissionRules) -> Permission
         return PermissionDecision("deny", "It is outside the workspace.", remedy)
     if not isinstance(action, ShellAction) and action.reads:
         return PermissionDecision("allow", "Reading is allowed.")
-    return PermissionDecision("ask", "No rule covers it.", remedy)
+    return PermissionDecision("ask", "No permission rule covers this.", remedy)
 
 
 def _decide_unknown_commands(

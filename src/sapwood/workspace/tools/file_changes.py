@@ -1,17 +1,17 @@
 """`write_file` and `edit_file`, and the previews that a person sees before they are allowed."""
 
+import os
 from collections.abc import Sequence
 from difflib import SequenceMatcher, unified_diff
 
 from sapwood.redaction import find_masks, mask_secrets
 from sapwood.workspace.places import Place, open_file
-from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size, truncate
+from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 from sapwood.workspace.tools.atomic_replace import FileState, file_state, replace_file
 from sapwood.workspace.tools.file_reader import is_binary
 
 __all__ = ["edit_file", "preview_edit", "preview_write", "write_file"]
 
-_MAX_PREVIEW = 4_000
 _MAX_COMPARED = 400_000
 """Characters up to which two texts are compared line by line; the time grows with the square."""
 _MAX_LINES_COMPARED = 20_000
@@ -39,7 +39,11 @@ def write_file(place: Place, content: str, secrets: Sequence[str]) -> str:
 
 def preview_write(place: Place, content: str) -> str:
     """The change that writing would make, as a diff."""
-    return _diff(place, _present(place), content)
+    try:
+        present, note = _read_text(place)[0], ""
+    except ToolError as error:
+        present, note = "", f"{error}\n" if os.path.lexists(place.real) else ""
+    return note + _diff(place, present, content)
 
 
 def edit_file(place: Place, old: str, new: str, everywhere: bool, secrets: Sequence[str]) -> str:
@@ -158,12 +162,18 @@ def _read_text(place: Place) -> tuple[str, FileState]:
 
 
 def _diff(place: Place, before: str, after: str) -> str:
-    """The change for the person who is asked for permission."""
-    path = place.shown
-    if len(before) + len(after) > _MAX_COMPARED:
-        return f"{path}: from {before.count(chr(10)):,} to {after.count(chr(10)):,} lines"
-    lines = unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=2)
-    return truncate("\n".join(lines), _MAX_PREVIEW)
+    """The whole change, for the person who is asked for permission."""
+    path, old, new = place.shown, _exact_lines(before), _exact_lines(after)
+    if len(before) + len(after) <= _MAX_COMPARED:
+        return "\n".join(unified_diff(old, new, path, path, lineterm="", n=_CONTEXT_LINES))
+    head = [f"--- {path}", f"+++ {path}", f"@@ -1,{len(old)} +1,{len(new)} @@"]
+    return "\n".join([*head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)])
+
+
+def _exact_lines(text: str) -> list[str]:
+    """The lines of a text with every character but the line break, also a `\\r`."""
+    *lines, last = text.split("\n")
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
 def _require_no_mask(place: Place, written: str, text: str, secrets: Sequence[str]) -> None:

@@ -1,0 +1,145 @@
+"""What a person reads when a tool needs permission: who wants what, and all that would be done."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sapwood.display.visible_text import visible, visible_parts
+from sapwood.workspace.permissions.permission_gate import (
+    AllowAlways,
+    AllowOnce,
+    Deny,
+    PermissionAnswer,
+    PermissionQuestion,
+)
+from sapwood.workspace.permissions.permission_rules import PermissionRules
+
+__all__ = [
+    "AnswerChoice",
+    "ApprovalLine",
+    "answer_choices",
+    "approval_lines",
+    "invisible_characters",
+    "request_sentence",
+]
+
+_SHORT_RULE = 24
+"""Characters of a rule that stand beside its answer at 60 columns; a longer one is a line above."""
+
+_ACTS = {
+    "read_file": "read",
+    "list_files": "list",
+    "search_files": "search",
+    "write_file": "write",
+    "edit_file": "edit",
+}
+LineKind = Literal["text", "label", "added", "removed", "place"]
+
+
+class ApprovalLine(Struct, frozen=True):
+    """One line of what would be done, exactly as it is, and what kind of line it is."""
+
+    text: str
+    kind: LineKind = "text"
+
+
+class AnswerChoice(Struct, frozen=True):
+    """One answer that a person can give: its key, its words, and the rules that it adds.
+
+    `answer` is None if the person gives a reason first.
+    """
+
+    key: str
+    label: str
+    answer: PermissionAnswer | None
+    rules: PermissionRules = ()
+
+    @property
+    def rule_lines(self) -> list[str]:
+        """The rules as they are written, with every character visible."""
+        return [visible(str(rule)) for rule in self.rules]
+
+    @property
+    def has_short_rule(self) -> bool:
+        """Whether its one rule fits beside its words."""
+        lines = self.rule_lines
+        return len(lines) == 1 and len(lines[0]) <= _SHORT_RULE and "\n" not in lines[0]
+
+    @property
+    def words(self) -> str:
+        """The words of the answer, with its rule or a hint to the lines that show the rules."""
+        if not self.rules:
+            return self.label
+        return f"{self.label}: {self.rule_lines[0] if self.has_short_rule else 'as shown above'}"
+
+    @property
+    def allows(self) -> bool:
+        """Whether the answer lets the tool run."""
+        return isinstance(self.answer, AllowOnce | AllowAlways)
+
+
+def answer_choices(question: PermissionQuestion) -> list[AnswerChoice]:
+    """The answers to a question, in the order in which they are listed."""
+    choices = [AnswerChoice("y", "Allow once", AllowOnce())]
+    if question.always:
+        always = AnswerChoice("a", "Allow until you leave", AllowAlways(), question.always)
+        choices.append(always)
+    return [
+        *choices,
+        AnswerChoice("n", "Deny", Deny()),
+        AnswerChoice("t", "Deny with a reason", None),
+    ]
+
+
+def request_sentence(question: PermissionQuestion, agent_name: str = "") -> str:
+    """Says what the model wants to do; `agent_name` names another agent than the shown one.
+
+    >>> from sapwood.core.ids import AgentId
+    >>> asked = PermissionQuestion(AgentId("a"), "/w", "edit_file", "invoice.py", "")
+    >>> request_sentence(asked)
+    'The model wants to edit invoice.py'
+    """
+    who = f"The model of '{agent_name}'" if agent_name else "The model"
+    if question.tool == "shell":
+        return f"{who} wants to run a command"
+    if act := _ACTS.get(question.tool):
+        return f"{who} wants to {act} {question.subject}"
+    return f"{who} wants to use the tool {question.tool}"
+
+
+def approval_lines(question: PermissionQuestion) -> list[ApprovalLine]:
+    """All that would be done, line by line: the folder, the command or path, the change."""
+    lines: list[ApprovalLine] = []
+    if question.folder:
+        lines.append(ApprovalLine(f"in the folder {question.folder}", "label"))
+    is_file = question.tool in _ACTS
+    if question.preview != question.subject:
+        if question.subject and not is_file:
+            lines += _plain_lines(question.subject)
+        lines += map(_diff_line, question.preview.split("\n")) if is_file else ()
+        lines += () if is_file else _plain_lines(question.preview)
+    else:
+        lines += _plain_lines(question.subject)
+    for choice in answer_choices(question):
+        if choice.rules and not choice.has_short_rule:
+            lines.append(ApprovalLine(f"{choice.key} adds, for {question.workspace}:", "label"))
+            lines += [ApprovalLine(line) for rule in choice.rules for line in str(rule).split("\n")]
+    return lines
+
+
+def invisible_characters(lines: Sequence[ApprovalLine]) -> int:
+    """How many characters a terminal would obey or not show."""
+    shown = (part for line in lines for part in visible_parts(line.text))
+    return sum(hidden for _, hidden in shown)
+
+
+def _plain_lines(text: str) -> list[ApprovalLine]:
+    return [ApprovalLine(line) for line in text.split("\n")]
+
+
+def _diff_line(line: str) -> ApprovalLine:
+    if line.startswith(("--- ", "+++ ", "@@ ")):
+        return ApprovalLine(line, "place")
+    kinds: dict[str, LineKind] = {"+": "added", "-": "removed"}
+    return ApprovalLine(line, kinds.get(line[:1], "text"))
