@@ -1,7 +1,10 @@
 """`sapwood run` with a model that loops: it ends, and what it started has ended too."""
 
+import json
+
 import pytest
 
+from sapwood.core.settings import Settings
 from scripted_model import ModelRequest, Reply, ScriptedModel, ToolResult, call
 from tests.cli.calling import Sapwooder
 
@@ -42,3 +45,50 @@ def test_a_request_that_was_answered_is_not_asked_again(
     assert sapwood("run", "--agent", "me", "-p", "Look.").code == 0
     assert sapwood("run", "--agent", "me", "-p", "Tidy up.").code == 0
     assert asked == ["Deploy.", "Deploy.", "Look.", "Tidy up.", "Tidy up."]
+
+
+def test_a_rewind_loop_ends_by_the_default_budget(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    @model.script
+    def reply(request: ModelRequest) -> str | Reply:
+        marked = isinstance(request.messages[-1].parts[-1], ToolResult)
+        return slash("clear", "T Once more.") if marked else slash("mark", "T")
+
+    ran = sapwood("run", "--agent", "me", "--new", "-p", "Look for it.")
+    limit = Settings().budget_turns
+    assert ran.code == 1
+    assert (
+        f"{limit} turns in a row were started by no human, and the budget is {limit}. "
+        f"To go on, send a prompt; to allow more, type /config budget.turns {2 * limit} first."
+    ) in ran.err
+    assert len(model.requests) == 2 * (limit + 1)
+    assert "idle" in sapwood("agents").out
+
+
+def test_a_fork_bomb_ends_by_the_default_budget(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    @model.script
+    def reply(request: ModelRequest) -> str | Reply:
+        return slash("fork")
+
+    ran = sapwood("run", "--agent", "me", "--new", "-p", "Look for it.")
+    limits = Settings()
+    assert ran.code == 1
+    assert (
+        f"this conversation has {limits.budget_agents} running agents and asked for one more, and "
+        f"the budget is {limits.budget_agents}. To go on, end agents with /kill, or type "
+        f"/config budget.agents {2 * limits.budget_agents}, then send a prompt."
+    ) in ran.err
+    lines = sapwood("agents", "--json", "--all", "--limit", "500").out.splitlines()
+    listed = [json.loads(line) for line in lines]
+    assert len(listed) == limits.budget_agents
+    assert not [agent for agent in listed if agent.get("working")]
+
+
+def test_a_person_raises_a_budget_and_goes_on(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    model.replies(["One.", "Two."])
+    assert sapwood("config", "set", "budget.calls", "1").code == 0
+    assert sapwood("run", "--agent", "me", "--new", "-p", "Count.").code == 0
+    ran = sapwood("run", "--agent", "me", "-p", "Count on.")
+    assert ran.code == 1
+    assert "type /config budget.calls 2, then send a prompt." in ran.err
+    assert sapwood("do", "me", "/config budget.calls 2").code == 0
+    assert sapwood("run", "--agent", "me", "-p", "Count on.").out == "Two.\n"

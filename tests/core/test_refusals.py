@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.core import refusals
 from sapwood.core.refusals import BadMarkName, Refusal, UnknownCommand, UnknownMark, nearest
+from sapwood.core.refusals.budgets import BudgetName
 from sapwood.core.token_count import Count
 
 REASONS = [
@@ -17,6 +18,8 @@ REASONS = [
 ]
 SOMETHING: dict[object, object] = {
     str: "something",
+    BudgetName: "calls",
+    float: 7.0,
     int: 7,
     int | None: 7,
     tuple[str, ...]: ("one", "two"),

@@ -249,6 +249,25 @@ async def test_parents_come_before_their_children(log: Log, space: Space) -> Non
     assert await log.ancestors(space, AgentId("b")) == ["a", "m", "root"]
 
 
+async def test_a_family_is_the_root_with_all_its_descendants(log: Log, space: Space) -> None:
+    await start_all(
+        log,
+        space,
+        born("root", 1),
+        born("m", 2, "root"),
+        born("a", 4, "m"),
+        born("k", 3, "root"),
+        born("stranger", 1),
+    )
+    for agent in ("root", "m", "a", "k"):
+        found = [each.agent for each in await log.family(space, AgentId(agent))]
+        assert found[0] == "root"
+        assert sorted(found) == ["a", "k", "m", "root"]
+        assert found.index(AgentId("m")) < found.index(AgentId("a"))
+    assert [each.parent for each in await log.family(space, AgentId("stranger"))] == [None]
+    assert await log.family(space, AgentId("nobody")) == []
+
+
 async def test_the_list_is_true_at_every_moment(log: Log, space: Space) -> None:
     """Summary and events are one commit: no reader sees one without the other."""
 

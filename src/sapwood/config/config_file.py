@@ -20,8 +20,10 @@ from msgspec import Meta, Struct, field, structs
 
 from sapwood.config.folders import config_folder, data_folder
 from sapwood.core.errors import LogError, SapwoodError
+from sapwood.core.settings import Settings
 
 __all__ = [
+    "BudgetConfig",
     "CheckpointConfig",
     "Config",
     "ConfigError",
@@ -44,6 +46,9 @@ _SPAN_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_END
 
 Natural = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(gt=0, le=1)]
+NotNegative = Annotated[float, Meta(ge=0)]
+
+_DEFAULTS = Settings()
 
 
 class ConfigError(SapwoodError):
@@ -58,6 +63,21 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     mask_over: Natural = 0
     levels: tuple[Share, Share, Share] = (0.5, 0.65, 0.85)
     system: str = ""
+
+
+class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the agents of one conversation may spend and start; 0 for no limit.
+
+    `cost` is in dollars. `depth` counts levels of agents below the first one, `agents` those that
+    run, `turns` those in a row that no human started, `turn_calls` the model calls of one turn.
+    """
+
+    cost: NotNegative = _DEFAULTS.budget_cost
+    calls: Natural = _DEFAULTS.budget_calls
+    depth: Natural = _DEFAULTS.budget_depth
+    agents: Natural = _DEFAULTS.budget_agents
+    turns: Natural = _DEFAULTS.budget_turns
+    turn_calls: Natural = _DEFAULTS.budget_turn_calls
 
 
 class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,6 +135,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     model: str = ""
     base_urls: dict[str, str] = {}
     context: ContextConfig = ContextConfig()
+    budget: BudgetConfig = BudgetConfig()
     tending: TendingConfig = TendingConfig()
     screen: ScreenConfig = ScreenConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()

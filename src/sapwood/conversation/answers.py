@@ -14,7 +14,7 @@ from sapwood.core.content import Note
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import AgentSummary, SearchHit
-from sapwood.core.settings import Settings
+from sapwood.core.settings import Settings, typed_name
 from sapwood.core.state import Letter
 from sapwood.core.view.frames import framed_prompt
 from sapwood.runtime.replay import Replayed
@@ -263,7 +263,7 @@ class SettingsShown(Struct, frozen=True, tag=True):
         if self.settings is None:
             return "There is no conversation yet."
         names = self.settings.__struct_fields__
-        return "\n".join(f"{name} {getattr(self.settings, name)}" for name in names)
+        return "\n".join(f"{typed_name(name)} {getattr(self.settings, name)}" for name in names)
 
 
 class CommandHelp(Struct, frozen=True):

@@ -10,7 +10,7 @@ from sapwood.core.command_table import TABLE, Argument, ArgumentKind, SlashComma
 from sapwood.core.events import RevertStarted
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.search_text import text_of
-from sapwood.core.settings import SettingsChange
+from sapwood.core.settings import SettingsChange, typed_name
 from sapwood.core.state import State
 from sapwood.models.model_routes import PROVIDERS
 from sapwood.runtime.checkpoints import chain_of
@@ -67,7 +67,7 @@ class KnownNames(Struct, frozen=True):
             case "turn":
                 return self.turns
             case "setting":
-                return tuple((name, "") for name in SettingsChange.__struct_fields__)
+                return tuple((typed_name(name), "") for name in SettingsChange.__struct_fields__)
             case "command":
                 return tuple((row.name, row.help) for row in TABLE.rows)
             case "call" | "name" | "number" | "text":

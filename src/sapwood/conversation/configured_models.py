@@ -109,6 +109,12 @@ def first_settings(
         mask_over=context.mask_over,
         window=window_of(model) or 0,
         levels=context.levels,
+        budget_cost=config.budget.cost,
+        budget_calls=config.budget.calls,
+        budget_depth=config.budget.depth,
+        budget_agents=config.budget.agents,
+        budget_turns=config.budget.turns,
+        budget_turn_calls=config.budget.turn_calls,
     )
 
 

@@ -17,7 +17,7 @@ from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.content import ToolCall
 from sapwood.core.model_calls import ToolOutcome, ToolSpec
-from sapwood.core.refusals import HumanOnly, Refusal, UnknownCommand, nearest
+from sapwood.core.refusals import BudgetReached, HumanOnly, Refusal, UnknownCommand, nearest
 from sapwood.core.state import State
 from sapwood.runtime.tool_calls import SLASH, Parked
 
@@ -85,7 +85,8 @@ class ModelCommandTool:
         if isinstance(answer, StillWaiting):
             return Parked(answer.seconds)
         if isinstance(answer, Refusal):
-            return ToolOutcome(answer.sentence, error=True)
+            reached = answer if isinstance(answer, BudgetReached) else None
+            return ToolOutcome(answer.sentence, error=True, reached=reached)
         return ToolOutcome(answer.message or "Done.")
 
 

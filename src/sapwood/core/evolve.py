@@ -59,7 +59,8 @@ def evolve(state: State, recorded: Recorded) -> State:
             return _unfocused(state, event)
         case events.TurnStarted():
             opened = OpenTurn(recorded.version, event.parent)
-            return structs.replace(state, open=opened, notes=())
+            unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
+            return structs.replace(state, open=opened, notes=(), unprompted=unprompted)
         case events.ModelCalled():
             return _called(state, recorded, event)
         case events.ReplyAdded():
@@ -126,6 +127,7 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         calibration=event.calibration,
         offered=event.offered,
         origin=event.origin,
+        unprompted=event.unprompted,
     )
 
 
@@ -195,7 +197,7 @@ def _unfocused(state: State, event: events.Unfocused) -> State:
 
 
 def _called(state: State, recorded: Recorded, event: events.ModelCalled) -> State:
-    state = structs.replace(state, offered=event.offered)
+    state = structs.replace(state, offered=event.offered, calls=state.calls + 1)
     if event.instruction:
         return state
     return _open(state, asked=recorded.version, estimate=event.estimate, called=event.model)

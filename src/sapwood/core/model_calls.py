@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sapwood.core.content import Ended, ReplyPart, ToolCall, Usage
 from sapwood.core.ids import AgentId
+from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.settings import Workspace
 
 __all__ = [
@@ -44,10 +45,14 @@ class ToolUse(Struct, frozen=True):
 
 
 class ToolOutcome(Struct, frozen=True):
-    """The result of a tool call for the model. A call that a permission rule denies is an error."""
+    """The result of a tool call for the model. A call that a permission rule denies is an error.
+
+    `reached` is the budget that the call would exceed: then the turn ends after this result.
+    """
 
     content: str
     error: bool = False
+    reached: BudgetReached | None = None
 
 
 class Delta(Struct, frozen=True, gc=False):
@@ -80,6 +85,7 @@ FailureKind = Literal[
     "overloaded",  # the provider asks to try again later
     "cut",  # the stream ended too early
     "refused",  # the provider refused the request as wrong
+    "budget",  # a budget of the conversation is used up
     "other",
 ]
 

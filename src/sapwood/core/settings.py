@@ -4,7 +4,28 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-__all__ = ["Settings", "SettingsChange", "Workspace"]
+__all__ = ["BUDGET", "Settings", "SettingsChange", "Workspace", "field_of", "typed_name"]
+
+BUDGET = "budget_"
+"""How the names of budgets begin. People type them with a dot: `budget.calls`."""
+
+
+def typed_name(field: str) -> str:
+    """The name of a setting as people type it.
+
+    >>> typed_name("budget_turn_calls"), typed_name("low_water")
+    ('budget.turn_calls', 'low_water')
+    """
+    return field.replace("_", ".", 1) if field.startswith(BUDGET) else field
+
+
+def field_of(typed: str) -> str:
+    """The field of a setting that was typed.
+
+    >>> field_of("budget.turn_calls"), field_of("low_water")
+    ('budget_turn_calls', 'low_water')
+    """
+    return typed.replace(".", "_", 1)
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):
@@ -14,6 +35,11 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     at most `cap * low_water` tokens are left. When the window moves, tool results of more than
     `mask_over` characters are masked, 0 for never. `window` is the model's own limit, 0 if unknown.
     `levels` are the shares of it at which the user is warned.
+
+    The budgets limit what models can spend and start without a person; 0 means no limit. Those of
+    the root hold for all its descendants together: dollars, model calls, levels of agents below the
+    root, running agents, turns in a row that no human started. `budget_turn_calls` is the most
+    model calls of one turn.
 
     >>> settings = Settings(model="gpt-5", cap=50_000)
     >>> settings.cap * settings.low_water
@@ -27,6 +53,12 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     mask_over: int = 0
     window: int = 0
     levels: tuple[float, float, float] = (0.5, 0.65, 0.85)
+    budget_cost: float = 50.0
+    budget_calls: int = 5_000
+    budget_depth: int = 4
+    budget_agents: int = 50
+    budget_turns: int = 25
+    budget_turn_calls: int = 200
 
 
 class SettingsChange(Struct, frozen=True, omit_defaults=True):
@@ -39,6 +71,12 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
     mask_over: int | UnsetType = UNSET
     window: int | UnsetType = UNSET
     levels: tuple[float, float, float] | UnsetType = UNSET
+    budget_cost: float | UnsetType = UNSET
+    budget_calls: int | UnsetType = UNSET
+    budget_depth: int | UnsetType = UNSET
+    budget_agents: int | UnsetType = UNSET
+    budget_turns: int | UnsetType = UNSET
+    budget_turn_calls: int | UnsetType = UNSET
 
     def changed_fields(self) -> dict[str, Any]:
         """The settings that this change sets, by name."""

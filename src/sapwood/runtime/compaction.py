@@ -21,7 +21,7 @@ from sapwood.core.events import SYSTEM
 from sapwood.core.history_size import calibrated, history
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Failure, ToolSpec
-from sapwood.core.refusals import Refusal, TurnIsOpen
+from sapwood.core.refusals import BudgetReached, Refusal, TurnIsOpen
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
@@ -174,6 +174,8 @@ class Compactor:
         counter = self._counter_for(request.model)
         manifest = manifest_of(opened, request, self._tools, counter, instruction)
         stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
+        if isinstance(stored, BudgetReached):
+            raise Failure("budget", stored.sentence)
         if isinstance(stored, Refusal):
             raise Failure("other", "The conversation changed meanwhile. Nothing was trimmed.")
 

@@ -14,8 +14,18 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
-from sapwood.core.commands import Command, CommandMeta, Configure, Fork, Kill, Send, StartSuccessor
+from sapwood.core.commands import (
+    CallModel,
+    Command,
+    CommandMeta,
+    Configure,
+    Fork,
+    Kill,
+    Send,
+    StartSuccessor,
+)
 from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide
+from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.history_size import settled
@@ -23,9 +33,11 @@ from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.live_path import EMPTY, LivePath, inherited
 from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionConflict, summary_of
 from sapwood.core.refusals import Refusal
+from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.runtime.command_batch import Batch, SentCommand, decide_all
+from sapwood.runtime.family_account import FamilyAccounts
 from sapwood.runtime.gate import Gate, Mask
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import (
@@ -42,6 +54,8 @@ __all__ = ["Dispatcher", "Done"]
 
 _TRIES = 50
 _LOCKS_KEPT = 1024
+_FORKS = AgentId("")
+"""The lock of all forks by models. No agent has this id."""
 
 
 class Done(Struct, frozen=True):
@@ -72,6 +86,7 @@ class Dispatcher:
         self._space = space
         self._counter_for = counter_for
         self._gate = Gate(mask)
+        self._accounts = FamilyAccounts(log, space)
         self._kept_open = kept_open
         self._listeners: list[Callable[[tuple[Append, ...]], None]] = []
         self._opened: OrderedDict[AgentId, OpenAgent] = OrderedDict()
@@ -89,7 +104,7 @@ class Dispatcher:
             return admitted
         command, meta = admitted
         taken: set[AgentId] = set()
-        async with self._locked(_touched(command)):
+        async with self._locked(_touched(command) | _counted(command, meta)):
             for attempt in range(_TRIES):
                 try:
                     answer = await self._try(command, meta, taken)
@@ -123,6 +138,8 @@ class Dispatcher:
             admitted.append(one)
         async with self._locked({agent}):
             opened = await self._get(agent)
+            if restarts_turn(opened.state):
+                return None  # its end needs the account of the root
             batch = decide_all(opened.state, opened.live, admitted, self._counter_for)
             if batch is not None and not batch.receipts:
                 return ()
@@ -154,6 +171,10 @@ class Dispatcher:
         """
         async with self._locked({agent}):
             return await self._get(agent)
+
+    async def account(self, agent: AgentId) -> Account:
+        """What the agents of this agent's root have spent and started, and their budgets."""
+        return await self._accounts.of((await self.open(agent)).state)
 
     def masked(self, text: str) -> str:
         """The text with its secrets masked, as it would be stored."""
@@ -210,10 +231,14 @@ class Dispatcher:
                 ancestors = frozenset(await self._log.ancestors(self._space, command.agent))
             case _:
                 pass
+        account = None
+        if isinstance(command, CallModel | Fork) or restarts_turn(opened.state):
+            account = await self._accounts.of(opened.state)
         model = opened.state.settings.model
         if isinstance(command, Configure) and isinstance(command.change.model, str):
             model = command.change.model
-        return DecisionInput(opened.state, opened.live, self._counter_for(model), others, ancestors)
+        counter = self._counter_for(model)
+        return DecisionInput(opened.state, opened.live, counter, others, ancestors, account)
 
     async def _commit(self, inputs: DecisionInput, accepted: Accepted, meta: CommandMeta) -> Done:
         after: dict[AgentId, OpenAgent] = {}
@@ -380,6 +405,11 @@ def _touched(command: Command) -> set[AgentId]:
             return {command.agent, command.sender}
         case _:
             return {command.agent}
+
+
+def _counted(command: Command, meta: CommandMeta) -> set[AgentId]:
+    """Models fork one after the other, so that none of them counts the same agents as another."""
+    return {_FORKS} if isinstance(command, Fork) and meta.actor.role == "model" else set()
 
 
 def _repeated(receipt: Receipt) -> Done:

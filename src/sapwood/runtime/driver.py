@@ -26,7 +26,7 @@ from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import BudgetReached, Refusal
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
@@ -38,7 +38,14 @@ from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 from sapwood.runtime.model_access import ModelAccess, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
-from sapwood.runtime.tool_calls import CommandTool, Toolbox, ToolCalls, TurnLost, dispatch_in_turn
+from sapwood.runtime.tool_calls import (
+    CommandTool,
+    OverBudget,
+    Toolbox,
+    ToolCalls,
+    TurnLost,
+    dispatch_in_turn,
+)
 from sapwood.runtime.trace import Tracing, Untraced
 
 __all__ = ["Driver", "Limits"]
@@ -49,12 +56,11 @@ _WATCH_AGAIN = 1.0
 class Limits(Struct, frozen=True):
     """The limits of one turn.
 
-    `model_calls` is the most model calls. If a request is too long, tool results of more than
-    `mask_over` characters are masked. `cut_off` is how many replies in a row may be cut off inside
-    a tool call.
+    If a request is too long, tool results of more than `mask_over` characters are masked. `cut_off`
+    is how many replies in a row may be cut off inside a tool call. The most model calls of a turn
+    are a setting, `budget_turn_calls`.
     """
 
-    model_calls: int = 200
     mask_over: int = 2_000
     cut_off: int = 3
 
@@ -157,12 +163,19 @@ class Driver:
                     await self._ask(opened, turn)
             except TurnLost:
                 return None
+            except OverBudget as over:
+                await self._stop(opened, turn, over.reached)
             opened = await self._dispatcher.last_seen(agent)
 
     # The model
 
     async def _ask(self, opened: OpenAgent, turn: Turn) -> None:
         agent = opened.state.agent
+        replies = sum(isinstance(item, Reply) for item in turn.items)
+        if 0 < opened.state.settings.budget_turn_calls <= replies:
+            limit = opened.state.settings.budget_turn_calls
+            await self._stop(opened, turn, BudgetReached("turn_calls", replies, limit))
+            return
         if too_far := self._too_far(turn):
             await self._finish(
                 opened, turn, FailTurn(agent, too_far, failure="other", turn=turn.first)
@@ -175,6 +188,9 @@ class Driver:
         tools = await self._tools.offered()
         manifest = manifest_of(opened, request, tools, self._counter_for(request.model))
         stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
+        if isinstance(stored, BudgetReached):
+            await self._stop(opened, turn, stored)
+            return
         if isinstance(stored, Refusal):
             return  # the state has changed; the next round starts from the new one
         asked = stored.events[-1].version
@@ -187,13 +203,14 @@ class Driver:
         reply = AddReply(agent, parts, model, answer.usage, asked, answer.ended, turn=turn.first)
         await self._do(reply, Actor("model", model))
 
+    async def _stop(self, opened: OpenAgent, turn: Turn, reached: BudgetReached) -> None:
+        """Ends the turn because a budget is used up."""
+        failed = FailTurn(turn.agent, reached.sentence, failure="budget", turn=turn.first)
+        await self._finish(opened, turn, failed)
+
     def _too_far(self, turn: Turn) -> str:
         """The limit that the turn has reached, as a sentence; empty if it may go on."""
         replies = [item for item in turn.items if isinstance(item, Reply)]
-        if len(replies) >= self._limits.model_calls:
-            return (
-                f"Stopped after {len(replies)} model calls in one turn. Send a prompt to continue."
-            )
         last = replies[-self._limits.cut_off :]
         if len(last) == self._limits.cut_off and all(reply.unfinished for reply in last):
             return (

@@ -109,6 +109,13 @@ class Log(Protocol):
         """All children, their children, and so on; parents before their children."""
         ...
 
+    async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
+        """The root of the agent and all its descendants, parents before their children.
+
+        All of them as of one moment: an agent that one of them makes later is not missed by halves.
+        """
+        ...
+
     def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
         ...

@@ -18,7 +18,7 @@ from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ToolCall
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
-from sapwood.core.refusals import AskedAgain, CallStarted, Refusal, TurnEnded
+from sapwood.core.refusals import AskedAgain, BudgetReached, CallStarted, Refusal, TurnEnded
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.runtime.checkpoints import Checkpoints, TurnFiles
@@ -27,7 +27,16 @@ from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.trace import Tracing
 
-__all__ = ["SLASH", "CommandTool", "Parked", "ToolCalls", "Toolbox", "TurnLost", "dispatch_in_turn"]
+__all__ = [
+    "SLASH",
+    "CommandTool",
+    "OverBudget",
+    "Parked",
+    "ToolCalls",
+    "Toolbox",
+    "TurnLost",
+    "dispatch_in_turn",
+]
 
 _UNKNOWN_OUTCOME = (
     "The process that ran this call stopped before there was a result. "
@@ -86,6 +95,14 @@ class CommandTool(Protocol):
 
 class TurnLost(Exception):
     """The turn has ended or another worker drives it, so this worker has to stop."""
+
+
+class OverBudget(Exception):
+    """A tool call needed more than a budget allows, so the turn has to end."""
+
+    def __init__(self, reached: BudgetReached) -> None:
+        super().__init__(reached.sentence)
+        self.reached = reached
 
 
 async def dispatch_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor = SYSTEM) -> bool:
@@ -158,6 +175,8 @@ class ToolCalls:
             return None
         finish = FinishTool(agent, call.id, outcome.content, outcome.error, turn=turn.first)
         await dispatch_in_turn(self._dispatcher, finish)
+        if outcome.reached is not None:
+            raise OverBudget(outcome.reached)
         return None
 
     async def _start_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> bool:

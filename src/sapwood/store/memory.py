@@ -179,6 +179,14 @@ class MemoryLog:
             found.extend(children.get(each, ()))
         return found
 
+    async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
+        """The root of the agent and all its descendants, parents before their children."""
+        known = self._data_of(space).facts
+        if agent not in known:
+            return []
+        root = ([agent] + await self.ancestors(space, agent))[-1]
+        return [known[root], *(known[each] for each in await self.descendants(space, root))]
+
     async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
         stream = self._data_of(space).streams.setdefault(agent, [])

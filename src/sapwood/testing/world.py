@@ -34,6 +34,7 @@ from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.live_path import EMPTY, LivePath, Walk, follow, inherited
 from sapwood.core.settings import Settings
+from sapwood.core.spending import account_of
 from sapwood.core.state import State
 from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import fold_turn
@@ -117,6 +118,7 @@ class World:
             self.counter,
             others,
             frozenset(self.ancestors(agent)),
+            account_of(self.states.values(), agent) if agent in self.states else None,
         )
 
     def ancestors(self, agent: AgentId) -> list[AgentId]:

@@ -81,7 +81,10 @@ async def _play(player: ModelScriptPlayer, script: Script | None) -> StepResult:
             f"{player.agent} has no open turn to continue. Give a prompt with -p, "
             "or a script on stdin."
         )
-    return await player.wait_for_descendants() if result is OK else result
+    if result.exit in (Exit.INTERRUPTED, Exit.TIMED_OUT):
+        return result
+    waited = await player.wait_for_descendants()
+    return waited if result is OK else result
 
 
 async def choose_agent(

@@ -179,15 +179,24 @@ class ModelScriptPlayer(ScriptPlayer):
 
     async def _interrupt_all(self, reason: str = "") -> None:
         """Interrupts the turns of the agent and its descendants. Partial replies are kept."""
-        for agent in (self.agent, *await self._working()):
-            # A turn that has ended in the meantime refuses; that is fine.
-            await self._runner.interrupt(agent, reason or self._stop.reason)
+        stopping = [self.agent, *await self._working()]
+        while stopping:
+            for agent in stopping:
+                # A turn that has ended in the meantime refuses; that is fine.
+                await self._runner.interrupt(agent, reason or self._stop.reason)
+            known = {*stopping}
+            stopping = [agent for agent in await self._working() if agent not in known]
 
     async def _working(self) -> list[AgentId]:
+        """The descendants that have work to do, as of one moment: no new child is missed."""
         log, space = self.connection.log, self.connection.space
-        below = await log.descendants(space, self.agent)
-        facts = [await log.facts(space, agent) for agent in below]
-        return [each.agent for each in facts if each is not None and each.working]
+        below, working = {self.agent}, list[AgentId]()
+        for each in await log.family(space, self.agent):  # parents come before their children
+            if each.parent in below:
+                below.add(each.agent)
+                if each.working:
+                    working.append(each.agent)
+        return working
 
     def _stopped(self) -> StepResult:
         code = self._stop.code or Exit.INTERRUPTED

@@ -7,7 +7,7 @@ from sapwood.conversation.call import Call
 from sapwood.core.commands import Configure
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import BadSetting, nearest
-from sapwood.core.settings import SettingsChange
+from sapwood.core.settings import BUDGET, SettingsChange, field_of, typed_name
 
 __all__ = ["config", "model", "system"]
 
@@ -31,11 +31,16 @@ async def system(call: Call) -> SettingShown | Changed:
 
 
 async def config(call: Call) -> SettingsShown | Changed:
-    """Shows all settings, or changes one."""
+    """Shows all settings, or changes one. Budgets are settings of the root."""
     if not call.run.args:
         settings = (await call.opened()).state.settings if call.current else None
         return SettingsShown(settings)
-    return await _configured(call, _change(call))
+    change = _change(call)
+    if not any(name.startswith(BUDGET) for name in change.changed_fields()):
+        return await _configured(call, change)
+    root = (await call.space.dispatcher.account(call.agent)).root
+    done = await call.give(Configure(root, change))
+    return Changed(call.agent, done.message, done.events)
 
 
 async def _configured(call: Call, change: SettingsChange) -> Changed:
@@ -48,17 +53,18 @@ async def _configured(call: Call, change: SettingsChange) -> Changed:
 
 def _change(call: Call) -> SettingsChange:
     """`/config cap 50000`; a setting with several values takes them one after the other."""
-    name, text = call.first_and_rest
-    names = SettingsChange.__struct_fields__
+    typed, text = call.first_and_rest
+    name, names = field_of(typed), SettingsChange.__struct_fields__
     if name not in names:
-        known = " or ".join(nearest(name, names)) or ", ".join(names)
-        raise call.misused(f"There is no setting '{name[:60]}'; there is {known}.")
+        shown = tuple(typed_name(each) for each in names)
+        known = " or ".join(nearest(typed, shown)) or ", ".join(shown)
+        raise call.misused(f"There is no setting '{typed[:60]}'; there is {known}.")
     if not text:
-        raise call.misused(f"Which value for {name}?")
+        raise call.misused(f"Which value for {typed}?")
     value = text.split() if name == "levels" else text
     try:
         return msgspec.convert({name: value}, SettingsChange, strict=False)
     except msgspec.ValidationError:
         rule = "three numbers such as 0.5 0.65 0.85" if name == "levels" else "a number such as 0.6"
         known_rule = rule if name in ("levels", "low_water") else "a whole number"
-        raise RefusedError(BadSetting(name, known_rule)) from None
+        raise RefusedError(BadSetting(typed, known_rule)) from None

@@ -58,7 +58,7 @@ from sapwood.core.refusals import (
     UnknownPin,
     nearest,
 )
-from sapwood.core.settings import Settings
+from sapwood.core.settings import BUDGET, Settings, typed_name
 from sapwood.core.state import FOCUS_LIMIT, PINS_LIMIT, State
 from sapwood.core.view.frames import framed_prompt
 
@@ -298,7 +298,14 @@ def _require_settings(settings: Settings) -> None:
         ("mask_over", settings.mask_over >= 0, "0 (never) or a number of characters"),
         ("window", settings.window >= 0, "0 (unknown) or a number of tokens"),
         ("levels", 0 < low <= middle <= high <= 1, "three rising shares between 0 and 1"),
+        *_budget_rules(settings),
     )
     for name, holds, rule in rules:
         if not holds:
             raise Refused(BadSetting(name, rule))
+
+
+def _budget_rules(settings: Settings) -> list[tuple[str, bool, str]]:
+    names = [name for name in Settings.__struct_fields__ if name.startswith(BUDGET)]
+    rule = "0 (no limit) or a positive number"
+    return [(typed_name(name), getattr(settings, name) >= 0, rule) for name in names]

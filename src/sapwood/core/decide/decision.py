@@ -10,6 +10,7 @@ from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
 from sapwood.core.live_path import LivePath, follow
 from sapwood.core.refusals import Refusal
+from sapwood.core.spending import Account
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 
@@ -21,7 +22,8 @@ class DecisionInput(Struct, frozen=True):
 
     `state` and `live` belong to the agent that the command names. `others` are the other agents
     that the command changes. For a kill these are the descendants of the target, and `ancestors`
-    are the target's ancestors.
+    are the target's ancestors. `account` is what the agents of one root have spent; None if the
+    command spends and starts nothing.
     """
 
     state: State
@@ -29,6 +31,7 @@ class DecisionInput(Struct, frozen=True):
     counter: Counter
     others: Mapping[AgentId, State] = {}
     ancestors: frozenset[AgentId] = frozenset()
+    account: Account | None = None
 
 
 class Change(Struct, frozen=True):

@@ -11,6 +11,7 @@ from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.context import Context, Mark, as_of_turn
 from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
+    require_budget,
     require_exists,
     require_mark,
     require_room_for_notes,
@@ -19,6 +20,7 @@ from sapwood.core.decide.guards import (
 from sapwood.core.events import AgentForked, AgentStarted, Event, TurnStarted
 from sapwood.core.refusals import AgentExists, NoGoal
 from sapwood.core.settings import Settings
+from sapwood.core.spending import fork_problem
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 
@@ -29,6 +31,8 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     state = inputs.state
     if meta.actor.role == "model":
         require_running(state)
+        if inputs.account is not None:
+            require_budget(fork_problem(inputs.account, state))
     require_exists(state)
     if command.child == state.agent or command.child in inputs.others:
         raise Refused(AgentExists(command.child))
@@ -55,6 +59,7 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
             context=context,
             calibration=state.calibration,
             offered=state.offered,
+            unprompted=state.unprompted if meta.actor.role == "model" else 0,
         )
     ]
     if prompt or goal:

@@ -11,6 +11,7 @@ from sapwood.core.refusals import (
     AskedAgain,
     BadId,
     BadMarkName,
+    BudgetReached,
     EmptyText,
     MailboxFull,
     NoMarks,
@@ -29,6 +30,7 @@ from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
 __all__ = [
     "MARK_NAME",
     "bad_id",
+    "require_budget",
     "require_exists",
     "require_length",
     "require_mark",
@@ -111,6 +113,12 @@ def require_room_for_notes(state: State) -> None:
     """The agent has room for one more letter or note."""
     if len(state.inbox) + len(state.notes) >= WAITING_LIMIT:
         raise Refused(MailboxFull(state.agent, WAITING_LIMIT))
+
+
+def require_budget(problem: BudgetReached | None) -> None:
+    """No budget is used up."""
+    if problem is not None:
+        raise Refused(problem)
 
 
 def require_text(text: str, what: str) -> None:

@@ -17,9 +17,14 @@ from sapwood.core.commands import (
     StartTurn,
 )
 from sapwood.core.content import PromptPart, RecordedResult, ReplyPart, Text, ToolCall
-from sapwood.core.decide.contexts import apply_deferred
+from sapwood.core.decide.contexts import apply_deferred, restarts_turn
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
-from sapwood.core.decide.guards import require_no_turn, require_turn, require_whole_files
+from sapwood.core.decide.guards import (
+    require_budget,
+    require_no_turn,
+    require_turn,
+    require_whole_files,
+)
 from sapwood.core.decide.trims import slide
 from sapwood.core.events import (
     ModelCalled,
@@ -36,6 +41,7 @@ from sapwood.core.events import (
 from sapwood.core.history_size import size_of
 from sapwood.core.live_path import LivePath
 from sapwood.core.refusals import (
+    BudgetReached,
     CallsOpen,
     CallStarted,
     DuplicateCall,
@@ -43,6 +49,7 @@ from sapwood.core.refusals import (
     StaleRequest,
     UnknownCall,
 )
+from sapwood.core.spending import call_problem, restart_problem
 from sapwood.core.state import OpenTurn
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import recorded_turn
@@ -80,6 +87,8 @@ def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> 
         _require_no_calls(require_turn(inputs.state))
     elif inputs.live.open is None or not inputs.live.open.is_answered:
         require_no_turn(inputs.state, "A call outside of the turn")
+    if inputs.account is not None:
+        require_budget(call_problem(inputs.account))
     request = view(inputs.state, inputs.live, command.model, command.instruction)
     if digest(request) != command.hash:
         raise Refused(StaleRequest())
@@ -131,7 +140,12 @@ def complete_turn(inputs: DecisionInput, command: CompleteTurn, meta: CommandMet
     turn = require_turn(inputs.state, command.turn)
     _require_no_calls(turn)
     draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(TurnCompleted(_size(inputs.live, inputs.counter)))
+    size = _size(inputs.live, inputs.counter)
+    if (too_often := _restart_problem(inputs)) is not None:
+        draft.add(TurnFailed(size, too_often.sentence, "budget"))
+        slide(draft, inputs.counter)
+        return draft.accepted()
+    draft.add(TurnCompleted(size))
     if turn.deferred is not None:
         apply_deferred(draft, turn.deferred, inputs)
     slide(draft, inputs.counter)
@@ -178,6 +192,14 @@ def record_turn(inputs: DecisionInput, command: RecordTurn, meta: CommandMeta) -
     draft.add(structs.replace(turn, size=size))
     slide(draft, inputs.counter)
     return draft.accepted()
+
+
+def _restart_problem(inputs: DecisionInput) -> BudgetReached | None:
+    """Why the open turn may not start again although its model asked for it; None if it may."""
+    if not restarts_turn(inputs.state) or (inputs.live.open and inputs.live.open.is_answered):
+        return None
+    limits = inputs.account.limits if inputs.account else inputs.state.settings
+    return restart_problem(limits, inputs.state)
 
 
 def _require_no_calls(turn: OpenTurn) -> None:

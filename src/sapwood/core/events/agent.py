@@ -39,7 +39,8 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     one.
 
     An imported agent has an `origin`. Forks and successors inherit `calibration`, the corrections
-    of token estimates, and `offered`, the size of the tool schemas.
+    of token estimates, and `offered`, the size of the tool schemas. `unprompted` is how many turns
+    in a row no human started when a model forked this agent.
     """
 
     kind: ClassVar = "agent.started"
@@ -55,6 +56,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     origin: Origin | None = None
     calibration: dict[str, Calibration] = {}
     offered: int = 0
+    unprompted: int = 0
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):

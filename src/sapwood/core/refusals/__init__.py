@@ -13,6 +13,7 @@ from sapwood.core.refusals.agents import (
     RootNeedsHuman,
     UnknownAgent,
 )
+from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.refusals.commands import (
     BadArguments,
     HumanOnly,
@@ -68,6 +69,7 @@ __all__ = [
     "BadMarkName",
     "BadSetting",
     "BadValue",
+    "BudgetReached",
     "CallStarted",
     "CallsOpen",
     "CheckpointGone",

@@ -10,6 +10,7 @@ from sapwood.store.postgres.event_table import MAX_BIGINT
 __all__ = [
     "ancestors",
     "descendants",
+    "family",
     "find_agents",
     "find_summary",
     "list_agents",
@@ -64,6 +65,22 @@ _DESCENDANTS = """
         FROM line JOIN sapwood.agents AS kin ON kin.space = $1 AND kin.parent = line.agent
     )
     SELECT agent FROM line ORDER BY depth, created, agent
+"""
+_FAMILY = """
+    WITH RECURSIVE line (agent, parent) AS (
+        SELECT agent, parent FROM sapwood.agents WHERE space = $1 AND agent = $2
+        UNION ALL
+        SELECT kin.agent, kin.parent
+        FROM line JOIN sapwood.agents AS kin ON kin.space = $1 AND kin.agent = line.parent
+    ), family (agent, facts, depth) AS (
+        SELECT root.agent, root.facts, 0
+        FROM line JOIN sapwood.agents AS root ON root.space = $1 AND root.agent = line.agent
+        WHERE line.parent IS NULL
+        UNION ALL
+        SELECT kin.agent, kin.facts, family.depth + 1
+        FROM family JOIN sapwood.agents AS kin ON kin.space = $1 AND kin.parent = family.agent
+    )
+    SELECT facts FROM family ORDER BY depth, agent
 """
 _LAST_CHARACTER = "\U0010ffff"
 
@@ -143,6 +160,12 @@ async def ancestors(readers: ReaderPool, space: Space, agent: AgentId) -> list[A
 async def descendants(readers: ReaderPool, space: Space, agent: AgentId) -> list[AgentId]:
     """The children, their children, and so on; parents before their children."""
     return [AgentId(row["agent"]) for row in await readers.fetch(_DESCENDANTS, space, agent)]
+
+
+async def family(readers: ReaderPool, space: Space, agent: AgentId) -> list[AgentSummary]:
+    """The root and all its descendants; parents before their children."""
+    rows = await readers.fetch(_FAMILY, space, agent)
+    return [_facts.decode(row["facts"]) for row in rows]
 
 
 def storable_name(name: str) -> str:

@@ -167,6 +167,10 @@ class PostgresLog:
         """All children, their children, and so on; parents before their children."""
         return await agent_table.descendants(self._readers, space, agent)
 
+    async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
+        """The root of the agent and all its descendants, parents before their children."""
+        return await agent_table.family(self._readers, space, agent)
+
     def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
         return self._live_events.follow(space, agent, after)

@@ -9,6 +9,7 @@ __all__ = [
     "advance_agent",
     "ancestors",
     "descendants",
+    "family",
     "find_agents",
     "find_summary",
     "insert_agent",
@@ -217,6 +218,27 @@ def descendants(connection: sqlite3.Connection, space: Space, agent: AgentId) ->
         (space, agent),
     )
     return [AgentId(row[0]) for row in rows]
+
+
+def family(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list[AgentSummary]:
+    """The root and all its descendants; parents before their children."""
+    columns = ", ".join(f"agents.{name.strip()}" for name in _COLUMNS.split(","))
+    rows = connection.execute(
+        "WITH RECURSIVE line (agent, parent) AS ("
+        "  SELECT agent, parent FROM agents WHERE space = ?1 AND agent = ?2"
+        "  UNION ALL"
+        "  SELECT agents.agent, agents.parent FROM line JOIN agents"
+        "  ON agents.space = ?1 AND agents.agent = line.parent"
+        "), kin (agent, distance) AS ("
+        "  SELECT agent, 0 FROM line WHERE parent IS NULL"
+        "  UNION ALL"
+        "  SELECT agents.agent, distance + 1 FROM kin JOIN agents"
+        "  ON agents.space = ?1 AND agents.parent = kin.agent"
+        f") SELECT {columns} FROM kin JOIN agents"
+        " ON agents.space = ?1 AND agents.agent = kin.agent ORDER BY distance",
+        (space, agent),
+    )
+    return [_summary(row) for row in rows]
 
 
 def _summary(row: _Row) -> AgentSummary:

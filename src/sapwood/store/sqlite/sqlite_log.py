@@ -147,6 +147,10 @@ class SqliteLog:
         """All children, their children, and so on; parents before their children."""
         return await self._readers.run(lambda on: agent_table.descendants(on, space, agent))
 
+    async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
+        """The root of the agent and all its descendants, parents before their children."""
+        return await self._readers.run(lambda on: agent_table.family(on, space, agent))
+
     async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
         with self._watcher.subscribe(space, agent) as commits:
