@@ -1,11 +1,13 @@
 """The full-screen application: themes, key order, the command palette and one conversation."""
 
+import os
 from collections.abc import Iterable
 from typing import ClassVar
 
 from msgspec import structs
 from textual import events
 from textual.app import App, SystemCommand
+from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -57,6 +59,14 @@ class SapwoodApp(App[object]):
             self.register_theme(theme)
         self.theme = config.screen.theme if config.screen.theme in self.available_themes else DARK
         self.set_keymap(config.screen.keys)
+
+    def get_driver_class(self) -> type[Driver]:
+        """The driver, which ends with its terminal."""
+        if os.name == "nt":
+            return super().get_driver_class()
+        from sapwood.tui.terminal_driver import TerminalDriver
+
+        return TerminalDriver
 
     async def on_mount(self) -> None:
         """Opens the conversation, and over it the first-run page if no model can be called."""
