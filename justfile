@@ -109,6 +109,10 @@ fuzz-sources *ARGS:
 agents-e2e *ARGS:
     python -m proofs.agents_e2e "$@"
 
+# Every known attack, on the built program; `just attack S1` tries one
+attack *ARGS:
+    python -m proofs.attack "$@"
+
 # Write docs/reference/ from the code that it describes
 reference *ARGS:
     python -m tools.reference "$@"

@@ -1,0 +1,1 @@
+"""Attacks on the built program, as a permanent proof."""

@@ -1,0 +1,72 @@
+"""`python -m proofs.attack`: every known attack, on the built program. Fails when one succeeds."""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from proofs.attack import approvals, bounds, files, outputs, secrets, servers
+from proofs.attack.registry import ATTACKS, Attack, Broken
+from proofs.attack.victim import Victim
+from scripted_model import ScriptedModel
+
+__all__ = ["main"]
+
+_MODULES = (approvals, bounds, files, outputs, secrets, servers)  # each fills the list
+
+
+def main() -> int:
+    """Runs the attacks and returns the exit code."""
+    parser = argparse.ArgumentParser(prog="attack", description=__doc__)
+    parser.add_argument("ids", nargs="*", help="only these, such as S1 S13")
+    only = set(parser.parse_args().ids)
+    chosen = [attack for attack in ATTACKS if not only or attack.id in only]
+    if not chosen:
+        parser.error(f"no such attack; there are {', '.join(sorted({a.id for a in ATTACKS}))}")
+    succeeded: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="sapwood-attack-") as place:
+        folder = Path(place)
+        folder.chmod(0o755)  # another user must be able to look for what is inside
+        wheel = _build(folder)
+        for number, attack in enumerate(chosen):
+            began = time.monotonic()
+            fault = _try(attack, folder / str(number), wheel)
+            took = time.monotonic() - began
+            print(f"  {attack.id:4} {took:5.1f} s  {attack.sentence}", flush=True)
+            if fault:
+                succeeded.append(attack.id)
+                print(f"       SUCCEEDED: {fault}", flush=True)
+    print(f"attacks: {len(chosen)} tried, {len(chosen) - len(succeeded)} held")
+    if succeeded:
+        print(f"attacks that succeeded: {', '.join(succeeded)}")
+    return 1 if succeeded else 0
+
+
+def _try(attack: Attack, folder: Path, wheel: Path) -> str:
+    """Why the attack succeeded, or an empty text."""
+    with ScriptedModel() as server:
+        try:
+            attack.run(Victim(folder, wheel, server))
+        except Broken as broken:
+            return str(broken)
+        except Exception:  # an attack that cannot be judged has not been held
+            return f"it could not be judged:\n{traceback.format_exc()}"
+    return ""
+
+
+def _build(folder: Path) -> Path:
+    """The wheel, built and unpacked."""
+    root = Path(__file__).parents[2]
+    wheels, target = folder / "wheels", folder / "program"
+    build = ["uv", "build", "--quiet", "--wheel", "--no-build-isolation", "--out-dir", str(wheels)]
+    subprocess.run([*build, str(root)], check=True)
+    install = ["uv", "pip", "install", "--quiet", "--no-deps", "--target", str(target)]
+    subprocess.run([*install, *map(str, wheels.glob("*.whl"))], check=True)
+    return target
+
+
+if __name__ == "__main__":
+    sys.exit(main())
