@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.core.ids import AgentId
+from sapwood.workspace.permissions.permission_decision import FileAction, OtherAction, ShellAction
 from sapwood.workspace.permissions.permission_gate import (
     AllowAlways,
     AllowOnce,
@@ -15,14 +16,8 @@ from sapwood.workspace.permissions.permission_gate import (
     PermissionGate,
     PermissionQuestion,
 )
-from sapwood.workspace.permissions.permission_rules import (
-    FileAction,
-    OtherAction,
-    PermissionRule,
-    ShellAction,
-    parse_rules,
-)
-from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.permissions.permission_rules import PermissionRule, parse_rules
+from sapwood.workspace.tool_output import ToolBlocked, ToolError
 from tests.workspace.tool_calls import ToolWorkspace
 
 ME = AgentId("abc123")
@@ -95,9 +90,13 @@ async def test_nobody_to_ask_is_no_with_the_rule_and_the_flag_that_would_help() 
     with pytest.raises(ToolError) as caught:
         await gate.require(ShellAction("shell", "make 'a b'"), ME, "wood")
     assert str(caught.value) == (
-        "shell did not run. No permission rule covers this. No person can be asked. "
-        "The user can allow it with the rule 'allow shell(make 'a b')', or by starting with "
-        "--allow 'shell(make '\\''a b'\\'')'"
+        "shell was blocked: it needs approval and nobody is present. "
+        "The user can allow it with --allow 'shell(make '\\''a b'\\'')'."
+    )
+    assert isinstance(caught.value, ToolBlocked)
+    assert caught.value.remedy == (
+        "shell was blocked: it needs approval and nobody is present. "
+        "Allow it with --allow 'shell(make '\\''a b'\\'')'."
     )
 
 
@@ -105,7 +104,39 @@ async def test_a_line_that_cannot_be_told_is_asked_for_with_the_reason() -> None
     person = Person(AllowOnce())
     await PermissionGate((), person).require(ShellAction("shell", "echo $(ls)"), ME, "wood")
     assert person.asked[0].why == "What this command line runs is not known in advance."
-    assert person.asked[0].always == (PermissionRule("allow", "shell"),)
+    assert person.asked[0].always == (PermissionRule("allow", "shell", "echo $(ls)"),)
+    assert [offer.kind for offer in person.asked[0].offers] == ["once", "exact"]
+
+
+async def test_each_answer_says_what_it_grants() -> None:
+    person = Person(AllowOnce())
+    act = ShellAction("shell", "python3 a.py", "docs")
+    await PermissionGate((), person).require(act, ME, "/wood")
+    question = person.asked[0]
+    assert question.folder == "docs"
+    assert [(offer.kind, list(map(str, offer.rules))) for offer in question.offers] == [
+        ("once", []),
+        ("exact", ["allow shell(python3 a.py) in docs"]),
+        ("prefix", ["allow shell(python3 *) in docs"]),
+    ]
+    assert question.offers[1].grants == (
+        "Exactly this command, in the folder docs. From now on in /wood."
+    )
+    assert question.offers[2].grants == (
+        "Every command that starts with 'python3', with any arguments, in the folder docs. "
+        "From now on in /wood."
+    )
+    assert question.offers[0].answer == AllowOnce()
+    assert question.offers[2].answer == AllowAlways(question.offers[2].rules)
+
+
+async def test_an_approval_holds_for_its_folder_only() -> None:
+    person = Person(AllowAlways(), Deny())
+    gate = PermissionGate((), person)
+    await gate.require(ShellAction("shell", "make test"), ME, "wood")
+    await gate.require(ShellAction("shell", "make test"), ME, "wood")
+    with pytest.raises(ToolError, match="The user said no"):
+        await gate.require(ShellAction("shell", "make test", "node_modules/evil"), ME, "wood")
 
 
 async def test_the_arguments_of_other_tools_are_shown() -> None:
@@ -143,7 +174,7 @@ async def test_on_its_own_an_agent_can_look_and_not_touch(tmp_path: Path) -> Non
     await workspace.refused("write_file", path="a.txt", content="two")
     await workspace.refused("edit_file", path="a.txt", old_text="one", new_text="two")
     told = await workspace.refused("shell", command="echo two > a.txt")
-    assert "--allow 'shell'" in told
+    assert "--allow 'shell(echo two > a.txt)'" in told
     assert file.read_text() == "one"
 
 

@@ -4,15 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.workspace.permissions.permission_rules import (
+from sapwood.core.settings import PermissionMode
+from sapwood.workspace.permissions.permission_decision import (
     FileAction,
     OtherAction,
-    PermissionRule,
-    RuleError,
     ShellAction,
     ToolAction,
-    Verdict,
     decide_permission,
+    prefix_rule,
+)
+from sapwood.workspace.permissions.permission_rules import (
+    PermissionRule,
+    RuleError,
+    Verdict,
     parse_rules,
 )
 
@@ -23,28 +27,38 @@ PATHS = (
     .map("/".join)
     .filter(lambda path: not {".", ".."} & set(path.split("/")))
 )
-RULES = st.builds(
-    PermissionRule,
-    st.sampled_from(["allow", "ask", "deny"]),
-    st.sampled_from(["*", "shell", "read_file", "write_file", "edit_file", "wood__*"]),
-    st.sampled_from(["", "*", "**", "git *", "rm *", "a/**", "*.b", "/**", "/a/*"]),
+PATTERNS = st.sampled_from(["", "*", "**", "git *", "rm *", "a/**", "*.b", "/**", "/a/*"])
+VERDICTS: st.SearchStrategy[Verdict] = st.sampled_from(["allow", "ask", "deny"])
+RULES = st.one_of(
+    st.builds(
+        PermissionRule,
+        VERDICTS,
+        st.sampled_from(["*", "shell", "read_file", "write_file", "edit_file", "wood__*"]),
+        PATTERNS,
+    ),
+    st.builds(
+        PermissionRule, VERDICTS, st.just("shell"), PATTERNS, st.sampled_from(["", "a", "a/**"])
+    ),
 )
 ACTS: st.SearchStrategy[ToolAction] = st.one_of(
-    st.builds(ShellAction, st.just("shell"), COMMANDS),
+    st.builds(ShellAction, st.just("shell"), COMMANDS, st.sampled_from([".", "a", "a/b", "[x]"])),
     st.builds(FileAction, st.just("read_file"), PATHS, st.just(True), st.just("read_file")),
     st.builds(FileAction, st.just("edit_file"), PATHS, st.just(False), st.just("write_file")),
     st.builds(OtherAction, st.sampled_from(["wood__saw", "wood__look"]), st.booleans()),
 )
 
 
-def shell(command: str, *rules: str) -> Verdict:
-    return decide_permission(ShellAction("shell", command), parse_rules(rules)).verdict
+def shell(command: str, *rules: str, folder: str = ".", mode: PermissionMode = "ask") -> Verdict:
+    act = ShellAction("shell", command, folder)
+    return decide_permission(act, parse_rules(rules), mode=mode).verdict
 
 
-def file(tool: str, path: str, *rules: str) -> Verdict:
+def file(
+    tool: str, path: str, *rules: str, guard: str = "", mode: PermissionMode = "ask"
+) -> Verdict:
     reads = tool not in ("write_file", "edit_file")
-    act = FileAction(tool, path, reads, "read_file" if reads else "write_file")
-    return decide_permission(act, parse_rules(rules)).verdict
+    act = FileAction(tool, path, reads, "read_file" if reads else "write_file", guard)
+    return decide_permission(act, parse_rules(rules), mode=mode).verdict
 
 
 def test_without_rules_reading_is_allowed_and_all_else_is_asked_for() -> None:
@@ -112,7 +126,8 @@ def test_every_part_of_a_command_must_be_allowed() -> None:
 
 
 def test_what_cannot_be_told_is_asked_for_if_a_rule_might_forbid_it() -> None:
-    assert shell("echo $(rm x)", "deny shell(rm *)", "allow shell") == "ask"
+    assert shell("echo $(rm x)", "deny shell(rm *)", "allow shell") == "deny"
+    assert shell("echo $(ls)", "deny shell(rm *)", "allow shell") == "ask"
     assert shell("echo $(rm x)", "ask shell(rm *)", "allow shell") == "ask"
     assert shell("echo $(rm x)", "allow shell(echo *)") == "ask"
     assert shell("echo $(rm x)", "allow shell") == "allow"
@@ -127,12 +142,18 @@ def test_what_cannot_be_told_is_asked_for_if_a_rule_might_forbid_it() -> None:
         ("src/**", "src/a/b.py", True),
         ("src/**", "src", True),
         ("src/**", "lib/src/a.py", False),
-        ("src", "src/a/b.py", True),
-        ("*.md", "docs/a.md", True),
+        ("src/", "src/a/b.py", True),
+        ("src", "src", True),
+        ("src", "src/a/b.py", False),
+        ("*.md", "a.md", True),
+        ("*.md", "docs/a.md", False),
+        ("**/*.md", "docs/a.md", True),
+        ("settings.json", "settings.json", True),
+        ("settings.json", ".claude/settings.json", False),
         ("docs/*.md", "docs/a/b.md", False),
         ("*", "a/b", True),
         ("**", "a/b", True),
-        ("a.py", "sub/a.py", True),
+        ("a.py", "sub/a.py", False),
         ("/etc/**", "/etc/passwd", True),
         ("/etc/**", "etc/passwd", False),
         ("**", "/etc/passwd", False),
@@ -150,12 +171,144 @@ def test_who_may_write_a_file_may_edit_it_and_not_the_reverse() -> None:
     assert file("search_files", ".env", "deny read_file(.env)") == "deny"
 
 
-def test_only_a_pattern_that_names_them_fits_folders_from_which_things_are_run() -> None:
-    for path in (".git/config", "sub/.git/hooks/x", ".GIT/config", ".sapwood/x"):
-        assert file("write_file", path, "allow *", "allow write_file(**)") == "ask"
-        assert file("read_file", path) == "allow"
-        assert file("write_file", path, "deny *") == "deny"
-    assert file("write_file", ".git/config", "allow write_file(.git/config)") == "allow"
+def test_only_a_rule_for_exactly_that_path_allows_a_guarded_file() -> None:
+    wide = ("allow *", "allow write_file(**)", "allow write_file(.git/**)", "allow write_file(.g*)")
+    for rule in wide:
+        assert file("write_file", ".git/config", rule, guard="guarded", mode="all") == "ask"
+        assert file("read_file", ".ssh/id_rsa", rule, guard="guarded", mode="all") == "ask"
+    assert file("write_file", ".git/config", "deny *", guard="guarded") == "deny"
+    exact = "allow write_file(.git/config)"
+    assert file("write_file", ".git/config", exact, guard="guarded") == "allow"
+    assert file("write_file", ".git/hooks/x", "allow write_file(.git/)", guard="guarded") == "ask"
+
+
+def test_a_rule_for_a_command_holds_in_the_folder_that_it_names() -> None:
+    assert shell("make test", "allow shell(make test)") == "allow"
+    assert shell("make test", "allow shell(make test)", folder="node_modules/evil") == "ask"
+    assert shell("make test", "allow shell(make *)", folder="docs") == "ask"
+    assert shell("make test", "allow shell(make test) in docs", folder="docs") == "allow"
+    assert shell("make test", "allow shell(make test) in docs", folder="docs/old") == "ask"
+    assert shell("make test", "allow shell(make test) in docs/**", folder="docs/old") == "allow"
+    assert shell("make test", "allow shell(make test) in docs") == "ask"
+    assert shell("make test", "allow shell(make test) in **", folder="a/b") == "allow"
+    assert shell("make test", "allow shell", folder="a/b") == "allow"
+    assert shell("git push", "deny shell(git push)", "allow shell", folder="a/b") == "deny"
+
+
+def test_changing_the_folder_on_the_line_counts_as_well() -> None:
+    rules = ("allow shell(cd *)", "allow shell(make test)", "allow shell(ls) in docs")
+    assert shell("cd node_modules/evil && make test", *rules) == "ask"
+    assert shell("cd docs && ls", *rules) == "allow"
+    assert shell("cd docs && cd .. && ls", *rules) == "ask"
+    assert shell("cd docs; ls", *rules) == "ask"
+    assert shell("cd docs || make test", *rules) == "ask"
+    assert shell("cd /etc && make test", *rules) == "ask"
+    assert shell("pushd docs && ls", *rules, "allow shell(pushd *)") == "ask"
+    assert shell("builtin cd docs && make test", *rules, "allow shell(builtin *)") == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push",
+        "git -C . push",
+        "git -c x=y push origin main",
+        "git --git-dir=.git push",
+        "git --no-pager -C a -c b=c push -f",
+        "/usr/bin/git push",
+        "./git push",
+        "env git push",
+        "env -i X=1 git push",
+        "command git push",
+        "X=1 git push",
+        "X=1 Y='a b' /usr/bin/git -C . push",
+        "timeout 5 git push",
+        "sudo -u me git push",
+        "nohup git push &",
+        "sh -c 'git push'",
+        "bash -lc 'cd a && git push'",
+        "echo $(git push)",
+        "(git push)",
+        "if true; then git push; fi || git push",
+        "git -c alias.p=push p",
+        "git -c 'alias.p=!git push' p",
+        "GIT PUSH",
+        "\\git push",
+        "'git' \"push\"",
+        "eval git push",
+        "ls | xargs git push",
+    ],
+)
+def test_a_denied_command_is_denied_in_other_clothes(command: str) -> None:
+    assert shell(command, "deny shell(git push *)", "allow shell", "allow *") == "deny"
+
+
+@pytest.mark.parametrize("command", ["git log push", "git -C push status", "echo push git"])
+def test_a_command_that_only_looks_like_a_denied_one_is_not(command: str) -> None:
+    assert shell(command, "deny shell(git push *)", "allow shell") == "allow"
+
+
+def test_an_unclear_line_is_allowed_by_a_rule_for_exactly_that_line() -> None:
+    line = "echo $(ls) > a"
+    remedy = decide_permission(ShellAction("shell", line), ()).remedy
+    assert [str(rule) for rule in remedy] == ["allow shell(echo $(ls) > a)"]
+    assert shell(line, "allow shell(echo $(ls) > a)") == "allow"
+    assert shell(line, "allow shell(echo $(ls) > a)", folder="docs") == "ask"
+    assert shell("echo $(ls) > b", "allow shell(echo $(ls) > a)") == "ask"
+    assert shell(line, "allow shell(echo *)") == "ask"
+
+
+def test_a_line_whose_folder_is_unsure_is_allowed_as_a_whole() -> None:
+    act = ShellAction("shell", "cd docs; ls", "src")
+    remedy = decide_permission(act, ()).remedy
+    assert [str(rule) for rule in remedy] == ["allow shell(cd docs; ls) in src"]
+    assert decide_permission(act, (), remedy).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    ("mode", "edit", "run", "read"),
+    [
+        ("ask", "ask", "ask", "allow"),
+        ("accept-edits", "allow", "ask", "allow"),
+        ("read-only", "deny", "deny", "allow"),
+        ("all", "allow", "allow", "allow"),
+    ],
+)
+def test_the_mode_decides_where_no_rule_does(
+    mode: PermissionMode, edit: Verdict, run: Verdict, read: Verdict
+) -> None:
+    assert file("edit_file", "a", mode=mode) == edit
+    assert shell("make", mode=mode) == run
+    assert shell("echo $(ls)", mode=mode) == run
+    assert file("read_file", "a", mode=mode) == read
+    assert file("write_file", "/etc/passwd", mode=mode) == "deny"
+    assert shell("git push", "deny shell(git push *)", mode=mode) == "deny"
+    assert file("write_file", ".git/config", guard="guarded", mode=mode) in ("ask", "deny")
+
+
+def test_read_only_is_stronger_than_a_rule() -> None:
+    assert file("write_file", "a", "allow *", mode="read-only") == "deny"
+    assert shell("ls", "allow *", mode="read-only") == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("python3 a.py", "allow shell(python3 *)"),
+        ("git log -1", "allow shell(git log *)"),
+        ("npm run build", "allow shell(npm run *)"),
+        ("bash a.sh", None),
+        ("env python3 a.py", None),
+        ("rm -r a", None),
+        ("python3 a.py && ls b", None),
+        ("python3 $(a)", None),
+        ("git -c a=b log", None),
+        ("'a b' c", None),
+    ],
+)
+def test_a_prefix_is_offered_for_one_plain_command(command: str, rule: str | None) -> None:
+    offered = prefix_rule(ShellAction("shell", command))
+    assert (str(offered) if offered else None) == rule
 
 
 def test_what_is_forbidden_is_so_in_capitals_too() -> None:
@@ -176,6 +329,22 @@ def test_tools_of_servers_are_named_with_stars() -> None:
 def test_what_is_no_rule_is_told(line: str) -> None:
     with pytest.raises(RuleError, match="is no rule"):
         parse_rules([line])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("allow shel(ls)", "There is no tool shel. Did you mean shell?"),
+        ("allow edit(a)", "There is no tool edit. "),
+        ("alow shell(ls)", "Did you mean allow?"),
+        ("deny wirte_file", "Did you mean write_file?"),
+        ("allow write_file(a) in docs", "Only rules for shell name a folder."),
+    ],
+)
+def test_a_misspelt_rule_is_refused_with_the_nearest_word(line: str, told: str) -> None:
+    with pytest.raises(RuleError) as caught:
+        parse_rules([line])
+    assert told in str(caught.value)
 
 
 @given(RULES)

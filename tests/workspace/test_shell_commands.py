@@ -110,6 +110,11 @@ PIECES = st.sampled_from(
 )
 
 
+def texts(line: str) -> tuple[str, ...] | None:
+    commands = simple_commands(line)
+    return None if commands is None else tuple(each.text for each in commands)
+
+
 @pytest.mark.parametrize(
     ("line", "commands"),
     [
@@ -128,7 +133,7 @@ PIECES = st.sampled_from(
     ],
 )
 def test_a_plain_line_is_taken_apart(line: str, commands: list[str]) -> None:
-    assert simple_commands(line) == tuple(commands)
+    assert texts(line) == tuple(commands)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +234,7 @@ def tried_by_bash(line: str, folder: Path) -> set[str]:
 @example("git &>/dev/null rm")
 @example("git 1>&2 2")
 def test_bash_runs_nothing_that_was_not_told(bash: Path, line: str) -> None:
-    told = simple_commands(line)
+    told = texts(line)
     if told is not None:
         assert tried_by_bash(line, bash) <= set(told)
 
@@ -237,5 +242,5 @@ def test_bash_runs_nothing_that_was_not_told(bash: Path, line: str) -> None:
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=5))
 def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
     line = shlex.join(words)
-    told = simple_commands(line)
+    told = texts(line)
     assert told is None or told == (line,)

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -16,7 +17,9 @@ from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import checkpoints_for
 from sapwood.app.engines import engine_for, require_durable_engine
-from sapwood.config.config_file import Config, McpServer, spans_address
+from sapwood.config.api_keys import keys_file
+from sapwood.config.config_file import Config, McpServer, config_file, spans_address
+from sapwood.config.folders import config_folder, data_folder
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.engine import keep_awake
@@ -28,6 +31,7 @@ from sapwood.runtime.trace import Tracing, Untraced
 
 if TYPE_CHECKING:
     from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
+    from sapwood.workspace.permissions.guarded_paths import PathGuards
     from sapwood.workspace.permissions.permission_gate import AskPermission, Grants
     from sapwood.workspace.permissions.permission_rules import PermissionRules
 
@@ -164,12 +168,23 @@ def _toolbox(
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
     rules = parse_rules(config.permissions)
-    toolbox = WorkspaceToolbox(rules, approve, grants=grants, secrets=secrets)
+    toolbox = WorkspaceToolbox(
+        rules, approve, grants=grants, secrets=secrets, guards=_guards(config)
+    )
     if not config.servers:
         return toolbox
     from sapwood.workspace.combined_toolbox import CombinedToolbox
 
     return CombinedToolbox(toolbox, *server_toolboxes(config.servers, rules, grants, approve))
+
+
+def _guards(config: Config) -> "PathGuards":
+    """Guards Sapwood's own files: settings, rules, keys, database, archives."""
+    from sapwood.workspace.permissions.guarded_paths import PathGuards
+
+    own = [config_folder(), data_folder(), config_file(), keys_file()]
+    own += [] if "://" in config.address else [Path(config.address).expanduser()]
+    return PathGuards(map(str, own), str(keys_file()))
 
 
 def _grants(connection: Connection, allow: Sequence[str], root: AgentId | None) -> "Grants | None":

@@ -26,7 +26,7 @@ __all__ = ["SLASH", "ModelCommandTool", "slash_spec"]
 
 class _Arguments(Struct):
     command: str
-    args: str = ""
+    args: str | None = None
 
 
 def slash_spec() -> ToolSpec:
@@ -63,23 +63,21 @@ class ModelCommandTool:
 
     def waits(self, call: ToolCall) -> bool:
         """Whether the call may have to wait, so that its start has to be in the log."""
-        try:
-            word = msgspec.json.decode(call.args, type=_Arguments).command
-        except msgspec.MsgspecError:
+        arguments = _arguments(call)
+        if isinstance(arguments, ToolOutcome):
             return False
-        row = _row(word)
+        row = _row(arguments.command)
         return not isinstance(row, Refusal) and row.waits
 
     async def run(self, state: State, call: ToolCall, model: str) -> ToolOutcome | Parked:
         """The result of the call, or how long it has to wait."""
-        try:
-            arguments = msgspec.json.decode(call.args, type=_Arguments)
-        except msgspec.MsgspecError as wrong:
-            return ToolOutcome(f"The arguments do not fit the tool: {wrong}.", error=True)
+        arguments = _arguments(call)
+        if isinstance(arguments, ToolOutcome):
+            return arguments
         row = _row(arguments.command)
         if isinstance(row, Refusal):
             return ToolOutcome(row.sentence, error=True)
-        run = CommandStep(row, arguments.args.strip())
+        run = CommandStep(row, (arguments.args or "").strip())
         caller = ModelCall(state, call, model, self._parks)
         answer = await self._service.answer(state.agent, run, caller=caller)
         if isinstance(answer, StillWaiting):
@@ -88,6 +86,16 @@ class ModelCommandTool:
             reached = answer if isinstance(answer, BudgetReached) else None
             return ToolOutcome(answer.sentence, error=True, reached=reached)
         return ToolOutcome(answer.message or "Done.")
+
+
+def _arguments(call: ToolCall) -> _Arguments | ToolOutcome:
+    """The arguments of the call, or the result that says what is wrong with them."""
+    try:
+        return msgspec.json.decode(call.args, type=_Arguments)
+    except msgspec.MsgspecError as wrong:
+        return ToolOutcome(f"The arguments do not fit the tool: {wrong}.", error=True)
+    except (UnicodeEncodeError, RecursionError):
+        return ToolOutcome("The arguments are not text in JSON. Send them again.", error=True)
 
 
 def _row(word: str) -> SlashCommand | Refusal:

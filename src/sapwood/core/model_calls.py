@@ -10,7 +10,7 @@ from msgspec import Struct
 from sapwood.core.content import Ended, ReplyPart, ToolCall, Usage
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals.budgets import BudgetReached
-from sapwood.core.settings import Workspace
+from sapwood.core.settings import PermissionMode, Workspace
 
 __all__ = [
     "Answer",
@@ -37,22 +37,27 @@ Effect = Literal["none", "some"]
 
 
 class ToolUse(Struct, frozen=True):
-    """A tool call, and the agent and workspace that it runs for."""
+    """A tool call, the agent and workspace that it runs for, and the agent's permission mode."""
 
     agent: AgentId
     workspace: Workspace
     call: ToolCall
+    mode: PermissionMode = "ask"
 
 
 class ToolOutcome(Struct, frozen=True):
     """The result of a tool call for the model. A call that a permission rule denies is an error.
 
     `reached` is the budget that the call would exceed: then the turn ends after this result.
+    `blocked` tells the user why the call was not allowed and which rule would allow it; '' for all
+    other calls. `diff` is the change that a call made to a file, for people only.
     """
 
     content: str
     error: bool = False
     reached: BudgetReached | None = None
+    blocked: str = ""
+    diff: str = ""
 
 
 class Delta(Struct, frozen=True, gc=False):

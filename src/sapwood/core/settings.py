@@ -1,10 +1,21 @@
 """The settings of an agent, changes to them, and its workspace."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-__all__ = ["BUDGET", "Settings", "SettingsChange", "Workspace", "field_of", "typed_name"]
+__all__ = [
+    "BUDGET",
+    "PermissionMode",
+    "Settings",
+    "SettingsChange",
+    "Workspace",
+    "field_of",
+    "typed_name",
+]
+
+PermissionMode = Literal["ask", "accept-edits", "read-only", "all"]
+"""What happens to a tool call that no permission rule decides."""
 
 BUDGET = "budget_"
 """How the names of budgets begin. People type them with a dot: `budget.calls`."""

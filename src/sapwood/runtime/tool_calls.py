@@ -8,6 +8,7 @@ and `sapwood.conversation.model_tool` the slash commands.
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from msgspec import Struct, structs
 from sapwood.core.command_table import SLASH
 from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ToolCall
+from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import AskedAgain, BudgetReached, CallStarted, Refusal, TurnEnded
@@ -38,6 +40,8 @@ __all__ = [
     "dispatch_in_turn",
 ]
 
+_log = logging.getLogger("sapwood.tools")
+
 _UNKNOWN_OUTCOME = (
     "The process that ran this call stopped before there was a result. "
     "It is unknown whether the call took effect: check before you run it again."
@@ -45,6 +49,12 @@ _UNKNOWN_OUTCOME = (
 _UNFINISHED = (
     "A length limit or a filter cut off your reply inside this call. "
     "The call was not run. Make it again in smaller pieces."
+)
+
+
+_DEFECT = (
+    "{name} failed because of a defect in Sapwood or in the tool ({error}). It is unknown whether "
+    "the call took effect. Check, and find another way; the user can find the details in the log."
 )
 
 
@@ -132,6 +142,8 @@ class ToolCalls:
         self._toolbox = toolbox
         self._commands = commands
         self._tracing = tracing
+        self.defects = 0
+        """How many calls raised an exception that no tool should raise."""
 
     async def offered(self) -> tuple[ToolSpec, ...]:
         """Every tool that a model may call."""
@@ -151,7 +163,13 @@ class ToolCalls:
         return min(delays) if delays else None
 
     def _is_harmless(self, state: State, call: ToolCall) -> bool:
-        return call.name != SLASH and self._toolbox.effect(_use(state, call)) == "none"
+        if call.name == SLASH:
+            return False
+        try:
+            return self._toolbox.effect(_use(state, call)) == "none"
+        except Exception as error:
+            self._defect(call, error)
+            return False
 
     async def _run_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> float | None:
         agent = opened.state.agent
@@ -159,7 +177,7 @@ class ToolCalls:
         if _is_unfinished(turn, call):
             outcome = ToolOutcome(_UNFINISHED, error=True)
         elif call.name == SLASH:
-            if not started and self._commands.waits(call):
+            if not started and self._waits(call):
                 await dispatch_in_turn(self._dispatcher, StartTool(agent, call.id, turn=turn.first))
             state = (await self._dispatcher.open(agent)).state
             outcome = await self._run_slash(state, call)
@@ -173,11 +191,19 @@ class ToolCalls:
             outcome = await self._run_own(opened, call)
         else:
             return None
-        finish = FinishTool(agent, call.id, outcome.content, outcome.error, turn=turn.first)
-        await dispatch_in_turn(self._dispatcher, finish)
+        await self._finish(turn, call, outcome)
         if outcome.reached is not None:
             raise OverBudget(outcome.reached)
         return None
+
+    async def _finish(self, turn: Turn, call: ToolCall, outcome: ToolOutcome) -> None:
+        finish = FinishTool(turn.agent, call.id, outcome.content, outcome.error, turn=turn.first)
+        if not await dispatch_in_turn(self._dispatcher, finish):
+            # Without a result the turn could never end, so the model gets one that can be stored.
+            error = ValueError("its result could not be stored")
+            outcome = self._defect(call, error)
+            finish = structs.replace(finish, content=outcome.content, error=True)
+            await dispatch_in_turn(self._dispatcher, finish)
 
     async def _start_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> bool:
         """Records that a tool starts to have effects, after saving the files if it is the first."""
@@ -189,18 +215,41 @@ class ToolCalls:
 
     async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | Parked:
         with self._tracing.tool(state, call) as ended:
-            outcome = await self._commands.run(state, call, state.settings.model)
-            if isinstance(outcome, Parked):
-                return outcome
-            masked = self._masked(outcome)
+            try:
+                outcome = await self._commands.run(state, call, state.settings.model)
+                if isinstance(outcome, Parked):
+                    return outcome
+                masked = self._masked(outcome)
+            except (LogError, TurnLost):
+                raise
+            except Exception as error:
+                masked = self._defect(call, error)
             ended(masked)
             return masked
 
     async def _run_own(self, opened: OpenAgent, call: ToolCall) -> ToolOutcome:
         with self._tracing.tool(opened.state, call) as ended:
-            masked = self._masked(await self._toolbox.run(_use(opened.state, call)))
+            try:
+                masked = self._masked(await self._toolbox.run(_use(opened.state, call)))
+            except (LogError, TurnLost):
+                raise
+            except Exception as error:
+                masked = self._defect(call, error)
             ended(masked)
             return masked
+
+    def _waits(self, call: ToolCall) -> bool:
+        try:
+            return self._commands.waits(call)
+        except Exception as error:
+            self._defect(call, error)
+            return False
+
+    def _defect(self, call: ToolCall, error: Exception) -> ToolOutcome:
+        """Logs and counts an exception that no tool should raise. Returns the model's result."""
+        self.defects += 1
+        _log.error("The tool call %s of %s raised", call.id, call.name, exc_info=error)
+        return ToolOutcome(_DEFECT.format(name=call.name, error=type(error).__name__), error=True)
 
     def _masked(self, outcome: ToolOutcome) -> ToolOutcome:
         """The outcome with its secrets masked, as it will be stored: traces show no more."""

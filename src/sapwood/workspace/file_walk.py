@@ -48,7 +48,9 @@ def walk(
     above = () if ignored else _above(place)
     below = "" if place.real == place.root or not place.is_inside else place.shown
     with open_folder(place) as folder:
-        yield from _walk(folder, "", below, above, ignored, depth or _MAX_DEPTH, stop)
+        yield from _walk(
+            folder, "", below, above, ignored, min(depth or _MAX_DEPTH, _MAX_DEPTH), stop
+        )
 
 
 def _walk(

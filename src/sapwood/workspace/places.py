@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from sapwood.core.refusals import nearest
 from sapwood.core.settings import Workspace
+from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.tool_output import ToolError
 
 __all__ = ["Place", "is_folder", "locate", "open_file", "open_folder", "open_parent", "root_of"]
@@ -70,8 +71,9 @@ def root_of(workspace: Workspace) -> str:
 
 def locate(root: str, given: str) -> Place:
     """Where a path of a model's leads."""
-    if not given or "\0" in given:
-        raise ToolError("The path is empty or contains a null character. Give a path.")
+    if not given:
+        raise ToolError("The path is empty. Give a path.")
+    require_visible(given, "path")
     if ".." in given.split("/"):
         raise ToolError(f"'{given}' contains '..'. Give the path from the workspace's folder down.")
     return Place(root, os.path.realpath(os.path.join(root, os.path.expanduser(given))), given)

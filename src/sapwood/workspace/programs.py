@@ -210,8 +210,8 @@ def _environment(pid: int) -> list[bytes]:
 
 _MODEL_PREFIXES = ("SAPWOOD_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_GENAI_", "AZURE_OPENAI_")
 _KEY_SUFFIXES = ("_API_KEY", "_API_TOKEN", "_AUTH_TOKEN", "_API_SECRET")
-_SHELL_STARTUP = ("BASH_ENV", "ENV")
-"""Variables that name a file which a shell runs before the command."""
+_SHELL_STARTUP = ("BASH_ENV", "ENV", "CDPATH")
+"""Variables that name a file which a shell runs before the command, or change what `cd` means."""
 _NON_INTERACTIVE = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
@@ -220,6 +220,8 @@ _NON_INTERACTIVE = {
     "TERM": "dumb",
 }
 """No program may wait for a key press, and colours are noise to a model."""
+_SAFE_GIT = {"safe.bareRepository": "explicit", "core.fsmonitor": "false"}
+"""Settings of git: files that a model wrote must not become a repository that runs programs."""
 
 
 def environment_for_tools(
@@ -243,7 +245,18 @@ def environment_for_tools(
         for name, value in environment.items()
         if not _is_withheld(name.upper()) and value not in secret_values
     }
-    return kept | _NON_INTERACTIVE
+    return kept | _NON_INTERACTIVE | _git_settings(kept)
+
+
+def _git_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that add settings of git to those that the environment has already."""
+    present = environment.get("GIT_CONFIG_COUNT", "")
+    first = int(present) if present.isascii() and present.isdigit() and len(present) < 5 else 0
+    settings = {"GIT_CONFIG_COUNT": str(first + len(_SAFE_GIT))}
+    for number, (name, value) in enumerate(_SAFE_GIT.items(), first):
+        settings[f"GIT_CONFIG_KEY_{number}"] = name
+        settings[f"GIT_CONFIG_VALUE_{number}"] = value
+    return settings
 
 
 def _is_withheld(name: str) -> bool:

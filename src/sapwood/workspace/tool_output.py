@@ -5,7 +5,7 @@ The runtime has a smaller limit of its own for what a model sees of a result.
 
 from sapwood.core.errors import SapwoodError
 
-__all__ = ["MAX_RESULT_BYTES", "BoundedOutput", "ToolError", "byte_size", "truncate"]
+__all__ = ["MAX_RESULT_BYTES", "BoundedOutput", "ToolBlocked", "ToolError", "byte_size", "truncate"]
 
 
 MAX_RESULT_BYTES = 5_000_000
@@ -64,3 +64,14 @@ class BoundedOutput:
 
 class ToolError(SapwoodError):
     """A tool did not do what was asked. The message tells the model why and what to do instead."""
+
+
+class ToolBlocked(ToolError):
+    """A permission rule, the mode, or the absence of a person kept a tool from running.
+
+    `remedy` says the same to the person who started the program, with the rule that would help.
+    """
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy

@@ -10,17 +10,20 @@ from msgspec import Struct
 
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
+from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.file_walk import ShouldStop
-from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, PermissionGate
-from sapwood.workspace.permissions.permission_rules import (
-    FileAction,
-    PermissionRules,
-    ShellAction,
-    ToolAction,
+from sapwood.workspace.permissions.guarded_paths import PathGuards
+from sapwood.workspace.permissions.permission_decision import FileAction, ShellAction
+from sapwood.workspace.permissions.permission_gate import (
+    AskPermission,
+    Grants,
+    PermissionGate,
+    ProjectRules,
 )
+from sapwood.workspace.permissions.permission_rules import PermissionRules
 from sapwood.workspace.places import Place, locate, root_of
 from sapwood.workspace.programs import environment_for_tools
-from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.tool_output import ToolBlocked, ToolError
 from sapwood.workspace.tools.file_changes import edit_file, preview_edit, preview_write, write_file
 from sapwood.workspace.tools.file_reader import read_file
 from sapwood.workspace.tools.file_search import list_files, search_files, select_files
@@ -73,7 +76,8 @@ class WorkspaceToolbox:
 
     `approve` asks a person. Without it, every call that needs a question is denied, unless `grants`
     allows it. `secrets` are known values, such as API keys: programs do not get them, and masks of
-    them are not written to files.
+    them are not written to files. `project` keeps the rules that a person adds, `guards` knows the
+    files that only a rule for exactly that path allows.
     """
 
     def __init__(
@@ -84,8 +88,11 @@ class WorkspaceToolbox:
         grants: Grants | None = None,
         environment: Mapping[str, str] = os.environ,
         secrets: Collection[str] = (),
+        project: ProjectRules | None = None,
+        guards: PathGuards | None = None,
     ) -> None:
-        self._gate = PermissionGate(rules, approve, grants)
+        self._gate = PermissionGate(rules, approve, grants, project)
+        self._guards = guards or PathGuards()
         self._secrets = tuple(secrets)
         self._environment = environment_for_tools(environment, secrets)
         self._tools: dict[str, Callable[[_Call], Awaitable[ToolOutcome]]] = {
@@ -116,6 +123,8 @@ class WorkspaceToolbox:
             root = await asyncio.to_thread(root_of, use.workspace)
             granted = await self._gate.granted_to(use.agent)
             return await tool(_Call(use, root, granted))
+        except ToolBlocked as blocked:
+            return ToolOutcome(str(blocked), error=True, blocked=blocked.remedy)
         except ToolError as error:
             return ToolOutcome(str(error), error=True)
         except OSError as error:
@@ -131,6 +140,7 @@ class WorkspaceToolbox:
 
     async def _list(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("list_files", call.args, ListFiles)
+        require_visible(wanted.glob, "glob")
         place = await self._allowed(call, wanted.path)
         text = await _in_thread(
             lambda stop: list_files(place, wanted.glob, wanted.depth, wanted.ignored, stop)
@@ -139,10 +149,13 @@ class WorkspaceToolbox:
 
     async def _search(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("search_files", call.args, SearchFiles)
+        require_visible(wanted.pattern, "pattern", lines=True)
+        require_visible(wanted.glob, "glob")
         place = await self._allowed(call, wanted.path)
 
         def may_read(path: str) -> bool:
-            action = FileAction("search_files", path, reads=True, related_tool="read_file")
+            guard = self._guards.against_reading_name(os.path.join(call.root, path), path)
+            action = FileAction("search_files", path, True, "read_file", guard)
             return self._gate.decision(action, call.root, call.granted).verdict == "allow"
 
         selected = await _in_thread(lambda stop: select_files(place, wanted, may_read, stop))
@@ -165,12 +178,12 @@ class WorkspaceToolbox:
 
     async def _shell(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("shell", call.args, Shell)
+        require_visible(wanted.command, "command", lines=True)
         place = await asyncio.to_thread(locate, call.root, wanted.cwd)
         if not place.is_inside:
             raise ToolError(f"{wanted.cwd} is outside the workspace. Give a folder in it.")
-        folder = "" if place.shown == "." else place.shown
-        action = ShellAction("shell", wanted.command)
-        await self._gate.require(action, call.use.agent, call.root, folder=folder)
+        action = ShellAction("shell", wanted.command, place.shown)
+        await self._gate.require(action, call.use.agent, call.root, mode=call.use.mode)
         result = await run_shell(wanted.command, place, wanted.timeout, self._environment)
         return ToolOutcome(result.text, error=result.failed)
 
@@ -179,17 +192,21 @@ class WorkspaceToolbox:
     ) -> Place:
         """The place of a path. Raises `ToolError` unless rules or a person allow the action."""
         place = await asyncio.to_thread(locate, call.root, path)
-        action = _file_action(call.use.call.name, place)
+        action = await asyncio.to_thread(self._file_action, call.use.call.name, place)
         shown = ""
-        if preview and self._gate.decision(action, call.root, call.granted).verdict == "ask":
+        decision = self._gate.decision(action, call.root, call.granted, call.use.mode)
+        if preview and decision.verdict == "ask":
             shown = await asyncio.to_thread(preview, place)
-        await self._gate.require(action, call.use.agent, call.root, shown)
+        await self._gate.require(action, call.use.agent, call.root, shown, call.use.mode)
         return place
 
-
-def _file_action(tool: str, place: Place) -> ToolAction:
-    reads = tool in _READING
-    return FileAction(tool, place.shown, reads, "read_file" if reads else "write_file")
+    def _file_action(self, tool: str, place: Place) -> FileAction:
+        if tool not in _READING:
+            guard = self._guards.against_writing(place)
+            return FileAction(tool, place.shown, False, "write_file", guard)
+        # Listing shows names only, and a search looks at each file that it finds.
+        guard = "" if tool == "list_files" else self._guards.against_reading(place)
+        return FileAction(tool, place.shown, True, "read_file", guard)
 
 
 async def _in_thread(work: Callable[[ShouldStop], _Result]) -> _Result:

@@ -18,9 +18,15 @@ from sapwood.workspace.mcp_client.mcp_connection import (
     McpServerError,
 )
 from sapwood.workspace.mcp_client.mcp_results import result_text
-from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, PermissionGate
-from sapwood.workspace.permissions.permission_rules import OtherAction, PermissionRules
-from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.permissions.permission_decision import OtherAction
+from sapwood.workspace.permissions.permission_gate import (
+    AskPermission,
+    Grants,
+    PermissionGate,
+    ProjectRules,
+)
+from sapwood.workspace.permissions.permission_rules import PermissionRules
+from sapwood.workspace.tool_output import ToolBlocked, ToolError
 
 if TYPE_CHECKING:
     from mcp.types import Tool
@@ -76,10 +82,11 @@ class McpToolbox:
         approve: AskPermission | None = None,
         *,
         grants: Grants | None = None,
+        project: ProjectRules | None = None,
     ) -> None:
         self._name = name
         self._endpoint = endpoint
-        self._gate = PermissionGate(rules, approve, grants)
+        self._gate = PermissionGate(rules, approve, grants, project)
         self._opening = asyncio.Lock()
         self._connection: McpConnection | None = None
         self._tools: dict[str, _McpTool] | None = None
@@ -114,8 +121,10 @@ class McpToolbox:
             arguments = _arguments(use)
             action = OtherAction(use.call.name, tool.reads)
             workspace = use.workspace.worktree or use.workspace.folder
-            await self._gate.require(action, use.agent, workspace, use.call.args)
+            await self._gate.require(action, use.agent, workspace, use.call.args, use.mode)
             return await self._call(tool, arguments)
+        except ToolBlocked as blocked:
+            return ToolOutcome(str(blocked), error=True, blocked=blocked.remedy)
         except (ToolError, McpServerError) as error:
             return ToolOutcome(str(error), error=True)
 
@@ -185,7 +194,7 @@ def _is_read_only(tool: "Tool") -> bool:
 def _arguments(use: ToolUse) -> dict[str, Any]:
     try:
         return msgspec.json.decode(use.call.args or "{}", type=dict[str, Any])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
         raise ToolError(
             f"{use.call.name} did not run. The arguments are not a JSON object: {error}."
         ) from error

@@ -6,20 +6,24 @@ change anything.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId
-from sapwood.workspace.permissions.permission_rules import (
+from sapwood.core.settings import PermissionMode
+from sapwood.workspace.permissions.permission_decision import (
+    NOT_COVERED,
     FileAction,
     PermissionDecision,
-    PermissionRules,
     ShellAction,
     ToolAction,
     decide_permission,
+    prefix_rule,
 )
-from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.permissions.permission_rules import PermissionRules
+from sapwood.workspace.tool_output import ToolBlocked, ToolError
 
 __all__ = [
     "AllowAlways",
@@ -29,8 +33,23 @@ __all__ = [
     "Grants",
     "PermissionAnswer",
     "PermissionGate",
+    "PermissionOffer",
     "PermissionQuestion",
+    "ProjectRules",
 ]
+
+
+class PermissionOffer(Struct, frozen=True):
+    """One way to say yes: which rules it adds, and in words what it allows from then on."""
+
+    kind: Literal["once", "exact", "prefix"]
+    grants: str
+    rules: PermissionRules = ()
+
+    @property
+    def answer(self) -> "PermissionAnswer":
+        """The answer that takes this offer."""
+        return AllowAlways(self.rules) if self.rules else AllowOnce()
 
 
 class PermissionQuestion(Struct, frozen=True):
@@ -38,7 +57,8 @@ class PermissionQuestion(Struct, frozen=True):
 
     `preview` shows what would be done: a command line, or the lines of a file that change. `folder`
     is where a command would run, in the workspace; empty for its top. `always` are the rules that
-    the answer `AllowAlways` adds, if there are such.
+    the answer `AllowAlways` adds, if there are such. `offers` are the ways to allow it, the
+    narrowest first.
     """
 
     agent: AgentId
@@ -49,6 +69,7 @@ class PermissionQuestion(Struct, frozen=True):
     preview: str = ""
     always: PermissionRules = ()
     folder: str = ""
+    offers: tuple[PermissionOffer, ...] = ()
 
 
 class AllowOnce(Struct, frozen=True, tag="once"):
@@ -76,10 +97,36 @@ Grants = Callable[[AgentId], Awaitable[PermissionRules]]
 """The rules that a person granted to an agent beforehand. They never override a 'deny'."""
 
 
+class ProjectRules(Protocol):
+    """The rules that a person gave for a project, which last longer than the process."""
+
+    def rules(self, workspace: str) -> PermissionRules:
+        """The rules of this workspace, as they are now."""
+        ...
+
+    def add(self, workspace: str, rules: PermissionRules) -> None:
+        """Adds rules. Raises `OSError` if they cannot be kept."""
+        ...
+
+
+class _SessionRules:
+    """Rules that end with the process."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, PermissionRules] = {}
+
+    def rules(self, workspace: str) -> PermissionRules:
+        return self._rules.get(workspace, ())
+
+    def add(self, workspace: str, rules: PermissionRules) -> None:
+        self._rules[workspace] = tuple(dict.fromkeys((*self.rules(workspace), *rules)))
+
+
 class PermissionGate:
     """Decides about calls, and asks a person if needed.
 
-    Rules of an `AllowAlways` answer count for all agents of the workspace.
+    Rules of an `AllowAlways` answer count for all agents of the workspace. They are kept in
+    `project`, without it until the process ends.
     """
 
     def __init__(
@@ -87,11 +134,12 @@ class PermissionGate:
         rules: PermissionRules = (),
         approve: AskPermission | None = None,
         grants: Grants | None = None,
+        project: ProjectRules | None = None,
     ) -> None:
         self._rules = rules
         self._approve = approve
         self._grants = grants
-        self._granted: dict[str, PermissionRules] = {}
+        self._project = project or _SessionRules()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def granted_to(self, agent: AgentId) -> PermissionRules:
@@ -99,10 +147,17 @@ class PermissionGate:
         return await self._grants(agent) if self._grants else ()
 
     def decision(
-        self, action: ToolAction, workspace: str, granted: PermissionRules = ()
+        self,
+        action: ToolAction,
+        workspace: str,
+        granted: PermissionRules = (),
+        mode: PermissionMode = "ask",
     ) -> PermissionDecision:
-        """The decision by rules, grants and earlier answers, without a question."""
-        return decide_permission(action, self._rules, granted + self._granted.get(workspace, ()))
+        """The decision by rules, grants, earlier answers and the mode, without a question."""
+        project = self._project.rules(workspace)
+        forbidding = tuple(rule for rule in project if rule.verdict != "allow")
+        allowing = tuple(rule for rule in project if rule.verdict == "allow")
+        return decide_permission(action, forbidding + self._rules, granted + allowing, mode)
 
     async def require(
         self,
@@ -110,22 +165,26 @@ class PermissionGate:
         agent: AgentId,
         workspace: str,
         preview: str = "",
-        folder: str = "",
+        mode: PermissionMode = "ask",
     ) -> None:
-        """Returns if the action is allowed, if needed after a question; else raises `ToolError`."""
+        """Returns if the action is allowed, if needed after a question.
+
+        Raises `ToolBlocked` if rules or the mode do not allow it, or if nobody can be asked, and
+        `ToolError` if the person says no.
+        """
         granted = await self.granted_to(agent)
-        decision = self.decision(action, workspace, granted)
+        decision = self.decision(action, workspace, granted, mode)
         if decision.verdict == "allow":
             return
         if decision.verdict == "deny":
-            raise ToolError(_denied(action, decision))
+            raise ToolBlocked(*_denied(action, decision))
         if self._approve is None:
-            raise ToolError(_nobody_can_be_asked(action, decision))
+            raise ToolBlocked(*_nobody_can_be_asked(action, decision))
         lock = self._locks.setdefault(workspace, asyncio.Lock())
         async with lock:  # one question at a time, because its answer may settle the next one
-            decision = self.decision(action, workspace, granted)
+            decision = self.decision(action, workspace, granted, mode)
             if decision.verdict != "allow":
-                await self._ask(action, agent, workspace, preview, folder, decision)
+                await self._ask(action, agent, workspace, preview, decision)
 
     async def _ask(
         self,
@@ -133,7 +192,6 @@ class PermissionGate:
         agent: AgentId,
         workspace: str,
         preview: str,
-        folder: str,
         decision: PermissionDecision,
     ) -> None:
         assert self._approve is not None
@@ -146,17 +204,56 @@ class PermissionGate:
             decision.why,
             preview or subject,
             decision.remedy,
-            folder,
+            _folder(action),
+            _offers(action, decision, workspace),
         )
         match await self._approve(question):
             case AllowOnce():
                 pass
             case AllowAlways(rules):
-                added = rules or question.always
-                self._granted[workspace] = self._granted.get(workspace, ()) + added
+                self._project.add(workspace, rules or question.always)
             case Deny(reason):
                 because = f": {reason}" if reason else "."
                 raise ToolError(f"{action.tool} did not run. The user said no{because}")
+
+
+def _offers(
+    action: ToolAction, decision: PermissionDecision, workspace: str
+) -> tuple[PermissionOffer, ...]:
+    """The ways to allow an action, and what each of them grants."""
+    offers = [PermissionOffer("once", "Only this call.")]
+    if decision.remedy:
+        what = _covered(action, decision.remedy)
+        offers.append(
+            PermissionOffer("exact", f"{what} From now on in {workspace}.", decision.remedy)
+        )
+    prefix = prefix_rule(action)
+    if prefix is not None and len(decision.remedy) == 1:
+        stem = prefix.pattern.removesuffix(" *")
+        what = f"Every command that starts with '{stem}', with any arguments, {_where(action)}."
+        offers.append(PermissionOffer("prefix", f"{what} From now on in {workspace}.", (prefix,)))
+    return tuple(offers)
+
+
+def _covered(action: ToolAction, rules: PermissionRules) -> str:
+    match action:
+        case ShellAction():
+            many = "each of these commands" if len(rules) > 1 else "exactly this command"
+            return f"{many.capitalize()}, {_where(action)}."
+        case FileAction():
+            verb = "Reading" if action.reads else "Any change of"
+            return f"{verb} exactly this file with {action.tool}."
+        case _:
+            return f"Every call of {action.tool}, with any arguments."
+
+
+def _folder(action: ToolAction) -> str:
+    return action.folder if isinstance(action, ShellAction) and action.folder != "." else ""
+
+
+def _where(action: ToolAction) -> str:
+    folder = _folder(action)
+    return f"in the folder {folder}" if folder else "in the workspace's own folder"
 
 
 def _subject(action: ToolAction) -> str:
@@ -169,20 +266,32 @@ def _subject(action: ToolAction) -> str:
             return ""
 
 
-def _denied(action: ToolAction, decision: PermissionDecision) -> str:
-    refused = f"{action.tool} did not run. {decision.why}"
+def _denied(action: ToolAction, decision: PermissionDecision) -> tuple[str, str]:
+    """The message for the model, and the line for the person who reads the output of a script."""
+    blocked = f"{action.tool} was blocked: {_uncapitalized(decision.why)}"
     if isinstance(action, FileAction) and action.is_outside and decision.remedy:
-        return f"{refused} Only the user can allow it, with the rule '{decision.remedy[0]}'."
-    return f"{refused} Find another way, or ask the user."
+        flags = _flags(decision)
+        allowed = f"{blocked} Only the user can allow it, with {flags}"
+        return allowed, f"{blocked} Allow it with {flags}"
+    return f"{blocked} Find another way, or ask the user.", blocked
 
 
-def _nobody_can_be_asked(action: ToolAction, decision: PermissionDecision) -> str:
-    refused = f"{action.tool} did not run. {decision.why} No person can be asked."
+def _nobody_can_be_asked(action: ToolAction, decision: PermissionDecision) -> tuple[str, str]:
+    why = "" if decision.why == NOT_COVERED else f" {decision.why}"
+    blocked = f"{action.tool} was blocked: it needs approval and nobody is present.{why}"
     if not decision.remedy:
-        return f"{refused} Find another way, or ask the user."
-    rules = ", ".join(f"'{rule}'" for rule in decision.remedy)
-    flags = " ".join(f"--allow {_quoted(rule.target)}" for rule in decision.remedy)
-    return f"{refused} The user can allow it with the rule {rules}, or by starting with {flags}"
+        return f"{blocked} Find another way, or ask the user.", blocked
+    flags = _flags(decision)
+    return f"{blocked} The user can allow it with {flags}", f"{blocked} Allow it with {flags}"
+
+
+def _flags(decision: PermissionDecision) -> str:
+    """The options of `sapwood run` that would allow it, with a full stop at the end."""
+    return " ".join(f"--allow {_quoted(rule.target)}" for rule in decision.remedy) + "."
+
+
+def _uncapitalized(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _quoted(text: str) -> str:

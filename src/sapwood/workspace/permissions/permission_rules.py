@@ -1,12 +1,16 @@
-"""Permission rules: `allow`, `ask` or `deny` for a tool and a pattern. Pure.
+"""Permission rules: `allow`, `ask` or `deny` for a tool, a pattern and a folder. Pure.
 
     deny read_file(.env)
     allow write_file(docs/**)
     allow shell(git *)
+    allow shell(make test) in packages/web
     ask *
 
-The first rule that matches decides. Without a match, reading in the workspace is allowed, any
-access outside of it is denied, and everything else needs a question.
+This module reads and writes rules and says what a rule covers. `permission_decision` decides.
+
+A permission is narrow: its path is a path from the workspace's folder on, and its command runs in
+the workspace's folder, unless the rule names another one. A denial is wide: a name without a slash
+holds in every folder, a command in every folder and in every way of writing it that is known.
 """
 
 import re
@@ -17,82 +21,67 @@ from typing import Literal
 from msgspec import Struct
 
 from sapwood.core.errors import SapwoodError
-from sapwood.workspace.globs import escape, glob_regex
-from sapwood.workspace.permissions.shell_commands import simple_commands
+from sapwood.core.refusals import nearest
+from sapwood.core.settings import PermissionMode
+from sapwood.workspace.globs import glob_regex
 
 __all__ = [
-    "FileAction",
-    "OtherAction",
-    "PermissionDecision",
+    "MODES",
+    "TOOLS",
     "PermissionRule",
     "PermissionRules",
     "RuleError",
-    "ShellAction",
-    "ToolAction",
     "Verdict",
-    "decide_permission",
+    "command_pattern",
+    "covers_command",
+    "covers_folder",
+    "covers_path",
+    "is_for_all",
+    "is_for_command_line",
+    "is_for_exact_path",
+    "names_tool",
     "parse_rules",
 ]
 
 Verdict = Literal["allow", "ask", "deny"]
-_RULE = re.compile(r"(allow|ask|deny)\s+([A-Za-z0-9_*-]+)(?:\((.+)\))?", re.DOTALL)
-_PROTECTED = (".git", ".sapwood")
-"""Folders whose files run programs or hold rules. Only a pattern that names one matches it."""
-
-
-class FileAction(Struct, frozen=True):
-    """Reading or writing at a path, which is relative inside the workspace and absolute outside.
-
-    Rules for `related_tool` count for this tool too: a rule for write_file also allows edit_file.
-    """
-
-    tool: str
-    path: str
-    reads: bool
-    related_tool: str = ""
-
-    @property
-    def is_outside(self) -> bool:
-        return self.path.startswith("/")
-
-
-class ShellAction(Struct, frozen=True):
-    """Running a command line."""
-
-    tool: str
-    command: str
-
-
-class OtherAction(Struct, frozen=True):
-    """Any other call; rules see only its tool."""
-
-    tool: str
-    reads: bool = False
-
-
-ToolAction = FileAction | ShellAction | OtherAction
+MODES: dict[PermissionMode, str] = {
+    "ask": "Changes and commands need an approval, unless a rule allows them.",
+    "accept-edits": "Files of the workspace may be changed; commands need an approval.",
+    "read-only": "Nothing may be changed and no command may be run, even if a rule allows it.",
+    "all": "Everything is allowed, except for what a rule denies or asks for, and protected files.",
+}
+TOOLS = ("read_file", "list_files", "search_files", "write_file", "edit_file", "shell")
+"""The tools of the workspace. Tools of MCP servers are called SERVER__TOOL."""
+_WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
+_VERDICTS: dict[str, Verdict] = {"allow": "allow", "ask": "ask", "deny": "deny"}
+_RULE = re.compile(
+    r"(\w+)\s+([A-Za-z0-9_*.-]+)(?:\((.+)\))?(?:\s+in\s+([^()\n]+))?", re.DOTALL | re.ASCII
+)
 
 
 class RuleError(SapwoodError):
     """A line is not a permission rule."""
 
-    def __init__(self, line: str) -> None:
+    def __init__(self, line: str, problem: str = "") -> None:
         super().__init__(
-            f"'{line}' is no rule. Write allow, ask or deny, then a tool, then optionally a "
-            "pattern in brackets: allow shell(git *)"
+            f"'{line}' is no rule. {problem}Write allow, ask or deny, then a tool, then optionally "
+            "a pattern in brackets: allow shell(git *)"
         )
 
 
 class PermissionRule(Struct, frozen=True):
     """A verdict for a tool and a pattern. `tool` may contain `*`; no pattern matches everything.
 
-    >>> str(PermissionRule("allow", "shell", "git *"))
-    'allow shell(git *)'
+    `folder` is the folder of a command, for rules of `shell`.
+
+    >>> str(PermissionRule("allow", "shell", "git *", "docs"))
+    'allow shell(git *) in docs'
     """
 
     verdict: Verdict
     tool: str
     pattern: str = ""
+    folder: str = ""
 
     def __str__(self) -> str:
         return f"{self.verdict} {self.target}"
@@ -100,150 +89,105 @@ class PermissionRule(Struct, frozen=True):
     @property
     def target(self) -> str:
         """The rule without its verdict, as `--allow` takes it."""
-        return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+        pattern = f"({self.pattern})" if self.pattern else ""
+        return f"{self.tool}{pattern}" + (f" in {self.folder}" if self.folder else "")
 
 
 PermissionRules = tuple[PermissionRule, ...]
-
-
-class PermissionDecision(Struct, frozen=True):
-    """The verdict, its reason, and the rules that would allow the action, if there are such."""
-
-    verdict: Verdict
-    why: str
-    remedy: PermissionRules = ()
 
 
 def parse_rules(lines: Iterable[str]) -> PermissionRules:
     """The rules in these lines. Raises `RuleError` for a line that is none.
 
     >>> parse_rules(["allow shell(git *)"])
-    (PermissionRule(verdict='allow', tool='shell', pattern='git *'),)
+    (PermissionRule(verdict='allow', tool='shell', pattern='git *', folder=''),)
     """
     return tuple(_parse(line) for line in lines)
-
-
-def decide_permission(
-    action: ToolAction, rules: PermissionRules, granted: PermissionRules = ()
-) -> PermissionDecision:
-    """Decides about an action. `granted` are rules that a person gave as an answer.
-
-    A granted rule allows an action that would need a question, never one that is denied. A shell
-    command line is allowed only if every command in it is.
-
-    >>> rules = parse_rules(["allow shell(git *)"])
-    >>> decide_permission(ShellAction("shell", "git status"), rules).verdict
-    'allow'
-    >>> decide_permission(ShellAction("shell", "git status; rm -rf ."), rules).verdict
-    'ask'
-    """
-    if not isinstance(action, ShellAction):
-        return _decide_one(action, rules, granted)
-    commands = simple_commands(action.command)
-    if commands is None:
-        return _decide_unknown_commands(action, rules, granted)
-    parts = [_decide_one(ShellAction(action.tool, command), rules, granted) for command in commands]
-    worst = max(parts, key=lambda part: ("allow", "ask", "deny").index(part.verdict))
-    remedy = (rule for part in parts if part.verdict == "ask" for rule in part.remedy)
-    return PermissionDecision(worst.verdict, worst.why, tuple(dict.fromkeys(remedy)))
 
 
 def _parse(line: str) -> PermissionRule:
     match = _RULE.fullmatch(line.strip())
     if match is None:
         raise RuleError(line)
-    verdict: Verdict = "allow" if match[1] == "allow" else "ask" if match[1] == "ask" else "deny"
-    return PermissionRule(verdict, match[2], match[3] or "")
+    word, tool, pattern, folder = match[1], match[2], match[3] or "", (match[4] or "").strip()
+    verdict = _VERDICTS.get(word)
+    if verdict is None:
+        raise RuleError(line, _did_you_mean(word, _VERDICTS))
+    if not _is_tool(tool):
+        raise RuleError(line, f"There is no tool {tool}. " + _did_you_mean(tool, TOOLS))
+    if folder and tool != "shell":
+        raise RuleError(line, "Only rules for shell name a folder. ")
+    return PermissionRule(verdict, tool, pattern, "" if folder in (".", "./") else folder)
 
 
-def _decide_one(
-    action: ToolAction, rules: PermissionRules, granted: PermissionRules
-) -> PermissionDecision:
-    remedy = (_narrowest_rule(action),)
-    for rule in rules:
-        if _matches(rule, action):
-            if rule.verdict == "ask" and any(_matches(each, action) for each in granted):
-                return PermissionDecision("allow", "A person allowed it.")
-            return PermissionDecision(rule.verdict, f"The rule '{rule}' decides.", remedy)
-    if any(_matches(each, action) for each in granted):
-        return PermissionDecision("allow", "A person allowed it.")
-    return _default_decision(action, remedy)
+def _is_tool(name: str) -> bool:
+    if "__" in name:
+        return True  # of an MCP server, which may not have started yet
+    return any(_tool_regex(name).fullmatch(each) for each in TOOLS)
 
 
-def _default_decision(action: ToolAction, remedy: PermissionRules) -> PermissionDecision:
-    if isinstance(action, FileAction) and action.is_outside:
-        return PermissionDecision("deny", "It is outside the workspace.", remedy)
-    if not isinstance(action, ShellAction) and action.reads:
-        return PermissionDecision("allow", "Reading is allowed.")
-    return PermissionDecision("ask", "No permission rule covers this.", remedy)
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    close = nearest(word, tuple(known))
+    return f"Did you mean {close[0]}? " if close else ""
 
 
-def _decide_unknown_commands(
-    action: ShellAction, rules: PermissionRules, granted: PermissionRules
-) -> PermissionDecision:
-    """Decides about a command line whose commands are unknown, so that patterns cannot allow it."""
-    remedy = (PermissionRule("allow", action.tool),)
-    unclear = "What this command line runs is not known in advance"
-    for rule in rules:
-        if _names_tool(rule, action) and (rule.pattern in ("", "*") or rule.verdict != "allow"):
-            if rule.pattern in ("", "*") and rule.verdict != "ask":
-                return PermissionDecision(rule.verdict, f"The rule '{rule}' decides.", remedy)
-            if rule.verdict == "deny":  # no grant overrides a denial
-                return PermissionDecision("ask", f"{unclear}, and '{rule}' may apply to it.")
-            break
-    if any(_names_tool(rule, action) and rule.pattern in ("", "*") for rule in granted):
-        return PermissionDecision("allow", "A person allowed it.")
-    return PermissionDecision("ask", f"{unclear}.", remedy)
+def is_for_all(rule: PermissionRule) -> bool:
+    """Whether the rule covers every path or command of its tool."""
+    return rule.pattern in ("", "*", "**") and not rule.folder
 
 
-def _matches(rule: PermissionRule, action: ToolAction) -> bool:
-    if not _names_tool(rule, action):
-        return False
-    match action:
-        case FileAction():
-            return _matches_path(rule, action)
-        case ShellAction():
-            pattern = _command_regex(rule.pattern, rule.verdict != "allow")
-            return not rule.pattern or pattern.fullmatch(action.command) is not None
-        case _:
-            return not rule.pattern or rule.pattern == "*"
-
-
-def _names_tool(rule: PermissionRule, action: ToolAction) -> bool:
-    if rule.tool == "*":
-        return True
+def names_tool(rule: PermissionRule, *tools: str) -> bool:
+    """Whether the rule is for one of these tools; empty names are left out."""
     pattern = _tool_regex(rule.tool)
-    related = action.related_tool if isinstance(action, FileAction) else ""
-    return any(name and pattern.fullmatch(name) is not None for name in (action.tool, related))
+    return any(name and pattern.fullmatch(name) is not None for name in tools)
 
 
-def _matches_path(rule: PermissionRule, action: FileAction) -> bool:
-    if action.is_outside and not rule.pattern.startswith("/"):
+def covers_path(rule: PermissionRule, path: str) -> bool:
+    """Whether the pattern covers a path: relative inside the workspace, absolute outside."""
+    if path.startswith("/") and not rule.pattern.startswith("/"):
         return rule.verdict == "deny" and not rule.pattern
-    if not action.reads and rule.verdict == "allow" and _is_protected(action, rule):
-        return False
-    if not rule.pattern:
+    if is_for_all(rule):
         return True
-    # Denials ignore case, because some file systems do.
-    return _path_regex(rule.pattern, rule.verdict != "allow").fullmatch(action.path) is not None
+    regex = _narrow_path_regex if rule.verdict == "allow" else _wide_path_regex
+    return regex(rule.pattern).fullmatch(path) is not None
 
 
-def _is_protected(action: FileAction, rule: PermissionRule) -> bool:
-    folders = [name.casefold() for name in action.path.split("/")]
-    return any(name in folders and name not in rule.pattern.split("/") for name in _PROTECTED)
+def is_for_exact_path(rule: PermissionRule, path: str) -> bool:
+    """Whether the rule names this path and no other."""
+    if not rule.pattern or rule.pattern.endswith("/") or _WILDCARD.search(rule.pattern):
+        return False
+    return covers_path(rule, path)
 
 
-def _narrowest_rule(action: ToolAction) -> PermissionRule:
-    """The narrowest rule that allows this action."""
-    match action:
-        case FileAction():
-            return PermissionRule("allow", action.tool, escape(action.path))
-        case ShellAction():
-            return PermissionRule(
-                "allow", action.tool, action.command.replace("\\", "\\\\").replace("*", "\\*")
-            )
-        case _:
-            return PermissionRule("allow", action.tool)
+def covers_command(rule: PermissionRule, command: str) -> bool:
+    """Whether the pattern covers one simple command. Denials ignore case, as file systems may."""
+    pattern = _command_regex(rule.pattern, rule.verdict != "allow")
+    return not rule.pattern or pattern.fullmatch(command) is not None
+
+
+def is_for_command_line(rule: PermissionRule, line: str) -> bool:
+    """Whether the rule names exactly this command line."""
+    return rule.pattern == command_pattern(line)
+
+
+def covers_folder(rule: PermissionRule, folder: str | None) -> bool:
+    """Whether the rule holds for commands in this folder; None stands for an unknown one."""
+    if is_for_all(rule):
+        return True
+    if rule.verdict != "allow":
+        return not rule.folder or folder is None or _in_folder(rule.folder, folder)
+    if folder is None:
+        return False
+    return _in_folder(rule.folder, folder) if rule.folder else folder == "."
+
+
+def command_pattern(command: str) -> str:
+    """The pattern that matches exactly this command."""
+    return command.replace("\\", "\\\\").replace("*", "\\*")
+
+
+def _in_folder(pattern: str, folder: str) -> bool:
+    return _narrow_path_regex(pattern).fullmatch(folder) is not None
 
 
 @cache
@@ -252,21 +196,31 @@ def _tool_regex(tool: str) -> re.Pattern[str]:
 
 
 @cache
-def _path_regex(pattern: str, ignore_case: bool) -> re.Pattern[str]:
-    """Matches the path itself and everything in it if it is a folder: `src` is also `src/**`."""
+def _narrow_path_regex(pattern: str) -> re.Pattern[str]:
+    """Matches paths from the top on. `src/**` and `src/` match the folder and all that is in it."""
+    lead = "/" if pattern.startswith("/") else ""
+    stem = pattern.removesuffix("/**") if pattern.endswith("/**") else pattern.removesuffix("/")
+    rest = "(?:/.*)?" if stem != pattern else ""
+    if stem in ("", "*", "**"):
+        return re.compile(f"{lead}.*", re.DOTALL)
+    return re.compile(f"{lead}{glob_regex('/' + stem.lstrip('/'))}{rest}", re.DOTALL)
+
+
+@cache
+def _wide_path_regex(pattern: str) -> re.Pattern[str]:
+    """Matches as in `.gitignore`, in any case, and everything in a folder that matches."""
     lead = "/" if pattern.startswith("/") else ""
     stem = pattern.removesuffix("/**")
     # A pattern that its slash anchors to the top stays anchored when the slash is removed.
     stem = f"/{stem.lstrip('/')}" if stem != pattern else stem
-    flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
-    return re.compile(f"{lead}{glob_regex(stem)}(?:/.*)?", flags)
+    return re.compile(f"{lead}{glob_regex(stem)}(?:/.*)?", re.DOTALL | re.IGNORECASE)
 
 
 @cache
 def _command_regex(pattern: str, ignore_case: bool) -> re.Pattern[str]:
     """`*` matches anything; `git *` also matches `git` alone; `\\*` matches a star."""
     stem = pattern.removesuffix(" *")
-    body = re.sub(r"\\(.)|(\*)|([^\\*]+)|\\", _command_piece, stem)
+    body = re.sub(r"\\(.)|(\*)|([^\\*]+)|\\", _command_piece, stem, flags=re.DOTALL)
     rest = "(?: .*)?" if stem != pattern else ""
     return re.compile(body + rest, re.DOTALL | (re.IGNORECASE if ignore_case else 0))
 

@@ -9,7 +9,9 @@ result is complete: it contains every command that the line can start, or is Non
 import re
 import shlex
 
-__all__ = ["simple_commands"]
+from msgspec import Struct
+
+__all__ = ["SimpleCommand", "folders_of", "simple_commands"]
 
 _RESERVED = frozenset(
     "if then elif else fi for while until do done case esac in select function time coproc "
@@ -24,16 +26,72 @@ _NOT_PLAIN = frozenset("$`(){}")
 _NOT_PLAIN_FIRST = frozenset("*?[]~=^")
 
 
-def simple_commands(line: str) -> tuple[str, ...] | None:
-    """Each simple command of the line, quoted where needed; None if the line is not understood.
+class SimpleCommand(Struct, frozen=True):
+    """The words of one command, and the operator after it: '' at the end of the line."""
 
-    >>> simple_commands("git add . && git commit -m 'a; b' 2>/dev/null")
-    ('git add .', "git commit -m 'a; b'")
+    words: tuple[str, ...]
+    operator: str = ""
+
+    @property
+    def text(self) -> str:
+        """The command in one canonical form: one space between words, quoted where needed."""
+        return shlex.join(self.words)
+
+
+def simple_commands(line: str) -> tuple[SimpleCommand, ...] | None:
+    """Each simple command of the line; None if the line is not understood.
+
+    >>> [each.text for each in simple_commands("git add . && git commit -m 'a; b' 2>/dev/null")]
+    ['git add .', "git commit -m 'a; b'"]
     >>> simple_commands("echo $(rm -rf .)") is None
     True
     """
     parser = _Parser(line)
     return parser.commands() if parser.parse() else None
+
+
+def folders_of(commands: tuple[SimpleCommand, ...], folder: str) -> tuple[str | None, ...]:
+    """The folder in which each command runs, from the workspace's folder on; None if unsure.
+
+    `cd FOLDER && …` changes the folder of what follows. In other combinations the commands after
+    `cd` may run in either folder.
+
+    >>> folders_of(simple_commands("make; cd docs && make html | tail"), ".")
+    ('.', '.', 'docs', 'docs')
+    >>> folders_of(simple_commands("cd docs; make html"), ".")
+    ('.', None)
+    """
+    found: list[str | None] = []
+    current: str | None = folder
+    for place, command in enumerate(commands):
+        found.append(current)
+        if _changes_folder(command.words):
+            is_piped = place > 0 and commands[place - 1].operator in _PIPES
+            after = {each.operator for each in commands[place:-1]}
+            is_sure = command.operator == "&&" and not is_piped and after <= {"&&", *_PIPES}
+            current = _entered(current, command.words) if is_sure else None
+    return tuple(found)
+
+
+_PIPES = ("|", "|&")
+_FOLDER_COMMANDS = ("cd", "pushd", "popd")
+_RUNS_ANOTHER = ("builtin", "command", "eval", "source", ".", "exec", "trap")
+"""Commands of the shell itself that may run `cd`."""
+
+
+def _changes_folder(words: tuple[str, ...]) -> bool:
+    return words[0] in _FOLDER_COMMANDS or words[0] in _RUNS_ANOTHER
+
+
+def _entered(folder: str | None, words: tuple[str, ...]) -> str | None:
+    """The folder after `cd WORD`; None for all that is not a plain path downwards."""
+    if folder is None or len(words) != 2 or words[0] != "cd":
+        return None
+    path = words[1]
+    steps = [step for step in path.split("/") if step not in ("", ".")]
+    if path.startswith(("/", "~", "-")) or ".." in steps or any(char in path for char in "*?["):
+        return None
+    return "/".join([*([] if folder == "." else [folder]), *steps]) or "."
 
 
 class _Parser:
@@ -42,14 +100,14 @@ class _Parser:
     def __init__(self, line: str) -> None:
         self._line = line
         self._place = 0
-        self._commands: list[list[str]] = []
+        self._commands: list[SimpleCommand] = []
         self._words: list[str] = []
         self._word: list[str] | None = None
         self._is_quoted = False
         self._needs_more = False
 
-    def commands(self) -> tuple[str, ...]:
-        return tuple(shlex.join(words) for words in self._commands)
+    def commands(self) -> tuple[SimpleCommand, ...]:
+        return tuple(self._commands)
 
     def parse(self) -> bool:
         """Parses the line; returns whether all of it was understood."""
@@ -158,7 +216,7 @@ class _Parser:
         if not self._end_word():
             return False
         if self._words:
-            self._commands.append(self._words)
+            self._commands.append(SimpleCommand(tuple(self._words), operator))
             self._words = []
             self._needs_more = operator in ("&&", "||", "|", "|&")
             return True

@@ -25,8 +25,6 @@ async def run_shell(
     command: str, place: Place, seconds: float, environment: Mapping[str, str]
 ) -> ShellResult:
     """Runs a command line in a folder. Raises `ToolError` if it cannot be started."""
-    if "\0" in command:
-        raise ToolError("The command contains a null character. Send it without.")
     if not await asyncio.to_thread(is_folder, place):
         raise ToolError(f"{place.shown} is not a folder. Give one as cwd.")
     shell = shutil.which("bash") or "/bin/sh"

@@ -99,6 +99,8 @@ def read_arguments(name: str, text: str, arguments: type[_Arguments]) -> _Argume
         problem = f"The arguments are not JSON: {error}"
     except UnicodeEncodeError:
         problem = "The arguments contain half of a surrogate pair"
+    except RecursionError:
+        problem = "The arguments are nested too deeply"
     raise ToolError(f"{name} did not run. {problem}. It takes {_field_names(arguments)}.")
 
 

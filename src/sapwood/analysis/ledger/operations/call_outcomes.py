@@ -31,7 +31,9 @@ _REFUSALS = (
 _NO_RESULT = ("[the transcript has no result", "[interrupted")
 _HEAD = 600
 # Patterns are texts: each is compiled only when a fixed part of it occurs in a result.
-_DENIED = r"(?:Error: )?Permission (?:to use|for) .{1,200} denied|\S+ did not run\. "
+_DENIED = (
+    r"(?:Error: )?Permission (?:to use|for) .{1,200} denied|\S+ (?:did not run\.|was blocked:) "
+)
 _LEADING_CODE = (
     r"\s*(?:<error>)?(?:Error: )?(?:Command failed with )?[Ee]xit code:? (-?\d+)\b[^\n]*\n?"
 )
@@ -85,7 +87,7 @@ def call_outcome(result: Result | None) -> CallOutcome:
 
 
 def _may_be_denied(head: str) -> bool:
-    return " did not run. " in head or "denied" in head
+    return " did not run. " in head or " was blocked: " in head or "denied" in head
 
 
 def _found(pattern: str, mark: str, text: str) -> re.Match[str] | None:

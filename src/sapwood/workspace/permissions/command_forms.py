@@ -1,0 +1,137 @@
+"""Other ways to write a command, which denials have to cover, and prefixes to offer. Pure.
+
+`deny shell(git push *)` is meant for `git -C . push`, `/usr/bin/git push` and `env X=1 git push`
+too. A denial is compared with every form that this module finds. Permissions are not: they are
+compared with the command as it is.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+__all__ = ["forms_of", "forms_of_unclear_line", "prefix_of"]
+
+_WRAPPERS = frozenset(
+    "builtin busybox chronic command coproc doas env eval exec ionice nice nohup setsid stdbuf "
+    "sudo systemd-run time timeout unbuffer watch xargs".split()
+)
+"""Programs and words of the shell that run the command in their arguments."""
+_SHELLS = frozenset("ash bash dash ksh mksh sh zsh".split())
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_GIT_VALUES = frozenset(
+    "-C -c --config-env --exec-path --git-dir --namespace --super-prefix --work-tree "
+    "--attr-source --list-cmds".split()
+)
+"""Options of git before its subcommand that take the next word as their value."""
+_MOST_FORMS = 200
+_PARTS = re.compile(r"&&|\|\||[;|&\n(){}`]|\$\(|<\(|>\(")
+_SUBCOMMANDS = frozenset(
+    "apt brew bun cargo composer conda deno docker dotnet gem gh git go gradle helm just kubectl "
+    "make mvn nix npm npx pip pip3 pipx pnpm poetry rustup systemctl terraform uv yarn".split()
+)
+"""Programs whose second word says what they do."""
+_NO_PREFIX = (
+    _WRAPPERS
+    | _SHELLS
+    | frozenset("rm rmdir dd mkfs shred ssh scp rsync curl wget awk find".split())
+    | frozenset("cd pushd popd . source alias export set unset trap".split())
+)
+"""Commands for which no prefix is offered: it would allow almost anything, or destroy things."""
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+:/-]*")
+
+
+def forms_of(words: Sequence[str]) -> tuple[str, ...]:
+    """The command in every form that a denial is compared with, the command itself first.
+
+    >>> forms_of(["env", "X=1", "/usr/bin/git", "-C", ".", "push", "origin"])[-1]
+    'git push origin'
+    """
+    found: dict[str, None] = {}
+    _collect(tuple(words), found)
+    return tuple(found)
+
+
+def forms_of_unclear_line(line: str) -> tuple[str, ...]:
+    """The forms of what looks like a command in a line that is not understood. It may miss some.
+
+    >>> "git push" in forms_of_unclear_line("X=1 git push; echo $(ls)")
+    True
+    """
+    found: dict[str, None] = {}
+    for part in _PARTS.split(line):
+        _collect(_words(part), found)
+    return tuple(found)
+
+
+def prefix_of(words: Sequence[str]) -> str | None:
+    """The first words of a command, where a rule for all that starts with them makes sense.
+
+    >>> prefix_of(["python3", "a.py"]), prefix_of(["git", "log", "-1"]), prefix_of(["bash", "x"])
+    ('python3', 'git log', None)
+    """
+    name = words[0]
+    if name.rpartition("/")[2] in _NO_PREFIX or _PLAIN_WORD.fullmatch(name) is None:
+        return None
+    if name not in _SUBCOMMANDS:
+        return name if len(words) > 1 else None
+    if len(words) < 2 or _PLAIN_WORD.fullmatch(words[1]) is None:
+        return None
+    return f"{name} {words[1]}"
+
+
+def _collect(words: tuple[str, ...], found: dict[str, None]) -> None:
+    text = shlex.join(words)
+    if not words or text in found or len(found) >= _MOST_FORMS:
+        return
+    found[text] = None
+    for other in _rewritten(words):
+        _collect(other, found)
+
+
+def _rewritten(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The command without one detour: a path, an assignment, a program that runs another, …"""
+    first, rest = words[0], words[1:]
+    if _ASSIGNMENT.match(first):
+        yield rest
+        return
+    name = first.rpartition("/")[2]
+    if name != first and name:
+        yield (name, *rest)
+    elif first.startswith("\\"):
+        yield (first.lstrip("\\"), *rest)
+    elif name.casefold() == "git":
+        yield from _without_git_options(name, rest)
+    elif name in _SHELLS or name == "eval":
+        # The text after -c, or the text that is put together, is a command line of its own.
+        for text in (*rest, " ".join(rest)):
+            for part in _PARTS.split(text):
+                yield _words(part)
+    if name in _WRAPPERS:
+        # Which words are options and which are their values differs, so each rest is a form.
+        for start in range(len(rest)):
+            if not rest[start].startswith("-"):
+                yield rest[start:]
+
+
+def _without_git_options(name: str, rest: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    place = 0
+    aliases: dict[str, str] = {}
+    while place < len(rest) and rest[place].startswith("-"):
+        takes_value = rest[place] in _GIT_VALUES
+        value = rest[place + 1] if takes_value and place + 1 < len(rest) else ""
+        if rest[place] == "-c" and value.startswith("alias."):
+            alias, _, meaning = value.removeprefix("alias.").partition("=")
+            aliases[alias] = meaning
+        place += 2 if takes_value else 1
+    if place:
+        yield (name, *rest[place:])
+    if rest[place:] and (meaning := aliases.get(rest[place])):
+        words = _words(meaning.removeprefix("!"))
+        yield (*(() if meaning.startswith("!") else (name,)), *words, *rest[place + 1 :])
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:  # an open quote
+        return tuple(text.split())

@@ -1,0 +1,275 @@
+"""Decides about a tool call by rules, grants and the permission mode. Pure.
+
+The first rule that matches decides. If none does, the mode decides: normally reading in the
+workspace is allowed, access outside of it is denied, and everything else needs a question.
+"""
+
+from msgspec import Struct
+
+from sapwood.core.settings import PermissionMode
+from sapwood.workspace.globs import escape
+from sapwood.workspace.permissions.command_forms import forms_of, forms_of_unclear_line, prefix_of
+from sapwood.workspace.permissions.permission_rules import (
+    PermissionRule,
+    PermissionRules,
+    Verdict,
+    command_pattern,
+    covers_command,
+    covers_folder,
+    covers_path,
+    is_for_all,
+    is_for_command_line,
+    is_for_exact_path,
+    names_tool,
+)
+from sapwood.workspace.permissions.shell_commands import folders_of, simple_commands
+
+__all__ = [
+    "NOT_COVERED",
+    "FileAction",
+    "OtherAction",
+    "PermissionDecision",
+    "ShellAction",
+    "ToolAction",
+    "decide_permission",
+    "prefix_rule",
+]
+
+NOT_COVERED = "No permission rule covers this."
+_UNCLEAR = "What this command line runs is not known in advance"
+_ALLOWED = "A person allowed it."
+
+
+class FileAction(Struct, frozen=True):
+    """Reading or writing at a path, which is relative inside the workspace and absolute outside.
+
+    Rules for `related_tool` count for this tool too: a rule for write_file also allows edit_file.
+    `guard` says why only a rule for exactly this path allows it; '' for most paths.
+    """
+
+    tool: str
+    path: str
+    reads: bool
+    related_tool: str = ""
+    guard: str = ""
+
+    @property
+    def is_outside(self) -> bool:
+        return self.path.startswith("/")
+
+
+class ShellAction(Struct, frozen=True):
+    """Running a command line in a folder, which is given from the workspace's folder on."""
+
+    tool: str
+    command: str
+    folder: str = "."
+
+
+class OtherAction(Struct, frozen=True):
+    """Any other call; rules see only its tool."""
+
+    tool: str
+    reads: bool = False
+
+
+ToolAction = FileAction | ShellAction | OtherAction
+
+
+class PermissionDecision(Struct, frozen=True):
+    """The verdict, its reason, and the rules that would allow the action, if there are such."""
+
+    verdict: Verdict
+    why: str
+    remedy: PermissionRules = ()
+
+
+class _Command(Struct, frozen=True):
+    """One command of a line: `text` is None if it is not known, `folder` if that is not known."""
+
+    tool: str
+    text: str | None
+    forms: tuple[str, ...]
+    folder: str | None
+    line: ShellAction
+
+
+def decide_permission(
+    action: ToolAction,
+    rules: PermissionRules,
+    granted: PermissionRules = (),
+    mode: PermissionMode = "ask",
+) -> PermissionDecision:
+    """Decides about an action. `granted` are rules that a person gave as an answer.
+
+    A granted rule allows an action that would need a question, never one that is denied. A shell
+    command line is allowed only if every command in it is.
+
+    >>> from sapwood.workspace.permissions.permission_rules import parse_rules
+    >>> rules = parse_rules(["allow shell(git *)"])
+    >>> decide_permission(ShellAction("shell", "git status"), rules).verdict
+    'allow'
+    >>> decide_permission(ShellAction("shell", "git status; rm -rf ."), rules).verdict
+    'ask'
+    >>> decide_permission(ShellAction("shell", "git status", "vendor"), rules).verdict
+    'ask'
+    """
+    if mode == "read-only" and (isinstance(action, ShellAction) or not action.reads):
+        return PermissionDecision("deny", "The permission mode is read-only.")
+    if not isinstance(action, ShellAction):
+        return _decide_one(action, rules, granted, mode)
+    parts = [_decide_one(each, rules, granted, mode) for each in _commands(action)]
+    worst = max(parts, key=lambda part: ("allow", "ask", "deny").index(part.verdict))
+    remedy = dict.fromkeys(rule for part in parts if part.verdict == "ask" for rule in part.remedy)
+    whole = _rule_for_line(action)
+    if whole is not None and whole in remedy:
+        return PermissionDecision(worst.verdict, worst.why, (whole,))
+    return PermissionDecision(worst.verdict, worst.why, tuple(remedy))
+
+
+def prefix_rule(action: ToolAction) -> PermissionRule | None:
+    """The rule for all commands that start as this one does; None unless it is one plain command.
+
+    >>> str(prefix_rule(ShellAction("shell", "python3 a.py")))
+    'allow shell(python3 *)'
+    """
+    if not isinstance(action, ShellAction) or not _can_be_named(action.folder):
+        return None
+    commands = simple_commands(action.command)
+    prefix = prefix_of(commands[0].words) if commands and len(commands) == 1 else None
+    if prefix is None:
+        return None
+    folder = "" if action.folder == "." else escape(action.folder)
+    return PermissionRule("allow", action.tool, f"{command_pattern(prefix)} *", folder)
+
+
+def _commands(action: ShellAction) -> list[_Command]:
+    commands = simple_commands(action.command)
+    if commands is None:
+        forms = forms_of_unclear_line(action.command)
+        return [_Command(action.tool, None, forms, action.folder, action)]
+    folders = folders_of(commands, action.folder)
+    return [
+        _Command(action.tool, each.text, forms_of(each.words), folder, action)
+        for each, folder in zip(commands, folders, strict=True)
+    ]
+
+
+def _decide_one(
+    action: FileAction | OtherAction | _Command,
+    rules: PermissionRules,
+    granted: PermissionRules,
+    mode: PermissionMode,
+) -> PermissionDecision:
+    remedy = _remedy(action)
+    is_granted = any(_matches(rule, action) for rule in granted if rule.verdict == "allow")
+    for rule in rules:
+        if _matches(rule, action):
+            if rule.verdict == "ask" and is_granted:
+                return PermissionDecision("allow", _ALLOWED)
+            return PermissionDecision(rule.verdict, f"The rule '{rule}' decides.", remedy)
+        if rule.verdict != "allow" and _may_match(rule, action):
+            named = any(_names_line(each, action) for each in granted if each.verdict == "allow")
+            if named or (is_granted and rule.verdict == "ask"):
+                return PermissionDecision("allow", _ALLOWED)
+            return PermissionDecision("ask", f"{_UNCLEAR}, and '{rule}' may apply to it.", remedy)
+    if is_granted:
+        return PermissionDecision("allow", _ALLOWED)
+    return _default_decision(action, remedy, mode)
+
+
+def _default_decision(
+    action: FileAction | OtherAction | _Command, remedy: PermissionRules, mode: PermissionMode
+) -> PermissionDecision:
+    if isinstance(action, FileAction):
+        if action.is_outside:
+            return PermissionDecision("deny", "It is outside the workspace.", remedy)
+        if action.guard:
+            return PermissionDecision("ask", action.guard, remedy)
+        if mode == "accept-edits" and not action.reads:
+            return PermissionDecision("allow", "The permission mode is accept-edits.")
+    if not isinstance(action, _Command) and action.reads:
+        return PermissionDecision("allow", "Reading is allowed.")
+    if mode == "all":
+        return PermissionDecision("allow", "The permission mode is all.")
+    if isinstance(action, _Command) and action.text is None:
+        return PermissionDecision("ask", f"{_UNCLEAR}.", remedy)
+    if isinstance(action, _Command) and action.folder is None:
+        return PermissionDecision("ask", "It is not sure in which folder this runs.", remedy)
+    if isinstance(action, _Command) and action.folder != ".":
+        return PermissionDecision(
+            "ask", f"No permission rule covers this in {action.folder}.", remedy
+        )
+    return PermissionDecision("ask", NOT_COVERED, remedy)
+
+
+def _matches(rule: PermissionRule, action: FileAction | OtherAction | _Command) -> bool:
+    match action:
+        case FileAction():
+            if not names_tool(rule, action.tool, action.related_tool):
+                return False
+            if action.guard and rule.verdict == "allow":
+                return is_for_exact_path(rule, action.path)
+            return covers_path(rule, action.path)
+        case _Command():
+            return names_tool(rule, action.tool) and _matches_command(rule, action)
+        case _:
+            return names_tool(rule, action.tool) and is_for_all(rule)
+
+
+def _matches_command(rule: PermissionRule, command: _Command) -> bool:
+    if is_for_all(rule) or (rule.verdict == "allow" and _names_line(rule, command)):
+        return True
+    if not covers_folder(rule, command.folder):
+        return False
+    if rule.verdict == "allow":
+        return command.text is not None and covers_command(rule, command.text)
+    return any(covers_command(rule, form) for form in command.forms)
+
+
+def _names_line(rule: PermissionRule, action: FileAction | OtherAction | _Command) -> bool:
+    """Whether the rule is for exactly the line of the command, in the line's own folder."""
+    return (
+        isinstance(action, _Command)
+        and names_tool(rule, action.tool)
+        and is_for_command_line(rule, action.line.command)
+        and covers_folder(rule, action.line.folder)
+    )
+
+
+def _may_match(rule: PermissionRule, action: FileAction | OtherAction | _Command) -> bool:
+    """Whether a rule that forbids or asks may be for something in a line that is not understood."""
+    return isinstance(action, _Command) and action.text is None and names_tool(rule, action.tool)
+
+
+def _remedy(action: FileAction | OtherAction | _Command) -> PermissionRules:
+    """The narrowest rule that allows this action; none if it cannot be written as a rule."""
+    match action:
+        case FileAction():
+            # Who may list or search a folder may see what is in it.
+            rest = "/**" if action.tool in ("list_files", "search_files") else ""
+            rest = "" if action.guard or action.path == "." else rest
+            return (PermissionRule("allow", action.tool, escape(action.path) + rest),)
+        case _Command():
+            if action.text is None or action.folder is None:
+                whole = _rule_for_line(action.line)
+                return () if whole is None else (whole,)
+            return _rule_for(action.tool, action.text, action.folder)
+        case _:
+            return (PermissionRule("allow", action.tool),)
+
+
+def _rule_for_line(action: ShellAction) -> PermissionRule | None:
+    return next(iter(_rule_for(action.tool, action.command, action.folder)), None)
+
+
+def _rule_for(tool: str, command: str, folder: str) -> PermissionRules:
+    if not _can_be_named(folder):
+        return ()
+    named = "" if folder == "." else escape(folder)
+    return (PermissionRule("allow", tool, command_pattern(command), named),)
+
+
+def _can_be_named(folder: str) -> bool:
+    """Whether a rule can name the folder: brackets and spaces at its ends cannot be written."""
+    return not set(folder) & set("()\n") and folder == folder.strip()

@@ -1,0 +1,145 @@
+"""Files that run programs or hold keys need a question that no wide rule answers."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sapwood.workspace.permissions.guarded_paths import PathGuards
+from sapwood.workspace.places import locate
+from tests.workspace.tool_calls import ToolWorkspace
+
+WIDE = ("allow *", "allow write_file(**)", "allow read_file")
+WRITTEN = [
+    ".git/config",
+    "sub/.git/hooks/pre-commit",
+    ".GIT/config",
+    ".ssh/authorized_keys",
+    ".bashrc",
+    ".zshenv",
+    ".profile",
+    ".config/sapwood/config.toml",
+    ".config/sapwood/permissions.toml",
+    ".claude/settings.json",
+    ".codex/config.toml",
+    ".gitconfig",
+    ".mcp.json",
+    ".envrc",
+    "vendor/HEAD",
+    "HEAD",
+]
+PRIVATE = [
+    ".ssh/id_rsa",
+    ".ssh/work",
+    ".config/sapwood/keys.toml",
+    ".netrc",
+    "deploy/id_ed25519",
+    ".gnupg/private-keys-v1.d/a.key",
+    "server.p12",
+]
+
+
+@pytest.mark.parametrize("path", WRITTEN)
+async def test_no_wide_rule_allows_writing_where_programs_are_named(
+    tmp_path: Path, path: str
+) -> None:
+    workspace = ToolWorkspace(tmp_path, WIDE)
+    told = await workspace.refused("write_file", path=path, content="x")
+    assert "is protected" in told
+    assert not (tmp_path / path).exists()
+    exact = ToolWorkspace(tmp_path, [f"allow write_file({path})"])
+    await exact.done("write_file", path=path, content="x")
+
+
+@pytest.mark.parametrize("path", PRIVATE)
+async def test_no_wide_rule_allows_reading_a_private_key(tmp_path: Path, path: str) -> None:
+    workspace = ToolWorkspace(tmp_path, WIDE)
+    workspace.put(path, "private\n")
+    assert "is protected" in await workspace.refused("read_file", path=path)
+    assert "is protected" in await workspace.refused("search_files", pattern="private", path=path)
+    found = await workspace.done("search_files", pattern="private", ignored=True)
+    assert path not in found
+    exact = ToolWorkspace(tmp_path, [f"allow read_file({path})"])
+    assert "private" in await exact.done("read_file", path=path)
+
+
+async def test_a_pem_file_is_private_if_it_holds_a_private_key(workspace: ToolWorkspace) -> None:
+    workspace.put("a.pem", "-----BEGIN RSA PRIVATE KEY-----\nabc\n")
+    workspace.put("b.pem", "-----BEGIN CERTIFICATE-----\nabc\n")
+    assert "is protected" in await workspace.refused("read_file", path="a.pem")
+    await workspace.done("read_file", path="b.pem")
+
+
+@pytest.mark.parametrize(
+    "path", ["src/hooks/use.ts", "docs/config", "objects/a", "a/refs/b", ".ssh/id.pub", "head.txt"]
+)
+async def test_ordinary_files_are_not_guarded(workspace: ToolWorkspace, path: str) -> None:
+    if ".ssh" not in path:
+        await workspace.done("write_file", path=path, content="x")
+    workspace.put(path, "x")
+    await workspace.done("read_file", path=path)
+
+
+async def test_a_link_to_a_guarded_file_is_guarded(tmp_path: Path) -> None:
+    workspace = ToolWorkspace(tmp_path, WIDE)
+    workspace.put(".ssh/id_rsa", "private")
+    (tmp_path / "notes").symlink_to(tmp_path / ".ssh")
+    (tmp_path / "key.txt").symlink_to(tmp_path / ".ssh" / "id_rsa")
+    assert "is protected" in await workspace.refused("read_file", path="key.txt")
+    told = await workspace.refused("write_file", path="notes/authorized_keys", content="x")
+    assert "is protected" in told
+
+
+def test_own_folders_are_guarded_wherever_they_are(tmp_path: Path) -> None:
+    root = os.path.realpath(tmp_path)
+    guards = PathGuards([f"{root}/data", f"{root}/my.toml"], f"{root}/data/keys.toml")
+    assert guards.against_writing(locate(root, "data/sapwood.db"))
+    assert guards.against_writing(locate(root, "my.toml"))
+    assert not guards.against_writing(locate(root, "database"))
+    assert guards.against_reading(locate(root, "data/keys.toml"))
+    assert not guards.against_reading(locate(root, "data/notes"))
+
+
+async def test_files_of_a_folder_that_git_takes_for_a_repository_are_guarded(
+    workspace: ToolWorkspace,
+) -> None:
+    workspace.put("vendor/HEAD", "ref: refs/heads/main\n")
+    for path in ("vendor/config", "vendor/objects/x", "vendor/refs/x", "vendor/hooks/post-merge"):
+        assert "is protected" in await workspace.refused("write_file", path=path, content="x")
+    await workspace.done("write_file", path="vendor/readme.md", content="x")
+
+
+async def test_the_folder_that_git_runs_hooks_from_is_guarded(workspace: ToolWorkspace) -> None:
+    workspace.put(".git/config", "[core]\n\thooksPath = tools/hooks\n")
+    told = await workspace.refused("write_file", path="tools/hooks/pre-commit", content="x")
+    assert "hooks" in told
+    await workspace.done("write_file", path="tools/other", content="x")
+
+
+async def test_writing_files_and_running_git_is_not_running_anything(tmp_path: Path) -> None:
+    """The attack: a folder that looks like a repository names a program, and git runs it."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    rules = ["allow write_file", "allow shell(git status)", "allow shell(git status) in **"]
+    workspace = ToolWorkspace(tmp_path, rules)
+    files = {
+        "vendor/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+        f"\tworktree = {tmp_path}/vendor\n"
+        f'\tfsmonitor = "touch {tmp_path}/owned; false"\n',
+        "vendor/objects/x": "",
+        "vendor/refs/x": "",
+        "vendor/HEAD": "ref: refs/heads/main\n",
+    }
+    for path, content in files.items():
+        await workspace.call("write_file", path=path, content=content)
+        workspace.put(path, content)  # as if another program had written it
+    await workspace.call("shell", command="git status", cwd="vendor")
+    assert not (tmp_path / "owned").exists()
+    # The same files do run the program where these settings of git are missing.
+    await asyncio.to_thread(
+        subprocess.run, ["git", "status"], cwd=tmp_path / "vendor", capture_output=True
+    )
+    assert (tmp_path / "owned").exists()
