@@ -12,6 +12,7 @@ NAMES: tuple[str, ...] = (
     "subscribe",
     "first_token",
     "prefix",
+    "stream",
     "runtime",
     "hooks",
     "checkpoint",

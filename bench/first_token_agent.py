@@ -14,7 +14,7 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
-from sapwood.core.events import Recorded, TurnCompleted
+from sapwood.core.events import ReplyAdded, TurnCompleted
 from sapwood.core.model_calls import Delta
 from sapwood.core.view import Message, ToolResult
 from sapwood.engine.dbos import DbosEngine
@@ -51,9 +51,10 @@ class RunningAgent:
             async with aclosing(self._running.watch(self._agent.id, after)) as shown:
                 listening.set()
                 async for each in shown:
-                    if isinstance(each.what, Delta):
+                    # An answer of one word is shown when it is complete.
+                    if isinstance(each.what, Delta) or each.what.kind == ReplyAdded.kind:
                         first = first or time.perf_counter()
-                    elif isinstance(each.what, Recorded) and each.what.kind == TurnCompleted.kind:
+                    elif each.what.kind == TurnCompleted.kind:
                         return first
             raise RuntimeError("the turn did not end")
 

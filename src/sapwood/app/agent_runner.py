@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -11,16 +12,9 @@ from sapwood.conversation.call import Services
 from sapwood.conversation.model_tool import ModelCommandTool
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import InterruptTurn
-from sapwood.core.events import (
-    ModelCalled,
-    Recorded,
-    ReplyAdded,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-)
+from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
+from sapwood.core.events import Recorded, ReplyStreamed
 from sapwood.core.ids import AgentId
-from sapwood.core.log_values import Append
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
 from sapwood.runtime.checkpoints import Checkpoints
@@ -29,11 +23,12 @@ from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.driver import Driver
 from sapwood.runtime.model_access import ModelAccess
+from sapwood.runtime.open_agent import open_agent
 from sapwood.runtime.scheduler import Engine, Scheduler
 from sapwood.runtime.tool_calls import Toolbox
 from sapwood.runtime.trace import Tracing, Untraced
 
-__all__ = ["AgentOutput", "AgentRunner", "DriveFailure"]
+__all__ = ["AgentOutput", "AgentRunner", "DriveFailure", "words_so_far"]
 
 
 class DriveFailure(Struct, frozen=True):
@@ -49,17 +44,10 @@ class AgentOutput(Struct, frozen=True):
     what: Recorded | Delta | DriveFailure
 
 
-class _PartialReply(Struct):
-    """The text received so far in reply to the model call at version `called_at`."""
-
-    called_at: int = 0
-    text: str = ""
-
-
 class AgentRunner:
     """Drives the agents of one space while it is started.
 
-    Pieces of replies reach watchers in this process only. Events reach watchers through the log.
+    Events reach watchers through the log, also the words of a reply that is still arriving.
     `secrets` are API keys by account, which are masked in all texts. `closing` are functions to
     await when the runner closes.
     """
@@ -83,12 +71,11 @@ class AgentRunner:
         self._closing = closing
         self._tracing = tracing or Untraced()
         self._checkpoints = checkpoints
-        self._listeners: set[Callable[[AgentId, Delta | DriveFailure], None]] = set()
+        self._listeners: set[Callable[[AgentId, DriveFailure], None]] = set()
+        self._driver: Driver | None = None
         connection.add_secrets((secrets or {}).values())
         self._scheduler = Scheduler(connection.space, engine)
-        self._partial_replies: dict[AgentId, _PartialReply] = {}
         connection.dispatcher.on_commit(self._scheduler.committed)
-        connection.dispatcher.on_commit(self._committed)
 
     async def start(self) -> None:
         """Starts to drive agents, those with unfinished work first."""
@@ -101,11 +88,11 @@ class AgentRunner:
             self._toolbox,
             self._commands,
             connection.counter_for,
-            show=self._publish,
             tracing=self._tracing,
             checkpoints=self._checkpoints,
         )
         driver.on_failure = self._publish
+        self._driver = driver
         await self._scheduler.start(driver)
 
     async def close(self) -> None:
@@ -121,12 +108,12 @@ class AgentRunner:
         await self._engine.wake(self.connection.space, agent)
 
     async def interrupt(self, agent: AgentId, reason: str = "") -> Done | Refusal:
-        """Stops the open turn. The text received so far becomes the reply of the model."""
+        """Stops the open turn. The words received so far become the reply of the model."""
         dispatcher = self.connection.dispatcher
+        if self._driver is not None:
+            await self._driver.flush(agent)
         turn = (await dispatcher.open(agent)).turn
-        partial = self._partial_replies.get(agent, _PartialReply())
-        command = InterruptTurn(agent, reason, partial.text.strip(), partial.called_at, turn=turn)
-        return await dispatcher.dispatch(command, command_meta())
+        return await dispatcher.dispatch(InterruptTurn(agent, reason, turn=turn), command_meta())
 
     async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Replaces the history, except the last `keep` turns, by a checked summary.
@@ -144,13 +131,14 @@ class AgentRunner:
         return await compactor.compact(agent, keep)
 
     async def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
-        """Yields the events of an agent after a version, and pieces of its replies as they arrive.
+        """Yields the events of an agent after a version, from any process, as they are stored.
 
-        Never ends by itself. Raises the error with which reading the log fails.
+        Before an event with words of an unfinished reply, yields these words as deltas. Never ends
+        by itself. Raises the error with which reading the log fails.
         """
         queue: asyncio.Queue[AgentOutput | Exception] = asyncio.Queue()
 
-        def listen(of: AgentId, what: Delta | DriveFailure) -> None:
+        def listen(of: AgentId, what: DriveFailure) -> None:
             if of == agent:
                 queue.put_nowait(AgentOutput(of, what))
 
@@ -158,6 +146,9 @@ class AgentRunner:
             log, space = self.connection.log, self.connection.space
             try:
                 async for recorded in log.follow(space, agent, after):
+                    if isinstance(recorded.event, ReplyStreamed):
+                        for delta in _deltas(recorded.event.parts):
+                            queue.put_nowait(AgentOutput(agent, delta))
                     queue.put_nowait(AgentOutput(agent, recorded))
             except Exception as error:  # raised again to the caller below
                 queue.put_nowait(error)
@@ -176,22 +167,30 @@ class AgentRunner:
             with suppress(asyncio.CancelledError):
                 await following
 
-    def _committed(self, appends: tuple[Append, ...]) -> None:
-        for append in appends:
-            for recorded in append.events:
-                match recorded.event:
-                    case ModelCalled(instruction=""):
-                        self._partial_replies[append.agent] = _PartialReply(recorded.version)
-                    case ReplyAdded() | TurnCompleted() | TurnInterrupted() | TurnFailed():
-                        self._partial_replies.pop(append.agent, None)
-                    case _:
-                        pass
-
-    def _publish(self, agent: AgentId, what: Delta | DriveFailure) -> None:
-        if isinstance(what, Delta) and what.kind == "text" and agent in self._partial_replies:
-            self._partial_replies[agent].text += what.text
+    def _publish(self, agent: AgentId, what: DriveFailure) -> None:
         for listen in tuple(self._listeners):
             listen(agent, what)
+
+
+async def words_so_far(connection: Connection, agent: AgentId, version: int) -> list[Delta]:
+    """What had arrived at a version of the log of a reply that is not complete, as deltas."""
+    at = await open_agent(connection.log, connection.space, agent, version)
+    return _deltas(at.live.open.streamed) if at.live.open else []
+
+
+def _deltas(parts: tuple[ReplyPart, ...]) -> list[Delta]:
+    deltas: list[Delta] = []
+    for part in parts:
+        match part:
+            case Text(text):
+                deltas.append(Delta("text", text))
+            case Thinking(text):
+                deltas.append(Delta("thinking", text))
+            case ToolCall(_, name):
+                deltas.append(Delta("call", "", name))
+            case _:
+                assert_never(part)
+    return deltas
 
 
 class _ReportingDriver(Driver):

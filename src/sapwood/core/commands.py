@@ -189,7 +189,8 @@ class StartTurn(_Command, frozen=True):
 class CallModel(_Command, frozen=True):
     """Record the request that will be sent to a model: the view of the present state, by its hash.
 
-    An `instruction` is sent after the history; a call with one belongs to no turn.
+    An `instruction` is sent after the history; a call with one belongs to no turn. `lost` is the
+    version of the call before, if the process that made it ended before the reply.
     """
 
     model: str
@@ -199,6 +200,7 @@ class CallModel(_Command, frozen=True):
     tools: str = ""
     instruction: str = ""
     offered: int = 0
+    lost: int = 0
 
 
 class AddReply(_InTurn, frozen=True):
@@ -212,6 +214,13 @@ class AddReply(_InTurn, frozen=True):
     usage: Usage | None = None
     asked: int = 0
     ended: Ended = "done"
+
+
+class StreamReply(_InTurn, frozen=True):
+    """Store words of the reply that is arriving, in answer to the model call at `asked`."""
+
+    parts: tuple[ReplyPart, ...]
+    asked: int
 
 
 class StartTool(_InTurn, frozen=True):
@@ -405,6 +414,7 @@ Command = (
     | StartTurn
     | CallModel
     | AddReply
+    | StreamReply
     | StartTool
     | FinishTool
     | CompleteTurn

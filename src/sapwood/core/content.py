@@ -126,8 +126,8 @@ class RecordedResult(Struct, frozen=True, tag="got", omit_defaults=True, gc=Fals
     removed: int = 0
 
 
-Ended = Literal["done", "length", "refused"]
-"""How a reply ended: completely, at the length limit, or by the provider's filter."""
+Ended = Literal["done", "length", "refused", "cut"]
+"""How a reply ended: completely, at the length limit, by a provider's filter, or with its turn."""
 
 PromptPart = Text | Note
 ReplyPart = Text | Thinking | ToolCall

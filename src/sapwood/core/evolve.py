@@ -65,6 +65,10 @@ def evolve(state: State, recorded: Recorded) -> State:
             return _called(state, recorded, event)
         case events.ReplyAdded():
             return _replied(state, event)
+        case events.ReplyStreamed():
+            return state
+        case events.ReplyLost():
+            return _open(state, asked=0, estimate=0, called="")
         case events.ToolStarted():
             return _tool_started(state, event)
         case events.ToolFinished():

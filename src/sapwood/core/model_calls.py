@@ -1,6 +1,6 @@
 """The values of a model call: tools, deltas, the answer, failures. The same for all providers.
 
-Deltas are for screens and are not stored. The answer is stored.
+Deltas reach screens after they are stored, several at a time. Then the whole answer is stored.
 """
 
 from typing import Literal

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from sapwood.core import events
 from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
-from sapwood.core.events import Event, ReplyAdded
+from sapwood.core.events import Event, ReplyAdded, ReplyLost
 
 __all__ = ["index_terms", "query_phrases", "snippet_of", "text_of"]
 
@@ -28,7 +28,7 @@ def text_of(event: Event) -> str:
     match event:
         case events.TurnStarted():
             return "\n".join(part.text for part in event.prompt)
-        case events.ReplyAdded():
+        case events.ReplyAdded() | events.ReplyLost():
             return _words(event)
         case events.TurnRecorded():
             texts = [part.text for part in event.prompt]
@@ -62,6 +62,7 @@ def text_of(event: Event) -> str:
             | events.SettingsChanged()
             | events.PinRemoved()
             | events.ModelCalled()
+            | events.ReplyStreamed()
             | events.ToolStarted()
             | events.TurnCompleted()
             | events.TurnInterrupted()
@@ -83,7 +84,7 @@ def text_of(event: Event) -> str:
             assert_never(event)
 
 
-def _words(item: ReplyAdded | RecordedReply | RecordedResult) -> str:
+def _words(item: ReplyAdded | ReplyLost | RecordedReply | RecordedResult) -> str:
     if isinstance(item, RecordedResult):
         return item.content
     return "\n".join(

@@ -17,12 +17,14 @@ from sapwood.core.content import (
     RecordedReply,
     ReplyPart,
     Text,
+    Thinking,
     ToolCall,
     Usage,
 )
 from sapwood.core.events import (
     Recorded,
     ReplyAdded,
+    ReplyStreamed,
     Size,
     ToolFinished,
     ToolStarted,
@@ -45,6 +47,7 @@ __all__ = [
     "closed_turn",
     "fold_turn",
     "grow",
+    "joined_parts",
     "open_turn",
     "recorded_turn",
 ]
@@ -91,7 +94,8 @@ class Turn(Struct, frozen=True, gc=False):
     """The atomic unit of a context: the whole turn is in view, or nothing of it.
 
     `started` are the calls that may have had effects and have no result. While the turn is open,
-    `call_ids` are the ids of all its calls, so that a long turn is not searched for them.
+    `call_ids` are the ids of all its calls, so that a long turn is not searched for them, and
+    `streamed` are the words of the reply that is still arriving.
     """
 
     agent: AgentId
@@ -105,6 +109,7 @@ class Turn(Struct, frozen=True, gc=False):
     last: int = 0
     size: Size | None = None
     reason: str = ""
+    streamed: tuple[ReplyPart, ...] = ()
 
     @property
     def ref(self) -> TurnRef:
@@ -169,6 +174,13 @@ class Turn(Struct, frozen=True, gc=False):
         """The reported usage of each answered model call, in order."""
         replies = (item for item in self.items if isinstance(item, Reply))
         return [reply.usage for reply in replies if reply.usage is not None]
+
+    @property
+    def words_so_far(self) -> tuple[ReplyPart, ...]:
+        """The text and the reasoning of the reply that is still arriving, without its calls."""
+        return tuple(
+            part for part in self.streamed if not isinstance(part, ToolCall) and part.text.strip()
+        )
 
     def texts(self) -> list[str]:
         """Every text of the turn that is sent to a model, for counting."""
@@ -239,6 +251,7 @@ def closed_turn(turn: Turn, last: int) -> Turn:
         status="interrupted",
         last=last,
         call_ids=frozenset(),
+        streamed=(),
         reason="the end of this turn cannot be read",
     )
 
@@ -254,9 +267,15 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
     items: list[Item] = []
     calls: set[str] = set()
     started = set(turn.started)
+    streamed = turn.streamed
     for recorded in events:
         match recorded.event:
+            case ReplyStreamed() as event:
+                streamed = joined_parts(streamed, event.parts)
+            case kinds.ModelCalled(instruction="") | kinds.ReplyLost():
+                streamed = ()
             case ReplyAdded() as event:
+                streamed = ()
                 items.append(_reply(recorded.version, event))
                 calls.update([part.id for part in event.parts if type(part) is ToolCall])
             case ToolStarted() as event:
@@ -313,8 +332,29 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
         turn,
         items=(*turn.items, *items) if items else turn.items,
         started=frozenset(started),
+        streamed=streamed,
         call_ids=turn.call_ids.union(calls) if calls else turn.call_ids,
     )
+
+
+def joined_parts(
+    parts: tuple[ReplyPart, ...], more: tuple[ReplyPart, ...]
+) -> tuple[ReplyPart, ...]:
+    """The parts of a reply with more pieces of it: text continues text, reasoning reasoning.
+
+    >>> joined_parts((Text("Hel"),), (Text("lo."),))
+    (Text(text='Hello.'),)
+    """
+    joined = list(parts)
+    for part in more:
+        last = joined[-1] if joined else None
+        if isinstance(part, Text) and isinstance(last, Text):
+            joined[-1] = Text(last.text + part.text)
+        elif isinstance(part, Thinking) and isinstance(last, Thinking):
+            joined[-1] = Thinking(last.text + part.text)
+        else:
+            joined.append(part)
+    return tuple(joined)
 
 
 def _reply(version: int, event: ReplyAdded) -> Reply:
@@ -335,6 +375,7 @@ def _ended(
         items=(*turn.items, *items),
         started=frozenset(started),
         call_ids=frozenset(),
+        streamed=(),
         status=status,
         last=recorded.version,
         size=size,

@@ -22,11 +22,11 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.decide.contexts import restarts_turn
-from sapwood.core.errors import LogError
+from sapwood.core.errors import LogAway, LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
-from sapwood.core.refusals import BudgetReached, Refusal
+from sapwood.core.model_calls import Answer, Failure, ToolSpec
+from sapwood.core.refusals import AskedAgain, BudgetReached, Refusal, TurnEnded
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
@@ -38,6 +38,7 @@ from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 from sapwood.runtime.model_access import ModelAccess, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.reply_stream import ReplyStream
 from sapwood.runtime.tool_calls import (
     CommandTool,
     OverBudget,
@@ -51,6 +52,9 @@ from sapwood.runtime.trace import Tracing, Untraced
 __all__ = ["Driver", "Limits"]
 
 _WATCH_AGAIN = 1.0
+
+_INSIST_TRIES = 600
+"""How often the driver tries to store an answer while the log is away, once in a second."""
 
 
 class Limits(Struct, frozen=True):
@@ -78,7 +82,6 @@ class Driver:
         commands: CommandTool,
         counter_for: Callable[[str], Counter],
         *,
-        show: Callable[[AgentId, Delta], None] | None = None,
         limits: Limits | None = None,
         tracing: Tracing | None = None,
         checkpoints: Checkpoints | None = None,
@@ -88,7 +91,8 @@ class Driver:
         self._dispatcher = dispatcher
         self._models = models
         self._counter_for = counter_for
-        self._show = show
+        self._streams: dict[AgentId, ReplyStream] = {}
+        self._ended_calls: dict[AgentId, int] = {}
         self._limits = limits or Limits()
         self._tracing = tracing or Untraced()
         self._tools = ToolCalls(dispatcher, toolbox, commands, self._tracing, checkpoints)
@@ -187,6 +191,7 @@ class Driver:
             raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
         tools = await self._tools.offered()
         manifest = manifest_of(opened, request, tools, self._counter_for(request.model))
+        manifest = structs.replace(manifest, lost=self._lost_call(opened.state))
         stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
         if isinstance(stored, BudgetReached):
             await self._stop(opened, turn, stored)
@@ -195,13 +200,19 @@ class Driver:
             return  # the state has changed; the next round starts from the new one
         asked = stored.events[-1].version
         try:
-            answer = await self._answer(opened.state, request, tools)
+            answer = await self._answer(opened.state, request, tools, asked)
         except Failure as failure:
+            self._ended_calls[agent] = asked
             await self._failed(opened, turn, failure, asked)
             return
         parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
         reply = AddReply(agent, parts, model, answer.usage, asked, answer.ended, turn=turn.first)
-        await self._do(reply, Actor("model", model))
+        await self._insist(reply, Actor("model", model))
+
+    def _lost_call(self, state: State) -> int:
+        """The version of a model call of this turn whose process ended before the reply; else 0."""
+        asked = state.open.asked if state.open else 0
+        return asked if asked != self._ended_calls.get(state.agent) else 0
 
     async def _stop(self, opened: OpenAgent, turn: Turn, reached: BudgetReached) -> None:
         """Ends the turn because a budget is used up."""
@@ -235,15 +246,50 @@ class Driver:
                     return
         await self._finish(opened, turn, CompleteTurn(turn.agent, turn=turn.first))
 
-    async def _answer(self, state: State, request: Request, tools: Sequence[ToolSpec]) -> Answer:
-        with self._tracing.call(state, request) as ended:
-            async for piece in self._models.stream(request, tools):
-                if isinstance(piece, Answer):
-                    ended(piece)
-                    return piece
-                if self._show is not None:
-                    self._show(state.agent, piece)
-            raise Failure("cut", "The model's answer ended before it was complete.", again=True)
+    async def _answer(
+        self, state: State, request: Request, tools: Sequence[ToolSpec], asked: int
+    ) -> Answer:
+        """Returns the answer. Stores its words while they arrive, also those of a failed call."""
+        agent, turn = state.agent, state.open.first if state.open else 0
+        stream = ReplyStream(self._dispatcher, agent, turn, asked, request.model)
+        self._streams[agent] = stream
+        try:
+            with self._tracing.call(state, request) as ended:
+                async for piece in self._models.stream(request, tools):
+                    if isinstance(piece, Answer):
+                        ended(piece)
+                        return piece
+                    stream.add(piece)
+                raise Failure("cut", "The model's answer ended before it was complete.", again=True)
+        except Failure:
+            await stream.flush()
+            raise
+        finally:
+            self._streams.pop(agent, None)
+            await stream.close()
+
+    async def flush(self, agent: AgentId) -> None:
+        """Stores every word of the reply that is arriving, for example before an interrupt."""
+        if stream := self._streams.get(agent):
+            await stream.flush()
+
+    async def _insist(self, command: Command, actor: Actor = SYSTEM) -> None:
+        """Dispatches a command until the log takes it: an answer that is not stored is paid twice.
+
+        Raises the last error if the log stays away.
+        """
+        meta = command_meta(actor)  # the same id each time: it is stored once
+        for attempt in range(_INSIST_TRIES):
+            try:
+                done = await self._dispatcher.dispatch(command, meta)
+            except LogAway:
+                if attempt == _INSIST_TRIES - 1:
+                    raise
+                await asyncio.sleep(_WATCH_AGAIN)
+            else:
+                if isinstance(done, AskedAgain | TurnEnded):
+                    raise TurnLost
+                return
 
     async def _failed(self, opened: OpenAgent, turn: Turn, failure: Failure, asked: int) -> None:
         """Fails the turn. Masks large results first if that makes a request shorter."""

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Protocol
 
-from sapwood.app.agent_runner import AgentOutput, AgentRunner
+from sapwood.app.agent_runner import AgentOutput, AgentRunner, words_so_far
 from sapwood.app.assembly import assemble
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import conversation_service
@@ -21,7 +21,7 @@ from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import SlashCommand
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import Failure
+from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.imports.importer import Importer
@@ -121,6 +121,10 @@ class ConversationController:
     def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
         """Yields events and deltas of an agent as they arrive, from any process."""
         return self.running.watch(agent, after)
+
+    async def words_so_far(self, agent: AgentId, version: int) -> list[Delta]:
+        """What had arrived of an unfinished reply at a version of the log."""
+        return await words_so_far(self.connection, agent, version)
 
     # What runs
 

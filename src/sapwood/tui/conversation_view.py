@@ -31,6 +31,7 @@ from sapwood.core.events import (
     ModelCalled,
     Recorded,
     ReplyAdded,
+    ReplyLost,
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
@@ -151,12 +152,22 @@ class ConversationView(Screen[None]):
                     connection.log, connection.space, agent, self._events
                 )
                 self._fully_read.set()
+            await self._show_words_so_far(agent, state)
             self._follow(agent, self._timeline.version)
         self._drift = None
         await self.sink.show(self._timeline, self._events)
         await self._refresh_surroundings()
         if agent is not None and state is not None:
             self.call_after_refresh(self._read_rest, agent, state)
+
+    async def _show_words_so_far(self, agent: AgentId, state: State) -> None:
+        """Shows what has arrived of the reply, if another process is receiving one."""
+        if state.open is not None and state.open.asked:
+            words = await self.controller.words_so_far(agent, self._timeline.version)
+            if words:
+                self._streaming.start(state.open.called)
+            for delta in words:
+                self.add_delta(delta)
 
     def _read_rest(self, agent: AgentId, state: State) -> None:
         """Starts the work that the first screen does not need."""
@@ -246,7 +257,7 @@ class ConversationView(Screen[None]):
         match recorded.event:
             case ModelCalled(model, instruction=""):
                 self._streaming.start(model)
-            case ReplyAdded():
+            case ReplyAdded() | ReplyLost():
                 self._streaming.clear()
             case TurnCompleted() | TurnFailed() | TurnInterrupted():
                 self._streaming.clear()

@@ -1,6 +1,7 @@
 """Inside a turn: prompt, model calls, replies, tools, and the ways it can end."""
 
 import pytest
+from msgspec import structs
 
 from sapwood.core.commands import (
     AddPin,
@@ -16,6 +17,7 @@ from sapwood.core.commands import (
     Send,
     StartTool,
     StartTurn,
+    StreamReply,
 )
 from sapwood.core.content import (
     Ended,
@@ -29,6 +31,7 @@ from sapwood.core.content import (
 from sapwood.core.events import (
     ModelCalled,
     ReplyAdded,
+    ReplyLost,
     Size,
     TurnCompleted,
     TurnFailed,
@@ -37,6 +40,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
+    AskedAgain,
     CallsOpen,
     CallStarted,
     DuplicateCall,
@@ -412,8 +416,36 @@ def test_an_interrupt_keeps_what_was_said_in_one_command() -> None:
     does(world, InterruptTurn(agent, "enough", "The heron", call))
     reply, end = world.logs[agent][-2:]
     assert reply.command == end.command
-    assert reply.event == ReplyAdded((Text("The heron"),), "scripted")
+    assert reply.event == ReplyAdded((Text("The heron"),), "scripted", ended="cut")
     assert said(world, agent)[-1] == "The heron\n\n[interrupted: enough]"
+
+
+def test_words_that_were_stored_become_the_reply_of_an_interrupted_or_failed_turn() -> None:
+    for end in (InterruptTurn, FailTurn):
+        world, agent = conversation()
+        opens(world, agent, "Tell me.")
+        call = calls(world, agent)
+        does(world, StreamReply(agent, (Thinking("Hm."), Text("The ")), call))
+        does(world, StreamReply(agent, (Text("heron "), ToolCall("", "look", "")), call))
+        does(world, end(agent, "enough"))
+        reply = world.logs[agent][-2].event
+        words = (Thinking("Hm."), Text("The heron "))
+        assert reply == ReplyAdded(words, "scripted", ended="cut")
+        assert world.read_live(agent) == world.lives[agent]
+
+
+def test_a_call_that_was_lost_is_told_with_its_words_before_the_next_one() -> None:
+    world, agent = conversation()
+    opens(world, agent, "Tell me.")
+    call = calls(world, agent)
+    does(world, StreamReply(agent, (Text("The heron "),), call))
+    does(world, structs.replace(called(world, agent), lost=call))
+    lost, again = [recorded.event for recorded in world.logs[agent][-2:]]
+    assert isinstance(lost, ReplyLost)
+    assert (lost.parts, lost.asked) == ((Text("The heron "),), call)
+    assert isinstance(again, ModelCalled)
+    assert world.read_live(agent) == world.lives[agent]
+    assert refusal(world, StreamReply(agent, (Text("nests."),), call)) == AskedAgain()
 
 
 def test_what_is_in_the_log_already_is_not_kept_twice() -> None:

@@ -41,6 +41,8 @@ from sapwood.core.events import (
     PinAdded,
     PinRemoved,
     ReplyAdded,
+    ReplyLost,
+    ReplyStreamed,
     ResultsMasked,
     RevertStarted,
     SettingsChanged,
@@ -116,6 +118,9 @@ EXAMPLES: tuple[Event, ...] = (
         Usage(1200, 80, 1000, 200, 4_500),
     ),
     ReplyAdded((Text("Once upon a"),), "gpt-5", None, "length"),
+    ReplyAdded((Text("Once upon"),), "gpt-5", None, "cut"),
+    ReplyStreamed((Thinking("A tale."), Text("Once "), ToolCall("", "write", ""))),
+    ReplyLost((Text("Once "),), "gpt-5", 1_200, 7),
     ToolStarted("call-1"),
     ToolFinished("call-1", ""),
     ToolFinished("call-1", "no such file\0", error=True),
@@ -211,7 +216,7 @@ contexts = st.builds(
 notes = st.builds(Note, st.sampled_from(["mail", "delegated", "self"]), texts, texts)
 prompts = st.lists(st.builds(Text, texts) | notes, max_size=3).map(tuple)
 usages = st.builds(Usage, numbers, numbers, numbers, numbers)
-endings: st.SearchStrategy[Ended] = st.sampled_from(["done", "length", "refused"])
+endings: st.SearchStrategy[Ended] = st.sampled_from(["done", "length", "refused", "cut"])
 parts = st.lists(
     st.builds(Text, texts)
     | st.builds(Thinking, texts, texts, texts)
@@ -269,6 +274,8 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(TurnStarted, st.none() | turn_refs, prompts),
         st.builds(ModelCalled, texts, contexts, texts, numbers, texts, texts, numbers),
         st.builds(ReplyAdded, parts, texts, st.none() | usages, endings),
+        st.builds(ReplyStreamed, parts),
+        st.builds(ReplyLost, parts, texts, numbers, numbers),
         st.builds(ToolStarted, texts),
         st.builds(ToolFinished, texts, texts, st.booleans()),
         st.builds(TurnCompleted, sizes),

@@ -3,9 +3,17 @@
 from sapwood.api import Agent, Sapwood, open
 from sapwood.core.commands import AddReply
 from sapwood.core.content import Text
+from sapwood.core.events import SYSTEM, Recorded, ReplyLost, TurnStarted
+from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.live_path import LivePath
 from sapwood.core.timeline.layout import Page, is_dim, lay_out
-from sapwood.core.timeline.row_content import MessageEvent, message_parts
+from sapwood.core.timeline.row_content import (
+    MessageEvent,
+    Notice,
+    ReplyText,
+    content_of,
+    message_parts,
+)
 from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, TimelineRow
 from sapwood.core.timeline.timeline import Timeline
 
@@ -47,6 +55,25 @@ async def test_a_reply_that_was_cut_off_ends_with_a_row_that_says_so() -> None:
         assert message_parts(event)[-1] == Text(
             "[cut off: the reply ran into the limit of its length]"
         )
+
+
+async def test_words_of_a_lost_reply_stay_with_a_row_that_says_what_it_cost() -> None:
+    timeline = Timeline()
+    agent = AgentId("a")
+    lost = ReplyLost((Text("Once upon"),), "gpt-5", 12_000, 3)
+    for version, event in enumerate((TurnStarted(None, (Text("Tell me."),)), lost), 1):
+        timeline.add(Recorded(agent, version, event, 0, SYSTEM, CommandId("c")))
+    page = lay_out(timeline)
+    assert kinds(page) == ["prompt", "reply", "event"]
+
+    def lookup(_: AgentId, version: int) -> Recorded:
+        return Recorded(agent, version, lost, 0, SYSTEM, CommandId("c"))
+
+    assert content_of(page[1], lookup) == ReplyText("Once upon", "gpt-5")
+    words = content_of(page[2], lookup)
+    assert isinstance(words, Notice)
+    assert "gpt-5 is asked again" in words.words
+    assert "~12k tokens each" in words.words
 
 
 async def test_what_was_cleared_is_one_fold_that_counts_its_messages() -> None:

@@ -16,6 +16,7 @@ from sapwood.core.events import (
     MailReceived,
     Recorded,
     ReplyAdded,
+    ReplyStreamed,
     ToolFinished,
 )
 from sapwood.core.ids import AgentId
@@ -152,7 +153,8 @@ class JsonOutput:
         self._print("delta", agent=agent, kind=delta.kind, text=delta.text, **named)
 
     def event(self, recorded: Recorded) -> None:
-        self._print("event", **event_value(recorded))
+        if not isinstance(recorded.event, ReplyStreamed):  # its words were printed as deltas
+            self._print("event", **event_value(recorded))
 
     def answer(self, line: str, answer: str) -> None:
         self._print("answer", command=line, says=answer)

@@ -41,6 +41,7 @@ from sapwood.core.commands import (
     StartSuccessor,
     StartTool,
     StartTurn,
+    StreamReply,
     Unarchive,
     Undo,
     Unfocus,
@@ -59,7 +60,8 @@ _FOR_MODELS: frozenset[type[Command]] = frozenset(
         # their focus, as the `context` tool has it
         *(Focus, Unfocus),
         # their own turn
-        *(CallModel, AddReply, StartTool, FinishTool, CompleteTurn, InterruptTurn, FailTurn),
+        *(CallModel, StreamReply, AddReply, StartTool, FinishTool),
+        *(CompleteTurn, InterruptTurn, FailTurn),
     }
 )
 
@@ -129,6 +131,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return turns.call_model(inputs, command, meta)
         case AddReply():
             return turns.add_reply(inputs, command, meta)
+        case StreamReply():
+            return turns.stream_reply(inputs, command, meta)
         case StartTool():
             return turns.start_tool(inputs, command, meta)
         case FinishTool():

@@ -15,6 +15,7 @@ from sapwood.core.commands import (
     RecordTurn,
     StartTool,
     StartTurn,
+    StreamReply,
 )
 from sapwood.core.content import PromptPart, RecordedResult, ReplyPart, Text, ToolCall
 from sapwood.core.decide.contexts import apply_deferred, restarts_turn
@@ -29,6 +30,8 @@ from sapwood.core.decide.trims import slide
 from sapwood.core.events import (
     ModelCalled,
     ReplyAdded,
+    ReplyLost,
+    ReplyStreamed,
     Size,
     ToolFinished,
     ToolStarted,
@@ -66,6 +69,7 @@ __all__ = [
     "record_turn",
     "start_tool",
     "start_turn",
+    "stream_reply",
 ]
 
 
@@ -93,6 +97,10 @@ def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> 
     if digest(request) != command.hash:
         raise Refused(StaleRequest())
     draft = Draft(inputs.state, inputs.live, meta)
+    turn = inputs.state.open
+    if command.lost and turn is not None and turn.asked == command.lost:
+        words = inputs.live.open.words_so_far if inputs.live.open else ()
+        draft.add(ReplyLost(words, turn.called, turn.estimate, turn.asked))
     draft.add(
         ModelCalled(
             model=command.model,
@@ -113,6 +121,13 @@ def add_reply(inputs: DecisionInput, command: AddReply, meta: CommandMeta) -> Ac
     _new_calls(command.parts, inputs.live.open.call_ids if inputs.live.open else set[str]())
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(ReplyAdded(command.parts, command.model, command.usage, command.ended))
+    return draft.accepted()
+
+
+def stream_reply(inputs: DecisionInput, command: StreamReply, meta: CommandMeta) -> Accepted:
+    _require_no_calls(require_turn(inputs.state, command.turn, command.asked))
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(ReplyStreamed(command.parts))
     return draft.accepted()
 
 
@@ -155,17 +170,18 @@ def complete_turn(inputs: DecisionInput, command: CompleteTurn, meta: CommandMet
 def interrupt_turn(inputs: DecisionInput, command: InterruptTurn, meta: CommandMeta) -> Accepted:
     turn = require_turn(inputs.state, command.turn)
     draft = Draft(inputs.state, inputs.live, meta)
-    if command.partial.strip() and command.asked and turn.asked == command.asked:
-        draft.add(ReplyAdded((Text(command.partial),), turn.called))
+    partial = command.partial if command.asked and turn.asked == command.asked else ""
+    _keep_words(draft, turn, partial)
     draft.add(TurnInterrupted(_size(draft.live, inputs.counter), command.reason))
     slide(draft, inputs.counter)
     return draft.accepted("Interrupted. What was there is kept.")
 
 
 def fail_turn(inputs: DecisionInput, command: FailTurn, meta: CommandMeta) -> Accepted:
-    require_turn(inputs.state, command.turn, command.asked)
+    turn = require_turn(inputs.state, command.turn, command.asked)
     draft = Draft(inputs.state, inputs.live, meta)
-    size = _size(inputs.live, inputs.counter)
+    _keep_words(draft, turn)
+    size = _size(draft.live, inputs.counter)
     draft.add(TurnFailed(size, command.error, command.failure or ""))
     slide(draft, inputs.counter)
     return draft.accepted()
@@ -238,6 +254,16 @@ def _new_calls(parts: tuple[ReplyPart, ...], known: AbstractSet[str]) -> list[st
                 raise Refused(DuplicateCall(part.id))
             new[part.id] = None
     return list(new)
+
+
+def _keep_words(draft: Draft, turn: OpenTurn, partial: str = "") -> None:
+    """Makes a reply of the words that had arrived. `partial` is used if no word was stored."""
+    assert draft.live is not None
+    words = draft.live.open.words_so_far if draft.live.open else ()
+    if not words and partial.strip():
+        words = (Text(partial),)
+    if words:
+        draft.add(ReplyAdded(words, turn.called, ended="cut"))
 
 
 def _size(live: LivePath | None, counter: Counter) -> Size:

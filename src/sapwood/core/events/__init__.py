@@ -52,6 +52,8 @@ from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent
 from sapwood.core.events.turn import (
     ModelCalled,
     ReplyAdded,
+    ReplyLost,
+    ReplyStreamed,
     Size,
     ToolFinished,
     ToolStarted,
@@ -100,6 +102,8 @@ __all__ = [
     "PinRemoved",
     "Recorded",
     "ReplyAdded",
+    "ReplyLost",
+    "ReplyStreamed",
     "ResultsMasked",
     "RevertStarted",
     "Role",

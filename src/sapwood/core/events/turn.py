@@ -11,6 +11,8 @@ from sapwood.core.ids import Passage, TurnRef
 __all__ = [
     "ModelCalled",
     "ReplyAdded",
+    "ReplyLost",
+    "ReplyStreamed",
     "Size",
     "ToolFinished",
     "ToolStarted",
@@ -64,7 +66,8 @@ class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
 class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
     """The model's message: text, thinking, tool calls.
 
-    If it `ended` at the length limit, its last part is incomplete.
+    If it `ended` at the length limit, its last part is incomplete. If it was `cut`, the turn ended
+    first, and its parts are the words that had arrived.
     """
 
     kind: ClassVar = "reply.added"
@@ -73,6 +76,33 @@ class ReplyAdded(Struct, frozen=True, omit_defaults=True, gc=False):
     model: str = ""
     usage: Usage | None = None
     ended: Ended = "done"
+
+
+class ReplyStreamed(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Words of a reply that is still arriving. They are stored before a screen shows them.
+
+    `parts` continue those of the pieces before. A tool call has its name only. The reply that
+    follows has all of it again.
+    """
+
+    kind: ClassVar = "reply.streamed"
+
+    parts: tuple[ReplyPart, ...]
+
+
+class ReplyLost(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A model call got no reply, because the process that made it ended. The model is asked again.
+
+    `parts` are the words that had arrived. The provider may charge for the call: `tokens` is the
+    raw size of its request, and `asked` the version of the call.
+    """
+
+    kind: ClassVar = "reply.lost"
+
+    parts: tuple[ReplyPart, ...] = ()
+    model: str = ""
+    tokens: int = 0
+    asked: int = 0
 
 
 class ToolStarted(Struct, frozen=True, gc=False):
@@ -142,6 +172,8 @@ TurnEvent = (
     TurnStarted
     | ModelCalled
     | ReplyAdded
+    | ReplyStreamed
+    | ReplyLost
     | ToolStarted
     | ToolFinished
     | TurnCompleted

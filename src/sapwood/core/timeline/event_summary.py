@@ -57,6 +57,11 @@ def _words(event: Event) -> str:
             return f"{model} {show(Count(estimate, exact=False))} {hash_[:12]}"
         case events.ReplyAdded(parts, ended=ended):
             return f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip()
+        case events.ReplyStreamed(parts):
+            return _parts(parts)
+        case events.ReplyLost(parts, model, tokens):
+            size = show(Count(tokens, exact=False))
+            return f"{model} {size}, asked again: {_parts(parts)}".rstrip(": ")
         case events.ToolStarted(call):
             return call
         case events.ToolFinished(call, content, error):

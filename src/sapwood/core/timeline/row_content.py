@@ -25,6 +25,7 @@ from sapwood.core.events import (
     MarkSet,
     Recorded,
     ReplyAdded,
+    ReplyLost,
     ToolFinished,
     TurnFailed,
     TurnInterrupted,
@@ -60,7 +61,7 @@ __all__ = [
 EventLookup = Callable[[AgentId, int], Recorded]
 """Returns the event of an agent at a version. It may raise where the event is not loaded yet."""
 
-MessageEvent = TurnStarted | ReplyAdded | ToolFinished | TurnRecorded
+MessageEvent = TurnStarted | ReplyAdded | ReplyLost | ToolFinished | TurnRecorded
 MessagePart = Text | Note | Thinking | ToolCall | RecordedResult | ToolFinished
 
 
@@ -201,6 +202,8 @@ def message_parts(event: MessageEvent) -> tuple[MessagePart, ...]:
             return prompt
         case ReplyAdded(parts, ended=ended):
             return shown_parts(parts, ended)
+        case ReplyLost(parts):
+            return parts
         case ToolFinished():
             return (event,)
         case TurnRecorded(_, prompt, items):
@@ -217,7 +220,8 @@ def message_parts(event: MessageEvent) -> tuple[MessagePart, ...]:
 
 def shown_parts(parts: tuple[ReplyPart, ...], ended: Ended) -> tuple[ReplyPart, ...]:
     """The parts of a reply that are shown: a reply that was cut off ends with a line about it."""
-    return parts if ended == "done" else (*parts, Text(how_it_was_cut(ended)))
+    cut = how_it_was_cut(ended)
+    return (*parts, Text(cut)) if cut else parts
 
 
 def _result(row: Row, lookup: EventLookup) -> Result | None:
@@ -250,6 +254,8 @@ def _speaker(event: MessageEvent, part: int) -> tuple[str, Count | None]:
     """The model that wrote a part, and the reported tokens of its whole message."""
     if isinstance(event, ReplyAdded):
         return event.model, _output(event.usage)
+    if isinstance(event, ReplyLost):
+        return event.model, None
     if isinstance(event, TurnRecorded):
         seen = len(event.prompt)
         for item in event.items:

@@ -65,6 +65,12 @@ def notice(event: Event) -> tuple[str, str]:
             return "↶", "Undone"
         case events.ContextRedone():
             return "↷", "Redone"
+        case events.ReplyLost(_, model, tokens):
+            return "↻", (
+                f"The answer broke off, because the process that asked ended. {model} is asked "
+                f"again. The provider may charge for both calls "
+                f"({show(Count(tokens, exact=False))} tokens each)"
+            )
         case (
             events.AgentStarted()
             | events.Focused()
@@ -72,6 +78,7 @@ def notice(event: Event) -> tuple[str, str]:
             | events.TurnStarted()
             | events.ModelCalled()
             | events.ReplyAdded()
+            | events.ReplyStreamed()
             | events.ToolStarted()
             | events.ToolFinished()
             | events.TurnCompleted()

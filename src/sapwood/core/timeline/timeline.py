@@ -138,6 +138,9 @@ class Timeline:
                 self._begin(agent, version, event.parent, event.prompt)
             case events.ReplyAdded():
                 self._reply(agent, version, shown_parts(event.parts, event.ended))
+            case events.ReplyLost():
+                self._reply(agent, version, event.parts)
+                self._append("event", agent, version, len(event.parts), turn=-1)
             case events.ToolFinished():
                 self._result(event.call, version, 0)
             case events.TurnCompleted():
@@ -183,6 +186,7 @@ class Timeline:
             case (
                 # These have no row: other rows, a sidebar or the log show them.
                 events.ModelCalled()
+                | events.ReplyStreamed()
                 | events.ToolStarted()
                 | events.SummaryDropped()
                 | events.ClearDeferred()

@@ -82,7 +82,7 @@ def how_it_was_cut(ended: Ended) -> str:
             return "[cut off: the reply ran into the limit of its length]"
         case "refused":
             return "[cut off: the provider's filter stopped the reply]"
-        case "done":
+        case "done" | "cut":  # the end of the turn says why it was cut
             return ""
         case _:
             assert_never(ended)

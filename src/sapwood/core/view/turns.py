@@ -45,8 +45,8 @@ def _spoken(reply: Reply) -> tuple[MessagePart, ...]:
     spoken: list[MessagePart] = [
         part for part in reply.parts if type(part) is not Text or part.text.strip()
     ]
-    if reply.ended != "done" and not reply.calls:
-        spoken.append(Text(how_it_was_cut(reply.ended)))
+    if not reply.calls and (cut := how_it_was_cut(reply.ended)):
+        spoken.append(Text(cut))
     return tuple(spoken)
 
 
