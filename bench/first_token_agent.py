@@ -14,7 +14,7 @@ from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
-from sapwood.core.events import ReplyAdded, TurnCompleted
+from sapwood.core.events import Recorded, ReplyAdded, TurnCompleted
 from sapwood.core.model_calls import Delta
 from sapwood.core.view import Message, ToolResult
 from sapwood.engine.dbos import DbosEngine
@@ -52,9 +52,10 @@ class RunningAgent:
                 listening.set()
                 async for each in shown:
                     # An answer of one word is shown when it is complete.
-                    if isinstance(each.what, Delta) or each.what.kind == ReplyAdded.kind:
+                    kind = each.what.kind if isinstance(each.what, Recorded) else ""
+                    if isinstance(each.what, Delta) or kind == ReplyAdded.kind:
                         first = first or time.perf_counter()
-                    elif each.what.kind == TurnCompleted.kind:
+                    elif kind == TurnCompleted.kind:
                         return first
             raise RuntimeError("the turn did not end")
 

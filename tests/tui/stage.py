@@ -82,6 +82,10 @@ class Stage:
         compositor = self.app.screen._compositor
         return "\n".join(strip.text.rstrip() for strip in compositor.render_strips())
 
+    def key(self, name: str) -> events.Key:
+        """The event of a key, to post without waiting until it is handled."""
+        return _key_event(name)
+
     async def type(self, text: str) -> None:
         """Types a line and sends it."""
         self.conversation.composer.put(text)

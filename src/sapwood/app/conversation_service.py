@@ -29,11 +29,12 @@ def conversation_service(
     keys: Mapping[str, str],
     *,
     compact: Compact | None = None,
-    before_work: Callable[[], Awaitable[None]] | None = None,
+    start_work: Callable[[], None] | None = None,
 ) -> ConversationService:
     """Returns the service for a face whose agents can call models.
 
-    `compact` writes a summary with a model. `before_work` is awaited before an agent gets work.
+    `compact` writes a summary with a model. `start_work` is called when an agent gets work, and
+    does not wait.
     """
 
     async def take_over(fork: Fork) -> AgentId:
@@ -48,7 +49,7 @@ def conversation_service(
             compact,
             lambda: _git_checkpoints(connection, config.checkpoints),
             take_over,
-            before_work,
+            start_work,
         )
     )
 

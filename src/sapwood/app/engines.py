@@ -66,9 +66,14 @@ class LazyEngine:
         self._config = config
         self._engine: Engine | None = None
         self._creation = asyncio.Lock()
+        self._launched: asyncio.Task[None] | None = None
 
     async def launch(self, drive: Drive) -> None:
         """Creates the engine and starts it."""
+        self._launched = asyncio.ensure_future(self._launch(drive))
+        await self._launched
+
+    async def _launch(self, drive: Drive) -> None:
         await (await self._created()).launch(drive)
 
     async def wake(
@@ -76,6 +81,8 @@ class LazyEngine:
     ) -> None:
         """Creates the engine if needed and asks it to drive this agent after `delay` seconds."""
         engine = await self._created()
+        if self._launched is not None:  # a launched engine drives at once, without a queue
+            await asyncio.wait([self._launched])
         await engine.wake(space, agent, model=model, user=user, delay=delay)
 
     async def close(self) -> None:

@@ -71,8 +71,8 @@ class Services(Struct, frozen=True):
     """What handlers may use. What a face leaves out cannot be used through it.
 
     `compact` has a model write a checked summary, `checkpoints` gives access to saved files,
-    `take_over` forks an imported conversation so that it can go on here, and `before_work` is
-    awaited before an agent is given something to do.
+    `take_over` forks an imported conversation so that it can go on here, and `start_work` is
+    called when an agent got something to do; it starts what drives agents and does not wait.
     """
 
     space: OpenSpace
@@ -80,7 +80,7 @@ class Services(Struct, frozen=True):
     compact: Callable[[AgentId, int], Awaitable[Done | Refusal]] | None = None
     checkpoints: Callable[[], Checkpoints] | None = None
     take_over: Callable[[Fork], Awaitable[AgentId]] | None = None
-    before_work: Callable[[], Awaitable[None]] | None = None
+    start_work: Callable[[], None] | None = None
 
 
 class Person(Struct, frozen=True):

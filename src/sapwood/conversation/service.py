@@ -159,11 +159,11 @@ class ConversationService:
             return Imported(agent, state.origin.source)
         if services.models is not None:
             services.models.require(state.settings.model)
-        if services.before_work is not None:
-            await services.before_work()
         done = await dispatcher.dispatch(StartTurn(agent, (Text(text),)), command_meta())
         if isinstance(done, Refusal):
             return done
+        if services.start_work is not None:
+            services.start_work()
         return Prompted(agent, done.events[-1].version)
 
     async def start(

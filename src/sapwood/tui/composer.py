@@ -118,9 +118,8 @@ class Composer(TextArea):
         if not self.text and (action := self._block_action(key)):
             self.post_message(self.BlockKey(action))
         elif key == "enter":
-            # The field is cleared at once: the next letters belong to the next message.
+            # A prompt stays in the field until it is stored. Then `forget` removes it.
             self.post_message(self.Sent(self.text))
-            self.text = ""
         elif key in ("shift+enter", "ctrl+j", "alt+enter"):
             self.insert("\n")
         elif key == "up" and self.cursor_location[0] == 0:
@@ -143,6 +142,11 @@ class Composer(TextArea):
     def put(self, text: str) -> None:
         """Replaces the text of the field."""
         self._replace_with(text)
+
+    def forget(self, text: str) -> None:
+        """Removes a text that was sent, and keeps what was typed after it."""
+        if self.text.startswith(text):
+            self.put(self.text[len(text) :])
 
     def complete(self, word: str) -> None:
         """Replaces the word before the cursor by a completion."""

@@ -3,6 +3,7 @@
 It has no widgets. It passes the answers to a `ConversationFace`, which draws them.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -63,6 +64,7 @@ class ConversationController:
         self._running: AgentRunner | None = None
         self._engine: LazyEngine | None = None
         self._started = False
+        self._starting: asyncio.Task[None] | None = None
 
     def configure(self, config: Config, keys: dict[str, str]) -> None:
         """Replaces the configuration, for example after the first run chose a model."""
@@ -76,7 +78,7 @@ class ConversationController:
             self.config,
             self.keys,
             compact=self._compact,
-            before_work=self.start_running,
+            start_work=self._start_work,
         )
 
     # The conversation
@@ -148,6 +150,18 @@ class ConversationController:
             self._started = True
             await self.running.start()
 
+    def _start_work(self) -> None:
+        """Starts the agents in the background: a prompt is stored and shown before they run."""
+        if not self._started:
+            self._starting = asyncio.ensure_future(self._started_running())
+
+    async def _started_running(self) -> None:
+        try:
+            await self.start_running()
+        except (SapwoodError, Failure) as error:
+            self._started = False  # the next prompt tries again
+            self.face.show_refusal(f"The prompt is stored, but agents cannot run now: {error}")
+
     async def warm_up(self) -> None:
         """Imports what the first prompt needs, while the person is still typing it."""
         _ = self.running
@@ -177,6 +191,8 @@ class ConversationController:
 
     async def close(self) -> None:
         """Stops the agents. Open turns stay open; the next process continues them."""
+        if self._starting is not None:
+            await asyncio.gather(self._starting, return_exceptions=True)
         if self._running is not None:
             await self._running.close()
 

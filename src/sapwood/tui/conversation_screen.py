@@ -74,6 +74,8 @@ class ConversationScreen(ConversationView):
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
+        if _group_of(event.text) != PROMPT:  # a command is nothing to keep
+            self.composer.forget(event.text)
         self.submit(event.text)
 
     def submit(self, text: str) -> None:
@@ -87,7 +89,8 @@ class ConversationScreen(ConversationView):
             taken = await self.controller.submit(text)
         if taken:
             self.composer.sent.add(text)
-        elif not self.composer.text:
+            self.composer.forget(text)
+        elif self.composer.text in ("", text):
             self._refused_text = text
             self.composer.put(text)
         await self._refresh_surroundings()

@@ -66,8 +66,8 @@ async def fork(call: Call) -> Forked:
 async def forked(call: Call, command: Fork) -> Forked:
     """Carries a fork out; one of an imported conversation is where that conversation goes on."""
     services = call.services
-    if services.before_work is not None:
-        await services.before_work()
+    if services.start_work is not None:
+        services.start_work()
     if services.take_over is not None and not call.by_model:
         state = (await call.opened()).state
         if state.origin is not None:

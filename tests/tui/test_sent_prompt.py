@@ -1,0 +1,87 @@
+"""A prompt is stored and shown when it is sent, and stays in the composer until then."""
+
+import asyncio
+
+import pytest
+
+from sapwood.app.engines import LazyEngine
+from sapwood.core.errors import SapwoodError
+from sapwood.core.events import TurnStarted
+from sapwood.core.ids import Space
+from sapwood.core.log_values import Commit, Receipt
+from sapwood.runtime.scheduler import Drive
+from tests.tui.stage import Stage, on_stage, until
+
+
+async def prompts(stage: Stage) -> int:
+    """How many prompts of the shown conversation are in the log."""
+    controller = stage.app.controller
+    if controller.agent is None:
+        return 0
+    connection = controller.connection
+    events = await connection.log.read(connection.space, controller.agent)
+    return sum(isinstance(recorded.event, TurnStarted) for recorded in events)
+
+
+async def test_a_prompt_is_stored_and_shown_before_the_engine_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never(self: LazyEngine, drive: Drive) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(LazyEngine, "launch", never)
+    async with on_stage() as stage:
+        await stage.type("Is it cold in Oslo?")
+        assert stage.conversation.composer.text == ""
+        assert await prompts(stage) == 1
+        await stage.sees("Is it cold in Oslo?")
+        starting = stage.app.controller._starting  # pyright: ignore[reportPrivateUsage]
+        assert starting is not None
+        starting.cancel()
+
+
+async def test_an_engine_that_cannot_start_is_reported_and_the_prompt_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fails(self: LazyEngine, drive: Drive) -> None:
+        raise SapwoodError("The disk is full.")
+
+    monkeypatch.setattr(LazyEngine, "launch", fails)
+    async with on_stage() as stage:
+        await stage.type("Hello")
+        await until(lambda: "The prompt is stored" in stage.screen())
+        assert "The disk is full." in stage.screen()
+        assert await prompts(stage) == 1
+
+
+async def test_a_prompt_stays_in_the_composer_until_it_is_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with on_stage() as stage:
+        log, go_on = stage.app.controller.connection.log, asyncio.Event()
+        commit = log.commit
+
+        async def slow(space: Space, what: Commit) -> Receipt | None:
+            await go_on.wait()
+            return await commit(space, what)
+
+        monkeypatch.setattr(log, "commit", slow)
+        composer = stage.conversation.composer
+        composer.put("Hello")
+        stage.app.post_message(stage.key("enter"))
+        await until(lambda: bool(stage.app.workers))
+        assert composer.text == "Hello"
+        stage.app.post_message(stage.key("x"))
+        await until(lambda: composer.text == "Hellox")
+        go_on.set()
+        await until(lambda: composer.text == "x")
+        assert await prompts(stage) == 1
+
+
+async def test_a_refused_prompt_stays_in_the_composer() -> None:
+    async with on_stage() as stage:
+        stage.app.controller.configure(stage.app.controller.config, {})
+        await stage.type("Hello")
+        await until(lambda: "key" in stage.screen())
+        assert stage.conversation.composer.text == "Hello"
+        assert await prompts(stage) == 0
