@@ -6,13 +6,19 @@ The samples are joined from parts, because secret scanners would report whole to
 import base64
 import string
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.mask_inputs import worst_inputs
+from bench.secret_dressings import DRESSINGS, is_masked
+from bench.secret_forms import samples, tuned_forms
 from sapwood.redaction import find_masks, find_secrets, mask_secrets
+from sapwood.redaction.token_forms import FORMS, VAGUE_FORMS
 
 ROOT = Path(__file__).parents[2]
 ALNUM = "a8Fk2Lm9Qw3Er7Ty1Ui5Op4As6Df0GhJ"
@@ -213,43 +219,123 @@ def test_a_token_beside_a_new_mask_is_masked_too() -> None:
     assert find_masks(masked) == ["[secret: known-key]", "[secret: github-token …a8Fk]"]
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "key=",
-        "api_key=",
-        "password=",
-        "://",
-        "://a:b",
-        "eyJ",
-        "sk-",
-        'token="',
-        "--token ",
-        "İtoken=",
-        f"-----BEGIN {ARMOUR}\n",
-        "login a password ",
-        "[secret: password]",
-        "-----BEGIN ",
-    ],
-)
-def test_hostile_texts_take_linear_time(piece: str) -> None:
-    text = piece * (200_000 // len(piece))
+@pytest.mark.parametrize("name", [name for name, _ in worst_inputs(100)])
+def test_hostile_texts_take_linear_time(name: str) -> None:
+    text = dict(worst_inputs(200_000))[name]
     before = time.process_time()
     mask_secrets(text)
-    assert time.process_time() - before < 10
+    assert time.process_time() - before < 2
 
 
-def test_clean_text_is_searched_at_20_megabytes_a_second() -> None:
+@pytest.mark.parametrize("name", [name for name, _ in worst_inputs(100)])
+def test_no_step_over_a_long_text_takes_long(name: str) -> None:
+    text = dict(worst_inputs(600_000))[name]
+    ticks = [time.monotonic()]
+    with ThreadPoolExecutor(1) as pool:
+        masking = pool.submit(mask_secrets, text)
+        while not masking.done():
+            time.sleep(0.001)
+            ticks.append(time.monotonic())
+    gaps = sorted(after - before for before, after in pairwise(ticks))
+    assert gaps[-1] < 1
+
+
+def test_a_long_text_is_masked_like_its_parts() -> None:
+    parts = [f"{n} wood {token}\n" + "x " * 9_000 for n, token in enumerate(TOKENS.values())]
+    text = "".join(parts * 4)
+    assert len(text) > 600_000
+    assert mask_secrets(text) == "".join(map(mask_secrets, parts)) * 4
+
+
+def test_a_token_at_the_border_of_two_pieces_is_masked() -> None:
+    token = TOKENS["github-token"]
+    for start in range(256 * 1024 - len(token) - 2, 256 * 1024 + 2, 5):
+        text = " " * start + token + " " * 100_000
+        assert mask_secrets(text) == " " * start + mask_secrets(token) + " " * 100_000
+
+
+@pytest.mark.parametrize("dressing", DRESSINGS)
+def test_secrets_are_masked_in_every_form_of_text(dressing: str) -> None:
+    missed = [each.form for each in samples(tuned_forms()) if not is_masked(each, dressing)]
+    assert len(missed) <= 0.05 * len(tuned_forms()), missed
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "a\\n",
+        "a\\t",
+        "a\\\\n",
+        "\x1b[31m",
+        "\\u001b[31m",
+        "x%20",
+        "x%2520",
+        "a\\u0020",
+        "x&#32;",
+        "a&quot;",
+    ],
+)
+def test_a_token_behind_an_escape_is_masked(before: str) -> None:
+    token = TOKENS["github-token"]
+    assert mask_secrets(before + token) == before + mask_secrets(token)
+
+
+@pytest.mark.parametrize("gap", ["\x1b[0m", "\x1b[01;31m\x1b[K", "\\u001b[0m"])
+def test_a_token_with_a_colour_inside_is_masked(gap: str) -> None:
+    token = TOKENS["github-token"]
+    masked = mask_secrets(f"found {token[:7]}{gap}{token[7:]}{gap} here")
+    assert masked == f"found [secret: github-token …{token[-4:]}]{gap} here"
+
+
+def encoded(known: str) -> dict[str, str]:
+    data = known.encode()
+    lines = [known[at : at + 12] for at in range(0, len(known), 12)]
+    return {
+        "base64": base64.b64encode(data).decode(),
+        "base64 after one character": base64.b64encode(b"x" + data + b"tail").decode(),
+        "base64 after two characters": base64.b64encode(b"me" + data).decode(),
+        "base64 for a URL": base64.urlsafe_b64encode(b"me:" + data).decode(),
+        "base64 in lines": base64.encodebytes(b"configuration of the wood: " + data * 3).decode(),
+        "hex": data.hex(),
+        "capital hex": data.hex().upper(),
+        "numbered lines": "\n".join(f"{n:6}\t{line}" for n, line in enumerate(lines, 7)),
+        "found lines": "\n".join(f"src/a.txt:{n}:{line}" for n, line in enumerate(lines, 7)),
+        "quoted lines": "\n".join(f"> {line}" for line in lines),
+    }
+
+
+KNOWN = "q?>" + made("wood", 41)
+
+
+@pytest.mark.parametrize("form", encoded(KNOWN))
+def test_a_known_value_is_masked_in_other_encodings(form: str) -> None:
+    text = encoded(KNOWN)[form]
+    assert find_secrets(text) == []
+    masked = mask_secrets(f"before\n{text}\nafter", [KNOWN])
+    assert "[secret: known-key" in masked
+    pieces = [text[at : at + 16] for at in range(0, len(text) - 16, 4)]
+    assert sum(piece in masked for piece in pieces) <= len(pieces) / 4
+
+
+def test_every_form_of_token_has_a_bounded_rest() -> None:
+    """A rest that fails costs a bounded time: one class to the end, or bounded repetitions."""
+    for _, _, rest in (*FORMS, *VAGUE_FORMS):
+        assert "*" not in rest, rest
+        assert "+)" not in rest, rest
+        assert ",}" not in rest[:-2], rest
+
+
+def test_clean_text_is_searched_at_10_megabytes_a_second() -> None:
     files = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "docs").rglob("*.md"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     text = (text * (4_000_000 // len(text) + 1))[:4_000_000]
     best = 0.0
     for _ in range(30):  # a busy machine may need several rounds
         best = max(best, speed(text))
-        if best >= 20:
+        if best >= 10:
             break
     print(f"{best:.0f} MB/s")
-    assert best >= 20
+    assert best >= 10
 
 
 def speed(text: str) -> float:

@@ -2,8 +2,11 @@
 
 A secret becomes `[secret: github-token …9xQ2]`. The same text always gives the same masks, and the
 secret cannot be recovered from its mask. The rules find tokens of a known form, values after a name
-such as `password`, and values that the caller passes as known. They do not find other secrets, nor
-a token that is broken over several lines.
+such as `password`, secrets by their place, and values that the caller passes as known; also behind
+escapes and colours. They do not find other secrets, nor a token that is broken over several lines.
+
+The time grows with the length of the text only. A long text is searched in pieces, so that another
+thread never waits long.
 """
 
 import re
@@ -12,28 +15,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from sapwood.redaction.assignments import (
-    ASSIGNED_KINDS,
-    URL_PASSWORD,
-    find_assigned_values,
-    find_url_passwords,
-)
+from sapwood.redaction.assignments import ASSIGNED_KINDS
 from sapwood.redaction.byte_text import ByteText, Span
-from sapwood.redaction.known_values import KNOWN_KEY, find_known_values
-from sapwood.redaction.token_forms import (
-    PRIVATE_KEY,
-    TOKEN_KINDS,
-    find_private_keys,
-    find_tokens,
-)
+from sapwood.redaction.credential_places import PLACE_KINDS, URL_PASSWORD
+from sapwood.redaction.known_values import KNOWN_KEY, forms_of_known_values
+from sapwood.redaction.private_keys import PRIVATE_KEY
+from sapwood.redaction.secret_search import find_spans
+from sapwood.redaction.token_search import TOKEN_KINDS
 
 __all__ = ["Secret", "find_masks", "find_secrets", "mask_secrets"]
 
 _VAGUE_KINDS = frozenset({*ASSIGNED_KINDS, URL_PASSWORD})
 """Kinds that say where a secret was found, not what it is; any other kind is preferred."""
-_KINDS = "|".join(sorted({*_VAGUE_KINDS, *TOKEN_KINDS, KNOWN_KEY, PRIVATE_KEY}))
+_KINDS = "|".join(sorted({*_VAGUE_KINDS, *PLACE_KINDS, *TOKEN_KINDS, KNOWN_KEY, PRIVATE_KEY}))
 _MASK = re.compile(rf"\[secret: (?:{_KINDS})(?: …[\w=+/.~-]{{4}})?\]", re.ASCII)
 _TAIL = re.compile(r"[\w=+/.~-]{4}", re.ASCII)
+_MOST_ROUNDS = 8
 _TAIL_MIN_LENGTH = 20
 """A mask shows the last four characters only of secrets of this length or longer."""
 
@@ -56,13 +53,8 @@ def find_secrets(text: str, known: Sequence[str] = ()) -> list[Secret]:
     [Secret(kind='anthropic-key', start=18, end=53)]
     """
     byte_text = ByteText(text)
-    found = [
-        *find_tokens(byte_text),
-        *find_private_keys(byte_text.text),
-        *find_url_passwords(byte_text.text),
-        *find_assigned_values(byte_text.text, byte_text.lower),
-    ]
-    spans = [*find_known_values(text, known), *byte_text.character_spans(found)]
+    found = find_spans(byte_text.text, forms_of_known_values(known))
+    spans = list(byte_text.character_spans(found))
     return list(_joined(_outside_masks(text, spans))) if spans else []
 
 
@@ -75,9 +67,12 @@ def mask_secrets(text: str, known: Sequence[str] = ()) -> str:
     'commit 5f0c8a7d3b1e9f2464c7a0d8e5b3f1a29c6d7e80'
     """
     # A mask ends a word, so a token may appear beside it that was part of a longer word before.
-    # Each round masks more of the text, so the loop ends.
-    while found := find_secrets(text, known):
-        text = "".join(_pieces(text, found))
+    for _ in range(_MOST_ROUNDS):
+        found = find_secrets(text, known)
+        again = any(_touches_word(text, secret) for secret in found)
+        text = "".join(_pieces(text, found)) if found else text
+        if not again:
+            break
     return text
 
 
@@ -90,9 +85,18 @@ def find_masks(text: str) -> list[str]:
     return _MASK.findall(text) if "[secret: " in text else []
 
 
+def _touches_word(text: str, secret: Secret) -> bool:
+    """Whether a letter or digit stands directly before or after a secret."""
+    before = text[secret.start - 1 : secret.start]
+    return before.isalnum() or text[secret.end : secret.end + 1].isalnum()
+
+
 def _outside_masks(text: str, spans: Iterable[Span]) -> Iterator[Span]:
     """Leaves out spans that lie inside a mask; a span may contain a whole mask and more."""
     masks = [match.span() for match in _MASK.finditer(text)]
+    if not masks:
+        yield from spans
+        return
     starts = [start for start, _ in masks]
 
     def is_inside(position: int) -> bool:

@@ -1,218 +1,246 @@
-"""Finds values after a name such as `password=…`, `"api_key": "…"`, `--token …`, and in URLs.
+"""Finds values after a name such as `password=…`, `"api_key": "…"` and `--token …`.
 
 Code is full of such names, so the value must look like a secret too: random, as a machine makes
 it, or, after a password name and in lines of an `.env` file, as a person chooses a password.
+
+Each name has one pattern that begins with a plain text, which is searched for fast. A pattern looks
+at a bounded part of the text after the name, so the time grows with the length of the text only.
 """
 
-import math
 import re
+import string
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from sapwood.redaction.byte_text import Span
+from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
 
-__all__ = ["ASSIGNED_KINDS", "URL_PASSWORD", "find_assigned_values", "find_url_passwords"]
+__all__ = ["ASSIGNED_KINDS", "find_assigned_values"]
 
 ASSIGNED_KINDS = frozenset({"credential", "password"})
-URL_PASSWORD = "url-password"
 
-# The searched text has one character a byte, so an ellipsis is written as its three bytes.
-_PLACEHOLDER = re.compile(
-    r"example|change.?me|your[_-]|placeholder|redacted|dummy|x{4}|\*{3}|\.{3}|\xe2\x80\xa6|"
-    r"^[$%<{]|[$#{]\{|%\(|%[sdvr]|\[secret: |process\.env|environ|getenv|^env[.:]|"
-    r"^(?:user|pass|pw|password|passwd|secret|token|test|testing|root|admin|postgres|guest|"
-    r"none|null|nil|true|false|undefined|string|optional|required|unset|empty|default)$",
-    re.IGNORECASE,
+_QUOTED = r"""[brfu]{0,2}\\{0,3}["'`](?P<quoted>[^\s"'`\\]{6,128})"""
+_BARE = r"""(?P<bare>[^\s"'`\\,;&|<>(){}\[\]]{6,128}+)(?![(\[{])"""
+_ENV = r"""(?P<env>[^\s"'`\\]{6,128})"""
+_ELEMENT = r">(?P<element>[^\s<>]{6,128})<"
+_TYPED = r""":[ ]{0,2}[a-z][\w.|\[\]]{0,30}(?:[ ]\|[ ]\w{1,30})?[ ]{0,2}=(?!=)"""
+_FIELD = r"""\\{0,3}["']?,?\s{1,40}\\{0,3}["']?value\\{0,3}["']?[ ]{0,2}[:=]"""
+_ASSIGN = (
+    r"""\\{0,3}["'`]?\]?[ \t]{0,8}"""
+    rf"""(?:{_TYPED}|=>|:=|==?|:|,(?=[ ]?\\{{0,3}}["'])|{_FIELD})[ \t]{{0,8}}"""
 )
-_NAME = re.compile(r"[A-Za-z_]+(?:[._:-]+[A-Za-z_]+)*")
-_PATH_OR_URL = re.compile(r"[~.]{0,2}/|[a-z][a-z0-9+.-]*://|arn:")
-_CLASSES = re.compile(r"[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]+")
-_RANDOM_LENGTH = 12
-_RANDOM_BITS = 3.0
-"""Entropy per character. Random texts of twelve characters or more have more, most words less."""
-_RANDOM_CHANGES = 0.3
-"""Changes between lower case, upper case, digit and other, per character; words have few."""
-_TYPED_LENGTH = 8
-_QUOTED = r"""(?:[brfu]{0,2}\\?(?P<quote>["'`])(?P<quoted>[^\s"'`\\]{6,1024}))"""
-_BARE = r"""(?P<bare>[^\s"'`\\,;&|<>(){}\[\]]{6,1024}+)(?![(\[{])"""
-_TYPED = r""":[ ]{0,2}[A-Za-z][\w.|\[\]]{0,30}(?:[ ]\|[ ]\w{1,30})?[ ]{0,2}=(?!=)"""
-_AFTER = re.compile(
-    rf"""\\?["']?\]?[ \t]{{0,8}}(?:{_TYPED}|=>|:=|==?|:)[ \t]{{0,8}}(?:{_QUOTED}|{_BARE})""",
-    re.ASCII,
+_SUFFIX = r"(?:[_.-][a-z0-9_.-]{1,24}|\d{1,3})?"
+_VALUE = (
+    rf"(?:(?P<sign>{_ASSIGN}|(?P<space>[ \t]{{1,4}}))(?=(?:{_QUOTED}|{_BARE}|{_ENV}))"
+    rf"|(?={_ELEMENT}))"
 )
-_IN_ENV = re.compile(r"""=(?P<bare>[^\s"'`]{6,1024}+)""", re.ASCII)
-_AFTER_FLAG = re.compile(rf"[ \t]{{1,4}}(?:{_QUOTED}|{_BARE})", re.ASCII)
-_REST = re.compile(r"""[^\s"'`\\,;&|<>(){}\[\]]*""", re.ASCII)
-_AFTER_SCHEME = re.compile(r"[ \t]{1,4}(?P<bare>[\w.~+/=:-]{8,4096})", re.ASCII)
-_SEPARATOR = frozenset("\"'\\]= \t:")
-
-_PASSWORD_NAMES = ("password", "passwd", "passphrase", "pwd")
-_CREDENTIAL_NAMES = ("secret", "token", "key", "credentials")
-_SCHEMES = ("bearer", "basic")
-_SECRET_KEY_PREFIX = re.compile(
-    r"(?:api|app|access|secret|private|auth|signing|encryption|master|account|storage|shared|"
-    r"service|session|webhook|deploy|license)[_. -]?$"
+_REST = {
+    "quoted": re.compile(r"""[^\s"'`\\]*+"""),
+    "bare": re.compile(r"""[^\s"'`\\,;&|<>(){}\[\]]*+"""),
+    "env": re.compile(r"""(?:[^\s"'`\\]|\\(?![nrt]))*+"""),
+    "element": re.compile(r"[^\s<>]*+"),
+}
+_NOT_THE_VALUE = frozenset(
+    "id ids name names file files path url uri type types size len length count counts limit "
+    "prefix policy version alias arn ref field fields param params label hint regex pattern expiry "
+    "expires expiration ttl at info status usage budget mode class env dir folder column index "
+    "header algorithm kind source provider manager store text form word words".split()
 )
-_NOT_SECRET = re.compile(
-    r"(?:next|page|prev|previous|continuation|starting|sync|cursor|resume|change)[_-]?$|:$"
+"""Last parts of names that tell something about a secret, such as `token_count`."""
+_LAST_PART = re.compile(r"[_.-]")
+_NOT_SECRET = tuple(
+    "next page prev previous continuation starting sync cursor resume change".split()
 )
-_SCHEME = re.compile(r"""authorization\\?["']?[ \t]{0,4}[:=,][ \t]{0,4}[brfu]{0,2}\\?["']?$""")
-_LOGIN = re.compile(r"login[ \t]+\S{1,80}[ \t\r\n]+$", re.ASCII)
-_ENV_NAME = re.compile(r"(?:^|[\n\t ])(?:export[ ])?[A-Z][A-Z0-9_]*$")
-_FLAG = re.compile(r"(?:^|\s)--(?:[\w-]{0,20}[-_])?$", re.ASCII)
-_USER_AND_PASSWORD = re.compile(
-    r"""://[^\s/:@"'<>`]{0,128}:([^\s/@"'<>`]{3,512})@[\w\[]""", re.ASCII
+_SECRET_KEY = tuple(
+    "api app application access secret private auth signing encryption encrypt master account "
+    "storage shared preshared service session webhook deploy license client consumer subscription "
+    "jwt hmac aes admin server function functions host integration ingest bot user write read site "
+    "team org project rest ? &".split()
 )
-_NAME_CONTEXT = 24
+"""What stands before `key` in the names of secret keys and in the query of a URL."""
+_PW_OWNER = ("bind", "root", "user", "admin", "db", "my", "smtp", "mail", "_", "-")
+_FLAG = re.compile(r"(?:^|\s)--?(?:[\w-]{0,20}[-_])?$", re.ASCII)
+_LOGIN = re.compile(r"login[ \t]{1,8}\S{1,80}[ \t\r\n]{1,8}$", re.ASCII)
+_DECLARED = re.compile(r"(?:^|\s)(?:env|arg|setx|set)[ \t]{1,4}[\w-]{0,40}$", re.ASCII)
+_CONTEXT = 24
 """Characters before a name that are examined."""
 _LOGIN_CONTEXT = 100
-_VALUE_SAMPLE = 128
-"""Characters of a value that are examined."""
+_ENV_CHARACTERS = string.ascii_uppercase + string.digits + "_"
+_ENV_NAME_LENGTH = 64
 
 
-_Find = Callable[[str, str, int, str], Span | None]
-"""Takes the text, the text in lower case, the position after a name, and the name."""
+class _Place(NamedTuple):
+    """A name and the value after it.
+
+    `lower` is the searched text in lower case, `start` where the name starts, `name` the name,
+    `group` the form of the value, and `in_env` whether the name is written as in an `.env` file.
+    """
+
+    lower: str
+    start: int
+    name: str
+    value: str
+    group: str
+    is_spaced: bool
+    in_env: bool
+
+    def before(self, size: int = _CONTEXT) -> str:
+        """Returns some characters before the name."""
+        return self.lower[max(0, self.start - size) : self.start]
 
 
-def find_assigned_values(text: str, lower: str) -> Iterator[Span]:
-    """Yields every value with a secret name that looks like a secret. `lower` is `text.lower()`."""
-    for name in _PASSWORD_NAMES:
-        yield from _values_after(name, text, lower, _password)
-    for name in _CREDENTIAL_NAMES:
-        yield from _values_after(name, text, lower, _credential)
-    for name in _SCHEMES:
-        yield from _values_after(name, text, lower, _authorization)
+def find_assigned_values(searched: Searched) -> Iterator[Span]:
+    """Yields every value with a secret name that looks like a secret."""
+    for kind, anchor, pattern, accepts in _NAMES:
+        if anchor in searched.lower:
+            yield from _values_after(searched, kind, pattern, accepts)
+    yield from _authorizations(searched)
 
 
-def find_url_passwords(text: str) -> Iterator[Span]:
-    """Yields the password of every URL such as `postgres://me:PASSWORD@host`."""
-    position = text.find("://")
-    while position >= 0:
-        match = _USER_AND_PASSWORD.match(text, position)
-        if match and not _is_placeholder(match[1]):
-            yield Span(*match.span(1), URL_PASSWORD)
-        position = text.find("://", position + 3)
+def _values_after(
+    searched: Searched, kind: str, pattern: re.Pattern[str], accepts: "_Accepts"
+) -> Iterator[Span]:
+    text, lower = searched.text, searched.lower
+    judged: dict[tuple[str, str, bool], bool] = {}
+    done = 0
+    for match in pattern.finditer(lower):
+        begin = match.start()
+        if begin < done:
+            continue
+        group = match.lastgroup or ""
+        start, end = match.span(group)
+        sign = match.start("sign") if group != "element" else match.end()
+        in_env = lower[sign] == "=" and text[sign - 1].isupper() and _is_env_name(text, sign)
+        if group == "env" and not in_env:
+            continue
+        before, value = lower[begin - _CONTEXT if begin > _CONTEXT else 0 : start], text[start:end]
+        accepted = judged.get((before, value, in_env))
+        if accepted is None:
+            name, is_spaced = lower[begin:sign], match["space"] is not None
+            accepted = accepts(_Place(lower, begin, name, value, group, is_spaced, in_env))
+            judged[before, value, in_env] = accepted
+        if accepted:
+            rest = _REST["env" if in_env and group == "bare" else group].match(text, end)
+            done = rest.end() if rest else end
+            yield Span(start, done, kind)
 
 
-def _values_after(name: str, text: str, lower: str, find: _Find) -> Iterator[Span]:
-    last = len(lower)
-    position = lower.find(name)
-    while position >= 0:
-        position += len(name)
-        if (
-            position < last
-            and lower[position] in _SEPARATOR
-            and (span := find(text, lower, position, name))
-        ):
-            end = _REST.match(text, span.end)
-            span = Span(span.start, end.end() if end else span.end, span.kind)
-            yield span
-            position = span.end
-        position = lower.find(name, position)
+def _is_env_name(text: str, end: int) -> bool:
+    """Whether a name in capital letters ends here, such as `DB_PASSWORD`."""
+    before = text[max(0, end - _ENV_NAME_LENGTH) : end]
+    rest = before.rstrip(_ENV_CHARACTERS)
+    name = before[len(rest) :]
+    return len(name) > 1 and not name[0].isdigit() and not rest[-1:].isalnum()
 
 
-def _password(text: str, lower: str, position: int, name: str) -> Span | None:
-    start = position - len(name)
-    value = _assigned(text, position)
-    if value is None and (
-        _FLAG.search(_before(lower, start, _NAME_CONTEXT))
-        or _LOGIN.search(_before(lower, start, _LOGIN_CONTEXT))
+def _is_password(place: _Place) -> bool:
+    if place.name == "pass" and place.before(1).isalpha() and not place.in_env:
+        return False
+    if not place.name.startswith(("pass", "pwd")) and not place.before().endswith(_PW_OWNER):
+        return False
+    if place.is_spaced and not (
+        _is_argument(place) or (place.group == "quoted" and place.name != "pass")
     ):
-        value = _value(_AFTER_FLAG, text, position)
-    if value is None or not _looks_typed(_sample(text, value)):
-        return None
-    return Span(*value, "password")
+        return False
+    return _is_typed(place)
 
 
-def _credential(text: str, lower: str, position: int, name: str) -> Span | None:
-    before = _before(lower, position - len(name), _NAME_CONTEXT)
-    if _NOT_SECRET.search(before) or (name == "key" and not _SECRET_KEY_PREFIX.search(before)):
-        return None
-    value = _assigned(text, position)
-    if value is None and _FLAG.search(before):
-        value = _value(_AFTER_FLAG, text, position)
-    if value is None or not _is_secret(text, position, _sample(text, value)):
-        return None
-    return Span(*value, "credential")
-
-
-def _authorization(text: str, lower: str, position: int, name: str) -> Span | None:
-    value = _value(_AFTER_SCHEME, text, position)
-    if value is None:
-        return None
-    named = _SCHEME.search(_before(lower, position - len(name), _NAME_CONTEXT)) is not None
-    if named or (name == "bearer" and _looks_random(_sample(text, value))):
-        return Span(*value, "credential")
-    return None
-
-
-def _assigned(text: str, position: int) -> tuple[int, int] | None:
-    """Returns the span of the assigned value: in an `.env` file all that follows, else a word."""
-    whole = _value(_IN_ENV, text, position) if _in_env(text, position) else None
-    return whole or _value(_AFTER, text, position)
-
-
-def _in_env(text: str, position: int) -> bool:
-    return (
-        text[position] == "="
-        and _ENV_NAME.search(text, max(0, position - 80), position) is not None
+def _is_typed(place: _Place) -> bool:
+    if _is_about(place.name):
+        return False
+    return looks_typed(place.value) or (
+        place.in_env
+        and len(place.value) >= _ENV_VALUE_LENGTH
+        and not is_placeholder(place.value)
+        and place.value.isalnum()
+        and not place.value.isdigit()
+        and not place.value.isupper()
     )
 
 
-def _is_secret(text: str, position: int, value: str) -> bool:
-    return _looks_random(value) or (_in_env(text, position) and _looks_typed(value))
+_ENV_VALUE_LENGTH = 8
 
 
-def _before(lower: str, position: int, size: int) -> str:
-    return lower[max(0, position - size) : position]
+def _is_stated_password(place: _Place) -> bool:
+    return not place.before(1).isalnum() and looks_typed(place.value)
 
 
-def _sample(text: str, value: tuple[int, int]) -> str:
-    """Returns the beginning of a value, which is enough to judge it."""
-    start, end = value
-    return text[start : min(end, start + _VALUE_SAMPLE)]
+def _is_credential(place: _Place) -> bool:
+    if not (looks_random(place.value) or (place.in_env and looks_typed(place.value))):
+        return False
+    before = place.before()
+    if before.endswith(":") or before.rstrip("_-").endswith(_NOT_SECRET) or _is_about(place.name):
+        return False
+    return not place.is_spaced or _is_argument(place)
 
 
-def _value(pattern: re.Pattern[str], text: str, position: int) -> tuple[int, int] | None:
-    match = pattern.match(text, position)
-    if match is None:
-        return None
-    return match.span("bare" if match["bare"] else "quoted")
+def _is_key(place: _Place) -> bool:
+    if place.before().rstrip("_. -").endswith(_SECRET_KEY):
+        return _is_credential(place)
+    return place.in_env and not _is_about(place.name) and looks_random(place.value)
 
 
-def _is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder or names the source of a secret, such as `$TOKEN`."""
-    return _PLACEHOLDER.search(value) is not None
+def _is_about(name: str) -> bool:
+    """Whether the name is that of a fact about a secret, such as `token_count`."""
+    return _LAST_PART.split(name)[-1] in _NOT_THE_VALUE if _LAST_PART.search(name) else False
 
 
-def _looks_random(value: str) -> bool:
-    """Whether a machine may have made the value: long, mixed, and no path, name or number."""
+def _is_auth(place: _Place) -> bool:
+    return not place.before(1).isalpha() and not place.is_spaced and looks_random(place.value)
+
+
+def _is_signature(place: _Place) -> bool:
+    before = place.before(1)
+    return not before.isalpha() and not place.is_spaced and looks_random(place.value)
+
+
+def _is_argument(place: _Place) -> bool:
+    """Whether the value follows a space as in `--password VALUE` or `login ME password VALUE`."""
     return (
-        len(value) >= _RANDOM_LENGTH
-        and _mixed(value)
-        and not _is_placeholder(value)
-        and _PATH_OR_URL.match(value) is None
-        and len(_CLASSES.findall(value)) >= _RANDOM_CHANGES * len(value)
-        and _bits(value) >= _RANDOM_BITS
+        _FLAG.search(place.before()) is not None
+        or _LOGIN.search(place.before(_LOGIN_CONTEXT)) is not None
+        or _DECLARED.search(place.before(_LOGIN_CONTEXT)) is not None
     )
 
 
-def _looks_typed(value: str) -> bool:
-    """Whether a person may have chosen the value as a password: long enough, more than a name."""
-    return (
-        len(value) >= _TYPED_LENGTH
-        and _NAME.fullmatch(value) is None
-        and not value.isdigit()
-        and not _is_placeholder(value)
-        and _PATH_OR_URL.match(value) is None
-        and any(char.isalnum() for char in value)
+_Accepts = Callable[[_Place], bool]
+_NAMES: tuple[tuple[str, str, re.Pattern[str], _Accepts], ...] = tuple(
+    (kind, anchor, re.compile(anchor + name + _VALUE, re.ASCII), accepts)
+    for kind, anchor, name, accepts in (
+        ("password", "pass", rf"(?:words?|wd|phrase|code|wort)?{_SUFFIX}", _is_password),
+        ("password", "pw", rf"d?{_SUFFIX}", _is_password),
+        ("password", "identified by", "", _is_stated_password),
+        ("password", "requirepass", "", _is_stated_password),
+        ("password", "psk", "", _is_stated_password),
+        ("password", "convertto-securestring", "", _is_stated_password),
+        ("credential", "secret", rf"s?{_SUFFIX}", _is_credential),
+        ("credential", "token", rf"{_SUFFIX}", _is_credential),
+        ("credential", "key", rf"(?<=[a-z0-9_.?& -]key){_SUFFIX}", _is_key),
+        ("credential", "cred", r"(?:ential)?s?", _is_credential),
+        ("credential", "auth", r"(?:key|code)?", _is_auth),
+        ("credential", "sig", r"(?:nature)?", _is_signature),
     )
+)
+
+_AUTHORIZATION = re.compile(
+    r"""authorization\\{0,3}["']?[ \t]{0,4}(?:[:=]|,(?=[ ]?["']))[ \t]{0,4}"""
+    r"""[brfu]{0,2}\\{0,3}["'`]?"""
+    r"""(?:(?P<scheme>[a-z][\w-]{2,20})[ \t]{1,4})?(?=(?P<value>[\w.~+/=:%-]{8,128}))""",
+    re.ASCII,
+)
+_BEARER = re.compile(r"bearer[ \t]{1,4}(?=(?P<value>[\w.~+/=:-]{12,128}))", re.ASCII)
+_REST_OF_HEADER = re.compile(r"[\w.~+/=:%-]*+", re.ASCII)
 
 
-def _mixed(value: str) -> bool:
-    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
-
-
-def _bits(value: str) -> float:
-    size = len(value)
-    shares = [value.count(char) / size for char in set(value)]
-    return -sum(share * math.log2(share) for share in shares)
+def _authorizations(searched: Searched) -> Iterator[Span]:
+    """Yields the values of `Authorization: …` headers and of `Bearer …`."""
+    for pattern in (_AUTHORIZATION, _BEARER):
+        done = 0
+        for match in pattern.finditer(searched.lower):
+            start, end = match.span("value")
+            value = searched.text[start:end]
+            stated = pattern is _AUTHORIZATION and match["scheme"] and not is_placeholder(value)
+            if start >= done and (stated or looks_random(value)):
+                rest = _REST_OF_HEADER.match(searched.text, end)
+                done = rest.end() if rest else end
+                yield Span(start, done, "credential")

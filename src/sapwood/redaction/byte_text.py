@@ -7,7 +7,7 @@ slow to search. The finders look for ASCII only, and ASCII characters are the sa
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-__all__ = ["ByteText", "Span"]
+__all__ = ["ByteText", "Searched", "Span"]
 
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 """The bytes of a UTF-8 character after its first byte."""
@@ -21,26 +21,33 @@ class Span(NamedTuple):
     kind: str
 
 
-class ByteText:
-    """The bytes of a text (`data`), one character a byte (`text`), and in lower case (`lower`)."""
+class Searched:
+    """A text with one character a byte (`text`), as bytes (`data`), in lower case (`lower`)."""
 
     def __init__(self, text: str) -> None:
-        self._is_ascii = text.isascii()
-        self.data = text.encode("utf-8", "surrogatepass")
-        self.text = text if self._is_ascii else self.data.decode("latin-1")
-        self.lower = text.lower() if self._is_ascii else self.data.lower().decode("latin-1")
+        self.text = text
+        self.data = text.encode("latin-1")
+        self.lower = self.data.lower().decode("latin-1")
+
+
+class ByteText:
+    """A text in the form in which it is searched (`text`)."""
+
+    def __init__(self, text: str) -> None:
+        self._data = b"" if text.isascii() else text.encode("utf-8", "surrogatepass")
+        self.text = self._data.decode("latin-1") if self._data else text
 
     def character_spans(self, spans: Iterable[Span]) -> Iterator[Span]:
         """Converts spans of bytes to spans of characters of the original text."""
-        spans = list(spans)
-        if self._is_ascii:
+        if not self._data:
             yield from spans
             return
+        spans = list(spans)
         offsets = sorted({offset for span in spans for offset in (span.start, span.end)})
         characters: dict[int, int] = {}
         previous = count = 0
         for offset in offsets:
-            count += len(self.data[previous:offset].translate(None, _CONTINUATION_BYTES))
+            count += len(self._data[previous:offset].translate(None, _CONTINUATION_BYTES))
             characters[offset] = count
             previous = offset
         yield from (Span(characters[s.start], characters[s.end], s.kind) for s in spans)

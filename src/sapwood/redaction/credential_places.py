@@ -1,0 +1,144 @@
+"""Finds secrets by the place where they stand: in URLs, cookies, options and password files."""
+
+import re
+from collections.abc import Iterator
+
+from sapwood.redaction.byte_text import Searched, Span
+from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
+
+__all__ = ["PLACE_KINDS", "URL_PASSWORD", "find_placed_secrets"]
+
+URL_PASSWORD = "url-password"
+_COOKIE = "cookie"
+_HASH = "password-hash"
+_PASSWORD = "password"
+_PHRASE = "wallet-phrase"
+PLACE_KINDS = frozenset({URL_PASSWORD, _COOKIE, _HASH, _PASSWORD, _PHRASE})
+
+_URL_LOGIN = re.compile(
+    r"""://(?:(?P<user>[^\s/:@"'<>`]{0,128}):(?P<password>[^\s/@"'<>`]{3,512})"""
+    r"""|(?P<token>[^\s/:@"'<>`]{16,255}))@[\w\[]""",
+    re.ASCII,
+)
+_COOKIES = re.compile(
+    r"""cookies?2?\\{0,3}["']?(?:[ \t]{0,4}[:=]|[ \t])[ \t]{0,4}[brfu]{0,2}\\{0,3}["'`]?"""
+    r"""(?=[\w.%-]{1,64}=[^\s;]{6})""",
+    re.ASCII,
+)
+_COOKIE_VALUE = re.compile(r"""[\w.%-]{1,64}=([^\s;"'`\\]{6,4096}+)""", re.ASCII)
+_COOKIE_END = re.compile(r"""[\n"'`]""")
+_COOKIES_LENGTH = 8_192
+_COOKIE_PLAIN = re.compile(r"(?:strict|lax|none|true|false|[a-z]{2}[-_][a-z]{2}|\d{1,9})$", re.I)
+_USER_OPTION = re.compile(
+    r"""-u(?:ser)?[ =]{0,2}["']?[^\s:"'/=]{1,64}:(?P<value>[^\s"'`:/]{3,128})""", re.ASCII
+)
+_WEB_PROGRAMS = ("curl ", "wget ", "http ", "https ", "xh ")
+_SHORT_OPTION = re.compile(r"""[ ]-p[ =]?["']?(?P<value>[^\s"'`-][^\s"'`]{3,127})""", re.ASCII)
+_PASSWORD_PROGRAMS = (
+    *("mysql", "mariadb", "sshpass", "az login", "redis-cli", "docker login", "podman login"),
+    *("helm registry", "htpasswd"),
+)
+_LONG_CONTEXT = 300
+_LINES = (
+    # Lines of /etc/shadow and .htpasswd: the hash of a password after its scheme.
+    (
+        _HASH,
+        "$",
+        re.compile(
+            r"\$(?:[1567y]|2[abxy]|apr1|gy|sha1|argon2[id]{1,2}|scrypt|pbkdf2[\w-]{0,10})"
+            r"\$([./A-Za-z0-9$,=+_-]{20,256})",
+            re.ASCII,
+        ),
+    ),
+    (_HASH, "SHA", re.compile(r"\{S?SHA\d{0,3}\}([A-Za-z0-9+/=]{20,128})")),
+    (
+        _HASH,
+        "pbkdf2_sha",
+        re.compile(r"pbkdf2_sha\d{1,3}\$\d{1,8}\$([./A-Za-z0-9$=+_-]{20,256})", re.ASCII),
+    ),
+    (
+        _HASH,
+        "SCRAM-SHA-",
+        re.compile(r"SCRAM-SHA-\d{1,3}\$\d{1,8}:([A-Za-z0-9+/=$:]{40,256})", re.ASCII),
+    ),
+    (_HASH, ":", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
+    # A line of .pgpass: host, port, database, user, password.
+    (_PASSWORD, ":", re.compile(r":(?:5432|\*):[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
+    (
+        _PASSWORD,
+        "auth=(",
+        re.compile(r"""auth=\(["'][^"'\n]{1,64}["'], ?["']([^"'\n]{6,128})["']\)"""),
+    ),
+)
+_WORDS = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"""
+_PHRASES = (re.compile("mnemonic" + _WORDS), re.compile("phrase" + _WORDS))
+
+
+def find_placed_secrets(searched: Searched) -> Iterator[Span]:
+    """Yields every secret that is known by its place."""
+    text, lower = searched.text, searched.lower
+    yield from _url_logins(text)
+    yield from _cookies(text, lower)
+    yield from _options(text, _USER_OPTION, _WEB_PROGRAMS)
+    yield from _options(text, _SHORT_OPTION, _PASSWORD_PROGRAMS)
+    for kind, anchor, line in _LINES:
+        if anchor in text:
+            yield from (Span(*m.span(1), kind) for m in line.finditer(text) if _is_real(m[1]))
+    for phrase in _PHRASES:
+        yield from (Span(*match.span(1), _PHRASE) for match in phrase.finditer(lower))
+
+
+def _is_real(value: str) -> bool:
+    return not is_placeholder(value)
+
+
+def _url_logins(text: str) -> Iterator[Span]:
+    """Yields the password of URLs such as `postgres://me:PASSWORD@host` and `https://TOKEN@host`."""
+    for match in _URL_LOGIN.finditer(text):
+        if match["token"] is not None:
+            if looks_random(match["token"]):
+                yield Span(*match.span("token"), URL_PASSWORD)
+        elif not is_placeholder(match["password"]):
+            yield Span(*match.span("password"), URL_PASSWORD)
+            if len(match["user"]) > 15 and looks_random(match["user"]):
+                yield Span(*match.span("user"), URL_PASSWORD)
+
+
+def _cookies(text: str, lower: str) -> Iterator[Span]:
+    """Yields the values of the cookies of a header or an option."""
+    done = 0
+    for match in _COOKIES.finditer(lower):
+        if match.start() < done:
+            continue
+        stop = _COOKIE_END.search(text, match.end(), match.end() + _COOKIES_LENGTH)
+        done = stop.start() if stop else min(len(text), match.end() + _COOKIES_LENGTH)
+        for cookie in _COOKIE_VALUE.finditer(text, match.end(), done):
+            if _is_cookie_secret(cookie[1]):
+                yield Span(*cookie.span(1), _COOKIE)
+
+
+def _is_cookie_secret(value: str) -> bool:
+    return not _COOKIE_PLAIN.match(value) and (looks_random(value) or looks_typed(value))
+
+
+def _options(text: str, option: re.Pattern[str], programs: tuple[str, ...]) -> Iterator[Span]:
+    """Yields passwords such as in `curl -u me:PASSWORD` and `mysql -pPASSWORD`."""
+    present: list[str] | None = None
+    for match in option.finditer(text):
+        if present is None:
+            present = [program for program in programs if program in text]
+            if not present and option is _SHORT_OPTION:
+                return
+        value = match["value"]
+        if value.isdigit() or is_placeholder(value):
+            continue
+        if (option is _USER_OPTION and looks_typed(value)) or _is_after(
+            present, text, match.start()
+        ):
+            yield Span(*match.span("value"), _PASSWORD)
+
+
+def _is_after(programs: list[str], text: str, position: int) -> bool:
+    """Whether one of the programs is named before the position, in the same line."""
+    before = text[max(0, position - _LONG_CONTEXT) : position + 1].rpartition("\n")[2]
+    return any(map(before.__contains__, programs))

@@ -1,0 +1,98 @@
+"""Finds private keys that span several lines: PEM, PGP, SSH2 and PuTTY, also parts of them."""
+
+import re
+from collections.abc import Iterator
+
+from sapwood.redaction.byte_text import Span
+
+__all__ = ["PRIVATE_KEY", "find_private_keys"]
+
+PRIVATE_KEY = "private-key"
+
+_TITLE = r"(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
+_HEADER = re.compile(rf"-----BEGIN {_TITLE}-----|---- BEGIN {_TITLE} ----")
+_FOOTER = re.compile(rf"-----END {_TITLE}-----|---- END {_TITLE} ----")
+_BEGIN = re.compile(r"---- ?-?BEGIN |-----BEGIN ")
+_MAX_LENGTH = 30_000
+_PUTTY = re.compile(r"Private-Lines: ?\d{1,4}")
+_PUTTY_SIGNATURE = re.compile(r"\s{0,4}Private-(?:MAC|Hash): ?[0-9a-f]{40,64}")
+
+# What may stand before a line of a key: a line break, escaped or not, quotes, a number of a line.
+# The searched text has one character a byte, so an arrow and a bar are written as their bytes.
+_NUMBER = r"\d{1,7}(?:[\t:|]|\xe2\x86\x92|\xe2\x94\x82)[ \t]*+"
+_GAP = rf"(?:\\[nrt]|[\s\"'+>,|\\])++(?:{_NUMBER})?[\"'+>]{{0,2}}"
+_LINES = re.compile(
+    rf"(?:{_GAP}[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{0,200}}){{0,4}}"
+    rf"(?:{_GAP}[A-Za-z0-9+/=]{{16,}}+)*+(?:{_GAP}[A-Za-z0-9+/]{{0,63}}={{1,2}})?",
+    re.ASCII,
+)
+_LINE_OF_KEY = re.compile(
+    rf"[\s\"'+>,|]*+(?:{_NUMBER})?[\"'+>]{{0,2}}[A-Za-z0-9+/=]{{1,100}}[\s\"',\\]{{0,4}}", re.ASCII
+)
+_LONG_LINE = 16
+_TAIL_LENGTH = 8_000
+_JSON_KEY = re.compile(r'"d"[ ]{0,4}:[ ]{0,4}"([\w-]{40,}+)"', re.ASCII)
+_XML_KEY = re.compile(r"<D>([A-Za-z0-9+/=\s]{40,2000})</D>")
+
+
+def find_private_keys(text: str) -> Iterator[Span]:
+    """Yields every private key, also one without header or footer."""
+    if "PRIVATE KEY" in text:
+        yield from _armoured(text)
+    for match in _PUTTY.finditer(text):
+        end = _after(_LINES, text, match.end())
+        yield Span(match.end(), _after(_PUTTY_SIGNATURE, text, end), PRIVATE_KEY)
+    if '"kty"' in text:
+        yield from (Span(*match.span(1), PRIVATE_KEY) for match in _JSON_KEY.finditer(text))
+    if "<RSAKeyValue>" in text:
+        yield from (Span(*match.span(1), PRIVATE_KEY) for match in _XML_KEY.finditer(text))
+
+
+def _armoured(text: str) -> Iterator[Span]:
+    """Yields keys from header to footer, keys without footer, and the ends of keys."""
+    position = 0
+    footer = _FOOTER.search(text)
+    for header in _HEADER.finditer(text):
+        if header.start() < position:
+            continue
+        while footer and footer.start() < header.start():
+            yield from _tail(text, position, footer)
+            position = footer.end()
+            footer = _FOOTER.search(text, position)
+        start, position = header.start(), _key_end(text, header.end(), footer)
+        yield Span(start, position, PRIVATE_KEY)
+        if footer and footer.start() < position:
+            footer = _FOOTER.search(text, position)
+    while footer:
+        yield from _tail(text, position, footer)
+        position = footer.end()
+        footer = _FOOTER.search(text, position)
+
+
+def _key_end(text: str, start: int, footer: re.Match[str] | None) -> int:
+    """Returns where the key ends whose header ends at `start`."""
+    if footer and footer.start() - start <= _MAX_LENGTH:
+        other = _BEGIN.search(text, start, footer.start())
+        if other is None:
+            return footer.end()
+    return _after(_LINES, text, start)
+
+
+def _tail(text: str, limit: int, footer: re.Match[str]) -> Iterator[Span]:
+    """Yields the last lines of a key whose header is missing, with their footer."""
+    first = max(limit, footer.start() - _TAIL_LENGTH)
+    start = footer.start()
+    size = 0
+    while start > first:
+        line = max(text.rfind("\n", first, start - 1) + 1, first)
+        if not _LINE_OF_KEY.fullmatch(text, line, start):
+            break
+        size = max(size, start - line)
+        start = line
+    if size >= _LONG_LINE:
+        yield Span(start, footer.end(), PRIVATE_KEY)
+
+
+def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return match.end() if match else start
