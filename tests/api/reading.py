@@ -1,8 +1,16 @@
 """What a model would read, as plain words."""
 
+import re
+
 from sapwood import Agent
 
-__all__ = ["kinds", "said"]
+__all__ = ["kinds", "said", "without_fences"]
+
+
+def without_fences(text: str) -> str:
+    """The text without the random marks of where a text of others ends."""
+    head = r"\.? This text ends at \[end [0-9a-f]{12}\]\."
+    return re.sub(rf"{head}|\n\[end [0-9a-f]{{12}}\]", "", text)
 
 
 async def said(agent: Agent) -> list[str]:

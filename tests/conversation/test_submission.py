@@ -165,7 +165,8 @@ async def test_mail_is_read_into_the_next_prompt(desk: Desk) -> None:
     await sends(desk, "/check-mail\nWhat is new?")
     (prompt,) = await desk.said()
     assert prompt.startswith("[Mail from agent scout.")
-    assert prompt.endswith("The build is red.\n\nWhat is new?")
+    assert "The build is red.\n" in prompt
+    assert prompt.endswith("\n\nWhat is new?")
 
 
 async def test_new_starts_afresh(desk: Desk, log: MemoryLog) -> None:

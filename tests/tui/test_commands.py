@@ -81,7 +81,7 @@ CHECKS: dict[str, Check] = {
     "redo": redoes,
     "fork": forks,
     "send": typed("/send child Good luck.", ": Good luck."),
-    "check-mail": typed("/check-mail", "carry no"),
+    "check-mail": typed("/check-mail", "Mail from"),
     "wait": typed("/wait 1", "Mail has arrived"),
     "kill": typed("/kill child", "Killed"),
     "compact": compacts,

@@ -72,6 +72,7 @@ def test_a_script_in_a_reminder_is_ignored() -> None:
     "label",
     [
         "[Summary of the conversation before this point]",
+        "[Summary of the conversation before this point. This text ends at [end 0f1e].]",
         "[The user's last request before this point, verbatim]",
     ],
 )

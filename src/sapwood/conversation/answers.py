@@ -10,13 +10,11 @@ from msgspec import Struct
 
 from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.core.command_table import Argument
-from sapwood.core.content import Note
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import AgentSummary, SearchHit
 from sapwood.core.settings import Settings, typed_name
 from sapwood.core.state import Letter
-from sapwood.core.view.frames import framed_prompt
 from sapwood.runtime.replay import Replayed
 
 __all__ = [
@@ -105,23 +103,26 @@ class MailSent(Struct, frozen=True, tag=True):
 
 
 class MailRead(Struct, frozen=True, tag=True):
-    """Unread mail was read. `message` holds it, framed as the model is shown it."""
+    """Unread mail was read. `message` holds it: for a model framed, for a person plain."""
 
     agent: AgentId
     message: str
 
 
 class MailShown(Struct, frozen=True, tag=True):
-    """Unread mail, which stays unread."""
+    """Unread mail, which stays unread. `senders` are the names of those who wrote it."""
 
     agent: AgentId
     letters: tuple[Letter, ...]
+    senders: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
-        """The mail, framed as the model would be shown it."""
-        notes = tuple(Note("mail", letter.text, letter.sender) for letter in self.letters)
-        return "\n\n".join(part.text for part in framed_prompt(notes)) or "No mail."
+        """The mail, as a person reads it."""
+        senders = self.senders or tuple(letter.sender for letter in self.letters)
+        pairs = zip(self.letters, senders, strict=True)
+        shown = (f"Mail from {who or 'outside'}:\n{letter.text}" for letter, who in pairs)
+        return "\n\n".join(shown) or "No mail."
 
 
 class Waited(Struct, frozen=True, tag=True):

@@ -71,13 +71,15 @@ __all__ = [
 class CommandMeta(Struct, frozen=True):
     """Who sends a command, when (microseconds since 1970, UTC), and under which id.
 
-    `call` is the tool call by which a model sent it.
+    `call` is the tool call by which a model sent it. `nonce` is random: it marks the end of texts
+    that the command puts into a context, so that their author cannot know the mark.
     """
 
     id: CommandId
     at: int
     actor: Actor = HUMAN
     call: str | None = None
+    nonce: str = ""
 
 
 class _Command(Struct, frozen=True):

@@ -6,7 +6,7 @@ would change what a replay sends.
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 __all__ = [
     "Ended",
@@ -38,7 +38,7 @@ class Note(Struct, frozen=True, tag="note", gc=False):
 
     `mail` is from another agent, `delegated` is a goal that went to a child, `self` is a note that
     an agent wrote to itself before a rewind, `program` was added by the program of an imported
-    conversation.
+    conversation. `fence` marks the end of the text in a request; its author does not know it.
 
     >>> Note("mail", "The build is red.", source="abc123").origin
     'mail'
@@ -47,6 +47,7 @@ class Note(Struct, frozen=True, tag="note", gc=False):
     origin: Literal["mail", "delegated", "self", "program"]
     text: str
     source: str = ""
+    fence: str | UnsetType = UNSET
 
 
 class Thinking(Struct, frozen=True, tag="thinking", gc=False):

@@ -260,7 +260,9 @@ def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> 
         marks = keep_marks(state.marks, index)
     else:
         marks = tuple(mark for mark in state.marks if mark.version <= event.version)
-    notes = (*state.notes, Note("self", event.note)) if event.note else state.notes
+    notes = (
+        (*state.notes, Note("self", event.note, fence=event.fence)) if event.note else state.notes
+    )
     state = _stepped(state, "tip", recorded.version, notes)
     return structs.replace(state, context=event.context, marks=marks, notes=notes)
 
@@ -317,7 +319,8 @@ def _mail_read(state: State, event: events.MailRead) -> State:
     state = structs.replace(state, inbox=left)
     if event.noted:
         for letter in read:
-            state = _noted(state, Note("mail", letter.text, source=letter.sender))
+            note = Note("mail", letter.text, source=letter.sender, fence=event.fence)
+            state = _noted(state, note)
     return state
 
 

@@ -2,6 +2,8 @@
 
 from typing import assert_never
 
+from msgspec import structs
+
 from sapwood.conversation.timeline_reader import ConversationRow, ConversationRows
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.state import State
@@ -87,7 +89,7 @@ def _left_behind(content: LeftBehind) -> list[str]:
     label = one_line(edge_label(content.row))
     found = ["---", f"*{label}*"] if label else []
     if content.summary is not None:
-        found.append(_quoted(framed_summary(content.summary).text))
+        found.append(_quoted(framed_summary(structs.replace(content.summary, fence="")).text))
     if content.request:
         found.append(_quoted(framed_request((Text(content.request),)).text))
     return found

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Literal, assert_never
 
+from msgspec import structs
+
 from sapwood.conversation.answers import ContextsCompared
 from sapwood.conversation.timeline_reader import ConversationRow, ConversationRows
 from sapwood.core.content import Text, ToolCall
@@ -137,7 +139,8 @@ class _TimelineText:
         if label := edge_label(content.row):
             blocks.append([self._rule(label)])
         if content.summary is not None:
-            blocks.append(wrapped(framed_summary(content.summary).text, self._width))
+            summary = framed_summary(structs.replace(content.summary, fence=""))
+            blocks.append(wrapped(summary.text, self._width))
         if content.request:
             request = framed_request((Text(content.request),)).text
             blocks.append(wrapped(request, self._width))

@@ -10,6 +10,7 @@ from sapwood.core.content import Text
 from sapwood.core.events import Actor
 from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
 from sapwood.core.settings import Settings, Workspace
+from sapwood.runtime.clock_and_ids import new_nonce
 from sapwood.sources.source_programs import imported_agent_id, imported_command_id
 from sapwood.sources.transcript_events import (
     SessionDetails,
@@ -86,7 +87,7 @@ class ImportCommands:
 
     def _meta(self, what: str, key: str, at: int) -> CommandMeta:
         command = imported_command_id(self.origin.source, self.origin.session, what, key)
-        return CommandMeta(command, at, IMPORTER)
+        return CommandMeta(command, at, IMPORTER, nonce=new_nonce())
 
 
 def _name(details: SessionDetails, first: TranscriptTurn) -> str:

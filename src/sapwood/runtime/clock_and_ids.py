@@ -7,7 +7,7 @@ from sapwood.core.commands import CommandMeta
 from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId, CommandId
 
-__all__ = ["command_meta", "new_agent_id", "new_mail_id", "now"]
+__all__ = ["command_meta", "new_agent_id", "new_mail_id", "new_nonce", "now"]
 
 # Without vowels and look-alikes: people read ids aloud and type them, and ids form no words.
 _LETTERS = "23456789bcdfghjkmnpqrstvwxz"
@@ -29,7 +29,12 @@ def command_meta(
     """The meta data of a command given now by this actor, with a new id unless one is passed."""
     if command is None or (type(command) is str and not command):
         command = secrets.token_hex(12)
-    return CommandMeta(CommandId(command), now(), actor, call)
+    return CommandMeta(CommandId(command), now(), actor, call, new_nonce())
+
+
+def new_nonce() -> str:
+    """A random mark that the author of a text cannot know."""
+    return secrets.token_hex(6)
 
 
 def now() -> int:

@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 _Convert = Callable[[Any, Mask], Any]
 
 # Ids of other programs: a number is converted to its digits.
-_IDENTIFIERS = frozenset({"id", "call", "tool_call", "mail", "session", "command"})
+_IDENTIFIERS = frozenset({"id", "call", "tool_call", "mail", "session", "command", "nonce"})
 _LABELS = frozenset({"name", "topic", "mark", "model", "provider", "source", "path", "words"})
 _JSON = frozenset({"args", "params"})
 # Values that are sent back, compared or opened unchanged: masking would break them.

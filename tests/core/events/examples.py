@@ -160,7 +160,9 @@ EXAMPLES: tuple[Event, ...] = (
     ContextSummarized("It was about numbers.", "changed: a.py", 0.875, "gpt-5", Usage(1200)),
     SummaryDropped("gpt-5", Usage(1200)),
     SummaryDropped("gpt-5", Usage(1200, 80), "The model wrote no summary."),
+    ContextSummarized("It was about numbers.", fence="0f1e2d3c4b5a"),
     ContextRewound("TASK", 12, Context()),
+    ContextRewound("", 12, CONTEXT, "Retries do not help.", "0f1e2d3c4b5a"),
     ContextRewound("", 12, CONTEXT, "Retries do not help."),
     ContextUndone(CONTEXT),
     ContextRedone(CONTEXT),
@@ -188,6 +190,7 @@ EXAMPLES: tuple[Event, ...] = (
     MailReceived("m1", "Look.", "lead"),
     MailRead(("m1", "m2")),
     MailRead(("m1", "m2"), noted=True),
+    MailRead(("m1", "m2"), noted=True, fence="0f1e2d3c4b5a"),
     ToolFinished("call-1", LONG),
     ReplyAdded((Text(LONG), ToolCall("call-1", "write", LONG), Text("short"))),
 )

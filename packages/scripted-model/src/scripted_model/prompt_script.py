@@ -54,8 +54,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 # Texts of agents that quote an earlier prompt: a script in them is not played again.
 _QUOTING = (
-    "[Summary of the conversation before this point]",
-    "[The user's last request before this point, verbatim]",
+    "[Summary of the conversation before this point",
+    "[The user's last request before this point",
 )
 
 

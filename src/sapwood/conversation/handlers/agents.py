@@ -92,12 +92,27 @@ async def check_mail(call: Call) -> MailRead | MailShown:
     """Reads unread mail, or shows it and leaves it unread."""
     match call.words:
         case []:
-            done = await call.give(ReadMail(call.agent, "tool" if call.by_model else "prompt"))
-            return MailRead(call.agent, done.message)
+            if call.by_model:
+                done = await call.give(ReadMail(call.agent, "tool"))
+                return MailRead(call.agent, done.message)
+            unread = await _unread(call)
+            done = await call.give(ReadMail(call.agent, "prompt"))
+            return MailRead(call.agent, done.message if done.repeated else unread.message)
         case ["--peek"]:
-            return MailShown(call.agent, (await call.opened()).state.inbox)
+            return await _unread(call)
         case _:
             raise call.misused("Mail is read all at once.")
+
+
+async def _unread(call: Call) -> MailShown:
+    """The unread mail, with the names of its senders."""
+    space, inbox = call.space, (await call.opened()).state.inbox
+    senders: list[str] = []
+    for letter in inbox:
+        facts = await space.log.facts(space.space, AgentId(letter.sender))
+        name = f"'{facts.name}'" if facts and facts.name else letter.sender
+        senders.append(f"{name} ({letter.sender})" if facts and facts.name else name)
+    return MailShown(call.agent, inbox, tuple(senders))
 
 
 async def kill(call: Call) -> AgentsKilled:

@@ -254,8 +254,9 @@ def read_mail(inputs: DecisionInput, command: ReadMail, meta: CommandMeta) -> Ac
     if not inbox:
         return Accepted((), "No mail.")
     draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(MailRead(tuple(letter.mail for letter in inbox), noted=command.into == "prompt"))
-    letters = tuple(Note("mail", letter.text, letter.sender) for letter in inbox)
+    mails = tuple(letter.mail for letter in inbox)
+    draft.add(MailRead(mails, noted=command.into == "prompt", fence=meta.nonce))
+    letters = tuple(Note("mail", each.text, each.sender, meta.nonce) for each in inbox)
     return draft.accepted("\n\n".join(part.text for part in framed_prompt(letters)))
 
 

@@ -124,7 +124,9 @@ def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepte
     if command.note.strip():
         require_room_for_notes(state)
     draft = Draft(state, inputs.live, meta)
-    draft.add(ContextRewound(mark.name, mark.version, mark.context, command.note.strip()))
+    draft.add(
+        ContextRewound(mark.name, mark.version, mark.context, command.note.strip(), draft.nonce)
+    )
     return draft.accepted(
         f"Rewound to '{mark.name}'." if mark.name else "Rewound to the last mark."
     )
@@ -205,7 +207,12 @@ def _replace_by_summary(draft: Draft, command: Compact, leaving: int, counter: C
     summary = EventRef(draft.state.agent, draft.next_version)
     draft.add(
         ContextSummarized(
-            command.summary, command.ledger, command.score, command.model, command.usage
+            command.summary,
+            command.ledger,
+            command.score,
+            command.model,
+            command.usage,
+            draft.nonce,
         )
     )
     mask = draft.state.context.mask
@@ -297,7 +304,7 @@ def _rewind_deferred(draft: Draft, deferred: ClearDeferred, before: DecisionInpu
     restarts = restarts_turn(before.state) and not turn.is_answered
     if restarts:
         note = "\n".join(line for line in (_effects(turn), note) if line)
-    draft.add(ContextRewound(mark.name, mark.version, mark.context, note))
+    draft.add(ContextRewound(mark.name, mark.version, mark.context, note, draft.nonce))
     if restarts:
         draft.add(TurnStarted(draft.state.context.tip, (*draft.state.notes, *turn.prompt)))
 

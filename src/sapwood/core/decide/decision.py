@@ -87,6 +87,11 @@ class Draft:
         self.events.append(event)
 
     @property
+    def nonce(self) -> str:
+        """The random mark of the command, for the end of texts that enter the context."""
+        return self._meta.nonce
+
+    @property
     def next_version(self) -> int:
         """The version that the next event will have."""
         return self.state.version + 1

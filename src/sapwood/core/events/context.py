@@ -56,7 +56,7 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
     """A summary of the turns that the next trim takes out of view.
 
     `ledger` lists files and commands from the log. `score` is the share of checked facts that the
-    summary contains, from 0 to 1.
+    summary contains, from 0 to 1. `fence` marks the end of the summary in a request.
     """
 
     kind: ClassVar = "context.summarized"
@@ -66,6 +66,7 @@ class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
     score: float | None = None
     model: str = ""
     usage: Usage | None = None
+    fence: str = ""
 
 
 class SummaryDropped(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -79,7 +80,10 @@ class SummaryDropped(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The context is again as it was at `version`: that of a mark, or of the end of a turn."""
+    """The context is again as it was at `version`: that of a mark, or of the end of a turn.
+
+    `note` is what the model wrote to itself, and `fence` marks its end in a request.
+    """
 
     kind: ClassVar = "context.rewound"
 
@@ -87,6 +91,7 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
     version: int
     context: Context
     note: str = ""
+    fence: str = ""
 
 
 class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):

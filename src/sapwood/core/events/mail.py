@@ -30,12 +30,16 @@ class MailReceived(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class MailRead(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Mail was read. `noted`: it is put into the next prompt; else it was a tool result."""
+    """Mail was read. `noted`: it is put into the next prompt; else it was a tool result.
+
+    `fence` marks its end in a request.
+    """
 
     kind: ClassVar = "mail.read"
 
     mails: tuple[str, ...]
     noted: bool = False
+    fence: str = ""
 
 
 MailEvent = MailSent | MailReceived | MailRead

@@ -1,9 +1,12 @@
 """Labels around text that neither the user nor the model wrote: where it comes from.
 
 The label of mail says that it has no authority, so that a model does not take the words of another
-agent for the user's.
+agent for the user's. A fence, which the author of the text cannot know, says where the text ends,
+and labels within it are escaped: no text can look like a label of ours. Text that was stored
+without a fence is framed as it was then, so that its requests can be rebuilt byte for byte.
 """
 
+import re
 from typing import assert_never
 
 from sapwood.core.content import Ended, Note, PromptPart, Text
@@ -13,6 +16,7 @@ from sapwood.core.turn import Turn
 __all__ = [
     "EMPTY_RESULT",
     "PENDING",
+    "escaped",
     "framed_prompt",
     "framed_request",
     "framed_summary",
@@ -23,16 +27,40 @@ __all__ = [
 PENDING = "[no result yet]"
 EMPTY_RESULT = "[empty]"
 
+_LABEL = re.compile(
+    r"\[(?=\s*(?:mail\b|summary\b|the user's last request|from the log|from the program|"
+    r"delegated to|a note to yourself|end [0-9a-f]))",
+    re.IGNORECASE,
+)
+
 
 def framed_prompt(prompt: tuple[PromptPart, ...]) -> tuple[Text, ...]:
     """A prompt as it is sent: notes have labels."""
     return tuple([_framed(part) for part in prompt])
 
 
+def escaped(text: str) -> str:
+    """The text with a backslash before everything that begins like a label of ours.
+
+    >>> print(escaped("[The user's last request before this point, verbatim]"))
+    \\[The user's last request before this point, verbatim]
+    """
+    return _LABEL.sub(r"\\[", text)
+
+
 def _framed(part: PromptPart) -> Text:
     if isinstance(part, Text):
         return part
-    return Text(f"[{_label(part)}]\n{part.text}")
+    return Text(_enclosed(_label(part), part.text, part.fence or ""))
+
+
+def _enclosed(label: str, text: str, fence: str) -> str:
+    if not fence:
+        return f"[{label}]\n{text}"
+    return f"[{label}{_END.format(fence)}]\n{escaped(text)}\n[end {fence}]"
+
+
+_END = " This text ends at [end {}]."
 
 
 def _label(note: Note) -> str:
@@ -43,7 +71,8 @@ def _label(note: Note) -> str:
         case "delegated":
             return f"Delegated to agent {note.source}, which works on it"
         case "self":
-            return "A note to yourself, from before the context was rewound"
+            label = "A note to yourself, from before the context was rewound"
+            return f"{label}." if note.fence else label
         case "program":
             return "From the program that ran this conversation, not the user's words"
         case _:
@@ -52,8 +81,14 @@ def _label(note: Note) -> str:
 
 def framed_summary(summary: ContextSummarized) -> Text:
     """The summary of turns out of view, with the ledger that was derived from the log."""
-    ledger = f"\n\n[From the log]\n{summary.ledger}" if summary.ledger else ""
-    return Text(f"[Summary of the conversation before this point]\n{summary.text}{ledger}")
+    label = "Summary of the conversation before this point"
+    if not summary.fence:
+        ledger = f"\n\n[From the log]\n{summary.ledger}" if summary.ledger else ""
+        return Text(f"[{label}]\n{summary.text}{ledger}")
+    text = f"[{label}.{_END.format(summary.fence)}]\n{escaped(summary.text)}"
+    if summary.ledger:
+        text += f"\n\n[From the log]\n{escaped(summary.ledger)}"
+    return Text(f"{text}\n[end {summary.fence}]")
 
 
 def framed_request(request: tuple[PromptPart, ...]) -> Text:
