@@ -167,3 +167,15 @@ def test_no_face_handles_a_command_by_itself() -> None:
 )
 def test_a_face_that_handles_a_command_is_found(source: str) -> None:
     assert list(compared_names(ast.parse(source)))
+
+
+def test_only_the_output_gate_makes_terminal_sequences() -> None:
+    """`styled` marks sequences as ours; the gate would show those of `click.style` as text."""
+    files = (SOURCE / "cli").rglob("*.py")
+    found = [
+        path.name
+        for path in files
+        if path.name != "output_gate.py"
+        and any(word in path.read_text(encoding="utf-8") for word in ("click.style", "click.secho"))
+    ]
+    assert found == []

@@ -8,6 +8,8 @@ from types import TracebackType
 
 import click
 
+from sapwood.cli.output_gate import ungated
+
 __all__ = ["Progress", "columns", "file_text", "piped_text", "print_lines"]
 
 _NARROWEST = 24
@@ -75,7 +77,9 @@ class Progress:
 
     def set_label(self, label: str) -> None:
         """Sets the text after the bar."""
-        self._label = label
+        from sapwood.display.text import one_line
+
+        self._label = one_line(label)
 
     def advance(self, done: int) -> None:
         """Adds so many bytes to those that are done."""
@@ -83,14 +87,17 @@ class Progress:
         now = time.monotonic()
         if self._is_visible and now - self._drawn >= _REDRAW_SECONDS:
             self._drawn = now
-            sys.stderr.write(f"\r\x1b[K{self.line(now - self._started)}")
-            sys.stderr.flush()
+            self._draw(self.line(now - self._started))
 
     def clear(self) -> None:
         """Erases the bar, so that other text can be printed."""
         if self._is_visible:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            self._draw("")
+
+    def _draw(self, line: str) -> None:
+        stream = ungated(sys.stderr)
+        stream.write(f"\r\x1b[K{line}")
+        stream.flush()
 
     def line(self, seconds: float) -> str:
         """Returns the bar after so many seconds."""

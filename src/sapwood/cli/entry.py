@@ -9,6 +9,7 @@ import click
 
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.output_gate import gated_output, styled
 from sapwood.cli.root import OutputClosed, root
 
 __all__ = ["run"]
@@ -17,6 +18,11 @@ __all__ = ["run"]
 def run(args: Sequence[str], name: str = "sapwood") -> int:
     """Runs `sapwood`, or the sub-command `name`, and returns the exit code. Never raises."""
     _replace_unprintable()
+    with gated_output():
+        return _run(args, name)
+
+
+def _run(args: Sequence[str], name: str) -> int:
     invocation = Invocation()
     try:
         program = root if name == "sapwood" else _subcommand(name)
@@ -52,7 +58,7 @@ def _print_error(error: Exception, invocation: Invocation) -> int:
         traceback.print_exc()
     message, code = error_message(error, invocation)
     with suppress(OSError):
-        mark = click.style("Error:", fg="red")
+        mark = styled("Error:", fg="red")
         click.echo(f"{mark} {message}", err=True, color=invocation.colour())
     return code
 

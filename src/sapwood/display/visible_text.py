@@ -6,7 +6,14 @@ for zero-width characters. Here they become signs (`␛`) or escapes (`\\u202e`)
 
 import re
 
-__all__ = ["json_escaped", "readable", "visible", "visible_parts", "without_colours"]
+__all__ = [
+    "json_escaped",
+    "one_sign_each",
+    "readable",
+    "visible",
+    "visible_parts",
+    "without_colours",
+]
 
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
 _INVISIBLE = (
@@ -68,6 +75,15 @@ def readable(text: str) -> str:
     return _READING.sub(_signs, text.replace("\r\n", "\n"))
 
 
+def one_sign_each(text: str) -> str:
+    """Replaces each character that `readable` would show by one sign: for lines of fixed width.
+
+    >>> one_sign_each("a\\x1b\\u202eb")
+    'a␛�b'
+    """
+    return _READING.sub(lambda found: "".join(map(_one_sign, found[0])), text)
+
+
 def without_colours(text: str) -> str:
     """Removes the sequences that only set colours, which programs print.
 
@@ -97,6 +113,10 @@ def _sign(char: str) -> str:
     if code == 0x7F:
         return "␡"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _one_sign(char: str) -> str:
+    return _sign(char) if ord(char) < 0x80 else "\ufffd"
 
 
 def _json_escapes(found: re.Match[str]) -> str:

@@ -24,7 +24,7 @@ _PIECE = 64 * 1024
 
 async def serve_stdio(responder: McpResponder) -> None:
     """Serves until the input ends. Calls run concurrently and can be cancelled."""
-    input_, output = sys.stdin.fileno(), sys.stdout.buffer
+    input_, output, before = sys.stdin.fileno(), sys.stdout.buffer, sys.stdout
     sys.stdout = sys.stderr  # nothing else may write to stdout
     calls = _RunningCalls(responder, lambda line: (output.write(line), output.flush()))
     try:
@@ -32,7 +32,7 @@ async def serve_stdio(responder: McpResponder) -> None:
             calls.receive(line)
     finally:
         await calls.cancel_all()
-        sys.stdout = sys.__stdout__
+        sys.stdout = before
 
 
 class _RunningCalls:

@@ -1,24 +1,28 @@
 """The full-screen application: themes, key order, the command palette and one conversation."""
 
 import os
-from collections.abc import Iterable
+import signal
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from msgspec import structs
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.driver import Driver
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from sapwood.app.connection import Connection
 from sapwood.config.api_keys import load_keys
-from sapwood.config.config_file import Config
+from sapwood.config.config_file import Config, ConfigError
+from sapwood.config.editor import set_setting
 from sapwood.conversation.configured_models import require_model
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
+from sapwood.tui.control_filter import ControlFilter
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.conversation_screen import ConversationScreen
 from sapwood.tui.key_order import KeyOrder
@@ -53,6 +57,7 @@ class SapwoodApp(App[object]):
         self.conversation = self.SCREEN_TYPE(self.controller)
         self.controller.face = self.conversation
         self.conversation.last_typed = self.key_order.last_typed
+        self._control_filter = ControlFilter()
         self.failure: Exception | None = None
         self._mouse = config.screen.mouse
         for theme in THEMES:
@@ -67,6 +72,10 @@ class SapwoodApp(App[object]):
         from sapwood.tui.terminal_driver import TerminalDriver
 
         return TerminalDriver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """The filters of every line that is drawn; the last one shows control characters."""
+        return [*super().get_line_filters(), self._control_filter]
 
     async def on_mount(self) -> None:
         """Opens the conversation, and over it the first-run page if no model can be called."""
@@ -119,7 +128,7 @@ class SapwoodApp(App[object]):
 
     def _use_theme(self, theme: str):
         def use() -> None:
-            self.theme = theme
+            self._keep_theme(theme)
 
         return use
 
@@ -127,7 +136,23 @@ class SapwoodApp(App[object]):
         """Switches to the next theme."""
         names = [theme.name for theme in THEMES]
         at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
+        self._keep_theme(names[(at + 1) % len(names)])
+
+    def _keep_theme(self, name: str) -> None:
+        """Uses a theme, and writes it into the configuration."""
+        self.theme = name
+        try:
+            set_setting("screen.theme", name)
+        except ConfigError as error:
+            self.notice(str(error))
+
+    def action_suspend_process(self) -> None:
+        """Stops the program and gives the terminal to the shell; `fg` comes back."""
+        try:
+            with self.suspend():
+                os.kill(os.getpid(), signal.SIGSTOP)
+        except SuspendNotSupported:
+            self.notice("This terminal has no shell to go to.")
 
     def action_mouse(self) -> None:
         """Turns mouse reporting on or off."""

@@ -3,9 +3,11 @@
 import asyncio
 import time
 from contextlib import aclosing, suppress
+from dataclasses import replace
 
 from textual import work
 from textual.app import App, ComposeResult
+from textual.binding import ActiveBinding
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer, Static
@@ -40,6 +42,7 @@ from sapwood.core.ids import AgentId, Origin
 from sapwood.core.model_calls import Delta
 from sapwood.core.state import State
 from sapwood.core.timeline.timeline import Timeline
+from sapwood.display.text import one_line, plain
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.find_bar import FindBar
@@ -125,6 +128,17 @@ class ConversationView(Screen[None]):
     def attention(self) -> Attention:
         """The title and the bell of the terminal."""
         return Attention(self.application, self.controller.config.screen)
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The bindings for the footer; it names the key that interrupts while something runs."""
+        found = super().active_bindings
+        if self._since is None:
+            for key, active in found.items():
+                if active.binding.action == "escape":
+                    hidden = replace(active.binding, show=False)
+                    found = {**found, key: active._replace(binding=hidden)}
+        return found
 
     async def on_mount(self) -> None:
         """Opens the conversation of the controller, or the welcome text."""
@@ -265,7 +279,7 @@ class ConversationView(Screen[None]):
                 self.attention.call(time.monotonic() - (self._since or time.monotonic()))
                 self._send_next()
             case MailReceived(_, _, sender):
-                self.notify(f"Mail from {sender or 'outside'}. /check-mail reads it.")
+                self.notify(f"Mail from {sender or 'outside'}. /check-mail reads it.", markup=False)
                 self.attention.call()
             case _:
                 pass
@@ -310,6 +324,8 @@ class ConversationView(Screen[None]):
 
     def _show_surroundings(self, found: Surroundings) -> None:
         busy = found.is_working or bool(self._activity)
+        if busy != (self._since is not None):
+            self.call_after_refresh(self.refresh_bindings)
         self._since = (self._since or time.monotonic()) if busy else None
         cost = found.state.spent.cost if found.state else 0
         self.query_one(StatusLine).status = Status(found.budget, cost, self._progress())
@@ -363,14 +379,14 @@ class ConversationView(Screen[None]):
 
     def _set_notice(self, text: str, *, refused: bool = False) -> None:
         notice = self.query_one("#notice", Static)
-        notice.update(text)
+        notice.update(plain(text))
         notice.display = bool(text)
         notice.set_class(refused, "refused")
 
     def _show_queue(self) -> None:
         queue = self.query_one("#queue", Static)
         queue.display = bool(self.controller.session.queue)
-        lines = [f"» queued: {' '.join(text.split())}" for text in self.controller.session.queue]
+        lines = [f"» queued: {one_line(text)}" for text in self.controller.session.queue]
         if self.controller.session.paused and lines:
             lines[-1] += "   (enter sends, ↑ edits)"
         queue.update("\n".join(lines))

@@ -100,22 +100,25 @@ def _count(budget: Budget, name: str) -> Count:
 
 def header_line(folder: str, state: State | None) -> Content:
     """Project, conversation and model; for an imported conversation also its source."""
-    parts: list[tuple[str, str]] = [("sapwood", "bold $primary"), (f"  {Path(folder).name}", "")]
+    parts: list[tuple[str, str]] = [
+        ("sapwood", "bold $primary"),
+        (f"  {one_line(Path(folder).name)}", ""),
+    ]
     if state is None:
         parts.append(("  /  a new conversation", "$faint"))
     else:
         parts.append(("  /  ", "$faint"))
         parts.append((one_line(state.name) or state.agent, "bold"))
-        model = state.settings.model or "no model"
+        model = one_line(state.settings.model) or "no model"
         parts.append((f"  · {model} · {state.agent} #{state.version:,}", "$faint"))
         if state.origin is not None:
-            parts.append((f" · from {state.origin.source}: /fork to continue", "$accent"))
+            parts.append((f" · from {one_line(state.origin.source)}: /fork to continue", "$accent"))
     return Content.assemble(*parts)
 
 
 def welcome_text(config: Config, folder: str) -> Content:
     """What is shown before the first message: model, folder and the most useful keys."""
-    model = config.model or "no model yet"
+    model = one_line(config.model) or "no model yet"
     keys = (
         ("enter", "sends what you type"),
         ("/", "lists the commands"),
@@ -125,6 +128,6 @@ def welcome_text(config: Config, folder: str) -> Content:
     return Content.assemble(
         ("Sapwood\n", "bold $primary"),
         ("Everything is kept; you decide what the model sees.\n\n", "$foreground"),
-        (f"{model}  ·  {folder}\n\n", "$faint"),
+        (f"{model}  ·  {one_line(folder)}\n\n", "$faint"),
         *(part for key, does in keys for part in ((f"  {key:<8}", "$accent"), (f"{does}\n", ""))),
     )

@@ -1,7 +1,6 @@
 """The context window of an agent: what fills it, and what its calls cost."""
 
-import click
-
+from sapwood.cli.output_gate import styled
 from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
@@ -74,7 +73,7 @@ def _tools(budget: Budget) -> list[tuple[str, Count, str]]:
 
 def _block(name: str, count: Count, note: str, width: int, colour: str | None = None) -> str:
     number = f"{show(count) if count.tokens else '0':>7}"
-    number = click.style(number, fg=colour) if colour else number
+    number = styled(number, fg=colour) if colour else number
     return f"{name:<8} {number}  {cut(note, max(width - 18, 12))}".rstrip()
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-import click
-
 from sapwood.cli.output.agent_table import agents_table
 from sapwood.cli.output.agent_window import context_lines
+from sapwood.cli.output_gate import styled
 from sapwood.conversation.answers import (
     AgentsKilled,
     AgentTree,
@@ -52,8 +51,8 @@ def hit_lines(hits: Sequence[SearchHit], width: int) -> list[str]:
     """Returns the place of each hit and the words around it."""
     lines: list[str] = []
     for hit in hits:
-        place = click.style(str(hit.ref), fg="cyan")
-        lines.append(f"{place} {click.style(clock(hit.at), dim=True)}")
+        place = styled(str(hit.ref), fg="cyan")
+        lines.append(f"{place} {styled(clock(hit.at), dim=True)}")
         lines += wrapped(" ".join(hit.snippet.split()), width, "  ")
     return lines or ["Nothing was found."]
 
@@ -63,9 +62,9 @@ def request_lines(request: Request) -> list[str]:
     lines: list[str] = []
     for block in request.system:
         name = f"pin {block.name}" if block.kind == "pin" else "system"
-        lines += [click.style(name, bold=True), *indented(block.text, "  "), ""]
+        lines += [styled(name, bold=True), *indented(block.text, "  "), ""]
     for message in request.messages:
-        lines.append(click.style(message.role, bold=True))
+        lines.append(styled(message.role, bold=True))
         for part in message.parts:
             lines += _part(part)
         lines.append("")
@@ -77,7 +76,7 @@ def _part(part: MessagePart) -> list[str]:
         case Text(text):
             return indented(text, "  ")
         case Thinking(text):
-            return [click.style(line, dim=True) for line in indented(text, "  ~ ")]
+            return [styled(line, dim=True) for line in indented(text, "  ~ ")]
         case ToolCall(id_, name, args):
             return indented(f"→ {name} {args} [{id_}]", "  ")
         case ToolResult(call, name, content, error):

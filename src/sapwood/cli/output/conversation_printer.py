@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import click
 
 from sapwood.app.connection import Connection
+from sapwood.cli.output_gate import styled
 from sapwood.conversation.timeline_reader import read_conversation
 from sapwood.core.ids import AgentId
 from sapwood.core.state import State
@@ -38,15 +39,15 @@ async def print_conversation(
 def _painted(text: str, style: TextStyle) -> str:
     match style:
         case "strong":
-            return click.style(text, bold=True)
+            return styled(text, bold=True)
         case "faint":
-            return click.style(text, dim=True)
+            return styled(text, dim=True)
         case "tool":
-            return click.style(text, fg="cyan")
+            return styled(text, fg="cyan")
         case "error":
-            return click.style(text, dim=True, fg="red")
+            return styled(text, dim=True, fg="red")
         case "warning":
-            return click.style(text, fg="yellow")
+            return styled(text, fg="yellow")
 
 
 def origin_lines(state: State) -> Iterator[str]:
@@ -54,7 +55,7 @@ def origin_lines(state: State) -> Iterator[str]:
     origin = state.origin
     if origin is None:
         return
-    yield click.style(f"Imported from {origin.source}: {one_line(origin.path)}", dim=True)
+    yield styled(f"Imported from {origin.source}: {one_line(origin.path)}", dim=True)
     if state.parent is None and (command := resume_command_for(origin.source, origin.session)):
-        yield click.style(f"To resume it there, type: {one_line(command)}", dim=True)
+        yield styled(f"To resume it there, type: {one_line(command)}", dim=True)
     yield ""

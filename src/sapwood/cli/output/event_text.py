@@ -1,8 +1,8 @@
 """Events as lines, with what they used, and as JSON."""
 
-import click
 import msgspec
 
+from sapwood.cli.output_gate import styled
 from sapwood.core.content import Usage
 from sapwood.core.events import (
     ContextSummarized,
@@ -17,6 +17,7 @@ from sapwood.core.events import (
 from sapwood.core.timeline.event_summary import event_summary
 from sapwood.display.quantities import clock, money, usage_line
 from sapwood.display.text import cut
+from sapwood.display.visible_text import json_escaped
 
 __all__ = [
     "Spending",
@@ -40,8 +41,8 @@ def event_line(recorded: Recorded, width: int, used: Usage | None = None) -> str
     spent = _spent(used, room)
     about = cut(event_summary(recorded.event), max(room - len(spent), 12))
     return (
-        f"{click.style(head, fg='cyan')}{click.style(moment, dim=True)}"
-        f"{click.style(kind, bold=True)}{about}{click.style(spent, dim=True)}"
+        f"{styled(head, fg='cyan')}{styled(moment, dim=True)}"
+        f"{styled(kind, bold=True)}{about}{styled(spent, dim=True)}"
     ).rstrip()
 
 
@@ -81,8 +82,8 @@ _encoder = msgspec.json.Encoder()
 
 
 def json_line(value: object) -> str:
-    """Returns a value as JSON on one line."""
-    return _encoder.encode(value).decode()
+    """Returns a value as JSON on one line, which a terminal shows and does not obey."""
+    return json_escaped(_encoder.encode(value).decode())
 
 
 def event_value(recorded: Recorded) -> dict[str, object]:

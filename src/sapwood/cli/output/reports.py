@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-import click
-
+from sapwood.cli.output_gate import styled
 from sapwood.display.text import wrapped
 from sapwood.doctor.checks import Finding
 from sapwood.journal import JournalEntry
@@ -21,7 +20,7 @@ def journal_lines(entries: Iterable[JournalEntry], width: int) -> list[str]:
     lines: list[str] = []
     for entry in entries:
         where = " · ".join(filter(None, (entry.source, entry.session[:8], Path(entry.folder).name)))
-        kind = click.style(entry.kind, fg="red" if entry.kind == "failed" else None, bold=True)
+        kind = styled(entry.kind, fg="red" if entry.kind == "failed" else None, bold=True)
         lines.append(f"{_clock(entry.at)}  {kind}" + (f"  {where}" if where else ""))
         lines += wrapped(entry.message, width, "  ")
         lines += [f"  {entry.path}"] if entry.path else []
@@ -49,7 +48,7 @@ def finding_lines(findings: Sequence[Finding], width: int) -> list[str]:
         indent = " " * (4 + len(head)) if width >= _ROOMY else "     "
         message = wrapped(finding.message, width, indent)
         first = message[0].lstrip() if width >= _ROOMY else ""
-        lines.append(f"{click.style(sign, fg=colour)}  {head}{first}".rstrip())
+        lines.append(f"{styled(sign, fg=colour)}  {head}{first}".rstrip())
         lines += message[1:] if width >= _ROOMY else message
         lines += wrapped(f"→ {finding.next_step}", width, indent) if finding.next_step else []
     return lines

@@ -9,6 +9,7 @@ from msgspec import Struct
 from sapwood.cli.console import columns
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.output.event_text import event_value, json_line
+from sapwood.cli.output_gate import styled
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.events import (
     CheckpointMissed,
@@ -106,7 +107,7 @@ class TextOutput:
     def end(self, summary: RunSummary) -> None:
         self._new_line()
         if summary.problem:
-            click.echo(f"{click.style('Error:', fg='red')} {summary.problem}", err=True)
+            click.echo(f"{styled('Error:', fg='red')} {summary.problem}", err=True)
         used = f" · {usage_line(summary.used)}" if summary.used.input else ""
         self._write_note(f"agent {summary.agent}{used}")
 
@@ -142,7 +143,7 @@ class TextOutput:
     def _write_note(self, words: str) -> None:
         if self._notes:
             self._new_line()
-            click.echo(click.style(words, dim=True), err=True)
+            click.echo(styled(words, dim=True), err=True)
 
 
 class JsonOutput:

@@ -9,6 +9,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from sapwood.tui.control_filter import without_controls
+
 __all__ = ["TerminalColours", "TerminalLine", "rows_of"]
 
 
@@ -30,7 +32,7 @@ class TerminalColours(Struct, frozen=True):
         """A line of the terminal for a strip. Copying it gives exactly the words that it shows."""
         segments = [
             Segment(segment.text, _terminal_style(segment.style or Style.null(), self))
-            for segment in strip
+            for segment in without_controls(list(strip))
         ]
         while segments and not _is_seen(segments[-1]):
             segments.pop()

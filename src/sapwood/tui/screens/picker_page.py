@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from sapwood.core.content import Text
 from sapwood.core.errors import SapwoodError
 from sapwood.core.turn import Turn
-from sapwood.display.text import cut
+from sapwood.display.text import cut, plain
 from sapwood.tui.key_order import LIST
 from sapwood.tui.screens.modal_page import ModalPage
 
@@ -58,7 +58,7 @@ class PickerPage(ModalPage[str]):
         """Yields the filter, and below it the list and the preview."""
         with self.frame(self.HEADING, self.FOOT):
             yield Input(placeholder=self.HINT, id="filter")
-            yield Static(id="none")
+            yield Static(id="none", markup=False)
             with Horizontal(id="columns"):
                 yield OptionList(id="list")
                 with VerticalScroll(id="preview", can_focus=False):
@@ -87,7 +87,7 @@ class PickerPage(ModalPage[str]):
     def show_sentence(self, words: str) -> None:
         """Shows a sentence in place of the list."""
         none = self.query_one("#none", Static)
-        none.update(words)
+        none.update(plain(words))
         none.display = True
 
     async def fill(self, typed: str) -> None:

@@ -68,7 +68,8 @@ class SettingsPage(PickerPage):
         self._changing = ""
         line = self.query_one("#filter", Input)
         line.value, line.placeholder = "", self.HINT
-        self.notify(f"{changed.name} = {value.strip()}. It takes effect at the next start.")
+        words = f"{changed.name} = {value.strip()}. It takes effect at the next start."
+        self.notify(words, markup=False)
 
     @on(Input.Changed, "#filter")
     def _typed(self, event: Input.Changed) -> None:

@@ -1,0 +1,80 @@
+"""The gate for all text that the command line prints.
+
+Names, messages and transcripts may contain sequences that move the cursor, rename the window or
+hide words. `gated_output` puts a gate before stdout and stderr that makes them visible. Only
+sequences of `styled` pass: they carry a number that is new in each process, so that no text can
+contain them.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+from typing import TextIO, cast
+
+import click
+
+__all__ = ["gated_output", "styled", "ungated"]
+
+_OWN = str(int.from_bytes(os.urandom(6)))
+
+
+def styled(text: str, *, fg: str | None = None, bold: bool = False, dim: bool = False) -> str:
+    """Gives a text a colour or a weight, in a way that the gate lets pass."""
+    drawn = click.style("\0", fg=fg, bold=bold or None, dim=dim or None)
+    before, after = drawn.replace("\x1b[", f"\x1b[{_OWN};").split("\0")
+    return f"{before}{text}{after}"
+
+
+class _GatedStream:
+    """A stream that shows what a terminal would obey. Everything else goes to the real stream."""
+
+    encoding = "utf-8"
+    """Click goes around streams of another encoding. The real stream replaces what it lacks."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return self.stream.write(_gated(text))
+
+    def writelines(self, lines: list[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def gated_output() -> Generator[None]:
+    """Puts the gate before stdout and stderr while the block runs."""
+    out, err = sys.stdout, sys.stderr
+    sys.stdout = cast("TextIO", _GatedStream(out)) if out is not None else out
+    sys.stderr = cast("TextIO", _GatedStream(err)) if err is not None else err
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+
+
+def ungated(stream: TextIO) -> TextIO:
+    """The real stream, for sequences of our own that are not styles."""
+    return stream.stream if isinstance(stream, _GatedStream) else stream
+
+
+@cache
+def _own_sequence() -> re.Pattern[str]:
+    return re.compile(rf"(\x1b\[){_OWN};([0-9;]*m)")
+
+
+def _gated(text: str) -> str:
+    from sapwood.display.visible_text import readable
+
+    before, *found = _own_sequence().split(text)
+    parts = [readable(before)]
+    for at in range(0, len(found), 3):
+        parts += [found[at], found[at + 1], readable(found[at + 2])]
+    return "".join(parts)
