@@ -241,3 +241,58 @@ async def test_ctrl_c_twice_gets_past_a_command_that_hangs(
     await asyncio.wait_for(left.wait(), 60)
     screen.app.workers.cancel_all()
     await hanging
+
+
+@pytest.mark.parametrize(
+    ("keys", "left"),
+    [
+        ("\x7fx", "hellx"),
+        ("\x7f\x7fp!", "help!"),
+        ("\x15bye", "bye"),
+        ("\x1b[Dx", "hellxo"),
+        ("\x17a\x7fb", "b"),
+    ],
+    ids=["backspace", "backspaces", "ctrl+u", "left", "ctrl+w"],
+)
+async def test_letters_after_an_editing_key_come_after_it(
+    screen: Screen, keys: str, left: str
+) -> None:
+    await screen.burst("hello")
+    await screen.burst(keys)
+    assert screen.text == left
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["\x1b\r", "\x1b[13;3u", "\x1b[13;2u", "\n", "\\\r"],
+    ids=["alt+enter", "alt+enter as a code", "shift+enter", "ctrl+j", "backslash"],
+)
+async def test_these_keys_make_a_new_line(screen: Screen, keys: str) -> None:
+    await screen.burst(f"one{keys}two")
+    assert screen.text == "one\ntwo"
+    assert await screen.prompts() == []
+
+
+@pytest.mark.parametrize(
+    "typed", ["/clear 3", "/rewind A", "/quit", "/switch here", "/rewind PHASE_3"]
+)
+async def test_enter_sends_a_complete_command_as_it_was_typed(
+    screen: Screen, typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await screen.burst(f"/mark PHASE_3{ENTER}/mark A{ENTER}/mark A2{ENTER}")
+    sent: list[str] = []
+    monkeypatch.setattr(screen.app.conversation, "submit", sent.append)
+    await screen.burst(f"{typed}{ENTER}")
+    assert (sent, screen.text) == ([typed], "")
+
+
+async def test_enter_completes_a_word_that_is_only_begun(screen: Screen) -> None:
+    await screen.burst(f"/mark PHASE_3{ENTER}")
+    await screen.burst(f"/rewind PHA{ENTER}")
+    assert screen.text == "/rewind PHASE_3 "
+
+
+async def test_enter_takes_what_was_picked_in_the_list(screen: Screen) -> None:
+    await screen.burst(f"/mark A{ENTER}/mark A2{ENTER}")
+    await screen.burst(f"/rewind A{DOWN}{ENTER}")
+    assert screen.text == "/rewind A2 "

@@ -1,13 +1,14 @@
 """Every key does what its help says, and every key has a test."""
 
 import os
+import signal
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.config.config_file import ScreenConfig
+from sapwood.config.config_file import ScreenConfig, load_config
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.keys import KEYS, Key
 from sapwood.tui.sidebar import Sidebar
@@ -72,6 +73,11 @@ async def has_copied(stage: Stage) -> None:
 
 async def wears_another_theme(stage: Stage) -> None:
     assert stage.app.theme == THEMES[1].name
+    assert load_config().screen.theme == THEMES[1].name  # also at the next start
+
+
+async def goes_to_the_shell(stage: Stage) -> None:
+    assert [os.getpid()] == STOPPED
 
 
 async def leaves_the_mouse(stage: Stage) -> None:
@@ -101,6 +107,7 @@ async def has_written(stage: Stage) -> None:
 CHECKS: dict[str, Check] = {
     "interrupt": nothing_happens,
     "leave": says_how_to_leave,
+    "suspend": goes_to_the_shell,
     "palette": page("Search for commands"),
     "sidebar": hides_the_sidebar,
     "fold": nothing_happens,
@@ -109,7 +116,7 @@ CHECKS: dict[str, Check] = {
     "context": page("LARGEST"),
     "rewind": page("There is no mark yet"),
     "resume": page("Conversations"),
-    "help": page("List every key and command"),
+    "help": page("Start a new line"),
     "history": page("Sent messages"),
     "editor": has_written,
     "mouse": leaves_the_mouse,
@@ -143,10 +150,19 @@ async def test_a_key_does_what_it_says(key: Key, monkeypatch: pytest.MonkeyPatch
     agent = await with_tools(Sapwood(connection))
     async with on_stage(agent.id, connection=connection, size=(120, 24)) as stage:
         monkeypatch.setattr(stage.app, "suspend", _not_at_all)
+        monkeypatch.setattr("sapwood.tui.app.os.kill", _stop)
         await stage.pilot.press(key.keys.split(",")[0])
         await stage.pilot.pause()
         await CHECKS[key.name](stage)
     await connection.close()
+
+
+STOPPED: list[int] = []
+
+
+def _stop(process: int, number: int) -> None:
+    assert number == signal.SIGSTOP
+    STOPPED.append(process)
 
 
 def _written(text: str) -> str:

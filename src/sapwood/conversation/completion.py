@@ -21,6 +21,7 @@ __all__ = [
     "KnownNames",
     "choices",
     "completions_of_kind",
+    "is_complete",
     "known_names",
     "model_names",
 ]
@@ -91,6 +92,44 @@ def choices(line: str, known: KnownNames) -> list[Choice]:
     return _arguments(row, rest.split(" "), known) if row else []
 
 
+def is_complete(line: str, known: KnownNames) -> bool:
+    """Whether the last word is valid as it stands, so that no completion may replace it.
+
+    >>> is_complete("/clear 3", KnownNames(marks=(("PHASE_3", ""),)))
+    True
+    >>> is_complete("/rewind PH", KnownNames(marks=(("PHASE_3", ""),)))
+    False
+    """
+    name, space, rest = line[1:].partition(" ")
+    row = TABLE.get(name)
+    if not space or row is None:
+        return row is not None
+    words = rest.split(" ")
+    argument = _argument_at(row, len(words) - 1)
+    return argument is None or any(_is_valid(words[-1], kind, known) for kind in argument.kinds)
+
+
+def _is_valid(word: str, kind: ArgumentKind, known: KnownNames) -> bool:
+    match kind:
+        case "number" | "turn":
+            return word.isascii() and word.isdigit()
+        case "call" | "name" | "text":
+            return True
+        case "agent":
+            return word == "parent" or _names_one_agent(word, known.agents)
+        case _:
+            return any(word == name for name, _ in known.of_kind(kind))
+
+
+def _names_one_agent(word: str, agents: Names) -> bool:
+    """Whether a word is a name, an id, or the start of just one id and of no name."""
+    if any(word in names for names in agents):
+        return True
+    return sum(any(name.startswith(word) for name in names) for names in agents) == 1 and not any(
+        name.casefold().startswith(word.casefold()) for name, about in agents if about
+    )
+
+
 async def known_names(space: OpenSpace, state: State | None) -> KnownNames:
     """The names that exist now in a space and in the conversation with this state."""
     agents = await space.log.agents(space.space, limit=_AGENTS)
@@ -124,6 +163,7 @@ def model_names() -> Names:
 
 def _commands(typed: str) -> list[Choice]:
     starting = [row for row in TABLE.rows if any(name.startswith(typed) for name in row.names)]
+    starting.sort(key=lambda row: typed not in row.names)
     inside = [row for row in TABLE.rows if typed in row.name and row not in starting]
     return [Choice(row.typed, row.usage, row.help) for row in (*starting, *inside)]
 
@@ -135,6 +175,7 @@ def _arguments(row: SlashCommand, words: Sequence[str], known: KnownNames) -> li
     typed = words[-1].casefold()
     names = [name for kind in argument.kinds for name in known.of_kind(kind)]
     starting = [name for name in names if name[0].casefold().startswith(typed)]
+    starting.sort(key=lambda name: name[0] != words[-1])
     inside = [name for name in names if typed in name[0].casefold() and name not in starting]
     found = [Choice(name, "", about) for name, about in (*starting, *inside)]
     return [] if [each.word for each in found] == [words[-1]] else found

@@ -1,8 +1,10 @@
 """The text field for messages, with its list of completions and the history of sent messages."""
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
@@ -69,6 +71,8 @@ _LIST_KEYS = ("up", "down", "tab", "enter")
 class Composer(TextArea):
     """A field of several lines. Enter sends; a pasted text of several lines does not.
 
+    Shift+enter, alt+enter, ctrl+j, and enter after a backslash make a new line.
+
     `pick` handles the keys of the completion list first, and returns whether it did.
     """
 
@@ -81,6 +85,11 @@ class Composer(TextArea):
     Composer:focus { border: round $primary; }
     Composer .text-area--cursor-line { background: transparent; }
     """
+
+    # Ctrl+z suspends the program, as in a shell.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+underscore,super+z", "undo", "Undo", show=False)
+    ]
 
     class Sent(Message):
         """The person pressed enter."""
@@ -117,6 +126,9 @@ class Composer(TextArea):
             return True
         if not self.text and (action := self._block_action(key)):
             self.post_message(self.BlockKey(action))
+        elif key == "enter" and self.line_to_cursor.endswith("\\"):
+            self.action_delete_left()
+            self.insert("\n")
         elif key == "enter":
             # A prompt stays in the field until it is stored. Then `forget` removes it.
             self.post_message(self.Sent(self.text))
@@ -203,10 +215,6 @@ class CompletionPopup(OptionList, can_focus=False):
             self.action_cursor_up()
         else:
             self.action_cursor_down()
-
-    def takes_enter(self, word: str) -> bool:
-        """Whether enter takes the highlighted completion instead of sending the message."""
-        return self.moved or (bool(word) and self.chosen != word)
 
     @property
     def chosen(self) -> str | None:

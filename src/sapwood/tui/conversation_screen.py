@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.widgets import TextArea
 
 from sapwood.conversation.answers import Answer as CommandAnswer
-from sapwood.conversation.completion import KnownNames, choices
+from sapwood.conversation.completion import KnownNames, choices, is_complete
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId
@@ -150,12 +150,17 @@ class ConversationScreen(ConversationView):
             return False
         if key in ("up", "down"):
             popup.move(key)
-        elif key == "tab" or popup.takes_enter(composer.word):
+        elif key == "tab" or popup.moved or self._needs_completion():
             composer.complete(popup.chosen)
         else:
             self._close_popup()
             return False
         return True
+
+    def _needs_completion(self) -> bool:
+        """Whether enter takes the completion: the word before the cursor is only begun."""
+        line = self.composer.line_to_cursor
+        return bool(self.composer.word) and not is_complete(line, self._known)
 
     def _close_popup(self) -> None:
         self.query_one(CompletionPopup).offer([])

@@ -18,8 +18,10 @@ from functools import partial
 from typing import cast
 
 from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
 from textual.command import CommandPalette
+from textual.keys import Keys
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
@@ -45,6 +47,10 @@ _GATHER = CommandPalette._GATHER_COMMANDS_GROUP
 _PASSES = 3
 """How often every queue is passed before it counts as handled: a key may post a message, whose
 handler may post another one, which may move the focus."""
+
+# Most terminals send this for alt+enter. Textual would take it for two keys, `^` and enter.
+_sequences = cast("dict[str, tuple[Keys, ...]]", ANSI_SEQUENCES_KEYS)
+_sequences |= {"\x1b\r": (Keys.ControlJ,), "\x1b\n": (Keys.ControlJ,)}
 
 _MODIFIERS = {"alt", "ctrl", "super", "hyper", "meta"}
 

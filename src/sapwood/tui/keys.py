@@ -23,6 +23,7 @@ class Key(Struct, frozen=True):
 KEYS: tuple[Key, ...] = (
     Key("interrupt", "escape", "escape", "Close the open list, or interrupt the turn", "Interrupt"),
     Key("leave", "ctrl+c", "leave_twice", "Copy the selection, or clear the text; twice: leave"),
+    Key("suspend", "ctrl+z", "app.suspend_process", "Go to the shell; 'fg' comes back"),
     Key("palette", "ctrl+p", "app.command_palette", "Find a command by name", "Commands"),
     Key("sidebar", "ctrl+b", "sidebar", "Show or hide the sidebar", "Agents"),
     Key("fold", "ctrl+o", "transcript('fold')", "Open or close the pruned section", "Pruned"),

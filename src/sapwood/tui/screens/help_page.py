@@ -13,7 +13,7 @@ __all__ = ["HelpPage"]
 
 _TYPING = (
     ("enter", "Send the message; while a turn runs, queue it"),
-    ("shift+enter, ctrl+j", "Start a new line"),
+    ("shift+enter, alt+enter", "Start a new line; also ctrl+j, or \\ and enter"),
     ("up", "Edit the last queued or sent message"),
     ("tab", "Complete the word"),
     ("esc esc", "Pick a mark to go back to"),
