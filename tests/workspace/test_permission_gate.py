@@ -221,3 +221,46 @@ async def test_the_folder_of_a_command_is_part_of_the_question(tmp_path: Path) -
     await workspace.done("shell", command="true", cwd="vendor")
     await workspace.done("shell", command="true")
     assert [asked.folder for asked in person.asked] == ["vendor", ""]
+
+
+TOKEN = "gh" + "p_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+
+
+async def test_a_question_shows_secrets_masked_and_says_so() -> None:
+    person = Person(AllowOnce())
+    command = f"curl -H 'X-Token: {TOKEN}' https://wood.internal"
+    await PermissionGate((), person).require(ShellAction("shell", command), ME, "wood")
+    [question] = person.asked
+    assert TOKEN not in repr(question)
+    assert question.preview == f"curl -H 'X-Token: [secret: github-token …{TOKEN[-4:]}]' " + (
+        "https://wood.internal"
+    )
+    assert "the tool gets the exact text" in question.why
+    assert [offer.kind for offer in question.offers] == ["once"]
+    assert question.always == ()
+
+
+async def test_a_known_key_is_masked_in_a_question() -> None:
+    person = Person(AllowOnce())
+    gate = PermissionGate((), person, secrets=("woodwoodwood",))
+    await gate.require(ShellAction("shell", "echo woodwoodwood"), ME, "wood")
+    assert person.asked[0].preview == "echo [secret: known-key]"
+
+
+@pytest.mark.parametrize("tail", [";rm${IFS}-rf${IFS}.", "|sh", "$(id)", "&x"])
+async def test_a_mask_hides_nothing_that_a_shell_acts_on(tail: str) -> None:
+    person = Person()
+    command = f"DB_PASSWORD=hunter2024{tail} make"
+    with pytest.raises(ToolError, match="characters that a shell acts on"):
+        await PermissionGate((), person).require(ShellAction("shell", command), ME, "wood")
+    assert person.asked == []
+
+
+async def test_lines_of_a_file_are_masked_only_if_they_are_a_secret() -> None:
+    person = Person(AllowOnce())
+    act = FileAction("write_file", "Makefile", False, "write_file", "")
+    hidden = f"-----BEGIN PRIVATE {'KEY'}-----\nall:; rm -rf ~\n-----END PRIVATE {'KEY'}-----"
+    preview = f"+TOKEN={TOKEN}\n{hidden}"
+    await PermissionGate((), person).require(act, ME, "wood", preview)
+    assert TOKEN not in person.asked[0].preview
+    assert "rm -rf ~" in person.asked[0].preview

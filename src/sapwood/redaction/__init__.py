@@ -11,7 +11,7 @@ thread never waits long.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -58,8 +58,12 @@ def find_secrets(text: str, known: Sequence[str] = ()) -> list[Secret]:
     return list(_joined(_outside_masks(text, spans))) if spans else []
 
 
-def mask_secrets(text: str, known: Sequence[str] = ()) -> str:
+def mask_secrets(
+    text: str, known: Sequence[str] = (), *, only: Callable[[str], bool] | None = None
+) -> str:
     """Returns the text with every secret replaced by its mask. Masking twice changes nothing more.
+
+    If `only` is given, secrets for which it returns False stay as they are.
 
     >>> mask_secrets("git clone https://me:hunter2024@example.org/wood.git")
     'git clone https://me:[secret: url-password]@example.org/wood.git'
@@ -69,6 +73,8 @@ def mask_secrets(text: str, known: Sequence[str] = ()) -> str:
     # A mask ends a word, so a token may appear beside it that was part of a longer word before.
     for _ in range(_MOST_ROUNDS):
         found = find_secrets(text, known)
+        if only is not None:
+            found = [secret for secret in found if only(text[secret.start : secret.end])]
         again = any(_touches_word(text, secret) for secret in found)
         text = "".join(_pieces(text, found)) if found else text
         if not again:

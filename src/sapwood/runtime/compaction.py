@@ -158,7 +158,7 @@ class Compactor:
         self, opened: OpenAgent, instruction: str, probes: Sequence[str], account: _Account
     ) -> _Draft:
         # Masked before the call, because the stored instruction must be the one that was sent.
-        instruction = self._dispatcher.masked(instruction)
+        instruction = await self._dispatcher.mask(instruction)
         request = view(opened.state, opened.live, instruction=instruction)
         await self._record(opened, request, instruction)
         answer = await self._answer(opened.state, request)

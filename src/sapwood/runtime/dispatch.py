@@ -38,7 +38,7 @@ from sapwood.core.state import State
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.runtime.command_batch import Batch, SentCommand, decide_all
 from sapwood.runtime.family_account import FamilyAccounts
-from sapwood.runtime.gate import Gate, Mask
+from sapwood.runtime.gate import Gate, Mask, text_size
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import (
     SNAPSHOT_EVERY,
@@ -53,6 +53,8 @@ from sapwood.runtime.open_agent import (
 __all__ = ["Dispatcher", "Done"]
 
 _TRIES = 50
+_LARGE = 8_000
+"""Characters from which a command is masked in a thread, so that the event loop is not blocked."""
 _LOCKS_KEPT = 1024
 _FORKS = AgentId("")
 """The lock of all forks by models. No agent has this id."""
@@ -99,7 +101,7 @@ class Dispatcher:
         A command with the same id as an earlier one changes nothing and returns the first answer.
         Raises `LogError` if the log cannot be read or written.
         """
-        admitted = self._admit(command, meta)
+        admitted = await self._admit(command, meta)
         if isinstance(admitted, Refusal):
             return admitted
         command, meta = admitted
@@ -132,7 +134,7 @@ class Dispatcher:
         """
         admitted: list[SentCommand] = []
         for command, meta in commands:
-            one = self._admit(command, meta)
+            one = await self._admit(command, meta)
             if isinstance(one, Refusal):
                 return None
             admitted.append(one)
@@ -177,8 +179,14 @@ class Dispatcher:
         return await self._accounts.of((await self.open(agent)).state)
 
     def masked(self, text: str) -> str:
-        """The text with its secrets masked, as it would be stored."""
+        """The text with its secrets masked, as it would be stored. For short texts."""
         return self._gate.mask(text)
+
+    async def mask(self, text: str) -> str:
+        """The same for a text of any length: a large one is masked in a thread."""
+        if len(text) < _LARGE:
+            return self._gate.mask(text)
+        return await asyncio.to_thread(self._gate.mask, text)
 
     def on_commit(self, listener: Callable[[tuple[Append, ...]], None]) -> None:
         """Calls `listener` with the appends after each commit of this process."""
@@ -188,9 +196,12 @@ class Dispatcher:
         """Waits until all snapshots are saved."""
         await asyncio.gather(*self._saving, return_exceptions=True)
 
-    def _admit(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
+    async def _admit(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
         """Returns the command and its meta data in the form that can be stored, or a refusal."""
-        converted = self._gate.command(command)
+        if text_size(command) < _LARGE:
+            converted = self._gate.command(command)
+        else:
+            converted = await asyncio.to_thread(self._gate.command, command)
         if isinstance(converted, Refusal):
             return converted
         converted_meta = self._gate.meta(meta)

@@ -206,6 +206,7 @@ class Driver:
             await self._failed(opened, turn, failure, asked)
             return
         parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
+        self._tools.hold(turn, parts)
         reply = AddReply(agent, parts, model, answer.usage, asked, answer.ended, turn=turn.first)
         await self._insist(reply, Actor("model", model))
 

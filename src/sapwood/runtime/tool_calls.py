@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from sapwood.core.command_table import SLASH
 from sapwood.core.commands import Command, FinishTool, StartTool
-from sapwood.core.content import ToolCall
+from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
@@ -26,6 +26,7 @@ from sapwood.core.turn import Reply, Turn
 from sapwood.runtime.checkpoints import Checkpoints, TurnFiles
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.exact_arguments import ExactArguments
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.trace import Tracing
 
@@ -45,6 +46,10 @@ _log = logging.getLogger("sapwood.tools")
 _UNKNOWN_OUTCOME = (
     "The process that ran this call stopped before there was a result. "
     "It is unknown whether the call took effect: check before you run it again."
+)
+_SECRET_LOST = (
+    "The arguments of this call contain a secret, which is stored masked. The process that had the "
+    "exact text stopped before the call ran. The call was not run. Make it again."
 )
 _UNFINISHED = (
     "A length limit or a filter cut off your reply inside this call. "
@@ -142,8 +147,13 @@ class ToolCalls:
         self._toolbox = toolbox
         self._commands = commands
         self._tracing = tracing
+        self._exact_args = ExactArguments()
         self.defects = 0
         """How many calls raised an exception that no tool should raise."""
+
+    def hold(self, turn: Turn, parts: Sequence[ReplyPart]) -> None:
+        """Keeps the exact arguments of the calls of a reply until they have run."""
+        self._exact_args.hold(turn.agent, turn.first, parts)
 
     async def offered(self) -> tuple[ToolSpec, ...]:
         """Every tool that a model may call."""
@@ -184,11 +194,11 @@ class ToolCalls:
             if isinstance(outcome, Parked):
                 return outcome.delay
         elif self._is_harmless(opened.state, call):
-            outcome = await self._run_own(opened, call)
+            outcome = await self._run_own(opened, turn, call)
         elif started:
             outcome = ToolOutcome(_UNKNOWN_OUTCOME, error=True)
         elif await self._start_tool(opened, turn, call):
-            outcome = await self._run_own(opened, call)
+            outcome = await self._run_own(opened, turn, call)
         else:
             return None
         await self._finish(turn, call, outcome)
@@ -219,7 +229,7 @@ class ToolCalls:
                 outcome = await self._commands.run(state, call, state.settings.model)
                 if isinstance(outcome, Parked):
                     return outcome
-                masked = self._masked(outcome)
+                masked = await self._masked(outcome)
             except (LogError, TurnLost):
                 raise
             except Exception as error:
@@ -227,10 +237,13 @@ class ToolCalls:
             ended(masked)
             return masked
 
-    async def _run_own(self, opened: OpenAgent, call: ToolCall) -> ToolOutcome:
+    async def _run_own(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> ToolOutcome:
+        exact = self._exact_args.call(turn.agent, turn.first, call)
+        if exact is None:
+            return ToolOutcome(_SECRET_LOST, error=True)
         with self._tracing.tool(opened.state, call) as ended:
             try:
-                masked = self._masked(await self._toolbox.run(_use(opened.state, call)))
+                masked = await self._masked(await self._toolbox.run(_use(opened.state, exact)))
             except (LogError, TurnLost):
                 raise
             except Exception as error:
@@ -251,9 +264,11 @@ class ToolCalls:
         _log.error("The tool call %s of %s raised", call.id, call.name, exc_info=error)
         return ToolOutcome(_DEFECT.format(name=call.name, error=type(error).__name__), error=True)
 
-    def _masked(self, outcome: ToolOutcome) -> ToolOutcome:
+    async def _masked(self, outcome: ToolOutcome) -> ToolOutcome:
         """The outcome with its secrets masked, as it will be stored: traces show no more."""
-        return structs.replace(outcome, content=self._dispatcher.masked(outcome.content))
+        content = await self._dispatcher.mask(outcome.content)
+        blocked = await self._dispatcher.mask(outcome.blocked)
+        return structs.replace(outcome, content=content, blocked=blocked)
 
     def _may_change_files(self, state: State, call: ToolCall) -> bool:
         return call.name != SLASH and not self._is_harmless(state, call)

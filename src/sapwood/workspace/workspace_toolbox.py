@@ -91,7 +91,7 @@ class WorkspaceToolbox:
         project: ProjectRules | None = None,
         guards: PathGuards | None = None,
     ) -> None:
-        self._gate = PermissionGate(rules, approve, grants, project)
+        self._gate = PermissionGate(rules, approve, grants, project, tuple(secrets))
         self._guards = guards or PathGuards()
         self._secrets = tuple(secrets)
         self._environment = environment_for_tools(environment, secrets)

@@ -5,11 +5,12 @@ change anything.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import PermissionMode
@@ -37,6 +38,14 @@ __all__ = [
     "PermissionQuestion",
     "ProjectRules",
 ]
+
+
+_ONE_WORD = re.compile(r"[\w.~+/=:@%,^-]+")
+_KEY_LINES = re.compile(r"[+ -]?-----BEGIN [A-Z ]+-----(?:\s[+ -]?[A-Za-z0-9+/= -]+)*\s*")
+_ACTIVE_SECRET = (
+    "The command was not run. It contains a secret with characters that a shell acts on, so it "
+    "cannot be shown for approval. Read the secret from a file or a variable instead."
+)
 
 
 class PermissionOffer(Struct, frozen=True):
@@ -126,7 +135,8 @@ class PermissionGate:
     """Decides about calls, and asks a person if needed.
 
     Rules of an `AllowAlways` answer count for all agents of the workspace. They are kept in
-    `project`, without it until the process ends.
+    `project`, without it until the process ends. A question shows secrets masked; `secrets` are
+    values that are always secret.
     """
 
     def __init__(
@@ -135,7 +145,9 @@ class PermissionGate:
         approve: AskPermission | None = None,
         grants: Grants | None = None,
         project: ProjectRules | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
+        self._secrets = tuple(secrets)
         self._rules = rules
         self._approve = approve
         self._grants = grants
@@ -207,6 +219,7 @@ class PermissionGate:
             _folder(action),
             _offers(action, decision, workspace),
         )
+        question = await asyncio.to_thread(_masked, question, action, self._secrets)
         match await self._approve(question):
             case AllowOnce():
                 pass
@@ -215,6 +228,35 @@ class PermissionGate:
             case Deny(reason):
                 because = f": {reason}" if reason else "."
                 raise ToolError(f"{action.tool} did not run. The user said no{because}")
+
+
+def _masked(
+    question: PermissionQuestion, action: ToolAction, secrets: Sequence[str]
+) -> PermissionQuestion:
+    """The question with its secrets masked, so that it can be shown and stored.
+
+    A mask must hide no more than a secret. A part that looks like one but could do something, such
+    as `PASSWORD=a;rm`, stays visible. In a command it is refused, because questions are stored.
+    """
+    from sapwood.redaction import find_secrets, mask_secrets  # nobody is asked at start-up
+
+    if isinstance(action, ShellAction):
+        found = find_secrets(action.command, secrets)
+        if not all(_is_inert(action.command[each.start : each.end]) for each in found):
+            raise ToolError(_ACTIVE_SECRET)
+    subject = mask_secrets(question.subject, secrets, only=_is_inert)
+    preview = mask_secrets(question.preview, secrets, only=_is_inert)
+    if (subject, preview) == (question.subject, question.preview):
+        return question
+    why = f"{question.why} Secrets are masked in this question; the tool gets the exact text."
+    return structs.replace(
+        question, subject=subject, preview=preview, why=why, always=(), offers=question.offers[:1]
+    )
+
+
+def _is_inert(value: str) -> bool:
+    """Whether a shell would read the value as a part of one word; or it is lines of a key."""
+    return _ONE_WORD.fullmatch(value) is not None or _KEY_LINES.fullmatch(value) is not None
 
 
 def _offers(
