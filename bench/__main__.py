@@ -19,6 +19,7 @@ NAMES: tuple[str, ...] = (
     "import",
     "looking",
     "tui",
+    "mask",
 )
 MODULES = {"import": "transcript_import", "looking": "context_actions"}
 """Modules that have another name than their benchmark."""
