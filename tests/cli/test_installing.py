@@ -33,15 +33,51 @@ def test_a_no_changes_nothing(sapwood: Sapwooder, home: Path) -> None:
 def test_installing_and_uninstalling_are_told_by_the_journal(
     sapwood: Sapwooder, home: Path
 ) -> None:
-    assert "Connected with claude-code." in sapwood("install", "claude-code", "--yes").out
+    told = sapwood("install", "claude-code", "--yes").out
+    assert "Sapwood is set up for Claude Code and takes effect in your next session." in told
     assert (home / ".claude/skills/sapwood/hooks/hooks.json").exists()
     assert "already" in sapwood("install", "claude-code").out
     assert "Taken out of claude-code." in sapwood("uninstall", "--yes").out
     assert not (home / ".claude/skills").exists()
-    told = [json.loads(line) for line in sapwood("journal", "--json").out.splitlines()]
-    assert [act["did"] for act in told] == ["installed", "uninstalled"]
+    acts = [json.loads(line) for line in sapwood("journal", "--json").out.splitlines()]
+    assert [act["did"] for act in acts] == ["installed", "uninstalled"]
     assert "Connected with claude-code." in sapwood("journal").out
     assert "Connected" not in sapwood("journal", "--did", "uninstalled").out
+
+
+def test_settings_that_change_while_the_question_is_open_are_kept(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = home / ".claude/settings.json"
+    changed = '{"model": "sonnet", "permissions": {"deny": ["Bash"]}}\n'
+
+    def change_and_agree(*_: object, **__: object) -> bool:
+        settings.write_text(changed)
+        return True
+
+    monkeypatch.setattr("click.confirm", change_and_agree)
+    ran = sapwood("install", "claude-code")
+    assert ran.code == 0
+    assert "changed while the question was open" in ran.out
+    assert json.loads(settings.read_text())["permissions"] == {"deny": ["Bash"]}
+    assert "statusLine" in settings.read_text()
+    sapwood("uninstall", "--yes")
+    assert settings.read_text() == changed
+
+
+def test_a_program_that_cannot_be_disconnected_does_not_keep_the_other(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    for agent in ("claude-code", "codex"):
+        sapwood("install", agent, "--yes")
+    config = home / ".codex/config.toml"
+    config.write_text(config.read_text() + "not toml: sapwood\n")
+    ran = sapwood("uninstall", "--yes")
+    assert ran.code == 1
+    assert "Taken out of claude-code." in ran.out
+    assert "codex is still connected." in ran.err
+    assert "not toml: sapwood" in ran.err
+    assert not (home / ".claude/skills").exists()
 
 
 def test_codex_users_are_told_to_review_the_hooks(sapwood: Sapwooder) -> None:

@@ -231,3 +231,66 @@ def test_a_link_to_settings_stays_a_link(home: Path) -> None:
     uninstall(agent)
     assert file.is_symlink()
     assert real.read_text() == CLAUDE
+
+
+TRUST = 'trusted_hash = "sha256:1"'
+KEY = "sapwood@sapwood:hooks/hooks.json:pre_compact:0:0"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f'\n[hooks.state]\n\n[hooks.state."{KEY}"]\n{TRUST}\n',
+        f'\n[hooks]\n\n[hooks.state]\n\n[hooks.state."{KEY}"]\n{TRUST}\nenabled = true\n',
+        f'\n[hooks.state]\n"{KEY}".{TRUST}\n',
+        f'\n[hooks.state]\n"{KEY}" = {{ {TRUST} }}\n',
+        f'\n[hooks]\nstate."{KEY}".{TRUST}\n',
+        '\n[plugins."sapwood@sapwood".hooks]\nseen = true\n',
+    ],
+    ids=["header", "headers", "dotted", "inline", "dotted above", "more of the plugin"],
+)
+def test_whatever_codex_wrote_since_goes_too(home: Path, written: str) -> None:
+    agent = program_named("codex")
+    install(agent)
+    file = home / ".codex/config.toml"
+    file.write_text(file.read_text() + written)
+    uninstall(agent)
+    assert file.read_text() == CODEX
+
+
+def test_an_empty_table_of_the_users_own_stays(home: Path) -> None:
+    agent = program_named("codex")
+    file = home / ".codex/config.toml"
+    own = f"{CODEX}\n[features]\n\n[hooks.state]\n"
+    file.write_text(own)
+    install(agent)
+    file.write_text(file.read_text() + f'\n[hooks.state."{KEY}"]\n{TRUST}\n')
+    uninstall(agent)
+    assert file.read_text() == own
+
+
+def test_what_only_the_user_can_delete_is_shown_line_by_line(home: Path) -> None:
+    agent = program_named("codex")
+    install(agent)
+    file = home / ".codex/config.toml"
+    mixed = f'\n[hooks]\nstate = {{ "{KEY}" = {{ {TRUST} }}, mine = {{ {TRUST} }} }}\n'
+    file.write_text(file.read_text() + mixed)
+    with pytest.raises(InstallError) as caught:
+        plan_uninstall(agent)
+    assert "Could not edit" in str(caught.value)
+    number = file.read_text().splitlines().index(mixed.splitlines()[2]) + 1
+    assert f"\n  {number}: state = " in str(caught.value)
+
+
+@BOTH
+def test_a_file_that_changed_since_it_was_read_is_not_overwritten(
+    agent: AgentProgram, home: Path
+) -> None:
+    settings = agent.settings_file({"HOME": str(home)})
+    plan = plan_install(agent, command=COMMAND)
+    settings.write_text(settings.read_text() + " \n")
+    before = settings.read_bytes()
+    with pytest.raises(InstallError, match="it changed meanwhile"):
+        apply_install(agent, plan)
+    assert settings.read_bytes() == before
+    assert read_record(agent.name) is None

@@ -18,6 +18,7 @@ __all__ = [
     "table_header",
     "toml_value",
     "with_value",
+    "without_empty",
     "without_value",
 ]
 
@@ -158,7 +159,7 @@ def _checked(before: str, lines: list[str], path: KeyPath, value: object) -> str
     _put(expected, path, value)
     text = "\n".join(lines) + "\n" if lines else ""
     try:
-        if _without_empty(tomllib.loads(text)) == _without_empty(expected):
+        if without_empty(tomllib.loads(text)) == without_empty(expected):
             return text
     except tomllib.TOMLDecodeError:
         pass
@@ -174,6 +175,7 @@ def _put(tables: dict[str, Any], path: KeyPath, value: object) -> None:
         tables[path[-1]] = list(cast("tuple[Any]", value)) if isinstance(value, tuple) else value
 
 
-def _without_empty(tables: dict[str, Any]) -> dict[str, Any]:
-    kept = {k: _without_empty(v) if isinstance(v, dict) else v for k, v in tables.items()}  # pyright: ignore[reportUnknownArgumentType]
+def without_empty(tables: dict[str, Any]) -> dict[str, Any]:
+    """The tables without those that hold nothing."""
+    kept = {k: without_empty(v) if isinstance(v, dict) else v for k, v in tables.items()}  # pyright: ignore[reportUnknownArgumentType]
     return {name: value for name, value in kept.items() if value != {}}

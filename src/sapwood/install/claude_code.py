@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sapwood.install.file_edits import FileEdit, InstallError, read_bytes
+from sapwood.install.file_edits import FileEdit, InstallError, cannot_edit, read_bytes
 from sapwood.install.json_edit import CannotEditJson, members, with_member, without_member
 
 __all__ = ["ClaudeCode"]
@@ -61,9 +61,7 @@ class ClaudeCode:
                 return text
             remaining = without_member(settings, _KEY)
         except CannotEditJson as error:
-            raise InstallError(
-                f"{path} cannot be edited: {error}. Remove statusLine from it, then run this again."
-            ) from error
+            raise cannot_edit(path, text, _COMMAND_ENDING, str(error)) from error
         return remaining.encode()
 
     def same_settings(self, one: bytes, other: bytes) -> bool:

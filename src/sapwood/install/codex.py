@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sapwood.config.folders import data_folder
-from sapwood.install.file_edits import FileEdit, InstallError, read_bytes
+from sapwood.config.toml_edit import without_empty
+from sapwood.install.file_edits import FileEdit, InstallError, cannot_edit, read_bytes
 from sapwood.install.plugin_files import plugin_version
 from sapwood.install.toml_tables import CannotEditToml, with_tables, without_tables
 
@@ -62,14 +63,13 @@ class Codex:
         try:
             return without_tables(text.decode(), _is_sapwood).encode()
         except (CannotEditToml, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InstallError(
-                f"{path} cannot be edited: {error}. Remove the tables that name sapwood, "
-                "then run this again."
-            ) from error
+            raise cannot_edit(path, text, "sapwood", str(error)) from error
 
     def same_settings(self, one: bytes, other: bytes) -> bool:
         try:
-            return tomllib.loads(one.decode()) == tomllib.loads(other.decode())
+            return without_empty(tomllib.loads(one.decode())) == without_empty(
+                tomllib.loads(other.decode())
+            )
         except (tomllib.TOMLDecodeError, UnicodeDecodeError):
             return one == other
 

@@ -11,7 +11,19 @@ from msgspec import Struct
 from sapwood.core.errors import SapwoodError
 from sapwood.private_files import replace_file
 
-__all__ = ["FileEdit", "InstallError", "apply_edits", "edit_lines", "missing_folders", "read_bytes"]
+__all__ = [
+    "FileEdit",
+    "InstallError",
+    "apply_edits",
+    "cannot_edit",
+    "edit_lines",
+    "missing_folders",
+    "read_bytes",
+]
+
+
+_MOST_LINES = 20
+"""How many lines of a file an error shows."""
 
 
 class InstallError(SapwoodError):
@@ -36,6 +48,24 @@ def read_bytes(path: Path) -> bytes | None:
         raise InstallError(f"{path} cannot be read: {error.strerror}.") from error
 
 
+def cannot_edit(path: Path, text: bytes, words: str, reason: str) -> InstallError:
+    """The error for a file that only its user can edit; it shows the lines that have the words."""
+    lines = text.decode("utf-8", "replace").splitlines()
+    found = [f"  {number}: {line.strip()}" for number, line in enumerate(lines, 1) if words in line]
+    if not found:
+        return InstallError(f"Could not edit {path}: {reason}. Nothing was changed.")
+    return InstallError(
+        "\n".join(
+            (
+                f"Could not edit {path}: {reason}.",
+                "Delete the settings in these lines, with the headers that belong to them, "
+                "then run this again:",
+                *found[:_MOST_LINES],
+            )
+        )
+    )
+
+
 def missing_folders(edits: Iterable[FileEdit]) -> list[Path]:
     """The folders that applying the edits will create, the outermost first."""
     found: dict[Path, None] = {}
@@ -47,9 +77,14 @@ def missing_folders(edits: Iterable[FileEdit]) -> list[Path]:
 
 
 def apply_edits(edits: Sequence[FileEdit]) -> None:
-    """Applies all edits or none. Raises `InstallError` after undoing those that were applied."""
+    """Applies all edits or none. Raises `InstallError` after undoing those that were applied.
+
+    A file that is not as it was when the edit was planned is not written.
+    """
     for number, edit in enumerate(edits):
         try:
+            if _read_or_none(edit.path) != edit.before:
+                raise OSError(None, "it changed meanwhile")
             _write(edit.path, edit.after)
         except OSError as error:
             for done in reversed(edits[:number]):
@@ -58,6 +93,13 @@ def apply_edits(edits: Sequence[FileEdit]) -> None:
             raise InstallError(
                 f"{edit.path} cannot be written: {error.strerror}. Nothing was changed."
             ) from error
+
+
+def _read_or_none(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def _write(path: Path, content: bytes | None) -> None:

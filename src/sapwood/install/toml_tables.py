@@ -6,11 +6,18 @@ the text does not have exactly the expected values.
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, cast
 
-from sapwood.config.toml_edit import CannotEditToml, KeyPath, header_names, table_header, toml_value
+from sapwood.config.toml_edit import (
+    CannotEditToml,
+    KeyPath,
+    header_names,
+    table_header,
+    toml_value,
+    without_empty,
+)
 
 __all__ = ["CannotEditToml", "with_tables", "without_tables"]
 
@@ -45,28 +52,63 @@ def with_tables(text: str, tables: Mapping[KeyPath, Mapping[str, object]]) -> st
 def without_tables(text: str, unwanted: Callable[[KeyPath], bool]) -> str:
     """The text without the unwanted tables and the empty lines before them.
 
+    Tables that hold nothing but unwanted ones go too, and so do unwanted values with dotted names.
+
     >>> without_tables("a = 1\\n\\n[b]\\nc = 2\\n\\n[d]\\ne = 3\\n", lambda place: place == ("b",))
     'a = 1\\n\\n[d]\\ne = 3\\n'
     """
+    before = tomllib.loads(text)
+    emptied = set(_emptied(before, unwanted))
     kept: list[str] = []
     after: list[str] = []  # comments and empty lines that belong to the next table
+    table: KeyPath = ()
     dropping = False
     for line in text.splitlines(keepends=True):
         if _HEADER.match(line) and (place := header_names(line)):
             kept += after
             after = []
-            dropping = unwanted(place)
+            table = place
+            dropping = unwanted(place) or place in emptied
             while dropping and kept and not kept[-1].strip():
                 kept.pop()
         if not dropping:
-            kept.append(line)
+            if not _is_unwanted_value(line, table, unwanted):
+                kept.append(line)
         elif not line.strip() or line.lstrip().startswith("#"):
             after.append(line)
         else:
             after = []
     kept += after if any(line.strip() for line in after) else []
     left = "".join(kept)
-    return _checked(left, _pruned(tomllib.loads(text), unwanted))
+    return _checked(left, _pruned(before, unwanted))
+
+
+def _is_unwanted_value(line: str, table: KeyPath, unwanted: Callable[[KeyPath], bool]) -> bool:
+    """Whether the line sets a value within an unwanted table, by a dotted name."""
+    names = [*table]
+    try:
+        inner: object = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return False
+    while isinstance(inner, dict) and len(cast("dict[str, object]", inner)) == 1:
+        ((name, inner),) = cast("dict[str, object]", inner).items()
+        names.append(name)
+        if unwanted(tuple(names)):
+            return True
+    return False
+
+
+def _emptied(
+    tables: dict[str, Any], unwanted: Callable[[KeyPath], bool], above: KeyPath = ()
+) -> Iterator[KeyPath]:
+    """The tables that hold something and nothing but unwanted tables."""
+    for name, value in tables.items():
+        place = (*above, name)
+        if isinstance(value, dict) and value and not unwanted(place):
+            inner = cast("dict[str, Any]", value)
+            if not _pruned(inner, unwanted, place):
+                yield place
+            yield from _emptied(inner, unwanted, place)
 
 
 def _put(tables: dict[str, Any], place: KeyPath, value: dict[str, Any]) -> None:
@@ -98,6 +140,6 @@ def _checked(text: str, expected: dict[str, Any]) -> str:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise CannotEditToml(str(error)) from error
-    if _pruned(found, lambda _: False) != _pruned(expected, lambda _: False):
+    if without_empty(found) != without_empty(expected):
         raise CannotEditToml("it is written in a way that cannot be edited")
     return text

@@ -7,6 +7,8 @@ from sapwood.cli.command import command as subcommand
 __all__ = ["command"]
 
 _AGENTS = click.Choice(["claude-code", "codex"])
+_TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
+_WATCH = {"claude-code": " Watch the status line, or type !sapwood context."}
 
 
 @subcommand(
@@ -39,9 +41,15 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
     if not plan.edits:
         click.echo(f"Sapwood is connected with {agent} already.")
     elif yes or click.confirm("Make these changes?", default=True):
-        apply_install(chosen, plan)
+        fresh = plan_install(chosen)  # the files may have changed while the question was open
+        apply_install(chosen, fresh)
+        if fresh.edits != plan.edits:
+            click.echo("A file changed while the question was open. Its new content was kept.")
         add_to_journal("installed", f"Connected with {agent}.", source=agent)
-        click.echo(f"Connected with {agent}. Sessions that start from now on are tended.")
+        watch = _WATCH.get(agent, "")
+        click.echo(
+            f"Sapwood is set up for {_TITLES[agent]} and takes effect in your next session.{watch}"
+        )
     else:
         click.echo("Nothing was changed.")
         return

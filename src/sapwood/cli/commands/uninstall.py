@@ -19,22 +19,39 @@ def command(agent: str | None, dry_run: bool, yes: bool) -> None:
     Shows the changes, then asks. Restores every byte of the changed files. Archives, the journal
     and imported conversations stay.
     """
-    from sapwood.install.agent_program import AGENT_PROGRAMS, program_named
-    from sapwood.install.file_edits import edit_lines
+    from sapwood.install.agent_program import AGENT_PROGRAMS, AgentProgram, program_named
+    from sapwood.install.file_edits import InstallError, edit_lines
     from sapwood.install.installer import apply_uninstall, plan_uninstall
     from sapwood.journal import add_to_journal
 
     chosen = (program_named(agent),) if agent else AGENT_PROGRAMS
-    plans = [(each, plan) for each in chosen if (plan := plan_uninstall(each)).edits]
-    for _, plan in plans:
-        click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
-        click.echo()
-    if not plans:
+    problems: dict[str, InstallError] = {}
+    connected: list[AgentProgram] = []
+    for each in chosen:
+        try:
+            plan = plan_uninstall(each)
+        except InstallError as error:  # the other program can still be disconnected
+            problems[each.name] = error
+            continue
+        if plan.edits:
+            connected.append(each)
+            click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
+            click.echo()
+    if not connected and not problems:
         click.echo(f"Sapwood is not connected with {agent or 'any agent'}.")
-    elif dry_run or not (yes or click.confirm("Make these changes?", default=True)):
+    elif connected and (dry_run or not (yes or click.confirm("Make these changes?", default=True))):
         click.echo("Nothing was changed.")
-    else:
-        for each, plan in plans:
-            apply_uninstall(each, plan)
-            add_to_journal("uninstalled", f"Taken out of {each.name}.", source=each.name)
-            click.echo(f"Taken out of {each.name}.")
+        connected = []
+    for each in connected:
+        try:
+            # Planned again: the files may have changed while the question was open.
+            apply_uninstall(each, plan_uninstall(each))
+        except InstallError as error:
+            problems[each.name] = error
+            continue
+        add_to_journal("uninstalled", f"Taken out of {each.name}.", source=each.name)
+        click.echo(f"Taken out of {each.name}.")
+    if problems:
+        raise InstallError(
+            "\n".join(f"{name} is still connected. {error}" for name, error in problems.items())
+        )
