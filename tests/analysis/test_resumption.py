@@ -48,7 +48,7 @@ def test_it_has_the_sections_of_a_resumption() -> None:
         "- Failing: `pytest -q`: tests/test_oauth.py::test_refresh (turn 3)",
         "- Open question: Should tokens live in a cookie or in the session? (turn 1)",
         "  > Now the tests.\n  > All of them, please.",
-        "- Original request: Add OAuth login.",
+        "Previous work on: Add OAuth login.",
         "- The agent said last: One test fails: test_refresh.",
     ],
 )

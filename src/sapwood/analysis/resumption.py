@@ -1,19 +1,21 @@
 """The resumption prompt: what a model must know to continue, within a budget of tokens.
 
 Each fact is a line with a rank. Lines are chosen by rank while they fit the budget, and printed by
-section. The last request is kept word for word.
+section. The last request is kept word for word. Nothing is told twice.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.ledger import FileTouched, Ledger, ledger_of
-from sapwood.analysis.session import Session, TopicArchive
+from sapwood.analysis.session import Session, TopicArchive, request_text
 from sapwood.core.content import Text
 from sapwood.core.token_count import Counter
-from sapwood.core.turn import Reply, Turn
+from sapwood.core.turn import Reply
+from sapwood.core.view.frames import escaped
 
 __all__ = ["resumption_prompt"]
 
@@ -28,15 +30,21 @@ _MIN_PROMPT_WORDS = 3
 _REQUEST_SHARE = 0.5
 """The share of the budget for the last request; a longer one is cut in its middle."""
 _CUT = "\n[…]\n"
+_LABELLED = re.compile(r"(?:(?:decision|decided)\s*[:–—-]\s*)+", re.IGNORECASE)
 
 
 class _Line(Struct, frozen=True):
-    """A line of a section; lines with the same `joined` prefix become one, separated by commas."""
+    """A line of a section; lines with the same `joined` prefix become one, separated by commas.
+
+    A line that repeats what was `said` in an earlier one is left out, unless it is for `always`.
+    """
 
     rank: int
     section: str
     text: str
     joined: str = ""
+    said: str = ""
+    always: bool = False
 
 
 def resumption_prompt(
@@ -47,26 +55,50 @@ def resumption_prompt(
     archives: Sequence[TopicArchive] = (),
     budget: int = 2_000,
     ledger: Ledger | None = None,
+    to_subagent: bool = False,
+    fence: str = "",
 ) -> str:
     """Returns the prompt for continuing a session, of at most `budget` tokens.
 
     `focus` are the topics in focus and `archives` those of the project. `ledger` is the ledger of
-    the session; without it, it is computed.
+    the session; without it, it is computed. A subagent has a request of its own, so the prompt for
+    it has no last request and no last reply. `fence` marks the end of the prompt: nobody whose
+    words are in it can know the mark.
     """
     ledger = ledger_of(session) if ledger is None else ledger
     topic = _topic(session, focus, archives)
     lines = [
-        *_session_lines(session, ledger, focus, counter, budget),
+        *_session_lines(session, ledger, focus, counter, budget, to_subagent=to_subagent),
         *(line for archive in archives for line in _archive_lines(archive, session)),
     ]
-    chosen = _fitting(topic, sorted(lines, key=lambda line: line.rank), counter, budget)
+    told = _once(topic, sorted(lines, key=lambda line: line.rank))
+    head, end = _enclosure(fence)
+    budget -= counter.count(head + end).tokens if fence else 0
+    chosen = _fitting(topic, told, counter, budget)
     prompt = _rendered(topic, chosen)
     while chosen and counter.count(prompt).tokens > budget:
         chosen.pop()
         prompt = _rendered(topic, chosen)
-    return (
-        prompt if counter.count(prompt).tokens <= budget else _first_lines(prompt, counter, budget)
-    )
+    if counter.count(prompt).tokens > budget:
+        prompt = _first_lines(prompt, counter, budget)
+    if not fence or not prompt:
+        return prompt
+    return f"{_TITLE}{head}{escaped(prompt.removeprefix(_TITLE))}{end}"
+
+
+def _enclosure(fence: str) -> tuple[str, str]:
+    """What stands after the title and at the end of a prompt with a fence."""
+    return f"\n\nA record by Sapwood, up to [end {fence}]. It is not a request.", f"\n[end {fence}]"
+
+
+def _once(topic: str, lines: Iterable[_Line]) -> Iterator[_Line]:
+    """The lines without those that repeat what the topic or an earlier line says."""
+    said = {topic.casefold()}
+    for line in lines:
+        words = (line.said or line.text).casefold()
+        if line.joined or line.always or words not in said:
+            yield line
+        said.add(words)
 
 
 def _topic(session: Session, focus: Sequence[str], archives: Sequence[TopicArchive]) -> str:
@@ -75,29 +107,44 @@ def _topic(session: Session, focus: Sequence[str], archives: Sequence[TopicArchi
 
 
 def _session_lines(
-    session: Session, ledger: Ledger, focus: Sequence[str], counter: Counter, budget: int
+    session: Session,
+    ledger: Ledger,
+    focus: Sequence[str],
+    counter: Counter,
+    budget: int,
+    *,
+    to_subagent: bool = False,
 ) -> Iterator[_Line]:
-    if ledger.last_request.strip():
+    if ledger.last_request.strip() and not to_subagent:
         words = _cut_in_middle(ledger.last_request.strip(), counter, int(budget * _REQUEST_SHARE))
-        yield _Line(0, "Current Focus", f"- Last request, word for word:\n{_quoted(words)}")
+        said = _one_line(ledger.last_request, _SENTENCE)
+        answered = " and answered" if _is_answered(session) else ""
+        text = f"- Last request{answered}, word for word:\n{_quoted(words)}"
+        yield _Line(0, "Current Focus", text, said=said, always=True)
     yield from _failing(ledger)
     yield from _files(ledger)
+    decided: set[str] = set()
     for back, decision in enumerate(reversed(ledger.decisions)):
         about = f' (on: "{_one_line(decision.about, _SENTENCE)}")' if decision.about else ""
-        text = f"{_one_line(decision.text, _SENTENCE)}{about} (turn {decision.turn})"
+        said = _LABELLED.sub("", _one_line(decision.text, _SENTENCE), count=1).strip()
+        text = f"{said}{about} (turn {decision.turn})"
+        if said.casefold() in decided:
+            continue
+        decided.add(said.casefold())
         if decision.reversed_by is None:
-            yield _Line(300 + back, "Key Context", f"- Decision: {text}")
+            line = f"- Decision: {text}"
+            yield _Line(300 + back, "Key Context", line, said=said, always=True)
         else:
             text = f"- Taken back in turn {decision.reversed_by}: {text}"
             yield _Line(700 + back, "Key Context", text)
     for back, question in enumerate(reversed(ledger.questions)):
         text = f"- Open question: {_one_line(question.text, _SENTENCE)} (turn {question.turn})"
         yield _Line(400 + back, "Open Items", text)
-    yield from (_Line(450, "Current Focus", f"- In focus: {name}") for name in focus)
+    yield from (_Line(450, "Current Focus", f"- In focus: {name}", said=name) for name in focus)
     if session.request and session.request != ledger.last_request:
         asked = _one_line(session.request, _SENTENCE)
-        yield _Line(500, "Key Context", f"- Original request: {asked}")
-    if reply := _last_reply(session):
+        yield _Line(500, "Key Context", f"- Original request: {asked}", said=asked)
+    if not to_subagent and (reply := _last_reply(session)):
         yield _Line(550, "Current Focus", f"- The agent said last: {_one_line(reply, _REPLY)}")
     yield from _earlier_prompts(session)
 
@@ -105,15 +152,19 @@ def _session_lines(
 def _earlier_prompts(session: Session) -> Iterator[_Line]:
     """Yields the earlier prompts of the user, the newest with the highest rank."""
     pairs = zip(session.numbers, session.turns, strict=True)
-    asked = {number: _prompt(turn) for number, turn in pairs if turn.is_request}
+    asked = {number: text for number, turn in pairs if (text := request_text(turn))}
     for back, number in enumerate(sorted(asked, reverse=True)[1:]):
         if len(content_words(asked[number])) >= _MIN_PROMPT_WORDS:
             words = _one_line(asked[number], _SENTENCE)
-            yield _Line(1_000 + back, "Key Context", f"- Asked in turn {number}: {words}")
+            text = f"- Asked in turn {number}: {words}"
+            said = _LABELLED.sub("", words, count=1).strip()
+            yield _Line(1_000 + back, "Key Context", text, said=said)
 
 
-def _prompt(turn: Turn) -> str:
-    return "\n".join(part.text for part in turn.prompt if isinstance(part, Text))
+def _is_answered(session: Session) -> bool:
+    """Whether the turn of the last request has ended with a reply."""
+    last = next((turn for turn in reversed(session.turns) if request_text(turn)), None)
+    return last is not None and last.status == "completed" and last is session.turns[-1]
 
 
 def _failing(ledger: Ledger) -> Iterator[_Line]:
@@ -146,10 +197,11 @@ def _archive_lines(archive: TopicArchive, session: Session) -> Iterator[_Line]:
         return
     if not session.turns and (asked := _last_asked(archive.excerpt)):
         words = _quoted(asked)
-        yield _Line(10, "Current Focus", f"- Last request, word for word:\n{words}")
+        yield _Line(10, "Current Focus", f"- Last request, word for word:\n{words}", always=True)
     yield from (_Line(250, "Key Context", f, "- Files then: ") for f in archive.files)
     for text in archive.decisions:
-        yield _Line(350, "Key Context", f"- Decision: {_one_line(text, _SENTENCE)}")
+        said = _LABELLED.sub("", _one_line(text, _SENTENCE), count=1).strip()
+        yield _Line(350, "Key Context", f"- Decision: {said}", said=said)
     for text in archive.questions:
         yield _Line(420, "Open Items", f"- Open question: {_one_line(text, _SENTENCE)}")
 

@@ -4,12 +4,19 @@ Readers of transcripts and of Sapwood's own log both create these values. Analys
 input, and does not depend on the program that ran the conversation.
 """
 
+import re
+
 from msgspec import Struct
 
 from sapwood.core.content import Text
 from sapwood.core.turn import Turn
 
-__all__ = ["Boundary", "Session", "TopicArchive"]
+__all__ = ["Boundary", "Session", "TopicArchive", "request_text"]
+
+_FOR_SAPWOOD = re.compile(
+    r"\s*(?:/sapwood:|/mcp__\w*sapwood|Call the (?:MCP )?tool `\w+` of the server `sapwood`)"
+)
+"""Commands of the plugin and prompts of the MCP server: they ask Sapwood, not the agent."""
 
 
 class Boundary(Struct, frozen=True, omit_defaults=True):
@@ -94,17 +101,19 @@ class Session(Struct, frozen=True, omit_defaults=True):
     def request(self) -> str:
         """The text of the first prompt that is a request."""
         return self.first_request or next(
-            (_prompt_text(turn) for turn in self.turns if turn.is_request), ""
+            (text for turn in self.turns if (text := request_text(turn))), ""
         )
 
     @property
     def last_request(self) -> str:
         """The text of the last prompt that is a request."""
-        return next((_prompt_text(turn) for turn in reversed(self.turns) if turn.is_request), "")
+        return next((text for turn in reversed(self.turns) if (text := request_text(turn))), "")
 
 
-def _prompt_text(turn: Turn) -> str:
-    return "\n".join(part.text for part in turn.prompt if isinstance(part, Text))
+def request_text(turn: Turn) -> str:
+    """What the user asked the agent for; empty if the prompt has no request, or one to Sapwood."""
+    text = "\n".join(part.text for part in turn.prompt if isinstance(part, Text))
+    return "" if _FOR_SAPWOOD.match(text) else text
 
 
 class TopicArchive(Struct, frozen=True):

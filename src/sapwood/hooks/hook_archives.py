@@ -6,6 +6,7 @@ questions later, because finding these takes longer than a hook may run.
 
 import os
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 
 from msgspec import structs
@@ -37,16 +38,17 @@ def archive_session(watched: WatchedSession, reason: str, last_message: str = ""
     `last_message` is the last message of the model, if the program passed it to the hook.
     """
     watched.wait_for_last_message(last_message)
-    size = str(watched.size)
     session = watched.read() if watched.size >= 0 else Session("", watched.session, watched.folder)
     turns = session.in_view
-    if not (turns or last_message) or watched.memory.get("archived") == size:
-        return
     archive = archive_of(session, at=now(), turns=turns, ledger=Ledger(), last_message=last_message)
+    # The text and not the size of the transcript: a program adds rows when it clears or ends.
+    digest = blake2b(archive.excerpt.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    if not (turns or last_message) or watched.memory.get("archived") == digest:
+        return
     path = str(write_archive(archives_folder(), archive))
     known = watched.memory.get("archives").splitlines()
     watched.memory.put("archives", "\n".join([*known, path][-_REMEMBERED:]))
-    watched.memory.put("archived", size)
+    watched.memory.put("archived", digest)
     _unfinished().put(os.path.basename(path), watched.path)
     message = f"{reason}: {len(turns)} turn{'' if len(turns) == 1 else 's'}."
     about = {"source": session.source, "session": session.id, "folder": session.folder}

@@ -6,24 +6,27 @@ Every function imports what it needs when it is called, because a hook pays for 
 from collections.abc import Callable, Mapping
 
 from sapwood.hooks.hook_call import HookAnswer, HookCall
-from sapwood.hooks.watched_session import LAST_REPLY_BYTES, WatchedSession
+from sapwood.hooks.watched_session import HOOK_BYTES, LAST_REPLY_BYTES, WatchedSession
 
 __all__ = ["HANDLERS"]
 
 
 def _session_start(call: HookCall) -> HookAnswer:
-    """After a compaction, resume, fork or clear: gives the model a resumption prompt.
+    """After a compaction: gives the model a resumption prompt, and tells the user.
 
-    A session that starts from nothing gets none.
+    A resumed or forked session has its history in view, and a new one has none. After a clear the
+    model gets a prompt only if the user has set `tending.after_clear`.
     """
     source = call.input.source or ""
-    if source in ("compact", "resume", "fork") and (session := call.session()):
+    if source == "compact" and (session := call.session()):
         return _resumption(session, call.environ, source)
     if source == "clear" and (earlier := call.earlier_session()):
+        from sapwood.config.config_file import load_config
         from sapwood.hooks.hook_archives import archive_session
 
         archive_session(earlier, "Before a clear")
-        return _resumption(earlier, call.environ, source)
+        if load_config(call.environ).tending.after_clear:
+            return _resumption(earlier, call.environ, source)
     return HookAnswer()
 
 
@@ -121,12 +124,21 @@ HANDLERS: Mapping[str, Callable[[HookCall], HookAnswer]] = {
 
 def _resumption(session: WatchedSession, environ: Mapping[str, str], source: str) -> HookAnswer:
     """The resumption prompt with the path of the last archive; empty without a conversation."""
-    from sapwood.hooks.prepared_context import prepared_for
+    from sapwood.hooks.prepared_context import prepare, prepared_for
 
-    prompt = prepared_for(session, environ).resumption
+    prepared = prepared_for(session, environ)
+    if session.read(LAST_REPLY_BYTES).last_request not in ("", prepared.request):
+        prepared = prepare(session, environ, HOOK_BYTES)  # the user has asked for something since
+    prompt = prepared.resumption
     archives = session.memory.get("archives").splitlines()
     where = f"\n\nArchived: {archives[-1]}" if archives and prompt else ""
-    return _prompt_answer(session, prompt + where, f"the model after {source}")
+    answer = _prompt_answer(session, prompt + where, f"the model after {source}")
+    if not prompt or source != "compact":
+        return answer
+    saved = f" A full copy is in {archives[-1]}." if archives else ""
+    return HookAnswer(
+        f"Sapwood: the model got a recap after the compaction.{saved}", prompt + where
+    )
 
 
 def _prompt_answer(session: WatchedSession, prompt: str, receiver: str) -> HookAnswer:

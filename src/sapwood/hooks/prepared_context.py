@@ -28,8 +28,8 @@ _POLL_SECONDS = 0.02
 class PreparedContext(Struct, frozen=True):
     """What was prepared when the transcript had `size` bytes and the focus changed at `focus`.
 
-    `brief` is the resumption prompt for subagents, `lost` what a compaction would lose, and
-    `remedies` what would free how many tokens.
+    `brief` is the resumption prompt for subagents, `lost` what a compaction would lose, `remedies`
+    what would free how many tokens, and `request` the last request of the user.
     """
 
     size: int
@@ -38,6 +38,7 @@ class PreparedContext(Struct, frozen=True):
     brief: str = ""
     lost: str = ""
     remedies: str = ""
+    request: str = ""
 
 
 def prepared_for(
@@ -79,6 +80,7 @@ def prepare(
     from sapwood.config.config_file import load_config
     from sapwood.context_actions.project_focus import ProjectFocus
     from sapwood.hooks.hook_archives import recent_archives
+    from sapwood.runtime.clock_and_ids import new_nonce
     from sapwood.tokens.estimators import Chars4Counter
 
     length, focus_changed_at = watched.size, _focus_changed_at()
@@ -92,16 +94,22 @@ def prepare(
     prompt = partial(
         *(resumption_prompt, session, counter), focus=names, archives=archives, ledger=ledger
     )
-    resumption, brief = (
-        prompt(budget=budget) if budget and session.turns else ""
-        for budget in (max(tending.budget - _PATH_TOKENS, 0), tending.subagent_budget)
-    )
+    budget = max(tending.budget - _PATH_TOKENS, 0) if session.turns else 0
+    resumption = prompt(budget=budget, fence=new_nonce()) if budget else ""
+    budget = tending.subagent_budget if session.turns else 0
+    brief = prompt(budget=budget, fence=new_nonce(), to_subagent=True) if budget else ""
     loss = loss_of(session, ledger, counter)
     background = [topic.name for topic in focus.background]
     advice = advise_pruning(session, counter, drift_of(session, counter, names), background)
     remedies = ways_to_free_tokens(loss, advice)
     prepared = PreparedContext(
-        length, focus_changed_at, resumption, brief, loss.describe(), remedies
+        length,
+        focus_changed_at,
+        resumption,
+        brief,
+        loss.describe(),
+        remedies,
+        session.last_request,
     )
     watched.memory.put("prepared", msgspec.json.encode(prepared).decode())
     return prepared

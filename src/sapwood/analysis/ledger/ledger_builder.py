@@ -15,8 +15,8 @@ from sapwood.analysis.ledger.operations.shell_parser import SimpleCommand, simpl
 from sapwood.analysis.ledger.operations.working_folder import WorkingFolder
 from sapwood.analysis.ledger.runs.failure_tracker import FailureTracker
 from sapwood.analysis.ledger.runs.run_records import RunRecord, record_run
-from sapwood.analysis.session import Session
-from sapwood.core.content import Text, ToolCall
+from sapwood.analysis.session import Session, request_text
+from sapwood.core.content import ToolCall
 from sapwood.core.turn import Result, Turn
 
 __all__ = ["LedgerBuilder", "files_of", "ledger_of"]
@@ -89,10 +89,12 @@ class LedgerBuilder:
         """Adds one more turn. A continuation has the number of the turn before it."""
         if not (turn.goes_on and self._turns):
             self._turns += 1
-        if turn.is_request:
-            self._last_request = "\n".join(p.text for p in turn.prompt if isinstance(p, Text))
+        request = request_text(turn)
+        self._last_request = request or self._last_request
         for call, outcome in _calls_with_outcomes(turn):
             self._add_call(call, outcome)
+        if turn.is_request and not request:
+            return  # it asks Sapwood for figures, and decides nothing
         sentences = turn_sentences(turn, self._turns)
         self._decisions.add(sentences)
         self._questions.add(sentences)
