@@ -101,6 +101,10 @@ screenshots *ARGS:
 tui-pictures:
     SAPWOOD_WRITE_SNAPSHOTS=1 python -m pytest tests/tui/test_snapshots.py
 
+# Every tool called with hostile arguments, through the runtime
+fuzz-tools *ARGS:
+    python -m proofs.fuzz_tools "$@"
+
 # Transcripts damaged at random
 fuzz-sources *ARGS:
     python -m proofs.fuzz_sources "$@"

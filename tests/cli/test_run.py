@@ -137,6 +137,52 @@ def test_what_tools_may_do_has_to_be_allowed(
     assert made == {"two"}
 
 
+def test_a_blocked_tool_is_told_in_scripts(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    calls = [Reply.of(call("write_file", path="a.py", content="x")), "Done, tests pass."]
+    model.replies([*calls, *calls])
+    line = (
+        "write_file was blocked: it needs approval and nobody is present. "
+        "Allow it with --allow 'write_file(a.py)'."
+    )
+    ran = sapwood("run", "-p", "Write it.")
+    assert ran == Ran(9, "Done, tests pass.\n", f"{line}\n")
+    ran = sapwood("run", "-p", "Write it.", "--json")
+    assert ran.code == 9
+    end = json.loads(ran.out.splitlines()[-1])
+    assert (end["exit"], end["blocked"]) == (9, [line])
+
+
+def test_a_permission_mode_is_kept_with_the_agent(
+    sapwood: Sapwooder, model: ScriptedModel, home: Path
+) -> None:
+    calls = [Reply.of(call("write_file", path="a.py", content="x\n")), "Done."]
+    model.replies([*calls, *calls])
+    ran = sapwood(
+        "run", "-p", "Write it.", "--permission-mode", "accept-edits", "--agent", "it", "--new"
+    )
+    assert ran.code == 0
+    assert (home / "project" / "a.py").read_text() == "x\n"
+    shown = sapwood("show", "it").out
+    assert "+x" in shown
+    assert "+x" in sapwood("export", "it").out
+    assert "accept-edits" in sapwood("do", "it", "/permissions").out
+    sapwood("do", "it", "/permissions read-only")
+    ran = sapwood("run", "-p", "Again.", "--agent", "it", "--allow", "write_file(a.py)")
+    assert ran.code == 9
+    assert "write_file was blocked: the permission mode is read-only." in ran.err
+
+
+def test_a_misspelt_rule_is_refused_where_it_is_given(sapwood: Sapwooder) -> None:
+    for arguments in (
+        ("run", "-p", "Hello!", "--allow", "shel(ls)"),
+        ("config", "set", "permissions", '["allow shel(ls)"]'),
+    ):
+        ran = sapwood(*arguments)
+        assert ran.code != 0
+        assert "Did you mean shell?" in ran.err
+    assert "alow" not in sapwood("config", "set", "permissions", '["alow shell"]').out
+
+
 def test_a_rule_that_is_none_is_refused(sapwood: Sapwooder, model: ScriptedModel) -> None:
     ran = sapwood("run", "-p", "Hello!", "--allow", "sudo make me (")
     assert ran.code == 1

@@ -116,6 +116,8 @@ MEANT: dict[str, Command] = {
     "/unpin two words": RemovePin(AGENT, "two words"),
     "/model gpt-5": Configure(AGENT, SettingsChange(model="gpt-5")),
     "/system Be brief. Be kind.": Configure(AGENT, SettingsChange(system="Be brief. Be kind.")),
+    "/permissions accept-edits": Configure(AGENT, SettingsChange(permission_mode="accept-edits")),
+    "/config permission_mode all": Configure(AGENT, SettingsChange(permission_mode="all")),
     "/config cap 50000": Configure(AGENT, SettingsChange(cap=50_000)),
     "/config low_water 0.8": Configure(AGENT, SettingsChange(low_water=0.8)),
     "/config low_water 1": Configure(AGENT, SettingsChange(low_water=1.0)),
@@ -166,6 +168,9 @@ MISTAKES = {
     "/agents all": "/agents stands alone.",
     "/check-mail now": "Mail is read all at once.",
     "/config cap": "Which value for cap?",
+    "/permissions alll": "There is no permission mode 'alll'. Did you mean all? "
+    "Modes: ask, accept-edits, read-only, all.",
+    "/permissions deny": "Which rule? For example: /permissions deny shell(git status)",
     "/config capp 3": "There is no setting 'capp'; there is cap.",
 }
 

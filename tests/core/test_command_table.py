@@ -8,7 +8,7 @@ from sapwood.core.command_table import TABLE, SlashCommand
 FOR_MODELS = "mark clear fork send check-mail wait kill compact recall"
 HUMAN_ONLY = (
     "rewind undo redo new agents switch archive unarchive rename context pin unpin replay diff "
-    "revert model system config help exit"
+    "revert model system config permissions help exit"
 )
 BLOCKED = "clear rewind undo redo compact new archive revert"
 

@@ -101,6 +101,7 @@ CHECKS: dict[str, Check] = {
     "model": typed("/model", MODEL),
     "system": typed("/system Be kind.", "system = Be kind."),
     "config": typed("/config cap 5000", "cap = 5000"),
+    "permissions": typed("/permissions read-only", "The permission mode is read-only."),
     "help": typed("/help mark", "Name this place"),
     "exit": leaves,
 }

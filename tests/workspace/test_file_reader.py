@@ -2,6 +2,7 @@
 
 import pytest
 
+from sapwood.core.excerpts import MOST_SHOWN
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES
 from tests.workspace.tool_calls import ToolWorkspace
 
@@ -86,8 +87,8 @@ async def test_a_huge_file_ends_at_the_bound_and_says_where_to_go_on(
 ) -> None:
     workspace.put("big.txt", "0123456789\n" * 1_000_000)
     shown = await workspace.done("read_file", path="big.txt")
-    assert len(shown) < 2 * MAX_RESULT_BYTES
-    number = MAX_RESULT_BYTES // 11 + 1
+    assert len(shown) < MOST_SHOWN
+    number = (MOST_SHOWN - 500) // 19 + 1
     assert shown.endswith(
         f"[the file goes on; offset={number} shows more of about 1,000,000 lines]"
     )
@@ -99,4 +100,6 @@ async def test_a_huge_file_ends_at_the_bound_and_says_where_to_go_on(
 async def test_a_line_longer_than_the_bound_is_cut_and_told(workspace: ToolWorkspace) -> None:
     workspace.put("long.txt", "x" * (MAX_RESULT_BYTES + 10))
     shown = await workspace.done("read_file", path="long.txt")
-    assert shown.endswith("x\n[line 1 goes on: it is longer than 5,000,000 bytes]")
+    assert shown.endswith(
+        "x\n[line 1 goes on: it is longer than 29,500 bytes; offset=2 shows what follows it]"
+    )

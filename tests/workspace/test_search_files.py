@@ -154,3 +154,10 @@ def scanners() -> list[int]:
         if b"sapwood.workspace.tools.python_search" in words and int(parent) == os.getpid():
             found.append(int(folder.name))
     return found
+
+
+async def test_a_pipe_is_not_searched(workspace: ToolWorkspace) -> None:
+    workspace.put("a.txt", "one\n")
+    os.mkfifo(workspace.folder / "pipe")
+    assert "a.txt:1:one" in await workspace.done("search_files", pattern="one")
+    assert "pipe" in await workspace.refused("search_files", pattern="one", path="pipe")

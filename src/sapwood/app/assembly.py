@@ -32,7 +32,7 @@ from sapwood.runtime.trace import Tracing, Untraced
 if TYPE_CHECKING:
     from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
     from sapwood.workspace.permissions.guarded_paths import PathGuards
-    from sapwood.workspace.permissions.permission_gate import AskPermission, Grants
+    from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, ProjectRules
     from sapwood.workspace.permissions.permission_rules import PermissionRules
 
 __all__ = ["assemble", "server_toolboxes", "tracing_for", "worker"]
@@ -135,6 +135,7 @@ def server_toolboxes(
     rules: "PermissionRules" = (),
     grants: "Grants | None" = None,
     approve: "AskPermission | None" = None,
+    project: "ProjectRules | None" = None,
     *,
     start_timeout: float | None = None,
 ) -> "list[McpToolbox]":
@@ -156,6 +157,7 @@ def server_toolboxes(
             rules,
             approve,
             grants=grants,
+            project=project,
         )
         for name, server in servers.items()
     ]
@@ -164,18 +166,21 @@ def server_toolboxes(
 def _toolbox(
     config: Config, grants: "Grants | None", approve: "AskPermission | None", secrets: Sequence[str]
 ) -> Toolbox:
+    from sapwood.workspace.permissions.kept_rules import KeptRules
     from sapwood.workspace.permissions.permission_rules import parse_rules
     from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 
     rules = parse_rules(config.permissions)
+    kept = KeptRules()
     toolbox = WorkspaceToolbox(
-        rules, approve, grants=grants, secrets=secrets, guards=_guards(config)
+        rules, approve, grants=grants, secrets=secrets, project=kept, guards=_guards(config)
     )
     if not config.servers:
         return toolbox
     from sapwood.workspace.combined_toolbox import CombinedToolbox
 
-    return CombinedToolbox(toolbox, *server_toolboxes(config.servers, rules, grants, approve))
+    servers = server_toolboxes(config.servers, rules, grants, approve, kept)
+    return CombinedToolbox(toolbox, *servers)
 
 
 def _guards(config: Config) -> "PathGuards":

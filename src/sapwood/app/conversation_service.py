@@ -1,7 +1,7 @@
 """Wires the conversation service: models, checkpoints and imports as they are configured."""
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import CheckpointConfig, Config
@@ -15,6 +15,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.dispatch import Done
+from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
 __all__ = ["checkpoints_for", "conversation_service", "offline_service"]
 
@@ -30,11 +31,12 @@ def conversation_service(
     *,
     compact: Compact | None = None,
     start_work: Callable[[], None] | None = None,
+    allow: Sequence[str] = (),
 ) -> ConversationService:
     """Returns the service for a face whose agents can call models.
 
     `compact` writes a summary with a model. `start_work` is called when an agent gets work, and
-    does not wait.
+    does not wait. `allow` are the rules that were given for this run.
     """
 
     async def take_over(fork: Fork) -> AgentId:
@@ -50,6 +52,7 @@ def conversation_service(
             lambda: _git_checkpoints(connection, config.checkpoints),
             take_over,
             start_work,
+            _rule_sources(config, allow),
         )
     )
 
@@ -57,8 +60,17 @@ def conversation_service(
 def offline_service(connection: Connection, config: Config) -> ConversationService:
     """Returns the service for a face that calls no model: it writes no summaries."""
     return ConversationService(
-        Services(connection, checkpoints=lambda: _git_checkpoints(connection, config.checkpoints))
+        Services(
+            connection,
+            checkpoints=lambda: _git_checkpoints(connection, config.checkpoints),
+            permissions=_rule_sources(config),
+        )
     )
+
+
+def _rule_sources(config: Config, allow: Sequence[str] = ()) -> RuleSources:
+    this_run = tuple(f"allow {rule}" for rule in allow)
+    return RuleSources(config.permissions, this_run, KeptRules())
 
 
 def checkpoints_for(connection: Connection, config: Config) -> Checkpoints | None:

@@ -17,6 +17,7 @@ class Exit(IntEnum):
     TIMED_OUT = 6
     UNREACHABLE = 7
     NO_SESSION = 8
+    BLOCKED = 9
 
 
 MEANINGS: dict[Exit, str] = {
@@ -29,4 +30,5 @@ MEANINGS: dict[Exit, str] = {
     Exit.TIMED_OUT: "the time given by --timeout is over; the partial reply is kept",
     Exit.UNREACHABLE: "the model cannot be reached or is overloaded; try again later",
     Exit.NO_SESSION: "there is no such session or transcript, or none in this folder",
+    Exit.BLOCKED: "done, but tools were blocked: no rule allowed them and nobody could be asked",
 }

@@ -20,7 +20,7 @@ from msgspec import Meta, Struct, field, structs
 
 from sapwood.config.folders import config_folder, data_folder
 from sapwood.core.errors import LogError, SapwoodError
-from sapwood.core.settings import Settings
+from sapwood.core.settings import PermissionMode, Settings
 
 __all__ = [
     "BudgetConfig",
@@ -140,6 +140,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     screen: ScreenConfig = ScreenConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()
     permissions: tuple[str, ...] = ()
+    permission_mode: PermissionMode = "ask"
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
     workers: Annotated[int, Meta(ge=1)] = 100
     telemetry: TelemetryConfig = TelemetryConfig()

@@ -13,9 +13,10 @@ from sapwood.core.command_table import Argument
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import AgentSummary, SearchHit
-from sapwood.core.settings import Settings, typed_name
+from sapwood.core.settings import PermissionMode, Settings, typed_name
 from sapwood.core.state import Letter
 from sapwood.runtime.replay import Replayed
+from sapwood.workspace.permissions.kept_rules import SourcedRule
 
 __all__ = [
     "AgentTree",
@@ -36,6 +37,7 @@ __all__ = [
     "MailSent",
     "MailShown",
     "PassageShown",
+    "PermissionsShown",
     "Prompted",
     "RequestReplayed",
     "SearchResults",
@@ -267,6 +269,21 @@ class SettingsShown(Struct, frozen=True, tag=True):
         return "\n".join(f"{typed_name(name)} {getattr(self.settings, name)}" for name in names)
 
 
+class PermissionsShown(Struct, frozen=True, tag=True):
+    """The permission mode of an agent, what it means, and the rules in the order of their use."""
+
+    mode: PermissionMode
+    meaning: str
+    rules: tuple[SourcedRule, ...]
+
+    @property
+    def message(self) -> str:
+        """The mode, then one line a rule with its source."""
+        lines = [f"The permission mode is {self.mode}. {self.meaning}"]
+        lines += [f"{each.rule}  ({each.source})" for each in self.rules] or ["There are no rules."]
+        return "\n".join(lines)
+
+
 class CommandHelp(Struct, frozen=True):
     """What a person is told of one command."""
 
@@ -325,6 +342,7 @@ Answer = (
     | FilesReverted
     | SettingShown
     | SettingsShown
+    | PermissionsShown
     | HelpShown
     | ArgumentNeeded
     | Left

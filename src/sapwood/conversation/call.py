@@ -23,6 +23,7 @@ from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import OpenAgent
+from sapwood.workspace.permissions.kept_rules import RuleSources
 
 __all__ = ["Call", "Caller", "ModelCall", "ModelChoice", "OpenSpace", "Person", "Services"]
 
@@ -73,6 +74,7 @@ class Services(Struct, frozen=True):
     `compact` has a model write a checked summary, `checkpoints` gives access to saved files,
     `take_over` forks an imported conversation so that it can go on here, and `start_work` is
     called when an agent got something to do; it starts what drives agents and does not wait.
+    `permissions` are the rules for tools.
     """
 
     space: OpenSpace
@@ -81,6 +83,7 @@ class Services(Struct, frozen=True):
     checkpoints: Callable[[], Checkpoints] | None = None
     take_over: Callable[[Fork], Awaitable[AgentId]] | None = None
     start_work: Callable[[], None] | None = None
+    permissions: RuleSources | None = None
 
 
 class Person(Struct, frozen=True):

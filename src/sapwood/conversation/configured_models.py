@@ -115,6 +115,7 @@ def first_settings(
         budget_agents=config.budget.agents,
         budget_turns=config.budget.turns,
         budget_turn_calls=config.budget.turn_calls,
+        permission_mode=config.permission_mode,
     )
 
 

@@ -23,7 +23,7 @@ from sapwood.conversation.answers import (
     Switched,
 )
 from sapwood.conversation.call import Call, Caller, ModelCall, Person, Services
-from sapwood.conversation.handlers import agents, context, inspection, settings
+from sapwood.conversation.handlers import agents, context, inspection, permissions, settings
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.wait_command import wait
 from sapwood.core.checkpoint import Unsaved
@@ -89,6 +89,7 @@ HANDLERS: dict[str, Handler] = {
     "model": settings.model,
     "system": settings.system,
     "config": settings.config,
+    "permissions": permissions.permissions,
     "help": inspection.help_,
     "exit": inspection.exit_,
 }

@@ -331,6 +331,12 @@ TABLE = CommandTable(
             without_agent="answers bare",
         ),
         SlashCommand(
+            "permissions",
+            "Show or change what tools may do",
+            (Argument("MODE | allow | deny | remove"), Argument("RULE", follows=True)),
+            without_agent="answers bare",
+        ),
+        SlashCommand(
             "help",
             "List commands, or explain one",
             (Argument("COMMAND", ("command",)),),

@@ -232,11 +232,17 @@ class StartTool(_InTurn, frozen=True):
 
 
 class FinishTool(_InTurn, frozen=True):
-    """Record the result of a tool call."""
+    """Record the result of a tool call.
+
+    `blocked` tells a person why the call was not allowed, `diff` is the change that it made to a
+    file. Models see neither.
+    """
 
     tool_call: str
     content: str
     error: bool = False
+    blocked: str = ""
+    diff: str = ""
 
 
 class CompleteTurn(_InTurn, frozen=True):

@@ -52,6 +52,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     root, running agents, turns in a row that no human started. `budget_turn_calls` is the most
     model calls of one turn.
 
+    `permission_mode` is what happens to a tool call that no permission rule decides.
+
     >>> settings = Settings(model="gpt-5", cap=50_000)
     >>> settings.cap * settings.low_water
     30000.0
@@ -70,6 +72,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     budget_agents: int = 50
     budget_turns: int = 25
     budget_turn_calls: int = 200
+    permission_mode: PermissionMode = "ask"
 
 
 class SettingsChange(Struct, frozen=True, omit_defaults=True):
@@ -88,6 +91,7 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
     budget_agents: int | UnsetType = UNSET
     budget_turns: int | UnsetType = UNSET
     budget_turn_calls: int | UnsetType = UNSET
+    permission_mode: PermissionMode | UnsetType = UNSET
 
     def changed_fields(self) -> dict[str, Any]:
         """The settings that this change sets, by name."""

@@ -77,7 +77,10 @@ class Reply(Struct, frozen=True, gc=False):
 
 
 class Result(Struct, frozen=True, gc=False):
-    """The result of one tool call. `added` and `removed` count lines, in recorded turns only."""
+    """The result of one tool call. `added` and `removed` count lines, in recorded turns only.
+
+    `diff` is the change of a file, for readers of a timeline; it is left out in turns.
+    """
 
     version: int
     call: str
@@ -85,6 +88,7 @@ class Result(Struct, frozen=True, gc=False):
     error: bool = False
     added: int = 0
     removed: int = 0
+    diff: str = ""
 
 
 Item = Reply | Result

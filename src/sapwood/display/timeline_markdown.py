@@ -82,7 +82,8 @@ def _tool(call: ToolCall, result: Result | None) -> list[str]:
     failed = " (failed)" if result.error else ""
     changed = result.added or result.removed
     lines = f" (+{result.added} -{result.removed} lines)" if changed else ""
-    return [*called, f"Result{failed}{lines}:", _fenced(plain(without_colours(result.content)))]
+    shown = [*called, f"Result{failed}{lines}:", _fenced(plain(without_colours(result.content)))]
+    return [*shown, "Change:", _fenced(plain(result.diff))] if result.diff else shown
 
 
 def _left_behind(content: LeftBehind) -> list[str]:

@@ -23,7 +23,7 @@ from sapwood.core.timeline.row_labels import edge_label, mark_label
 from sapwood.core.timeline.rows import Row, TimelineRow
 from sapwood.core.turn import Result, Turn
 from sapwood.core.view.frames import framed_request, framed_summary
-from sapwood.display.text import cut, one_line, plain, wrapped
+from sapwood.display.text import cut, indented, one_line, plain, wrapped
 from sapwood.display.visible_text import without_colours
 
 __all__ = [
@@ -129,6 +129,8 @@ class _TimelineText:
         over = len(lines) - _RESULT_LINES
         if over > 1 and not self._whole:
             lines = [*lines[:_RESULT_LINES], f"  … {over} more lines"]
+        if result.diff:
+            lines += indented(result.diff, "  ")
         if result.added or result.removed:
             lines.append(f"  (+{result.added} -{result.removed} lines)")
         style: TextStyle = "error" if result.error else "faint"

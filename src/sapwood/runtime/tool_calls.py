@@ -207,12 +207,22 @@ class ToolCalls:
         return None
 
     async def _finish(self, turn: Turn, call: ToolCall, outcome: ToolOutcome) -> None:
-        finish = FinishTool(turn.agent, call.id, outcome.content, outcome.error, turn=turn.first)
+        finish = FinishTool(
+            turn.agent,
+            call.id,
+            outcome.content,
+            outcome.error,
+            outcome.blocked,
+            outcome.diff,
+            turn=turn.first,
+        )
         if not await dispatch_in_turn(self._dispatcher, finish):
             # Without a result the turn could never end, so the model gets one that can be stored.
             error = ValueError("its result could not be stored")
             outcome = self._defect(call, error)
-            finish = structs.replace(finish, content=outcome.content, error=True)
+            finish = structs.replace(
+                finish, content=outcome.content, error=True, blocked="", diff=""
+            )
             await dispatch_in_turn(self._dispatcher, finish)
 
     async def _start_tool(self, opened: OpenAgent, turn: Turn, call: ToolCall) -> bool:
@@ -279,4 +289,4 @@ def _is_unfinished(turn: Turn, call: ToolCall) -> bool:
 
 
 def _use(state: State, call: ToolCall) -> ToolUse:
-    return ToolUse(state.agent, state.workspace, call)
+    return ToolUse(state.agent, state.workspace, call, state.settings.permission_mode)

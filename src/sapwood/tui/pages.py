@@ -25,6 +25,7 @@ from sapwood.conversation.answers import (
     MailSent,
     MailShown,
     PassageShown,
+    PermissionsShown,
     Prompted,
     RequestReplayed,
     SearchResults,
@@ -159,6 +160,7 @@ class Pages:
                 | Compacted()
                 | FilesReverted()
                 | SettingShown()
+                | PermissionsShown()
             ):
                 host.show_message(answer.message)
             case Prompted():

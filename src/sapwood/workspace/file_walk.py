@@ -17,11 +17,15 @@ _MAX_DEPTH = 100
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """A file, folder or symlink. The path is relative to the folder of the walk."""
+    """A file, folder or symlink. The path is relative to the folder of the walk.
+
+    `is_special` is true for a pipe, socket or device, which may wait for ever when it is read.
+    """
 
     path: str
     is_folder: bool = False
     is_link: bool = False
+    is_special: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -75,7 +79,9 @@ def _walk(
         full = f"{base}/{here}" if base else here
         if name in _ALWAYS_HIDDEN or (files and is_ignored(files, full, is_folder)):
             continue
-        yield Entry(here, is_folder, entry.is_symlink())
+        is_link = entry.is_symlink()
+        is_special = not (is_folder or is_link or entry.is_file(follow_symlinks=False))
+        yield Entry(here, is_folder, is_link, is_special)
         if is_folder and depth > 1:
             inner = _open(folder, name)
             if inner is not None:

@@ -24,7 +24,13 @@ from sapwood.workspace.permissions.permission_rules import PermissionRules
 from sapwood.workspace.places import Place, locate, root_of
 from sapwood.workspace.programs import environment_for_tools
 from sapwood.workspace.tool_output import ToolBlocked, ToolError
-from sapwood.workspace.tools.file_changes import edit_file, preview_edit, preview_write, write_file
+from sapwood.workspace.tools.file_changes import (
+    edit_file,
+    preview_edit,
+    preview_write,
+    shown_diff,
+    write_file,
+)
 from sapwood.workspace.tools.file_reader import read_file
 from sapwood.workspace.tools.file_search import list_files, search_files, select_files
 from sapwood.workspace.tools.shell_tool import run_shell
@@ -166,15 +172,17 @@ class WorkspaceToolbox:
         place = await self._allowed(
             call, wanted.path, lambda place: preview_write(place, wanted.content)
         )
-        return ToolOutcome(
-            await asyncio.to_thread(write_file, place, wanted.content, self._secrets)
-        )
+        diff = await asyncio.to_thread(preview_write, place, wanted.content)
+        done = await asyncio.to_thread(write_file, place, wanted.content, self._secrets)
+        return ToolOutcome(done, diff=shown_diff(diff))
 
     async def _edit(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("edit_file", call.args, EditFile)
         change = (wanted.old_text, wanted.new_text, wanted.all)
         place = await self._allowed(call, wanted.path, lambda place: preview_edit(place, *change))
-        return ToolOutcome(await asyncio.to_thread(edit_file, place, *change, self._secrets))
+        diff = await asyncio.to_thread(preview_edit, place, *change)
+        done = await asyncio.to_thread(edit_file, place, *change, self._secrets)
+        return ToolOutcome(done, diff=shown_diff(diff))
 
     async def _shell(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("shell", call.args, Shell)

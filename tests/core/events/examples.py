@@ -124,6 +124,9 @@ EXAMPLES: tuple[Event, ...] = (
     ToolStarted("call-1"),
     ToolFinished("call-1", ""),
     ToolFinished("call-1", "no such file\0", error=True),
+    ToolFinished(
+        "call-1", "shell was blocked", error=True, blocked="Allow it with --allow", diff="-a\n+b"
+    ),
     TurnCompleted(Size(120, "features-1")),
     TurnInterrupted(Size(0, ""), "killed"),
     TurnFailed(Size(7, "characters"), "no network"),
@@ -280,7 +283,7 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(ReplyStreamed, parts),
         st.builds(ReplyLost, parts, texts, numbers, numbers),
         st.builds(ToolStarted, texts),
-        st.builds(ToolFinished, texts, texts, st.booleans()),
+        st.builds(ToolFinished, texts, texts, st.booleans(), texts, texts),
         st.builds(TurnCompleted, sizes),
         st.builds(TurnInterrupted, sizes, texts),
         st.builds(TurnFailed, sizes, texts),

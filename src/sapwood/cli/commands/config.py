@@ -1,5 +1,7 @@
 """`sapwood config`: shows and changes the configuration."""
 
+from typing import cast
+
 import click
 
 from sapwood.cli.command import Command, group, json_option
@@ -65,6 +67,8 @@ def set_(name: str, value: str) -> None:
 
     if name == "database" and value != ":memory:" and not is_postgres(value):
         value = str(Path(value).expanduser().absolute())
+    if name == "permissions":
+        _require_rules(value)
     setting = set_setting(name, value)
     click.echo(f"{name} = {_shown(setting.value)}  ({setting.origin})")
     if name == "model" and (problem := model_problem(value, load_config())):
@@ -114,6 +118,20 @@ def path() -> None:
     from sapwood.config.config_file import config_file
 
     click.echo(config_file())
+
+
+def _require_rules(value: str) -> None:
+    """Raises `RuleError` for a list with a line that is no permission rule."""
+    import tomllib
+
+    from sapwood.workspace.permissions.permission_rules import parse_rules
+
+    try:
+        lines = tomllib.loads(f"lines = {value}")["lines"]
+    except tomllib.TOMLDecodeError:
+        return  # the editor says what is wrong with it
+    if isinstance(lines, list):
+        parse_rules(str(line) for line in cast("list[object]", lines))
 
 
 def _list(invocation: Invocation, as_json: bool) -> None:

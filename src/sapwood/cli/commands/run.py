@@ -13,6 +13,7 @@ from sapwood.cli.name_completion import AGENT
 if TYPE_CHECKING:
     from sapwood.cli.run.conversation_run import RunOptions
     from sapwood.conversation.script import Script
+    from sapwood.core.settings import PermissionMode
 
 __all__ = ["command"]
 
@@ -43,6 +44,11 @@ __all__ = ["command"]
     "--cap", type=WholeNumber(0), metavar="TOKENS", help="Limit of the history that the model sees."
 )
 @click.option("--allow", multiple=True, metavar="RULE", help="Allow tools this; repeatable.")
+@click.option(
+    "--permission-mode",
+    type=click.Choice(["ask", "accept-edits", "read-only", "all"]),
+    help="What tools may do without a rule, from here on.",
+)
 @click.option("--timeout", type=Number(0.1), metavar="SECONDS", help="Stop after this time.")
 @json_option("Print events and pieces of the reply as JSON lines.")
 @click.pass_obj
@@ -57,6 +63,7 @@ def command(
     system: str | None,
     cap: int | None,
     allow: tuple[str, ...],
+    permission_mode: "PermissionMode | None",
     timeout: float | None,
     as_json: bool,
 ) -> Exit:
@@ -68,7 +75,8 @@ def command(
     the agent continues its open turn, for example after a crash.
 
     Tools may read files in this folder. To let them change files or run commands, give rules such
-    as "shell(git *)" or "write_file(docs/**)", here or in the configuration.
+    as "shell(git *)" or "write_file(docs/**)", here or in the configuration. A line on stderr
+    names each tool that was blocked, with the rule that would allow it, and the exit code is 9.
 
     The first Ctrl-C interrupts the turn and keeps the partial reply. The second exits at once.
     """
@@ -76,7 +84,9 @@ def command(
         raise click.UsageError("--continue cannot be combined with --agent or --new.")
     from sapwood.cli.run.conversation_run import RunOptions
 
-    options = RunOptions(agent, new, continue_newest, model, system, cap, allow, timeout)
+    options = RunOptions(
+        agent, new, continue_newest, model, system, cap, allow, timeout, permission_mode
+    )
     script = _script(prompt, source)
     if script is None and (new or not (agent or continue_newest)):
         raise click.UsageError("Give a prompt with -p, or a script on stdin.")

@@ -24,6 +24,7 @@ from sapwood.conversation.answers import (
     MailSent,
     MailShown,
     PassageShown,
+    PermissionsShown,
     Prompted,
     RequestReplayed,
     SearchResults,
@@ -115,6 +116,7 @@ def answer_text(answer: Answer, width: int, now: int) -> str:
             | FilesReverted()
             | SettingShown()
             | SettingsShown()
+            | PermissionsShown()
             | HelpShown()
             | ArgumentNeeded()
             | Left()

@@ -22,7 +22,8 @@ from sapwood.core.content import Usage
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId, can_be_stored
 from sapwood.core.refusals import Imported
-from sapwood.core.settings import SettingsChange
+from sapwood.core.settings import PermissionMode, SettingsChange
+from sapwood.workspace.permissions.permission_rules import parse_rules
 
 __all__ = ["RunOptions", "choose_agent", "run_conversation"]
 
@@ -38,6 +39,7 @@ class RunOptions(Struct, frozen=True):
     cap: int | None = None
     allow: tuple[str, ...] = ()
     seconds: float | None = None
+    permission_mode: PermissionMode | None = None
 
 
 async def run_conversation(
@@ -52,11 +54,14 @@ async def run_conversation(
 
     Without a script, continues the open turn of the agent. Raises `SapwoodError` if it has none.
     """
+    parse_rules(f"allow {rule}" for rule in options.allow)  # before an agent is started
     keys = load_keys()
     agent = await choose_agent(connection, config, keys, options)
     before = await _spent(connection, agent)
     runner = assemble(connection, config, keys, allow=options.allow, root=agent)
-    service = conversation_service(connection, config, keys, compact=runner.compact)
+    service = conversation_service(
+        connection, config, keys, compact=runner.compact, allow=options.allow
+    )
     player = ModelScriptPlayer(runner, agent, service, output, stop)
     try:
         await runner.start()
@@ -67,8 +72,10 @@ async def run_conversation(
         await runner.close()
     after = await _spent(connection, agent)
     used = _difference(after, before)
-    output.end(RunSummary(player.agent, result.exit, used, result.problem))
-    return result.exit
+    code = Exit.BLOCKED if result.exit == Exit.OK and player.blocked else result.exit
+    blocked = tuple(player.blocked)
+    output.end(RunSummary(player.agent, code, used, result.problem, blocked))
+    return code
 
 
 async def _play(player: ModelScriptPlayer, script: Script | None) -> StepResult:
@@ -121,6 +128,8 @@ async def _start(
     model = options.model or config.model
     require_model(model, config, keys)
     settings = first_settings(config, model, system=options.system, cap=options.cap)
+    if options.permission_mode is not None:
+        settings = structs.replace(settings, permission_mode=options.permission_mode)
     service = conversation_service(connection, config, keys)
     return await service.start(os.getcwd(), name=name, settings=settings)
 
@@ -138,6 +147,7 @@ async def _change_settings(
     change = SettingsChange(
         system=UNSET if options.system is None else options.system,
         cap=UNSET if options.cap is None else options.cap,
+        permission_mode=UNSET if options.permission_mode is None else options.permission_mode,
     )
     if options.model is not None and options.model != state.settings.model:
         change = structs.replace(change, model=options.model)

@@ -55,6 +55,7 @@ class ModelScriptPlayer(ScriptPlayer):
     ) -> None:
         super().__init__(service, agent, output)
         self.connection = runner.connection
+        self.blocked: list[str] = []
         self._runner = runner
         self._stop = stop
 
@@ -139,6 +140,8 @@ class ModelScriptPlayer(ScriptPlayer):
                 case Recorded() as recorded:
                     if isinstance(recorded.event, ReplyAdded | ToolFinished):
                         failures = 0
+                    if isinstance(recorded.event, ToolFinished) and recorded.event.blocked:
+                        self.blocked.append(recorded.event.blocked)
                     self.output.event(recorded)
                     ended = self._end(recorded)
                     if ended is OK and await self._is_asked_again(recorded.version):

@@ -32,12 +32,16 @@ _EXCERPT = 400
 
 
 class RunSummary(Struct, frozen=True):
-    """How a run ended, and what it used. `agent` is None if the run failed before it had one."""
+    """How a run ended, and what it used. `agent` is None if the run failed before it had one.
+
+    `blocked` has a line for each tool call that was not allowed.
+    """
 
     agent: AgentId | None
     exit: Exit
     used: Usage
     problem: str = ""
+    blocked: tuple[str, ...] = ()
 
 
 class RunOutput(Protocol):
@@ -83,6 +87,8 @@ class TextOutput:
                 self._reply(parts)
                 if ended != "done":
                     self.note(how_it_was_cut(ended))
+            case ToolFinished(blocked=blocked) if blocked:
+                self.note(plain(blocked))
             case ToolFinished(_, content, True):
                 for line in wrapped(cut(content, _EXCERPT), columns(), "  "):
                     self._write_note(line)
@@ -166,7 +172,12 @@ class JsonOutput:
     def end(self, summary: RunSummary) -> None:
         problem = {"error": summary.problem} if summary.problem else {}
         self._print(
-            "end", agent=summary.agent, exit=int(summary.exit), used=summary.used, **problem
+            "end",
+            agent=summary.agent,
+            exit=int(summary.exit),
+            used=summary.used,
+            blocked=summary.blocked,
+            **problem,
         )
 
     def _print(self, type_: str, **fields: object) -> None:

@@ -67,4 +67,6 @@ def _change(call: Call) -> SettingsChange:
     except msgspec.ValidationError:
         rule = "three numbers such as 0.5 0.65 0.85" if name == "levels" else "a number such as 0.6"
         known_rule = rule if name in ("levels", "low_water") else "a whole number"
+        if name == "permission_mode":
+            known_rule = "one of ask, accept-edits, read-only, all"
         raise RefusedError(BadSetting(typed, known_rule)) from None

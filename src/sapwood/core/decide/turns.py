@@ -147,7 +147,11 @@ def finish_tool(inputs: DecisionInput, command: FinishTool, meta: CommandMeta) -
     if command.tool_call not in turn.calls:
         raise Refused(UnknownCall(command.tool_call))
     draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(ToolFinished(command.tool_call, command.content, command.error))
+    draft.add(
+        ToolFinished(
+            command.tool_call, command.content, command.error, command.blocked, command.diff
+        )
+    )
     return draft.accepted()
 
 

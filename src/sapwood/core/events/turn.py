@@ -114,13 +114,19 @@ class ToolStarted(Struct, frozen=True, gc=False):
 
 
 class ToolFinished(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The result of a tool call."""
+    """The result of a tool call.
+
+    `blocked` tells a person why the call was not allowed and which rule would allow it. `diff` is
+    the change that the call made to a file. Models see neither.
+    """
 
     kind: ClassVar = "tool.finished"
 
     call: str
     content: str
     error: bool = False
+    blocked: str = ""
+    diff: str = ""
 
 
 class TurnCompleted(Struct, frozen=True, gc=False):

@@ -230,8 +230,8 @@ def _result(row: Row, lookup: EventLookup) -> Result | None:
     event = lookup(row.agent, row.result).event
     part = message_parts(event)[row.result_part] if isinstance(event, MessageEvent) else None
     match part:
-        case ToolFinished(call, content, error):
-            return Result(row.result, call, content, error)
+        case ToolFinished(call, content, error, diff=diff):
+            return Result(row.result, call, content, error, diff=diff)
         case RecordedResult(call, content, error, added, removed):
             return Result(row.result, call, content, error, added, removed)
         case Text() | Note() | Thinking() | ToolCall() | None:

@@ -44,6 +44,8 @@ __all__ = ["Painter"]
 _RESULT_LINES = 3
 _LONGEST = 20_000
 """The most characters of one tool result that are drawn."""
+_DIFF_LINES = 12
+"""Lines of a change that are drawn before the row is opened."""
 
 
 class Painter(RowRenderer):
@@ -198,6 +200,7 @@ class Painter(RowRenderer):
             if len(call.args) > 2:
                 yield Words(visible(call.args[:_LONGEST]).expandtabs(4), style=colours.tool)
             yield Words("\n".join(lines), style=style)
+            yield from self._diff(result.diff, len(result.diff))
             if len(result.content) > _LONGEST:
                 yield Words(f"… {len(result.content) - _LONGEST:,} more characters", colours.faint)
             return
@@ -206,6 +209,19 @@ class Painter(RowRenderer):
         more = result.content.rstrip("\n").count("\n") + 1 - _RESULT_LINES
         if more > 0:
             yield Words(f"  ▸ {more:,} more line{'' if more == 1 else 's'}", style=colours.faint)
+        yield from self._diff(result.diff, _DIFF_LINES)
+
+    def _diff(self, diff: str, most: int) -> Iterable[RenderableType]:
+        """The change that a call made to a file, at most so many lines of it."""
+        colours = self.colours
+        styles = {"+": colours.model, "-": colours.error}
+        lines = diff.split("\n")[2:] if diff else []  # without the two lines that name the file
+        for line in lines[:most]:
+            text = visible(line).expandtabs(4)
+            style = styles.get(line[:1], colours.faint)
+            yield Words(f"  {text}", style=style, no_wrap=True, overflow="ellipsis")
+        if len(lines) > most:
+            yield Words(f"  ▸ {len(lines) - most:,} more lines of the change", style=colours.faint)
 
     def _ending(self, end: TurnEnd) -> Lines:
         colour = self.colours.error if end.how == "failed" else self.colours.warning

@@ -39,6 +39,7 @@ __all__ = [
     "is_for_all",
     "is_for_command_line",
     "is_for_exact_path",
+    "mode_of",
     "names_tool",
     "parse_rules",
 ]
@@ -57,6 +58,14 @@ _VERDICTS: dict[str, Verdict] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _RULE = re.compile(
     r"(\w+)\s+([A-Za-z0-9_*.-]+)(?:\((.+)\))?(?:\s+in\s+([^()\n]+))?", re.DOTALL | re.ASCII
 )
+
+
+def mode_of(word: str) -> PermissionMode | None:
+    """The mode of this name, if there is one."""
+    for mode in MODES:
+        if mode == word:
+            return mode
+    return None
 
 
 class RuleError(SapwoodError):

@@ -10,11 +10,13 @@ from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 from sapwood.workspace.tools.atomic_replace import FileState, file_state, replace_file
 from sapwood.workspace.tools.file_reader import is_binary
 
-__all__ = ["edit_file", "preview_edit", "preview_write", "write_file"]
+__all__ = ["edit_file", "preview_edit", "preview_write", "shown_diff", "write_file"]
 
 _MAX_COMPARED = 400_000
 """Characters up to which two texts are compared line by line; the time grows with the square."""
 _MAX_LINES_COMPARED = 20_000
+_MAX_DIFF = 20_000
+"""Characters of a change that are kept with the result of the call."""
 _MIN_SIMILARITY = 0.6
 _CONTEXT_LINES = 2
 
@@ -65,6 +67,14 @@ def preview_edit(place: Place, old: str, new: str, everywhere: bool) -> str:
     text, _ = _read_text(place)
     edited, _ = _edited(place, text, old, new, everywhere)
     return _diff(place, text, edited)
+
+
+def shown_diff(diff: str) -> str:
+    """A diff as it is kept with a result: whole, or its start and how much is missing."""
+    if len(diff) <= _MAX_DIFF:
+        return diff
+    kept = diff[:_MAX_DIFF].rpartition("\n")[0]
+    return f"{kept}\n[{diff.count(chr(10)) - kept.count(chr(10)):,} more lines of the change]"
 
 
 def _edited(place: Place, text: str, old: str, new: str, everywhere: bool) -> tuple[str, list[int]]:

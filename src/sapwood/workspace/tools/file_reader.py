@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 from typing import IO
 
+from sapwood.core.excerpts import MOST_SHOWN
 from sapwood.workspace.places import Place, open_file
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
 
 __all__ = ["is_binary", "read_file"]
 
 _PEEK = 8_192
+_MOST = MOST_SHOWN - 500
+"""Characters of one result: more would be cut in the middle before a model sees it."""
+_NUMBER = 8
+"""Characters that a line's number takes."""
 _COUNT_UP_TO = 100_000_000
 """Bytes up to which the lines of a file are counted that are not shown."""
 _KINDS = (
@@ -75,12 +80,14 @@ def _numbered(
         number += 1
         if number < offset:
             continue
-        used += len(raw)
-        if used > MAX_RESULT_BYTES or (limit and len(shown) == limit):
+        used += len(raw) + _NUMBER
+        if used > _MOST or (limit and len(shown) == limit):
             if not shown:
-                shown.append(_shown(number, raw[:MAX_RESULT_BYTES]))
-                longest = byte_size(MAX_RESULT_BYTES)
-                notes.append(f"line {number} goes on: it is longer than {longest}")
+                shown.append(_shown(number, raw[:_MOST]))
+                notes.append(
+                    f"line {number} goes on: it is longer than {byte_size(_MOST)}; "
+                    f"offset={number + 1} shows what follows it"
+                )
             else:
                 notes.append(_more_lines_note(number, file))
             break

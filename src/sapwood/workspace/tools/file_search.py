@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from sapwood.workspace.file_walk import Entry, ShouldStop, walk
 from sapwood.workspace.globs import glob_regex
-from sapwood.workspace.places import Place, is_folder
+from sapwood.workspace.places import Place, is_folder, open_file
 from sapwood.workspace.programs import ProgramResult, run_program
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, truncate
 from sapwood.workspace.tools.python_search import SearchTask
@@ -79,13 +79,14 @@ def select_files(
 ) -> SelectedFiles:
     """The files that match the arguments and that permission rules allow to read."""
     if not is_folder(place):
-        return SelectedFiles((place.shown,), 0)
+        with open_file(place):  # raises for a pipe or device, which a search would wait for
+            return SelectedFiles((place.shown,), 0)
     glob = _glob_filter(wanted.glob)
     prefix = place.prefix
     shown = [
         prefix + entry.path
         for entry in walk(place, ignored=wanted.ignored, stop=stop)
-        if entry.is_text and not entry.is_folder and not entry.is_link
+        if entry.is_text and not (entry.is_folder or entry.is_link or entry.is_special)
         if glob.fullmatch(entry.path)
     ]
     files = tuple(path for path in shown if may_read(path))
