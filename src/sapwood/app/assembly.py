@@ -6,7 +6,7 @@ Imports the libraries of a part only if the configuration uses that part.
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, ProjectRules
     from sapwood.workspace.permissions.permission_rules import PermissionRules
 
-__all__ = ["assemble", "server_toolboxes", "tracing_for", "worker"]
+__all__ = ["assemble", "require_rules", "server_toolboxes", "tracing_for", "worker"]
 
 _log = logging.getLogger("sapwood.telemetry")
 
@@ -128,6 +128,13 @@ def tracing_for(config: Config, environ: Mapping[str, str] = os.environ) -> Trac
         return ModelIdentity(route.model, _SPAN_PROVIDERS.get(route.account, route.account))
 
     return otlp_spans(config.telemetry.endpoint, identify, content=config.telemetry.content)
+
+
+def require_rules(lines: Iterable[str]) -> None:
+    """Raises `RuleError` for the first line that is not a permission rule."""
+    from sapwood.workspace.permissions.permission_rules import parse_rules
+
+    parse_rules(lines)
 
 
 def server_toolboxes(

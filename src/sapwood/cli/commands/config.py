@@ -124,14 +124,14 @@ def _require_rules(value: str) -> None:
     """Raises `RuleError` for a list with a line that is no permission rule."""
     import tomllib
 
-    from sapwood.workspace.permissions.permission_rules import parse_rules
+    from sapwood.app.assembly import require_rules
 
     try:
         lines = tomllib.loads(f"lines = {value}")["lines"]
     except tomllib.TOMLDecodeError:
         return  # the editor says what is wrong with it
     if isinstance(lines, list):
-        parse_rules(str(line) for line in cast("list[object]", lines))
+        require_rules(str(line) for line in cast("list[object]", lines))
 
 
 def _list(invocation: Invocation, as_json: bool) -> None:

@@ -4,7 +4,7 @@ import os
 
 from msgspec import UNSET, Struct, structs
 
-from sapwood.app.assembly import assemble
+from sapwood.app.assembly import assemble, require_rules
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import conversation_service
 from sapwood.cli.exit_codes import Exit
@@ -23,7 +23,6 @@ from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId, can_be_stored
 from sapwood.core.refusals import Imported
 from sapwood.core.settings import PermissionMode, SettingsChange
-from sapwood.workspace.permissions.permission_rules import parse_rules
 
 __all__ = ["RunOptions", "choose_agent", "run_conversation"]
 
@@ -54,7 +53,7 @@ async def run_conversation(
 
     Without a script, continues the open turn of the agent. Raises `SapwoodError` if it has none.
     """
-    parse_rules(f"allow {rule}" for rule in options.allow)  # before an agent is started
+    require_rules(f"allow {rule}" for rule in options.allow)  # before an agent is started
     keys = load_keys()
     agent = await choose_agent(connection, config, keys, options)
     before = await _spent(connection, agent)
