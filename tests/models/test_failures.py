@@ -77,7 +77,7 @@ async def test_a_wrong_key_is_said_to_be_wrong_and_not_repeated(
         _, failure = await failing(models, ask(model, "Hello?"))
     assert len(guarded.requests) == 1
     assert failure.kind == "bad_key"
-    assert "refused the API key" in str(failure)
+    assert "rejected the API key" in str(failure)
     assert not any(key in str(failure) for key in KEYS.values())
 
 

@@ -4,12 +4,14 @@ import stat
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from sapwood.app.connection import connect
-from sapwood.config.api_keys import keys_file, load_keys
+from sapwood.config.api_keys import keys_file, load_keys, save_key
 from sapwood.config.config_file import Config
 from sapwood.tui.app import SapwoodApp
-from tests.tui.stage import Stage, until
+from scripted_model import ScriptedModel
+from tests.tui.stage import MODEL, SettledPilot, Stage, until
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +55,92 @@ async def test_a_server_on_this_machine_needs_no_key() -> None:
         await until(lambda: app.screen is app.conversation)
         assert app.controller.config.model == "compatible:llama"
     await app.controller.close()
+    await connection.close()
+
+
+async def test_a_server_on_this_machine_answers_without_a_restart() -> None:
+    connection = await connect(":memory:")
+    with ScriptedModel() as server:
+        server.replies(["Hello from this machine."])
+        app = SapwoodApp(connection, Config(database=":memory:"), {}, "/tmp/project")
+        async with app.run_test(size=(120, 36)):
+            pilot = SettledPilot(app)
+            stage = Stage(app, pilot)
+            await stage.sees("another server")
+            await pilot.press("up", "enter")
+            await stage.sees("Address and model")
+            app.screen.query_one(Input).value = f"{server.openai_url} llama"
+            await pilot.press("enter")
+            await until(lambda: app.screen is app.conversation)
+            await stage.type("Hello?")
+            await stage.sees("Hello from this machine.")
+        await app.controller.close()
+    await connection.close()
+
+
+async def test_a_mistyped_model_is_not_taken() -> None:
+    connection = await connect(":memory:")
+    app = SapwoodApp(connection, Config(database=":memory:"), {}, "project")
+    async with app.run_test(size=(120, 36)):
+        pilot = SettledPilot(app)
+        stage = Stage(app, pilot)
+        await stage.sees("Welcome to Sapwood")
+        await pilot.press(*"banana", "enter")
+        await stage.sees("There is no model 'banana'")
+        await pilot.press(*["backspace"] * 6)
+        await pilot.press(*"gpt-banana", "enter")
+        await stage.sees("has no model 'gpt-banana'")
+        await stage.sees("Enter once more uses it")
+        await pilot.press("enter")
+        await stage.sees("Paste your API key of OpenAI")
+        await pilot.press("ctrl+c")
+        await until(lambda: app.screen is app.conversation)
+    await app.controller.close()
+    await connection.close()
+
+
+async def test_after_esc_a_model_can_be_chosen_by_its_command() -> None:
+    connection = await connect(":memory:")
+    keys = {"openai": "sk-test-key"}
+    app = SapwoodApp(connection, Config(database=":memory:"), keys, "project")
+    async with app.run_test(size=(120, 36)):
+        pilot = SettledPilot(app)
+        stage = Stage(app, pilot)
+        await stage.sees("Welcome to Sapwood")
+        await pilot.press("escape")
+        await stage.type("/model gpt-banana")
+        await stage.sees("has no model 'gpt-banana'")
+        app.conversation.composer.put("")
+        await stage.type("/model gpt-5")
+        await stage.sees("gpt-5 ·")
+        state = await app.controller.state()
+        assert state is not None
+        assert state.settings.model == "gpt-5"
+    await app.controller.close()
+    await connection.close()
+
+
+async def test_a_rejected_key_can_be_corrected_where_it_failed() -> None:
+    connection = await connect(":memory:")
+    with ScriptedModel(key="sk-the-right-one") as server:
+        config = Config(
+            database=":memory:", model=MODEL, base_urls={"anthropic": server.anthropic_url}
+        )
+        save_key("anthropic", "sk-the-wrong-one")
+        app = SapwoodApp(connection, config, load_keys(), "/tmp/project")
+        async with app.run_test(size=(120, 36)):
+            pilot = SettledPilot(app)
+            stage = Stage(app, pilot)
+            await stage.type("Hello?")
+            await stage.sees("Anthropic rejected the API key (from keys.toml).")
+            await stage.sees("Paste your API key of Anthropic")
+            await pilot.press(*"sk-the-right-one", "enter")
+            await stage.sees("The key is stored.")
+            server.replies(["Hello!"])
+            await pilot.press("up", "enter")
+            await stage.sees("Hello!")
+        assert load_keys() == {"anthropic": "sk-the-right-one"}
+        await app.controller.close()
     await connection.close()
 
 

@@ -62,8 +62,10 @@ class AgentRunner:
         closing: Sequence[Callable[[], Awaitable[None]]] = (),
         tracing: Tracing | None = None,
         checkpoints: Checkpoints | None = None,
+        reconfigure: Callable[[Mapping[str, str], Mapping[str, str]], None] | None = None,
     ) -> None:
         self.connection = connection
+        self._reconfigure = reconfigure
         self._engine = engine
         self._models = models
         self._toolbox = toolbox
@@ -102,6 +104,12 @@ class AgentRunner:
         for close in self._closing:
             await close()
         await asyncio.to_thread(self._tracing.close)
+
+    def use_keys(self, keys: Mapping[str, str], urls: Mapping[str, str]) -> None:
+        """Uses other API keys and addresses of models from the next call on."""
+        self.connection.add_secrets(keys.values())
+        if self._reconfigure is not None:
+            self._reconfigure(keys, urls)
 
     async def wake(self, agent: AgentId) -> None:
         """Asks the engine to drive an agent, for example one whose process died in a turn."""

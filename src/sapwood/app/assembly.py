@@ -72,6 +72,7 @@ def assemble(
         closing=[models.aclose],
         tracing=tracing_for(config),
         checkpoints=checkpoints_for(connection, config),
+        reconfigure=models.reconfigure,
     )
 
 

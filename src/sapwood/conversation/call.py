@@ -63,6 +63,10 @@ class ModelChoice(Protocol):
         """Raises `Failure` when a call to this model would fail for want of a key or a package."""
         ...
 
+    def doubt(self, model: str) -> str:
+        """Why a name may be mistyped: its provider lists no such model. Empty if it is not."""
+        ...
+
     def first_settings(self) -> Settings:
         """The settings of a new conversation."""
         ...

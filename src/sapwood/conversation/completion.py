@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.configured_models import KNOWN_MODELS
 from sapwood.core.command_table import TABLE, Argument, ArgumentKind, SlashCommand
 from sapwood.core.events import RevertStarted
 from sapwood.core.log_values import AgentSummary
@@ -26,8 +27,7 @@ __all__ = [
     "model_names",
 ]
 
-MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "gpt-5", "gpt-5-mini", "gemini-3-pro")
-"""Models that are often wanted; any other name can be typed."""
+MODELS = KNOWN_MODELS
 
 _AGENTS = 200
 _TURNS = 8

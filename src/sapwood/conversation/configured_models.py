@@ -11,19 +11,32 @@ from sapwood.conversation.model_choice import fit_model
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import ModelTooSmall
+from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.models import window_of
-from sapwood.models.model_routes import PROVIDERS, resolve
+from sapwood.models.model_routes import PROVIDERS, find_model, model_names, resolve
 
 __all__ = [
+    "KNOWN_MODELS",
     "ConfiguredModels",
     "ModelAccount",
     "first_settings",
     "model_account",
+    "model_doubt",
     "model_problem",
     "require_model",
     "switch_model",
 ]
+
+
+KNOWN_MODELS = (
+    "claude-sonnet-5-5",
+    "claude-opus-5-5",
+    "gpt-5",
+    "gpt-5-mini",
+    "gemini-3-pro",
+)
+"""Models that are often wanted; any other name can be typed."""
 
 
 class ConfiguredModels:
@@ -41,6 +54,10 @@ class ConfiguredModels:
     def require(self, model: str) -> None:
         """Raises `Failure` if this model cannot be called: no name, no API key or no package."""
         require_model(model, self._config, self._keys)
+
+    def doubt(self, model: str) -> str:
+        """Returns why a name may be mistyped; empty if it is not."""
+        return model_doubt(model, self._config)
 
     def first_settings(self) -> Settings:
         """Returns the settings of a new conversation."""
@@ -94,6 +111,24 @@ def model_problem(model: str, config: Config) -> str:
     except Failure as failure:
         return str(failure)
     return ""
+
+
+def model_doubt(model: str, config: Config) -> str:
+    """Returns why a name may be mistyped: the provider's list lacks it. Empty if it is not.
+
+    A name with its provider, such as `openai:gpt-next`, counts as meant.
+    """
+    if ":" in model or model in KNOWN_MODELS or model_problem(model, config):
+        return ""
+    route = resolve(model, config.base_urls)
+    if not route.catalogue or find_model(route.catalogue, route.model):
+        return ""
+    known = tuple(model_names(route.catalogue))
+    hint = did_you_mean(nearest(model, known, 0.6)) if known else ""
+    return (
+        f"The list of {route.title} has no model '{model}'.{hint} "
+        f"To use it all the same, type: {route.provider}:{model}"
+    )
 
 
 def first_settings(

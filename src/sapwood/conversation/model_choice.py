@@ -10,6 +10,7 @@ from sapwood.core.budget import Budget, budget_of
 from sapwood.core.errors import RefusedError
 from sapwood.core.history_size import calibrated, turn_sizes
 from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import ModelTooSmall
 from sapwood.core.settings import SettingsChange
 from sapwood.models import fits, window_of
@@ -59,6 +60,8 @@ async def with_fitting_model(
         return change
     if services.models is not None:
         services.models.require(change.model)
+        if doubt := services.models.doubt(change.model):
+            raise Failure("no_model", doubt)
     fitting = await fit_model(services.space, change.model, agent)
     if isinstance(fitting, ModelTooSmall):
         raise RefusedError(fitting)

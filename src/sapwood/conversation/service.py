@@ -175,14 +175,17 @@ class ConversationService:
         settings: Settings | None = None,
         pins: tuple[Pin, ...] = (),
         agent: AgentId | None = None,
+        has_prompt: bool = True,
     ) -> AgentId:
         """Starts a conversation in a folder, by default with the configured model and settings.
 
+        Without a prompt, which a command such as `/model` does not have, no model is needed yet.
         Raises `Failure` when the configured model cannot be called, and `RefusedError`.
         """
         models = self.services.models
         if settings is None and models is not None:
-            models.require(models.default)
+            if has_prompt:
+                models.require(models.default)
             settings = models.first_settings()
         agent = agent or new_agent_id()
         workspace = Workspace(folder=folder)

@@ -98,7 +98,10 @@ class ConversationSession:
             step = chunk[-1]
             if self.agent is None and _starts(step):
                 words = next((each.text for each in chunk if isinstance(each, TextStep)), "")
-                self.agent = await self.service.start(self.folder, name=title_of(words))
+                has_prompt = isinstance(step, TextStep)
+                self.agent = await self.service.start(
+                    self.folder, name=title_of(words), has_prompt=has_prompt
+                )
                 yield Outcome(step, ConversationStarted(None, self.agent), self.agent)
             outcome = await self._step(chunk)
             if isinstance(outcome.answer, Refusal):

@@ -50,6 +50,7 @@ class Models:
         self._retry = retry or RetryPolicy()
         self._timeouts = timeouts or Timeouts()
         self._caller: Caller | None = None
+        self._replaced: list[Caller] = []
         self._loading = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -65,9 +66,19 @@ class Models:
 
     async def aclose(self) -> None:
         """Closes all connections. A later call opens new ones."""
-        caller, self._caller = self._caller, None
-        if caller is not None:
-            await caller.aclose()
+        callers, self._caller = [*self._replaced, self._caller], None
+        self._replaced.clear()
+        for caller in callers:
+            if caller is not None:
+                await caller.aclose()
+
+    def reconfigure(self, keys: Mapping[str, str], urls: Mapping[str, str]) -> None:
+        """Uses other API keys and addresses from the next call on."""
+        self._keys = {name: key.strip() for name, key in keys.items()}
+        self._urls = dict(urls)
+        if self._caller is not None:  # a call may still use it
+            self._replaced.append(self._caller)
+            self._caller = None
 
     def window_of(self, model: str) -> int | None:
         """The model's context window in tokens, or None if it is unknown."""

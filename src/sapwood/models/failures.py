@@ -6,6 +6,7 @@ messages are not repeated; in all others every configured key is replaced.
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -25,6 +26,8 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
+from sapwood.config.api_keys import key_origins, load_keys
+from sapwood.config.config_file import ConfigError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.models.model_routes import ModelRoute, model_names
@@ -47,7 +50,9 @@ def failure_of(error: Exception, route: ModelRoute, keys: Iterable[str]) -> Fail
         case ModelConnectionError():
             return _unreachable(error, route)
         case ModelAPIError():
-            return _refused_call(error, route, _without_keys(keys, _provider_message(error)))
+            known = tuple(keys)
+            words = _without_keys(known, _provider_message(error))
+            return _refused_call(error, route, known, words)
         case UnexpectedModelBehavior():
             return Failure("cut", f"{route.title} sent no answer. Try again.", again=True)
         case UserError():
@@ -59,12 +64,14 @@ def failure_of(error: Exception, route: ModelRoute, keys: Iterable[str]) -> Fail
             return Failure("other", f"The call of {route.model} failed ({_short(what)}).")
 
 
-def _refused_call(error: ModelAPIError, route: ModelRoute, words: str) -> Failure:
+def _refused_call(
+    error: ModelAPIError, route: ModelRoute, keys: Iterable[str], words: str
+) -> Failure:
     status = error.status_code if isinstance(error, ModelHTTPError) else 0
     if isinstance(error, ModelQuotaExceededError):
         return Failure("refused", f"The account at {route.title} has no credit left. {words}")
     if isinstance(error, ModelAuthenticationError):
-        return Failure("bad_key", _bad_key(route, words if status == 403 else ""))
+        return Failure("bad_key", _bad_key(route, keys, words if status == 403 else ""))
     if isinstance(error, ModelContextWindowExceededError) or _is_too_long(status, words):
         return Failure("too_long", f"The request is too long for {route.model}: {words}")
     if isinstance(error, ModelNotFoundError):
@@ -100,10 +107,23 @@ def _retry_later(error: ModelAPIError, sentence: str) -> Failure:
     return Failure("overloaded", sentence + when, again=again, after=after)
 
 
-def _bad_key(route: ModelRoute, words: str) -> str:
-    where = route.variable or f"the key of '{route.account}'"
+def _bad_key(route: ModelRoute, keys: Iterable[str], words: str) -> str:
+    origin = _origin(route.account, keys)
     why = f" It says: {words}" if words else ""
-    return f"{route.title} refused the API key. Check {where}, then try again.{why}"
+    return (
+        f"{route.title} rejected the API key{f' (from {origin})' if origin else ''}. "
+        f"To give another, type: sapwood config key {route.account}{why and '.'}{why}"
+    )
+
+
+def _origin(account: str, keys: Iterable[str]) -> str:
+    """The variable or file that the key comes from; empty if the caller passed its own."""
+    try:
+        if load_keys().get(account, "").strip() not in set(keys):
+            return ""
+        return Path(key_origins().get(account, "")).name
+    except ConfigError:
+        return ""
 
 
 def _no_model(route: ModelRoute) -> str:

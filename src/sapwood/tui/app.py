@@ -15,7 +15,7 @@ from textual.worker import WorkerFailed
 
 from sapwood.app.connection import Connection
 from sapwood.config.api_keys import load_keys
-from sapwood.config.config_file import Config, ConfigError
+from sapwood.config.config_file import Config, ConfigError, load_config
 from sapwood.config.editor import set_setting
 from sapwood.conversation.configured_models import require_model
 from sapwood.core.command_table import TABLE
@@ -99,9 +99,10 @@ class SapwoodApp(App[object]):
 
     def _model_chosen(self, model: str | None) -> None:
         if model is not None:
-            self.controller.configure(
-                structs.replace(self.controller.config, model=model), load_keys()
-            )
+            config = self.controller.config
+            urls = {**config.base_urls, **load_config().base_urls}
+            changed = structs.replace(config, model=model, base_urls=urls)
+            self.controller.configure(changed, {**self.controller.keys, **load_keys()})
             self.conversation.refresh_soon()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -71,6 +71,8 @@ class ConversationController:
         self.config = config
         self.keys = keys
         self.session.service = self._service()
+        if self._running is not None:
+            self._running.use_keys(keys, config.base_urls)
 
     def _service(self) -> ConversationService:
         return conversation_service(

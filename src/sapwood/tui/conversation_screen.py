@@ -14,6 +14,7 @@ from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.completion import KnownNames, choices, is_complete
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import SapwoodError
+from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
@@ -200,6 +201,12 @@ class ConversationScreen(ConversationView):
         if answer is None:
             self._stop(question.agent)
         return answer or Deny()
+
+    def model_failed(self, failed: TurnFailed) -> None:
+        """Asks for another API key if the provider rejected the present one."""
+        state = self._surroundings.state if self._surroundings else None
+        if failed.failure == "bad_key" and state is not None and self.is_current:
+            self.pages.ask_for_key(state.settings.model, failed.error)
 
     @work(group="stop")
     async def _stop(self, agent: AgentId) -> None:

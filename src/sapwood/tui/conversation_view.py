@@ -274,6 +274,8 @@ class ConversationView(Screen[None]):
             case ReplyAdded() | ReplyLost():
                 self._streaming.clear()
             case TurnCompleted() | TurnFailed() | TurnInterrupted():
+                if isinstance(recorded.event, TurnFailed):
+                    self.model_failed(recorded.event)
                 self._streaming.clear()
                 self._measure_drift()
                 self.attention.call(time.monotonic() - (self._since or time.monotonic()))
@@ -283,6 +285,9 @@ class ConversationView(Screen[None]):
                 self.attention.call()
             case _:
                 pass
+
+    def model_failed(self, failed: TurnFailed) -> None:
+        """Reacts to the failure of a turn while it is shown."""
 
     def _draw_soon(self) -> None:
         """Draws new rows after `_FRAME` seconds, together with those that arrive until then."""

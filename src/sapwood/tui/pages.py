@@ -35,6 +35,7 @@ from sapwood.conversation.answers import (
     Switched,
     Waited,
 )
+from sapwood.conversation.configured_models import model_account
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
@@ -201,6 +202,23 @@ class Pages:
         if controller.agent is None:
             raise RefusedError(NoConversation())
         self._push(RewindPage(controller.connection, controller.agent), self._submit)
+
+    def ask_for_key(self, model: str, why: str) -> None:
+        """Asks for another API key after a provider rejected the present one."""
+        from sapwood.tui.screens.key_page import KeyPage
+
+        controller, host = self._host.controller, self._host
+        found = model_account(model, controller.config)
+        if not found.account:
+            return
+
+        def use(key: str | None) -> None:
+            if key is not None:
+                keys = {**controller.keys, found.account: key}
+                controller.configure(controller.config, keys)
+                host.show_message("The key is stored. Press ↑ and enter to send the message again.")
+
+        self._push(KeyPage(found.account, found.title, why), use)
 
     async def ask(self, question: "PermissionQuestion") -> "PermissionAnswer | None":
         """Asks the person whether a tool may run; returns None if the page was closed instead."""

@@ -10,7 +10,7 @@ from sapwood.config.api_keys import key_origins, keys_file, save_key
 from sapwood.config.config_file import Config, ConfigError
 from sapwood.config.editor import set_setting
 from sapwood.conversation.completion import MODELS
-from sapwood.conversation.configured_models import model_account
+from sapwood.conversation.configured_models import model_account, model_doubt, model_problem
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
 __all__ = ["FirstRunPage"]
@@ -30,6 +30,7 @@ class FirstRunPage(PickerPage):
         self._config = config
         self._model = ""
         self._asks = ""
+        self._doubted = ""
 
     async def fill(self, typed: str) -> None:
         """Fills the list, unless the field is used for a key or an address."""
@@ -79,6 +80,10 @@ class FirstRunPage(PickerPage):
     def _choose(self, id: str | None) -> None:
         if id is None:
             return
+        if id != _OTHER and (doubt := self._doubt(id)) and id != self._doubted:
+            self._doubted = id
+            self.show_sentence(doubt)
+            return
         self._model = id
         if id == _OTHER:
             self._ask(
@@ -95,6 +100,15 @@ class FirstRunPage(PickerPage):
             )
         else:
             self._done()
+
+    def _doubt(self, model: str) -> str:
+        """Why a model may be mistyped. Picking it once more uses it, if a provider can have it."""
+        if problem := model_problem(model, self._config):
+            self._doubted = ""
+            return problem
+        if doubt := model_doubt(model, self._config):
+            return doubt.partition(" To use it")[0] + " Enter once more uses it all the same."
+        return ""
 
     def _ask(self, what: str, words: str, about: str, *, secret: bool = False) -> None:
         """Hides the list and asks for a text in the field."""

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from sapwood.tui.terminal import app_of
 
@@ -33,7 +33,10 @@ class ModalPage(ModalScreen[T | None]):
     """A page over the conversation with a frame. Escape closes it and changes nothing."""
 
     CSS_PATH = "modal_page.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close"),
+        Binding("ctrl+c", "copy_or_close", "Close", show=False, priority=True),
+    ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 (as Textual types it)
 
     def frame(self, title: str, foot: str) -> Vertical:
@@ -52,6 +55,15 @@ class ModalPage(ModalScreen[T | None]):
     def action_close(self) -> None:
         """Closes the page."""
         self.dismiss(None)
+
+    def action_copy_or_close(self) -> None:
+        """Copies what is selected; closes the page if nothing is."""
+        field = self.focused
+        selected = field.selected_text if isinstance(field, Input) else self.get_selected_text()
+        if selected:
+            app_of(self).copy_to_clipboard(selected)
+        else:
+            self.dismiss(None)
 
 
 class TextPage(ModalPage[str]):
