@@ -3,6 +3,7 @@
 import re
 
 from sapwood import Agent
+from tests.core.speaking import texts_of
 
 __all__ = ["kinds", "said", "without_fences"]
 
@@ -15,7 +16,7 @@ def without_fences(text: str) -> str:
 
 async def said(agent: Agent) -> list[str]:
     """The text of every message that the agent's model would be sent now."""
-    return [message.text for message in (await agent.request()).messages]
+    return texts_of(await agent.request())
 
 
 async def kinds(agent: Agent) -> list[str]:

@@ -22,7 +22,7 @@ async def test_mark_goal_and_fork_sent_at_once_start_a_child_and_no_turn(
     assert isinstance(marked.answer, Changed)
     assert isinstance(forked.answer, Forked)
     [facts] = await wood.agents(parent=agent.id)
-    assert forked.message == f"Forked. Child: {facts.agent} (from T)"
+    assert forked.message == f"Forked. Child: {facts.name} ({facts.agent}) from T"
     assert await said(await wood.agent(facts.agent)) == ["Find the leak."]
     assert (await agent.state()).open is None
     await agent.record("And now?", "We wait.")

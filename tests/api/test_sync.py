@@ -83,7 +83,8 @@ def test_a_script_tells_a_whole_story(wood: SyncSapwood, agent: SyncAgent) -> No
     with child.turn() as turn:
         turn.reply("3")
     child.send(agent, "Done.")
-    assert said(child)[-2:] == ["three", "3"]
+    assert said(child)[-2].endswith("three")
+    assert said(child)[-1] == "3"
     assert "\nDone.\n" in agent.read_mail()
     assert agent.replay().request == sent
     assert len(agent.diff("ONE").only_right) == 1

@@ -189,7 +189,7 @@ async def test_one_turn_at_a_time(agent: Agent) -> None:
 async def test_a_childs_goal_is_taken_up_without_a_prompt(agent: Agent) -> None:
     child = await agent.fork(goal="Find the leak.")
     async with child.turn() as turn:
-        assert (await turn.call()).messages[-1].text == "Find the leak."
+        assert (await turn.call()).messages[-1].text.endswith("\n\nFind the leak.")
         await turn.reply("Found it.")
     assert await said(child) == ["Find the leak.", "Found it."]
 

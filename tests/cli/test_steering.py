@@ -93,8 +93,8 @@ def test_a_fresh_agent_takes_the_place_of_the_old_one(sapwood: Sapwooder, demo: 
 
 def test_a_child_sees_what_came_after_the_mark(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("fork", demo, "START", "--name", "twig")
-    assert ran.out.startswith("Forked. Child: ")
-    assert ran.out.endswith("(from START)\n")
+    assert ran.out.startswith("Forked. Child: twig (")
+    assert ") from START. It has no goal and is idle." in ran.out
     shown = sapwood("show", "twig").out
     assert "And storks?" in shown
     assert "herons" not in shown
@@ -102,7 +102,7 @@ def test_a_child_sees_what_came_after_the_mark(sapwood: Sapwooder, demo: str) ->
 
 def test_a_child_with_a_goal_says_how_to_run_it(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("fork", demo, "--goal", "Find the leak.", "--name", "leak")
-    child = ran.out.split()[-1]
+    child = ran.out.split()[-1].strip("()")
     assert f"sapwood run --agent {child}" in ran.err
     assert "working" in sapwood("agents").out
 
@@ -110,7 +110,7 @@ def test_a_child_with_a_goal_says_how_to_run_it(sapwood: Sapwooder, demo: str) -
 def test_the_seeds_pattern_delegates_a_goal(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("do", demo, "/mark T", "Find the leak.", "/fork T")
     assert ran.code == 0
-    child = ran.out.splitlines()[-1].split()[2]
+    child = ran.out.splitlines()[-1].split("(")[1].split(")")[0]
     assert "Find the leak." in sapwood("show", child).out
 
 
@@ -148,7 +148,7 @@ def test_an_open_turn_is_interrupted_from_outside(sapwood: Sapwooder, database: 
 
 
 def test_killing_tells_who_was_ended(sapwood: Sapwooder, demo: str) -> None:
-    child = sapwood("fork", demo).out.split()[-1]
+    child = sapwood("fork", demo).out.split()[2].strip(".")
     assert sapwood("kill", demo).out == f"Killed abc123, {child}.\n"
 
 

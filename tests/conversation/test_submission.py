@@ -70,7 +70,7 @@ async def test_the_three_line_pattern_delegates(desk: Desk, log: MemoryLog) -> N
     (child,) = await children(log)
     assert says(outcomes) == [
         "Marked 'RESEARCH'.",
-        f"Forked. Child: {child} (from RESEARCH)",
+        f"Forked. Child: Investigate authentication approaches.… ({child}) from RESEARCH",
     ]
     assert await desk.said(child) == [goal]
     assert (await desk.dispatcher.open(child)).state.open is not None

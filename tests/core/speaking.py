@@ -13,10 +13,11 @@ from sapwood.core.events import Actor, Event
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings
-from sapwood.core.view.request import ToolResult
+from sapwood.core.view.request import Request, ToolResult
 from sapwood.testing import World
 
 __all__ = [
+    "CHILD_NOTE",
     "MODEL",
     "by_model",
     "conversation",
@@ -28,10 +29,13 @@ __all__ = [
     "refusal",
     "results",
     "said",
+    "texts_of",
     "uses_tool",
 ]
 
 MODEL = Actor("model", "scripted")
+CHILD_NOTE = "[You are a child agent."
+"""How the note begins that tells a child that it is one."""
 
 
 def conversation(turns: int = 0, settings: Settings | None = None) -> tuple[World, AgentId]:
@@ -67,8 +71,23 @@ def refusal(world: World, command: Command, actor: Actor | None = None) -> Refus
 
 
 def said(world: World, agent: AgentId) -> list[str]:
-    """The text of every message that the agent's model would be sent now."""
-    return [message.text for message in world.request(agent).messages]
+    """The text of every message that the agent's model would be sent now.
+
+    Without what a child is told about itself.
+    """
+    return texts_of(world.request(agent))
+
+
+def texts_of(request: Request) -> list[str]:
+    """The text of every message, without what a child is told about itself."""
+    return [
+        "\n\n".join(
+            part.text
+            for part in message.parts
+            if isinstance(part, Text) and not part.text.startswith(CHILD_NOTE)
+        )
+        for message in request.messages
+    ]
 
 
 def results(world: World, agent: AgentId) -> list[str]:

@@ -79,8 +79,9 @@ def test_a_size_that_nobody_counted_is_counted_when_it_is_needed() -> None:
     does(world, Kill(agent))
     live = world.lives[child]
     assert [turn.size for turn in live.turns][-1] == Size(0, "")
-    assert turn_sizes(live, CHARACTERS) == [13, 5]
-    assert settled(live, CHARACTERS, Calibration()).tokens == 18
+    told = sum(len(part.text) for part in live.turns[-1].prompt)
+    assert turn_sizes(live, CHARACTERS) == [13, told]
+    assert settled(live, CHARACTERS, Calibration()).tokens == 13 + told
 
 
 def test_the_weight_of_a_path_is_the_sum_of_its_turns() -> None:

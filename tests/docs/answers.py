@@ -26,8 +26,8 @@ ANSWERS: dict[str, Sequence[ReplyLike]] = {
     "Is anybody there?": [fail(529)],
     "We look after the roof of a barn.": ["Good to know."],
     "Find the leak.": ["It is the gutter on the north side."],
-    "Look at the north side.": [slash("send", "parent North: the gutter leaks."), "Reported."],
-    "Look at the south side.": [slash("send", "parent South: dry."), "Reported."],
+    "Look at the north side.": ["North: the gutter leaks."],
+    "Look at the south side.": ["South: dry."],
     "Have both sides looked at.": [
         slash("fork", "-- Look at the north side."),
         slash("fork", "-- Look at the south side."),

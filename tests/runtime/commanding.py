@@ -23,6 +23,7 @@ from sapwood.core.view.request import digest
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 from sapwood.testing.world import CharacterCounter
+from tests.core.speaking import texts_of
 
 __all__ = ["AGENT", "MODEL", "SPACE", "Desk"]
 
@@ -96,7 +97,7 @@ class Desk:
     async def said(self, agent: AgentId = AGENT) -> list[str]:
         """The text of every message that the agent's model would be sent now."""
         opened = await self.dispatcher.open(agent)
-        return [message.text for message in view(opened.state, opened.live).messages]
+        return texts_of(view(opened.state, opened.live))
 
     async def kinds(self, agent: AgentId = AGENT) -> list[str]:
         """The kinds of the agent's events, oldest first."""

@@ -95,9 +95,9 @@ async def test_a_model_delegates_and_hears_back_by_mail() -> None:
         if heard.startswith("Marked"):
             return [Text("Compare OAuth and sessions."), slash("fork", "TASK")]
         if heard.startswith("Forked"):
-            return slash("wait", f"{heard.split()[2]} 30")
-        if heard.startswith("Compare"):
-            return slash("send", "lead OAuth wins")
+            return slash("wait")
+        if "You are a child agent" in heard:
+            return "OAuth wins"
         if heard.startswith("Mail has arrived"):
             return slash("check-mail")
         return "done"
@@ -113,6 +113,33 @@ async def test_a_model_delegates_and_hears_back_by_mail() -> None:
         [child] = await at.wood.agents(parent=lead.id)
         prompts = await said(await at.wood.agent(child.agent))
         assert prompts[0] == "Compare OAuth and sessions."
+        assert "Your parent is the agent 'lead'" in prompts[1]
+
+
+async def test_the_answer_of_a_child_comes_back_by_itself_once() -> None:
+    async with house(lambda request, heard: f"heard {heard[-5:]}") as at:
+        lead = await at.wood.start("lead", model="planned")
+        child = await lead.fork(goal="Find the leak.", name="scout")
+        await at.idle(child)
+        (letter,) = (await lead.state()).inbox
+        assert letter.text == (
+            f"Your child 'scout' ({child.id}) has finished. Its final answer:\n\nheard leak."
+        )
+        await child.submit("And now?")
+        await at.idle(child)
+        assert len((await lead.state()).inbox) == 1
+
+
+async def test_a_child_that_fails_says_so_to_its_parent() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        raise Failure("no_key", "There is no key for planned.")
+
+    async with house(plan) as at:
+        lead = await at.wood.start("lead", model="planned")
+        child = await lead.fork(goal="Find the leak.")
+        await at.idle(child)
+        (letter,) = (await lead.state()).inbox
+        assert letter.text.endswith("stopped without an answer: There is no key for planned.")
 
 
 async def test_a_model_rewinds_itself_and_leaves_a_note() -> None:

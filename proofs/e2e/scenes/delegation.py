@@ -51,12 +51,14 @@ async def _sub_agent_pattern(system: SystemUnderTest) -> None:
     await system.ask(parent, "We build a shop. Remember the colour blue.")
     answers = await _submitted(parent, PATTERN)
     (child,) = await system.children(parent)
-    wanted = ["Marked 'RESEARCH'.", f"Forked. Child: {child.id} (from RESEARCH)"]
-    checks.same("mark and fork report what they did", answers, wanted)
-    await system.mail(parent, 1)
+    wanted = ["Marked 'RESEARCH'.", f"({child.id}) from RESEARCH"]
+    said = [answers[0], answers[1][-len(wanted[1]) :]]
+    checks.same("mark and fork report what they did", said, wanted)
     await system.idle(child)
+    await system.mail(parent, 2)  # its own, and the report of its final answer
     first = next(asked for asked in seen if asked.prompt == GOAL)
-    checks.same("the child is born with exactly the goal", [m.text for m in first.messages], [GOAL])
+    checks.same("the child is born with the goal alone", len(first.messages), 1)
+    checks.within("the child is told of its parent", "agent 'lead'", first.messages[0].text)
     checks.that("the parent starts no turn of its own", (await parent.state()).open is None)
     answers = await _submitted(parent, "/check-mail")
     checks.within("mail is read", "OAuth2 suits us best.", answers[0])
@@ -86,7 +88,8 @@ async def _parallel_research(system: SystemUnderTest) -> None:
         answers = await _submitted(parent, block)
         checks.that("a child is forked", answers[-1].startswith("Forked. Child: "), answers)
     checks.same("the parent goes on", await system.ask(parent, OTHER_WORK), "Meanwhile I worked.")
-    await system.mail(parent, 2)
+    await system.idle(*await system.children(parent))
+    await system.mail(parent, 4)
     mail = (await _submitted(parent, "/check-mail"))[0]
     checks.that("both report", "OAuth2" in mail and "session" in mail, mail)
     children = await system.children(parent)

@@ -10,7 +10,7 @@ import json
 import msgspec
 from msgspec import Struct
 
-from sapwood.conversation.answers import StillWaiting
+from sapwood.conversation.answers import ArgumentNeeded, StillWaiting
 from sapwood.conversation.call import ModelCall
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
@@ -76,7 +76,7 @@ class ModelCommandTool:
             return arguments
         row = _row(arguments.command)
         if isinstance(row, Refusal):
-            return ToolOutcome(row.sentence, error=True)
+            return ToolOutcome(row.for_model, error=True)
         run = CommandStep(row, (arguments.args or "").strip())
         caller = ModelCall(state, call, model, self._parks)
         answer = await self._service.answer(state.agent, run, caller=caller)
@@ -84,7 +84,9 @@ class ModelCommandTool:
             return Parked(answer.seconds)
         if isinstance(answer, Refusal):
             reached = answer if isinstance(answer, BudgetReached) else None
-            return ToolOutcome(answer.sentence, error=True, reached=reached)
+            return ToolOutcome(answer.for_model, error=True, reached=reached)
+        if isinstance(answer, ArgumentNeeded):
+            return ToolOutcome(answer.message, error=True)
         return ToolOutcome(answer.message or "Done.")
 
 

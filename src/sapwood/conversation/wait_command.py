@@ -60,6 +60,9 @@ async def _look_for_model(call: Call, caller: ModelCall) -> Waited | StillWaitin
     names, seconds = _parsed(call.words, _USUAL)
     space, state = call.space, caller.state
     agents = [await find_for_model(space, state, name) for name in names]
+    if not names:
+        children = await space.log.agents(space.space, parent=state.agent, status="running")
+        agents = [each.agent for each in children]
     left = seconds - await _waited(space, caller)
     return await _look(space, _Wait(state.agent, tuple(agents), seconds), left)
 

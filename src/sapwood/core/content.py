@@ -38,13 +38,14 @@ class Note(Struct, frozen=True, tag="note", gc=False):
 
     `mail` is from another agent, `delegated` is a goal that went to a child, `self` is a note that
     an agent wrote to itself before a rewind, `program` was added by the program of an imported
-    conversation. `fence` marks the end of the text in a request; its author does not know it.
+    conversation, `parent` tells a child that it is one; its source is the name of the parent.
+    `fence` marks the end of the text in a request; its author does not know it.
 
     >>> Note("mail", "The build is red.", source="abc123").origin
     'mail'
     """
 
-    origin: Literal["mail", "delegated", "self", "program"]
+    origin: Literal["mail", "delegated", "self", "program", "parent"]
     text: str
     source: str = ""
     fence: str | UnsetType = UNSET

@@ -132,6 +132,7 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         offered=event.offered,
         origin=event.origin,
         unprompted=event.unprompted,
+        notes=event.notes,
     )
 
 

@@ -32,6 +32,7 @@ from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
 from sapwood.runtime.checkpoints import Checkpoints
+from sapwood.runtime.child_report import report
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Dispatcher, Done
@@ -217,6 +218,7 @@ class Driver:
 
     async def _stop(self, opened: OpenAgent, turn: Turn, reached: BudgetReached) -> None:
         """Ends the turn because a budget is used up."""
+        await report(self._dispatcher, opened.state, turn, reached.sentence)
         failed = FailTurn(turn.agent, reached.sentence, failure="budget", turn=turn.first)
         await self._finish(opened, turn, failed)
 
@@ -233,6 +235,8 @@ class Driver:
 
     async def _end(self, opened: OpenAgent, turn: Turn) -> None:
         """Completes an answered turn, with a summary if its model asked to compact."""
+        if turn.is_answered:
+            await report(self._dispatcher, opened.state, turn)
         deferred = opened.state.open.deferred if opened.state.open else None
         if deferred is not None and deferred.compact:
             tools = await self._tools.offered()
@@ -300,6 +304,7 @@ class Driver:
             done = await self._dispatcher.dispatch(mask, command_meta(SYSTEM))
             if not isinstance(done, Refusal) and done.events:
                 return  # something was masked; the next round sends the shorter request
+        await report(self._dispatcher, opened.state, turn, str(failure))
         failed = FailTurn(agent, str(failure), asked, failure.kind, turn=turn.first)
         await self._finish(opened, turn, failed)
 

@@ -32,6 +32,7 @@ from sapwood.core.refusals import AgentExists, NoGoal, NotRunning, UnknownAgent,
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.testing import World
 from tests.core.speaking import (
+    CHILD_NOTE,
     MODEL,
     by_model,
     conversation,
@@ -51,9 +52,57 @@ AGENT, CHILD = AgentId("agent1"), AgentId("child")
 def test_a_fork_prints_its_child() -> None:
     world, agent = conversation(1)
     does(world, SetMark(agent, "TASK"))
-    assert does(world, Fork(agent, AgentId("abc123"))) == "Forked. Child: abc123"
-    says = does(world, Fork(agent, AgentId("def456"), "TASK"))
-    assert says == "Forked. Child: def456 (from TASK)"
+    says = does(world, Fork(agent, AgentId("abc123"), goal="Look.", name="Look."))
+    assert says == "Forked. Child: Look. (abc123)"
+    says = does(world, Fork(agent, AgentId("def456"), "TASK", goal="Look."))
+    assert says == "Forked. Child: def456 from TASK"
+
+
+def test_a_fork_without_a_goal_says_that_the_child_is_idle() -> None:
+    world, agent = conversation(1)
+    does(world, SetMark(agent, "TASK"))
+    world.turn(agent, "goal", "answer")
+    assert does(world, Fork(agent, CHILD, "TASK")) == (
+        f"Forked. Child: {CHILD} from TASK. It has no goal and is idle. "
+        f"To give it work, type /switch {CHILD} and a prompt, or in a shell: "
+        f"sapwood run --agent {CHILD} -p PROMPT"
+    )
+    assert said(world, CHILD) == ["goal", "answer"]
+    assert world.states[CHILD].open is None
+
+
+def told(world: World, agent: AgentId) -> list[str]:
+    """What the agent is told about itself in its last prompt."""
+    parts = world.request(agent).messages[-1].parts
+    return [p.text for p in parts if isinstance(p, Text) and p.text.startswith(CHILD_NOTE)]
+
+
+def test_a_child_is_told_that_it_is_one() -> None:
+    world = World()
+    agent = world.start("lead")
+    world.turn(agent, "ask 1", "answer 1")
+    does(world, Fork(agent, CHILD, goal="Find the leak."))
+    assert told(world, CHILD) == [
+        "[You are a child agent. Your parent is the agent 'lead']\n"
+        "The goal below is yours. It outranks what you inherited from the parent. When you have "
+        "finished, your final answer is reported to the parent by mail: put the result into it."
+    ]
+
+
+def test_a_child_without_a_goal_is_told_with_its_first_prompt() -> None:
+    world, agent = conversation(1)
+    does(world, Fork(agent, CHILD))
+    opens(world, CHILD, "Find the leak.")
+    (words,) = told(world, CHILD)
+    assert "The request below is your goal." in words
+
+
+def test_a_child_that_shares_the_open_request_is_told() -> None:
+    world, agent = conversation(1)
+    opens(world, agent, "Find the leak.")
+    by_model(world, Fork(agent, CHILD))
+    (words,) = told(world, CHILD)
+    assert "No goal was given, so the request above is yours too." in words
 
 
 def test_a_full_fork_sees_the_same_request() -> None:
@@ -142,7 +191,8 @@ def test_a_child_has_no_marks_no_mail_and_no_waiting_notes() -> None:
     does(world, Send(agent, "m2", "unread"))
     does(world, Fork(agent, CHILD))
     child = world.states[CHILD]
-    assert (child.marks, child.inbox, child.notes, child.undo) == ((), (), (), ())
+    assert (child.marks, child.inbox, child.undo) == ((), (), ())
+    assert [note.origin for note in child.notes] == ["parent"]
 
 
 def test_both_logs_know_of_the_fork() -> None:

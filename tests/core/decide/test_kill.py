@@ -107,7 +107,8 @@ def test_the_size_of_a_turn_killed_from_afar_is_counted_when_it_is_next_in_view(
     does(world, Fork(D, AgentId("heir")))
     live = world.lives[AgentId("heir")]
     size = history(live, world.counter, world.states[D].ratio())
-    assert size.tokens == len("ask 1answer 1go on")
+    prompt = sum(len(part.text) for part in live.turns[-1].prompt)
+    assert size.tokens == len("ask 1answer 1") + prompt
 
 
 def test_the_dead_do_nothing_more() -> None:

@@ -91,6 +91,7 @@ EXAMPLES: tuple[Event, ...] = (
     AgentStarted(by="fork", calibration={"gpt-5": Calibration((1.25, 0.8))}),
     AgentStarted(by="fork", offered=900),
     AgentStarted(by="fork", unprompted=3),
+    AgentStarted(by="fork", notes=(Note("parent", "The request below is yours.", "lead"),)),
     AgentStarted(by="import", origin=Origin("codex", "01a1", "sessions/rollout-01a1.jsonl")),
     AgentForked(CHILD),
     AgentForked(CHILD, "TASK", PROMPT, delegated=True),

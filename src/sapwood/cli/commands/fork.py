@@ -96,4 +96,4 @@ async def _fork_session(
             if isinstance(change, Refusal):
                 raise RefusedError(change)
         child = await forker.fork(agent, goal=goal, name=name, change=change)
-        click.echo(f"Forked. Child: {child} (from {agent})")
+        click.echo(f"Forked. Child: {child} from {agent}")

@@ -7,7 +7,7 @@ first prompt. It does not have the replies and results of the open turn.
 from msgspec import structs
 
 from sapwood.core.commands import CommandMeta, Fork
-from sapwood.core.content import PromptPart, Text, ToolCall
+from sapwood.core.content import Note, PromptPart, Text, ToolCall
 from sapwood.core.context import Context, Mark, as_of_turn
 from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
@@ -60,14 +60,44 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
             calibration=state.calibration,
             offered=state.offered,
             unprompted=state.unprompted if meta.actor.role == "model" else 0,
+            notes=() if prompt or goal else _told(state, idle=True),
         )
     ]
     if prompt or goal:
-        born.append(TurnStarted(context.tip, (*prompt, *goal)))
-    origin = f" (from {command.mark})" if command.mark else ""
+        told = _told(state, has_goal=bool(goal))
+        born.append(TurnStarted(context.tip, (*prompt, *told, *goal)))
     return Accepted(
         (draft.change(), Change(command.child, tuple(born))),
-        f"Forked. Child: {command.child}{origin}",
+        _answer(command, idle=not (prompt or goal)),
+    )
+
+
+def _told(state: State, *, has_goal: bool = False, idle: bool = False) -> tuple[Note, ...]:
+    """What the child is told about itself. One that continues an imported agent is no helper."""
+    if state.origin is not None:
+        return ()
+    if has_goal:
+        goal = "The goal below is yours. It outranks"
+    elif idle:
+        goal = "The request below is your goal. It outranks"
+    else:
+        goal = "No goal was given, so the request above is yours too. It outranks"
+    text = (
+        f"{goal} what you inherited from the parent. When you have finished, your final answer is "
+        "reported to the parent by mail: put the result into it."
+    )
+    return (Note("parent", text, source=state.name or state.agent),)
+
+
+def _answer(command: Fork, *, idle: bool) -> str:
+    child = f"{command.name} ({command.child})" if command.name else command.child
+    origin = f" from {command.mark}" if command.mark else ""
+    if not idle:
+        return f"Forked. Child: {child}{origin}"
+    return (
+        f"Forked. Child: {child}{origin}. It has no goal and is idle. "
+        f"To give it work, type /switch {command.child} and a prompt, or in a shell: "
+        f"sapwood run --agent {command.child} -p PROMPT"
     )
 
 

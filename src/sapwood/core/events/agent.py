@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import PromptPart
+from sapwood.core.content import Note, PromptPart
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -40,7 +40,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
 
     An imported agent has an `origin`. Forks and successors inherit `calibration`, the corrections
     of token estimates, and `offered`, the size of the tool schemas. `unprompted` is how many turns
-    in a row no human started when a model forked this agent.
+    in a row no human started when a model forked this agent. `notes` wait for the first prompt.
     """
 
     kind: ClassVar = "agent.started"
@@ -57,6 +57,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     calibration: dict[str, Calibration] = {}
     offered: int = 0
     unprompted: int = 0
+    notes: tuple[Note, ...] = ()
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):

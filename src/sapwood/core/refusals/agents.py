@@ -29,6 +29,13 @@ class UnknownAgent(Refusal, frozen=True):
             f"There is no agent {quoted(self.agent)}.{did_you_mean(self.close)} /agents lists them."
         )
 
+    @property
+    def for_model(self) -> str:
+        return (
+            f"There is no agent {quoted(self.agent)}.{did_you_mean(self.close)} "
+            "The result of each fork names the child, and 'parent' names your parent."
+        )
+
 
 class AmbiguousAgent(Refusal, frozen=True):
     """Several agents have this name, or an id that starts with it."""

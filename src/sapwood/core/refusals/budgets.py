@@ -27,6 +27,11 @@ go on, type /config budget.calls 10000, then send a prompt.'
         return f"Stopped: {what}. To go on, {self._remedy}."
 
     @property
+    def for_model(self) -> str:
+        what = f"{self._what}, and the budget is {self._shown(self.limit)}"
+        return f"Refused: {what}. This turn ends. Only the user can raise the budget."
+
+    @property
     def _what(self) -> str:
         used = self._shown(self.used)
         match self.budget:

@@ -37,6 +37,13 @@ class UnknownCommand(Refusal, frozen=True):
             f"/help lists them; start with // to send the text as it is."
         )
 
+    @property
+    def for_model(self) -> str:
+        return (
+            f"There is no command {cut(self.word)}.{did_you_mean(self.close)} "
+            "The description of this tool lists the commands."
+        )
+
 
 class BadArguments(Refusal, frozen=True):
     """The arguments of a command are wrong."""

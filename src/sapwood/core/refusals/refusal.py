@@ -15,6 +15,11 @@ class Refusal(Struct, frozen=True):
         """What happened and what to do instead, for the user."""
         raise NotImplementedError
 
+    @property
+    def for_model(self) -> str:
+        """The same for a model, without commands that a model cannot use."""
+        return self.sentence
+
 
 def nearest(word: str, names: tuple[str, ...] | list[str], cutoff: float = 0.5) -> tuple[str, ...]:
     """Up to three names that resemble `word`, best first; `cutoff` is from 0 to 1 (equal)."""

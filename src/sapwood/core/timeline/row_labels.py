@@ -33,7 +33,7 @@ def notice(event: Event) -> tuple[str, str]:
     """A sign and a sentence for an event that has a row and is neither a message nor a mark."""
     match event:
         case events.AgentForked(child, mark):
-            return "↳", f"Forked. Child: {child}{f' (from {mark})' if mark else ''}"
+            return "↳", f"Forked. Child: {child}{f' from {mark}' if mark else ''}"
         case events.AgentArchived(successor):
             return "▪", f"Archived{f'; {successor} goes on' if successor else ''}"
         case events.AgentUnarchived():
@@ -109,6 +109,8 @@ def note_label(note: Note) -> str:
             return f"delegated to {note.source}"
         case "self":
             return "a note to itself"
+        case "parent":
+            return f"a child of {note.source}"
         case "program":
             return f"added by {note.source or 'the program'}"
         case _:

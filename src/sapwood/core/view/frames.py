@@ -73,6 +73,8 @@ def _label(note: Note) -> str:
         case "self":
             label = "A note to yourself, from before the context was rewound"
             return f"{label}." if note.fence else label
+        case "parent":
+            return f"You are a child agent. Your parent is the agent '{note.source}'"
         case "program":
             return "From the program that ran this conversation, not the user's words"
         case _:
