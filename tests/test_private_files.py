@@ -59,3 +59,18 @@ def test_two_who_change_a_file_at_once_both_do(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert file.read_text() == "80"
+
+
+@pytest.mark.parametrize(
+    ("before", "mode", "after"),
+    [(0o600, 0o644, 0o600), (0o640, 0o644, 0o640), (0o644, 0o600, 0o600), (0o400, 0o600, 0o400)],
+)
+def test_a_replaced_file_keeps_or_tightens_its_rights(
+    tmp_path: Path, before: int, mode: int, after: int
+) -> None:
+    file = tmp_path / "settings"
+    file.write_text("old")
+    file.chmod(before)
+    replace_file(file, "new", mode=mode)
+    assert file.stat().st_mode & 0o777 == after
+    assert file.read_text() == "new"

@@ -3,7 +3,6 @@
 Lines are only added. A line that cannot be read, for example because the disk was full, is skipped.
 """
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from sapwood.config.folders import journal_file
+from sapwood.private_files import append_line
 
 __all__ = [
     "JOURNAL_KINDS",
@@ -79,12 +79,7 @@ def add_to_journal(
 def append_entry(file: Path, entry: JournalEntry) -> None:
     """Adds an entry. Several processes may write at once: each line is one write at the end."""
     kept = msgspec.structs.replace(entry, message=entry.message[:_LONGEST_MESSAGE])
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(handle, msgspec.json.encode(kept) + b"\n")
-    finally:
-        os.close(handle)
+    append_line(file, msgspec.json.encode(kept))
 
 
 def read_entries(file: Path) -> Iterator[JournalEntry]:

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["locked", "replace_file", "slug", "write_new_file"]
+__all__ = ["append_line", "locked", "replace_file", "slug", "write_new_file"]
 
 _MOST_FILES = 10_000
 
@@ -19,14 +19,26 @@ def replace_file(
     """Writes a file in place of the old one, in one step; readers see the old or the new content.
 
     A file that exists keeps its rights, and a symbolic link stays a link. `mode` and `folder_mode`
-    are the rights of a new file and a new folder. Raises `OSError` and leaves the old file as it
+    are the rights of a new file and a new folder. If `mode` is private, others also lose the rights
+    that they had on the old file. Raises `OSError` and leaves the old file as it
     was if the new one cannot be written.
     """
     target = os.path.realpath(path)
     with _temporary(os.path.dirname(target), content, mode, folder_mode) as temporary:
         with suppress(FileNotFoundError):
-            os.chmod(temporary, os.stat(target).st_mode & 0o777)
+            rights = os.stat(target).st_mode & 0o777
+            os.chmod(temporary, rights if mode & 0o077 else rights & 0o700)
         os.replace(temporary, target)
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Adds a line in one write, so that several processes may add lines at once."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(handle, line + b"\n")
+    finally:
+        os.close(handle)
 
 
 def write_new_file(folder: Path, stem: str, text: str) -> Path:

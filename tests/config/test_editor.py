@@ -9,7 +9,7 @@ import pytest
 from sapwood.config.api_keys import key_origins, load_keys, save_key
 from sapwood.config.config_file import ConfigError, load_config
 from sapwood.config.database_address import shown_address
-from sapwood.config.editor import list_settings, set_setting, unset_setting
+from sapwood.config.editor import list_settings, set_setting, shown_value, unset_setting
 
 
 @pytest.fixture
@@ -132,3 +132,29 @@ def test_a_provider_has_a_name_that_can_be_typed(environ: dict[str, str]) -> Non
 )
 def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
     assert shown_address(address) == shown
+
+
+def test_setting_a_value_keeps_a_private_file_private(environ: dict[str, str]) -> None:
+    file = Path(environ["SAPWOOD_CONFIG"])
+    set_setting("model", "gpt-5", environ)
+    file.chmod(0o600)
+    set_setting("model", "o3", environ)
+    unset_setting("model", environ)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://me:hunter2024@models.internal/v1",
+        "https://models.internal/v1?api_key=hunter2024",
+        "https://hunter2024hunter2024@models.internal/v1",
+    ],
+)
+def test_passwords_in_urls_are_not_shown(environ: dict[str, str], url: str) -> None:
+    set_setting("base_urls.den", url, environ)
+    config = load_config(environ)
+    [setting] = [each for each in list_settings(environ) if each.name == "base_urls.den"]
+    shown = shown_value(setting, config)
+    assert "hunter2024" not in shown
+    assert "models.internal/v1" in shown

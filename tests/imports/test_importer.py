@@ -18,6 +18,7 @@ from sapwood.imports.importer import Importer
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
 from sapwood.runtime.open_agent import open_agent
 from sapwood.sources import NotATranscript, read_session
+from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.sources.writing import ClaudeFile, CodexFile, GeminiFile
 
 FIXTURES = sorted((Path(__file__).parents[1] / "sources" / "fixtures").glob("*.jsonl"))
@@ -326,3 +327,19 @@ async def test_another_file_is_refused(importer: Importer, tmp_path: Path) -> No
 def _unfenced(summary: ContextSummarized | None) -> ContextSummarized | None:
     """The summary without its random mark."""
     return summary and structs.replace(summary, fence="")
+
+
+async def test_secrets_and_configured_keys_are_masked_everywhere(tmp_path: Path) -> None:
+    token = "gh" + "p_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+    held = await connect(":memory:", secrets=("woodwoodwood",))
+    secrets = f"{token} and woodwoodwood"
+    file = ClaudeTranscript(tmp_path / "3f2b8c1e-9d04-4a75-8f0c-8a7d3b1e9f24.jsonl")
+    file.ask(f"Use {secrets}.").call("Bash", {"command": f"echo {secrets}"}, f"it is {secrets}")
+    file.say(f"I used {secrets}.")
+    done = await Importer(held).bring(file.path)
+    stored = repr(await log_of(held, done.agent))
+    assert token not in stored
+    assert "woodwoodwood" not in stored
+    assert stored.count("[secret: known-key]") == 4
+    assert stored.count("[secret: github-token") == 5  # also in the name
+    await held.close()

@@ -294,3 +294,13 @@ def test_a_file_that_changed_since_it_was_read_is_not_overwritten(
         apply_install(agent, plan)
     assert settings.read_bytes() == before
     assert read_record(agent.name) is None
+
+
+@BOTH
+def test_the_record_of_a_private_settings_file_is_private(agent: AgentProgram) -> None:
+    install(agent)
+    file = record_file(agent.name)
+    assert file.stat().st_mode & 0o077 == 0
+    file.chmod(0o644)  # as an earlier version left it
+    install(agent)
+    assert file.stat().st_mode & 0o077 == 0

@@ -1,5 +1,6 @@
 """Whole sessions and their last part; files that are no transcripts."""
 
+import os
 import time
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import pytest
 
 from sapwood import sources
 from sapwood.core.turn import Result
-from sapwood.sources import NotATranscript, read_session, tail_session
+from sapwood.display.quantities import clock
+from sapwood.sources import NotATranscript, read_session, resume_command_for, tail_session
+from sapwood.sources.transcript_events import microseconds
 from tests.sources.writing import ClaudeFile, CodexFile
 
 
@@ -118,3 +121,43 @@ def test_every_name_that_is_offered_is_there() -> None:
     assert all(getattr(sources, name) for name in sources.__all__)
     with pytest.raises(AttributeError, match="heron"):
         sources.heron  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # noqa: B018
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(NotATranscript, match="not a regular file"):
+        read_session(pipe)
+    with pytest.raises(NotATranscript, match="not a regular file"):
+        read_session(Path("/dev/zero"), "claude-code")
+
+
+@pytest.mark.parametrize(
+    "timestamp",
+    [
+        "0001-01-01T00:00:00+23:59",
+        "0000-01-01T00:00:00Z",
+        "9999-12-31T23:59:59-23:59",
+        "1969-12-31T23:59:59Z",
+        "2026-11-14T23:59:60Z",
+        "2026-11-14T22:51:22",
+        "20261114T225122Z",
+        "2026-11-14",
+        "2026-W46-6",
+        "yesterday",
+        "",
+        7,
+        None,
+    ],
+)
+def test_any_timestamp_can_be_shown(timestamp: object) -> None:
+    at = microseconds(timestamp)
+    assert at >= 0
+    assert clock(at)[:2] in {"19", "20"}
+    assert clock(-(10**18)) == clock(10**18) == "unknown time"
+
+
+def test_a_session_id_that_is_an_option_is_not_part_of_a_command() -> None:
+    assert resume_command_for("claude-code", "01a1dc49") == "claude --resume 01a1dc49"
+    for session in ("--dangerously-skip-permissions", "-p", " --x", "a\x1b[0m", "a\nb"):
+        assert resume_command_for("claude-code", session) == ""

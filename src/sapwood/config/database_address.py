@@ -5,6 +5,10 @@ from urllib.parse import urlsplit
 
 __all__ = ["is_postgres", "shown_address"]
 
+_LONG_NAME = 16
+"""A user name of this length is a token, as in `https://TOKEN@host`."""
+_SECRET_FIELDS = ("password=", "key=", "token=", "secret=", "sig=")
+
 
 def is_postgres(address: str | Path) -> bool:
     """Whether the address names a PostgreSQL server."""
@@ -22,8 +26,13 @@ def shown_address(address: str) -> str:
     parts = urlsplit(address)
     user, _, host = parts.netloc.rpartition("@")
     name, colon, _ = user.partition(":")
-    place = f"{name}:…@{host}" if colon else parts.netloc
+    if not colon and len(name) >= _LONG_NAME:
+        name, colon = "…", ""
+    place = f"{name}:…@{host}" if colon else f"{name}@{host}" if user else parts.netloc
     query = "&".join(
-        "password=…" if each.startswith("password=") else each for each in parts.query.split("&")
+        f"{each.partition('=')[0]}=…"
+        if f"{each.partition('=')[0].lower()}=".endswith(_SECRET_FIELDS)
+        else each
+        for each in parts.query.split("&")
     )
     return parts._replace(netloc=place, query=query).geturl()

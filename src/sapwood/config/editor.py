@@ -73,7 +73,15 @@ def shown_value(setting: Setting, config: Config) -> str:
         return shown_address(config.address)
     if ".env." in setting.name or ".headers." in setting.name:
         return "set"
-    return setting.typed
+    return _without_passwords(setting.value) if "://" in setting.typed else setting.typed
+
+
+def _without_passwords(value: object) -> str:
+    """The value as a user would type it, without the passwords of URLs."""
+    if isinstance(value, str):
+        return shown_address(value)
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return toml_value([shown_address(item) if isinstance(item, str) else item for item in items])
 
 
 def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) -> Setting:

@@ -69,5 +69,8 @@ def now() -> int:
 
 
 def clock(at: int) -> str:
-    """Formats a time in the local time zone."""
-    return f"{datetime.fromtimestamp(at / _SECOND).astimezone():%Y-%m-%d %H:%M:%S}"
+    """Formats a time in the local time zone; a time that no calendar has is 'unknown time'."""
+    try:
+        return f"{datetime.fromtimestamp(at / _SECOND).astimezone():%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return "unknown time"

@@ -126,6 +126,7 @@ async def _reach(url: str) -> Finding:
     parts = urlsplit(url)
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 80)
+    place = parts.netloc.rpartition("@")[2]
     try:
         async with asyncio.timeout(_SECONDS):
             _, writer = await asyncio.open_connection(parts.hostname, port, ssl=secure or None)
@@ -134,8 +135,8 @@ async def _reach(url: str) -> Finding:
                 await writer.wait_closed()
     except (OSError, TimeoutError) as problem:
         why = str(problem) or "no answer"
-        return Finding("network", "broken", f"{parts.netloc} cannot be reached: {why}")
-    return Finding("network", "ok", f"{parts.netloc} can be reached")
+        return Finding("network", "broken", f"{place} cannot be reached: {why}")
+    return Finding("network", "ok", f"{place} can be reached")
 
 
 def _extras() -> list[Finding]:

@@ -44,6 +44,10 @@ class OpenLog(Protocol):
     @property
     def space(self) -> Space: ...
 
+    def masked(self, text: str) -> str:
+        """The text with its secrets masked, also the configured keys."""
+        ...
+
 
 class ImportResult(Struct, frozen=True, omit_defaults=True):
     """The result of importing one transcript: its agent, and how much was new.
@@ -82,8 +86,9 @@ class Importer:
         self._idle_seconds = idle_seconds
         self._now = now
         counter = Chars4Counter()
-        # Without a mask: the readers of transcripts have masked every row already.
-        self._dispatcher = Dispatcher(self._log, self._space, lambda _: counter)
+        self._dispatcher = Dispatcher(
+            self._log, self._space, lambda _: counter, mask=connection.masked
+        )
 
     async def bring(
         self, path: Path, source: str | None = None, on_progress: OnProgress = lambda _: None

@@ -31,11 +31,15 @@ class InstallError(SapwoodError):
 
 
 class FileEdit(Struct, frozen=True):
-    """The content of one file before and after. None is a file that does not exist."""
+    """The content of one file before and after. None is a file that does not exist.
+
+    `private` is true for a file that only its owner may read.
+    """
 
     path: Path
     before: bytes | None
     after: bytes | None
+    private: bool = False
 
 
 def read_bytes(path: Path) -> bytes | None:
@@ -85,11 +89,11 @@ def apply_edits(edits: Sequence[FileEdit]) -> None:
         try:
             if _read_or_none(edit.path) != edit.before:
                 raise OSError(None, "it changed meanwhile")
-            _write(edit.path, edit.after)
+            _write(edit, edit.after)
         except OSError as error:
             for done in reversed(edits[:number]):
                 with suppress(OSError):
-                    _write(done.path, done.before)
+                    _write(done, done.before)
             raise InstallError(
                 f"{edit.path} cannot be written: {error.strerror}. Nothing was changed."
             ) from error
@@ -102,11 +106,13 @@ def _read_or_none(path: Path) -> bytes | None:
         return None
 
 
-def _write(path: Path, content: bytes | None) -> None:
+def _write(edit: FileEdit, content: bytes | None) -> None:
     if content is None:
-        path.resolve().unlink(missing_ok=True)
+        edit.path.resolve().unlink(missing_ok=True)
+    elif edit.private:
+        replace_file(edit.path, content)
     else:
-        replace_file(path, content, mode=0o644, folder_mode=0o777)
+        replace_file(edit.path, content, mode=0o644, folder_mode=0o777)
 
 
 def edit_lines(edits: Sequence[FileEdit], folders: Sequence[Path] = ()) -> Iterator[str]:

@@ -67,7 +67,7 @@ def apply_install(agent: AgentProgram, plan: InstallPlan) -> None:
     """Applies the edits and stores a record of the old content. Raises `InstallError`."""
     file = record_file(agent.name)
     stored = msgspec.json.format(msgspec.json.encode(_record(agent, plan)), indent=1)
-    apply_edits([FileEdit(file, read_bytes(file), stored), *plan.edits])
+    apply_edits([FileEdit(file, read_bytes(file), stored, private=True), *plan.edits])
 
 
 def _record(agent: AgentProgram, plan: InstallPlan) -> InstallRecord:

@@ -41,7 +41,8 @@ def find_private_keys(text: str) -> Iterator[Span]:
         yield from _armoured(text)
     for match in _PUTTY.finditer(text):
         end = _after(_LINES, text, match.end())
-        yield Span(match.end(), _after(_PUTTY_SIGNATURE, text, end), PRIVATE_KEY)
+        if end > match.end():
+            yield Span(match.end(), _after(_PUTTY_SIGNATURE, text, end), PRIVATE_KEY)
     if '"kty"' in text:
         yield from (Span(*match.span(1), PRIVATE_KEY) for match in _JSON_KEY.finditer(text))
     if "<RSAKeyValue>" in text:

@@ -4,19 +4,27 @@ A row is complete when its line has ended. An incomplete last row is read later,
 complete.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct
 
-__all__ = ["LONGEST_ROW", "START", "FilePosition", "RowFile"]
+__all__ = ["LONGEST_ROW", "START", "FilePosition", "RowFile", "require_regular_file"]
 
 LONGEST_ROW = 256 * 1024 * 1024
 """A longer row is skipped: no program writes one, and it would have to fit into memory."""
 
 _BUFFER = 1024 * 1024
+
+
+def require_regular_file(path: Path) -> None:
+    """Raises `OSError` for a pipe, a device or a socket: opening or reading it might never end."""
+    if not stat.S_ISREG(os.stat(path).st_mode) and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 class FilePosition(Struct, frozen=True):
@@ -49,6 +57,7 @@ class RowFile:
 
     def read(self, *, rest: bool = False) -> Iterator[tuple[bytes, int]]:
         """Yields every new row and its offset; with `rest`, also an incomplete last row."""
+        require_regular_file(self._path)
         with self._path.open("rb", buffering=_BUFFER) as file:
             self._check_replaced(os.fstat(file.fileno()))
             file.seek(self._offset)

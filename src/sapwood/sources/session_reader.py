@@ -11,7 +11,7 @@ from sapwood.core.events import Size, TurnRecorded
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.turn import Turn, recorded_turn
 from sapwood.sources.detection import FAR, HEAD, NotATranscript, detect_source, reader_for
-from sapwood.sources.row_file import FilePosition, RowFile
+from sapwood.sources.row_file import FilePosition, RowFile, require_regular_file
 from sapwood.sources.source_programs import imported_agent_id
 from sapwood.sources.transcript_events import (
     TranscriptCompaction,
@@ -194,9 +194,12 @@ def detect_file(path: Path) -> str:
 
 
 def _head(path: Path, size: int = HEAD) -> bytes:
+    require_regular_file(path)
     with path.open("rb") as file:
         return file.read(size)
 
 
 def _unreadable(path: Path, error: OSError) -> NotATranscript:
-    return NotATranscript(path, f"cannot be read: {os.strerror(error.errno or 0)}")
+    return NotATranscript(
+        path, f"cannot be read: {error.strerror or os.strerror(error.errno or 0)}"
+    )

@@ -67,6 +67,14 @@ def resume_command(session: Session) -> str:
 
 
 def resume_command_for(source: str, session: str) -> str:
-    """The command that resumes a session, from the program's name and the session's id."""
+    """The command that resumes a session, from the program's name and the session's id.
+
+    A transcript contains its own id. One that the program would read as an option has no command.
+
+    >>> resume_command_for("claude-code", "--dangerously-skip-permissions")
+    ''
+    """
     command = _COMMANDS.get(source)
+    if session.lstrip().startswith("-") or not session.isprintable():
+        return ""
     return f"{command} {shlex.quote(session)}" if command and session else ""

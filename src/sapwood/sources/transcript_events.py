@@ -137,8 +137,14 @@ class TranscriptReader(Protocol):
         ...
 
 
+_LAST_MOMENT = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp()) * 1_000_000
+
+
 def microseconds(timestamp: object) -> int:
     """A time in ISO 8601 as microseconds since 1970, 0 for anything else.
+
+    A time before 1970 or in the last days of the year 9999 is 0 too: in another time zone it may
+    be in a year that no calendar has.
 
     >>> microseconds("2026-11-14T22:51:22.426Z")
     1794696682426000
@@ -149,6 +155,7 @@ def microseconds(timestamp: object) -> int:
         when = datetime.fromisoformat(timestamp)
         if when.tzinfo is None:
             when = when.replace(tzinfo=UTC)
-        return int(when.timestamp() * 1_000_000)
+        at = int(when.timestamp() * 1_000_000)
+        return at if 0 <= at < _LAST_MOMENT else 0
     except (ValueError, OverflowError):
         return 0

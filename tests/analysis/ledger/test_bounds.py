@@ -22,9 +22,29 @@ def test_a_huge_output_is_read_once(output: str) -> None:
     assert time.process_time() - started < ENOUGH
 
 
+@pytest.mark.parametrize("letter", ["a", "a/", "a.", "a_", "::a", "a:", "(a", "aB3/"])
+@pytest.mark.parametrize("size", [60_000, 1_000_000])
+def test_a_failing_test_with_one_long_word_is_read_once(letter: str, size: int) -> None:
+    word = letter * (size // len(letter))
+    output = f"FAILED tests/test_a.py::test_x - AssertionError: {word}\n{word}\n1 failed in 0.1s"
+    started = time.process_time()
+    ledger_of(
+        session(asked("Test.", ToolRun("Bash", '{"command": "pytest -q"}', output, error=True)))
+    )
+    assert time.process_time() - started < ENOUGH
+
+
 @pytest.mark.parametrize(
     "said",
-    ["let's use not " * 20_000, "<a>" * 60_000, "`" * 90_000, "no, " * 60_000, "- \n" * 60_000],
+    [
+        "Run " + " " * 90_000,
+        "a " + "\t" * 90_000,
+        "let's use not " * 20_000,
+        "<a>" * 60_000,
+        "`" * 90_000,
+        "no, " * 60_000,
+        "- \n" * 60_000,
+    ],
 )
 def test_huge_words_are_read_once(said: str) -> None:
     started = time.process_time()

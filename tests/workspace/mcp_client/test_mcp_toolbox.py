@@ -56,6 +56,9 @@ async def test_tools_are_offered_under_the_name_of_their_server_and_run() -> Non
         assert list(specs) == sorted(specs)
         assert specs["wood__rings"].description == "Counts rings."
         assert json.loads(specs["wood__rings"].schema)["required"] == ["age"]
+        saga = specs["wood__saga"].description
+        assert saga.endswith("… [cut from 2,400,000 to 8,000 characters]")
+        assert len(saga) < 8_100
         assert await done(box, "rings", age=21) == "42"
         assert json.loads(await done(box, "saw", length=3)) == {"length": 3}
         assert await done(box, "picture") == "[image, image/png, 7 bytes: not shown]"

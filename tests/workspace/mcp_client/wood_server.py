@@ -22,6 +22,10 @@ def make_server() -> MCPServer:
         """Counts rings."""
         return age * 2
 
+    @server.tool(annotations=READS, description="Tells much. " * 200_000)
+    def saga() -> str:
+        return "once"
+
     @server.tool(annotations=READS)
     def pid() -> str:
         """The process that answers."""

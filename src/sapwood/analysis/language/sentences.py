@@ -16,6 +16,7 @@ __all__ = [
 ]
 
 
+_LONG_GAP = re.compile(r"(?<=\S)[ \t]{9,}+|[ \t]{99,}+")
 _CODE_BLOCK = re.compile(r"^ *(```|~~~).*?(?:^ *\1 *$|\Z)", re.M | re.S)
 _TAGGED = re.compile(r"<([a-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1>", re.S)
 _INLINE_CODE = re.compile(r"`+([^`\n]+)`+")
@@ -39,6 +40,7 @@ def without_markup(text: str) -> str:
     """Returns a text without code blocks, tagged sections, link targets and emphasis marks."""
     if len(text) > _MAX_LENGTH:
         text = f"{text[: _MAX_LENGTH // 2]}\n{text[-_MAX_LENGTH // 2 :]}"
+    text = _LONG_GAP.sub(" ", text)
     text = _CODE_BLOCK.sub("\n", text) if "```" in text or "~~~" in text else text
     text = (_TAGGED.sub(" ", text) if "</" in text else text).replace("’", "'")
     text = _LINK.sub(r"\1", text) if "](" in text else text

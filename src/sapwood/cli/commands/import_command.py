@@ -215,7 +215,7 @@ def _parse_since(since: str | None) -> int:
     if number.isdigit() and len(number) < 6 and unit in _UNITS:
         return now() - int(number) * _UNITS[unit] * 1_000_000
     try:
-        when = datetime.fromisoformat(since)
-    except ValueError:
+        when = datetime.fromisoformat(since).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise click.UsageError("--since takes 7d, 12h, 30m or a date such as 2026-11-14.") from None
-    return int(when.astimezone(UTC).timestamp() * 1_000_000)
+    return int(when.timestamp() * 1_000_000)

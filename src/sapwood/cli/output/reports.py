@@ -30,7 +30,7 @@ def journal_lines(entries: Iterable[JournalEntry], width: int) -> list[str]:
 def _clock(at: str) -> str:
     try:
         return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M:%S}"
-    except ValueError:
+    except (ValueError, OverflowError, OSError):
         return at
 
 

@@ -1,0 +1,55 @@
+"""Files of the configuration and the data are written by `private_files` alone."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
+ELSEWHERE = {
+    "private_files.py": "the one place",
+    "testing/claude_transcript.py": "makes transcripts for tests",
+    "cli/commands/export.py": "writes the file that a person names",
+    "tui/terminal.py": "writes a temporary file for the editor of the person",
+    "store/sqlite/connections.py": "creates the database, private, before SQLite opens it",
+    "hooks/background_work.py": "opens locks, which stay empty",
+    "cli/entry.py": "opens the null device",
+}
+"""Other files that write, and why; the folder `workspace` writes the files of the user."""
+WRITING = frozenset("wax")
+METHODS = frozenset({"write_text", "write_bytes"})
+
+
+def writes(tree: ast.AST) -> Iterator[int]:
+    """Yields the lines of calls that create or change a file."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        )
+        texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+        texts += [k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)]
+        modes = [text for text in texts if isinstance(text, str) and len(text) <= 3]
+        flags = "O_CREAT" in ast.dump(node) or "O_WRONLY" in ast.dump(node)
+        if (
+            name in METHODS
+            or (name in {"open", "fdopen"} and any(WRITING & set(mode) for mode in modes))
+            or (name == "open" and flags)
+        ):
+            yield node.lineno
+
+
+def test_files_are_written_in_one_place() -> None:
+    found = [
+        f"{file.relative_to(SOURCE)}:{line}"
+        for file in sorted(SOURCE.rglob("*.py"))
+        if str(file.relative_to(SOURCE)) not in ELSEWHERE
+        and "workspace" not in file.relative_to(SOURCE).parts
+        for line in writes(ast.parse(file.read_text(encoding="utf-8")))
+    ]
+    assert found == []
+
+
+def test_the_exceptions_still_write() -> None:
+    for name in ELSEWHERE:
+        assert list(writes(ast.parse((SOURCE / name).read_text(encoding="utf-8")))), name
