@@ -9,6 +9,7 @@ from sapwood.cli.entry import run
 from sapwood.cli.exit_codes import Exit
 from sapwood.context_actions.hook_memory import hook_memory_folder, remember_session
 from sapwood.context_actions.project_focus import project_agent
+from sapwood.testing.claude_transcript import ClaudeTranscript
 from tests.cli.calling import Sapwooder
 
 FIXTURES = Path(__file__).parents[1] / "sources" / "fixtures"
@@ -315,3 +316,70 @@ def test_a_transcript_that_only_a_hook_was_told_of_is_found(
     assert "echo two" in sapwood("context", "ledger").out
     transcript.unlink()
     assert sapwood("context", "ledger").code == Exit.NO_SESSION
+
+
+@pytest.fixture
+def screens(home: Path) -> str:
+    """A session with turns on the performance of a map screen, then on other things."""
+    slug = "".join(char if char.isalnum() else "-" for char in str(Path.cwd()))
+    talk = ClaudeTranscript(
+        home / ".claude" / "projects" / slug / "s-1.jsonl", folder=str(Path.cwd())
+    )
+    talk.ask("Build the login form with OAuth.").say("The login form is there.")
+    for part in ("panning", "zooming", "drawing tiles"):
+        talk.ask(f"The screen with the map performs badly when {part}.").say(
+            f"The performance of {part} on the map is measured: " + "tiles are slow. " * 40
+        )
+    for part in ("labels", "errors", "tests"):
+        talk.ask(f"Now the {part} of the login form.").say(f"The {part} are done. " * 20)
+    return "s-1"
+
+
+def test_a_topic_is_found_by_its_words_in_any_form(
+    sapwood: Sapwooder, data: Path, screens: str
+) -> None:
+    ran = sapwood("context", "archive", "--topic", "map screen performance", "--json")
+    assert ran.code == Exit.OK, ran.err
+    (archive,) = json.loads(ran.out)["archives"]
+    assert archive["turns"] == [2, 3, 4]
+
+
+def test_a_topic_that_left_the_focus_is_archived_and_then_no_longer_advised(
+    sapwood: Sapwooder, data: Path, screens: str
+) -> None:
+    topic = "map screen performance"
+    for action in ("focus", "unfocus"):
+        assert sapwood("context", action, topic).code == Exit.OK
+
+    def advised() -> list[str]:
+        items = json.loads(sapwood("context", "prune", "--json").out)["items"]
+        return [item["what"] for item in items if item["reason"] == "topic"]
+
+    assert topic in advised()
+    assert topic in sapwood("context", "archive", "--background").out
+    assert topic not in advised()
+    again = sapwood("context", "archive", "--background")
+    assert topic not in again.out
+
+
+@pytest.mark.parametrize("action", ["estimate", "breakdown", "prune", "drift", "ledger"])
+def test_successors_and_bare_forks_are_sessions_too(
+    sapwood: Sapwooder, demo: str, action: str
+) -> None:
+    forked = sapwood("do", demo, "/fork").out.split()
+    child = forked[forked.index("Child:") + 1].strip("().")
+    sapwood("do", demo, "/new")
+    for name in (child, demo):
+        ran = sapwood("context", action, "--session", name)
+        assert ran.code == Exit.OK, ran.err
+    assert sapwood("context", "handoff", "reviewer", "--session", child).code in (0, 1)
+    assert sapwood("export", child, "--everything").code == Exit.OK
+
+
+def test_an_imported_conversation_is_not_compacted_here(
+    sapwood: Sapwooder, data: Path, session: str
+) -> None:
+    assert sapwood("import").code == Exit.OK
+    ran = sapwood("compact", session)
+    assert ran.code != Exit.OK
+    assert "was imported from claude-code" in ran.err

@@ -26,6 +26,14 @@ def test_a_new_user_is_told_what_to_type(sapwood: Sapwooder, home: Path) -> None
     assert list(home.rglob("*.db")) == []
 
 
+def test_who_only_uses_the_hooks_needs_no_model(sapwood: Sapwooder, home: Path) -> None:
+    assert states(sapwood("doctor", "--offline", "--json"))["model"] == "broken"
+    sapwood("install", "claude-code", "--yes")
+    ran = sapwood("doctor", "--offline", "--json")
+    assert states(ran)["model"] == "open"
+    assert ran.code == 0, ran.out
+
+
 def test_a_database_is_examined(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("doctor", "--offline")
     assert f"schema {NEWEST}, 1" in " ".join(ran.out.split())

@@ -21,7 +21,7 @@ def test_a_full_window_is_coloured_and_says_what_would_be_lost(caller: HookCalle
     line = draw(caller, 150_000, 200_000)
     assert line == (
         "\x1b[33mcontext 150k of 200k, 75% · a compaction would lose 3 turns, 2 decisions"
-        " · context prune\x1b[0m\n"
+        " · sapwood context prune\x1b[0m\n"
     )
     assert draw(caller, 190_000, 200_000).startswith("\x1b[31m")
     caller.environ["NO_COLOR"] = "1"

@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.analysis.drift_report import drift_of
+from sapwood.analysis.prune_advice import advise_pruning
+from sapwood.context_actions.session_finder import read_transcript
+from sapwood.core.token_count import Count, show
 from sapwood.testing.claude_transcript import ClaudeTranscript
+from sapwood.tokens import counter_for
 from tests.hooks.conftest import HookCaller
 
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "133000"}  # Claude Code compacts at 100,000 then
@@ -62,10 +67,32 @@ def test_the_status_line_tells_the_window_to_the_hook(caller: HookCaller) -> Non
 
 def test_large_results_are_named_with_their_tokens(with_window: HookCaller) -> None:
     talk = with_window.transcript().ask("Read it.")
-    talk.call("Read", {"file_path": "/srv/wood/legacy.py"}, "x" * 16_800).say("Done.")
+    talk.call("Read", {"file_path": "/srv/wood/legacy.py"}, "def heron():\n" * 1_400).say("Done.")
     talk.ask("More?").say("More.").ask("More?").say("More.", used=70_000)
     warning = with_window.call("user-prompt-submit", talk)["systemMessage"]
-    assert "`context prune` lists takes ~4.2k tokens: legacy.py (~4.2k)" in warning
+    session = read_transcript(talk.path)
+    counter = counter_for(session.model)
+    advice = advise_pruning(session, counter, drift_of(session, counter, ()))
+    (item,) = advice.items  # what `context prune` lists
+    shown = show(Count(item.tokens, exact=False))
+    assert f"`sapwood context prune` lists takes {shown} tokens: legacy.py ({shown})" in warning
+
+
+def test_a_resumed_session_is_warned_again_at_its_first_prompt(with_window: HookCaller) -> None:
+    talk = grow(with_window.transcript(), 70_000)
+    assert with_window.call("user-prompt-submit", talk)
+    assert with_window.call("user-prompt-submit", talk) is None
+    assert with_window.call("session-start", talk, source="resume") is None
+    assert "70 %" in with_window.call("user-prompt-submit", talk)["systemMessage"]
+
+
+def test_context_shows_the_window_of_the_hook_and_the_status_line(caller: HookCaller) -> None:
+    caller.environ |= {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}  # it compacts at 67,000
+    talk = grow(caller.transcript(), 60_000)
+    figures = {"total_input_tokens": 60_000, "context_window_size": 200_000}
+    assert b"60k of 67k" in caller.call_raw("status-line", talk, context_window=figures)
+    assert "of 67k tokens" in caller.call("user-prompt-submit", talk)["systemMessage"]
+    assert read_transcript(talk.path).window == 67_000
 
 
 def test_levels_are_those_of_the_configuration(with_window: HookCaller) -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from sapwood.app.connection import Connection, connect
-from sapwood.core.commands import Archive, Fork, SetMark, StartTurn
+from sapwood.core.commands import Archive, Fork, Kill, SetMark, StartTurn
 from sapwood.core.content import Text
 from sapwood.core.events import ContextSummarized, Recorded, TurnRecorded
 from sapwood.core.ids import AgentId
@@ -303,7 +303,7 @@ async def test_marks_and_the_like_of_people_do_not_hinder(
     assert (await importer.bring(file.path)).turns == 1
 
 
-async def test_an_archived_one_is_left_alone_and_says_so(
+async def test_an_archived_one_grows_with_its_program_and_a_killed_one_says_why_not(
     held: Connection, importer: Importer, tmp_path: Path
 ) -> None:
     file = ClaudeFile(tmp_path)
@@ -314,8 +314,13 @@ async def test_an_archived_one_is_left_alone_and_says_so(
     file.user("Two.")
     file.says("2")
     done = await importer.bring(file.path)
-    assert done.turns == 0
-    assert "is archived" in done.problem
+    assert (done.turns, done.problem) == (1, "")
+    state = (await held.dispatcher.open(agent)).state
+    assert state.status == "archived"
+    await held.dispatcher.dispatch(Kill(agent), command_meta())
+    file.user("Three.")
+    file.says("3")
+    assert "is killed" in (await importer.bring(file.path)).problem
 
 
 async def test_another_file_is_refused(importer: Importer, tmp_path: Path) -> None:

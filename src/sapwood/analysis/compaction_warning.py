@@ -68,22 +68,22 @@ def ways_to_free_tokens(loss: CompactionLoss, advice: "PruneAdvice") -> str:
 
     >>> from sapwood.analysis.prune_advice import PruneAdvice
     >>> print(ways_to_free_tokens(CompactionLoss(turns=4, tokens=60_000), PruneAdvice()))
-    - /compact now frees ~60k tokens. The conversation is archived first, then restored in brief.
-    - `context archive --topic NAME` archives what you need later.
+    - /compact now frees ~60k tokens. Sapwood saves a full copy first and gives a recap afterwards.
+    - `sapwood context archive --topic NAME` archives what you need later.
     """
     lines: list[str] = []
     if loss.tokens:
         lines.append(
-            f"- /compact now frees {_estimate(loss.tokens)} tokens. The conversation is archived "
-            "first, then restored in brief."
+            f"- /compact now frees {_estimate(loss.tokens)} tokens. Sapwood saves a full copy "
+            "first and gives a recap afterwards."
         )
     if advice.items:
         items = "; ".join(
             f"{item.what} ({_estimate(item.tokens)})" for item in advice.items[:_MAX_ITEMS]
         )
         freed = _estimate(advice.frees)
-        lines.append(f"- What `context prune` lists takes {freed} tokens: {items}.")
-    lines.append("- `context archive --topic NAME` archives what you need later.")
+        lines.append(f"- What `sapwood context prune` lists takes {freed} tokens: {items}.")
+    lines.append("- `sapwood context archive --topic NAME` archives what you need later.")
     return "\n".join(lines)
 
 
@@ -106,13 +106,13 @@ def window_warning(usage: WindowUsage, lost: str, actions: str) -> str:
 
     >>> usage = WindowUsage(70_000, 100_000)
     >>> print(window_warning(usage, "4 turns, 1 decision", "- /compact frees ~60k."))
-    Context at 70 % of 100k tokens. A compaction would leave a summary of 4 turns, 1 decision.
+    Context at 70 % of 100k tokens. Compacting will summarise 4 turns, 1 decision.
     - /compact frees ~60k.
     """
     limit = show(Count(usage.limit, exact=True))
     head = f"Context at {round(usage.share * 100)} % of {limit} tokens."
     if lost:
-        head += f" A compaction would leave a summary of {lost}."
+        head += f" Compacting will summarise {lost}."
     return f"{head}\n{actions}" if actions else head
 
 

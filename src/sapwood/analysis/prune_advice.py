@@ -4,18 +4,19 @@ Nothing is counted twice: a result is listed under the first reason that applies
 a topic do not include results that are listed already.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from sapwood.analysis.session import Session
+from sapwood.analysis.session_search import turns_about
 from sapwood.analysis.tool_results import ResultInView, results_in_view
 from sapwood.analysis.topic_drift import Drift
 from sapwood.core.history_size import size_of
 from sapwood.core.token_count import Counter
 
-__all__ = ["Prunable", "PruneAdvice", "PruneReason", "advise_pruning"]
+__all__ = ["Prunable", "PruneAdvice", "PruneReason", "advise_pruning", "turns_on"]
 
 PruneReason = Literal["superseded read", "test output", "large result", "topic"]
 
@@ -44,9 +45,17 @@ class PruneAdvice(Struct, frozen=True):
 
 
 def advise_pruning(
-    session: Session, counter: Counter, drift: Drift, background: Sequence[str] = ()
+    session: Session,
+    counter: Counter,
+    drift: Drift,
+    background: Sequence[str] = (),
+    archived: Collection[str] = (),
 ) -> PruneAdvice:
-    """Returns what could be pruned from the view; `background` are topics out of focus."""
+    """Returns what could be pruned from the view.
+
+    `background` are topics out of focus, and `archived` those that have an archive already, in
+    lower case.
+    """
     results = list(results_in_view(session, counter))
     reasons = _reasons(results, _newest(session))
     items = [
@@ -57,7 +66,8 @@ def advise_pruning(
     freed: dict[int, int] = {}
     for item in items:
         freed[item.turns[0]] = freed.get(item.turns[0], 0) + item.tokens
-    items = [*_merged(items), *_topics(session, counter, drift, background, freed)]
+    left = [name for name in (*background, *drift.archive) if name.casefold() not in archived]
+    items = [*_merged(items), *_topics(session, counter, drift, left, freed)]
     items.sort(key=lambda item: -item.tokens)
     return PruneAdvice(tuple(items), sum(item.tokens for item in items), counter.exact)
 
@@ -115,18 +125,27 @@ def _topics(
     session: Session,
     counter: Counter,
     drift: Drift,
-    background: Sequence[str],
+    names: Sequence[str],
     freed: dict[int, int],
 ) -> list[Prunable]:
-    """Returns the topics that are out of focus or that the drift recommends to archive."""
+    """Returns these topics, with the turns in view that no topic before has."""
     numbers = session.numbers
-    in_view = {numbers[index] for index in session.indexes_in_view} - _newest(session)
-    out = {name.casefold() for name in (*background, *drift.archive)}
+    left = {numbers[index] for index in session.indexes_in_view} - _newest(session)
     found: list[Prunable] = []
-    for topic in drift.topics:
-        turns = tuple(p.turn for p in drift.turns if p.topic == topic.name and p.turn in in_view)
+    for name in dict.fromkeys(names):
+        turns = tuple(turn for turn in turns_on(name, session, drift) if turn in left)
+        left -= set(turns)
         tokens = sum(size_of(turn, counter).tokens for turn in session.numbered(*turns))
         tokens -= sum(freed.get(turn, 0) for turn in turns)
-        if topic.name.casefold() in out and tokens > 0:
-            found.append(Prunable("topic", topic.name, turns, tokens, counter.exact))
+        if tokens > 0:
+            found.append(Prunable("topic", name, turns, tokens, counter.exact))
     return found
+
+
+def turns_on(topic: str, session: Session, drift: Drift) -> tuple[int, ...]:
+    """The numbers of a topic's turns: of the topic with that name, else of turns with its words."""
+    names = {each.name.casefold(): each.name for each in drift.topics}
+    name = names.get(topic.casefold())
+    if name is not None:
+        return tuple(dict.fromkeys(place.turn for place in drift.turns if place.topic == name))
+    return turns_about(session, topic)

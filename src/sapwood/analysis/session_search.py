@@ -6,10 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.session import Session, TopicArchive
+from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["SearchPassage", "search_archives", "search_session", "turns_with_words", "words_of"]
+__all__ = ["SearchPassage", "search_archives", "search_session", "turns_about", "words_of"]
 
 _EXCERPT_MARGIN = 100
 
@@ -42,10 +44,32 @@ def search_session(session: Session, words: tuple[str, ...]) -> Iterator[SearchP
             yield SearchPassage(f"turn {numbers[index]}{suffix}", found, at)
 
 
-def turns_with_words(session: Session, words: tuple[str, ...]) -> tuple[int, ...]:
-    """Returns the numbers of the turns in which one text contains all the words, in order."""
-    numbered = zip(session.numbers, session.turns, strict=True)
-    return tuple(sorted(number for number, turn in numbered if _excerpt(_texts(turn), words)))
+def turns_about(session: Session, topic: str) -> tuple[int, ...]:
+    """Returns the numbers of the turns on a topic, in order.
+
+    These are the turns in which one text contains all its words. If there are none, those whose
+    prompt and replies together contain most of its words, in any form.
+    """
+    words, stems = words_of(topic), set(content_words(topic))
+    numbered = list(zip(session.numbers, session.turns, strict=True))
+    exact = {number for number, turn in numbered if _excerpt(_texts(turn), words)}
+    if exact or not stems:
+        return tuple(sorted(exact))
+    close = {
+        number
+        for number, turn in numbered
+        if len(stems & _stems_of(turn)) * 2 > len(stems) or stems <= _stems_of(turn)
+    }
+    return tuple(sorted(close))
+
+
+def _stems_of(turn: Turn) -> set[str]:
+    """The words of the prompt and the replies; results may mention anything."""
+    texts = [part.text for part in turn.prompt]
+    for item in turn.items:
+        if isinstance(item, Reply):
+            texts += (part.text for part in item.parts if isinstance(part, Text))
+    return {word for text in texts for word in content_words(text)}
 
 
 def search_archives(

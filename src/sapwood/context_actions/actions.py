@@ -13,7 +13,7 @@ from sapwood.analysis.window_breakdown import break_down, estimate
 from sapwood.config.config_file import Config
 from sapwood.config.folders import archives_folder
 from sapwood.context_actions.archive_actions import archive, resume
-from sapwood.context_actions.archive_files import read_archives
+from sapwood.context_actions.archive_files import archived_topics, read_archives
 from sapwood.context_actions.context_answers import ContextAnswer, SearchResults
 from sapwood.context_actions.context_request import ContextRequest
 from sapwood.context_actions.handoff_action import hand_off
@@ -129,7 +129,8 @@ class ContextActions:
                 answer = drift
             case "prune":
                 background = [topic.name for topic in focus.background]
-                answer = advise_pruning(session, counter, drift, background)
+                archived = archived_topics(session)
+                answer = advise_pruning(session, counter, drift, background, archived)
         if cache is not None:
             cache.save()
         return answer

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from sapwood.analysis.drift_report import drift_of
 from sapwood.analysis.focus import Focus, names_in_focus
 from sapwood.analysis.ledger import Ledger, ledger_of
+from sapwood.analysis.prune_advice import turns_on
 from sapwood.analysis.resumption import resumption_prompt
 from sapwood.analysis.session import Session, TopicArchive
-from sapwood.analysis.session_search import turns_with_words, words_of
 from sapwood.analysis.topic_drift import Drift
 from sapwood.config.folders import archives_folder
 from sapwood.context_actions.archive_files import (
     archive_of,
+    archived_topics,
     read_archives,
     render_archive,
     write_archive,
@@ -88,30 +89,28 @@ def _chosen_turns(
     if request.all:
         names = [topic.name for topic in drift.topics]
     else:
-        names = _names_out_of_focus(focus, drift)
+        names = _names_out_of_focus(focus, session, drift)
         if not names:
             raise SapwoodError(
-                "No topic is in the background or off the task. Nothing was archived."
+                "No topic of this session is in the background or off the task, or all of them "
+                "are archived. Nothing was archived."
             )
     return {name: _turns_of(name, session, drift) for name in names}
 
 
-def _names_out_of_focus(focus: Focus, drift: Drift) -> list[str]:
-    known = {topic.name.casefold() for topic in drift.topics}
+def _names_out_of_focus(focus: Focus, session: Session, drift: Drift) -> list[str]:
     background = [each.name for each in focus.background if not each.archived]
-    found = [name for name in (*background, *drift.archive) if name.casefold() in known]
-    return list(dict.fromkeys(found))
+    archived = archived_topics(session)
+    found = [name for name in (*background, *drift.archive) if turns_on(name, session, drift)]
+    return [name for name in dict.fromkeys(found) if name.casefold() not in archived]
 
 
 def _turns_of(topic: str, session: Session, drift: Drift) -> tuple[int, ...]:
-    """The numbers of a topic's turns: of the topic with that name, else of turns with its words."""
-    names = {each.name.casefold(): each.name for each in drift.topics}
-    name = names.get(topic.casefold())
-    if name is not None:
-        return tuple(place.turn for place in drift.turns if place.topic == name)
-    if found := turns_with_words(session, words_of(topic)):
+    """The numbers of a topic's turns. Raises `SapwoodError` if there are none."""
+    if found := turns_on(topic, session, drift):
         return found
-    close = nearest(topic, list(names.values())) or tuple(names.values())[:3]
+    names = [each.name for each in drift.topics]
+    close = nearest(topic, names) or tuple(names)[:3]
     raise SapwoodError(
         f"No turn mentions '{topic}'. Topics are: {', '.join(close)}. Nothing was archived."
     )

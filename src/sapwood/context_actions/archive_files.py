@@ -10,11 +10,19 @@ from pathlib import Path
 
 from sapwood.analysis.ledger import Ledger
 from sapwood.analysis.session import Session, TopicArchive
+from sapwood.config.folders import archives_folder
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.turn import Reply, Turn
 from sapwood.private_files import slug, write_new_file
 
-__all__ = ["archive_of", "parse_archive", "read_archives", "render_archive", "write_archive"]
+__all__ = [
+    "archive_of",
+    "archived_topics",
+    "parse_archive",
+    "read_archives",
+    "render_archive",
+    "write_archive",
+]
 
 _HEAD = ("Topic", "Archived", "Session", "Project")
 _SECTIONS = {
@@ -186,6 +194,12 @@ def read_archives(folder: Path) -> Iterator[tuple[Path, TopicArchive]]:
         with suppress(OSError), path.open("rb") as file:
             found.append((path, parse_archive(file.read(_LARGEST).decode("utf-8", "replace"))))
     yield from sorted(found, key=lambda each: (each[1].archived, each[0].name), reverse=True)
+
+
+def archived_topics(session: Session) -> frozenset[str]:
+    """The topics of a session that have an archive, in lower case."""
+    archives = [archive for _, archive in read_archives(archives_folder())]
+    return frozenset(each.topic.casefold() for each in archives if each.session == session.id)
 
 
 def _one_line(text: str) -> str:

@@ -229,17 +229,19 @@ def _seen_by_hooks(folder: Path) -> FoundSession | None:
 
 
 def read_transcript(path: Path, source: str | None = None) -> Session:
-    """Reads a transcript, and adds the model's window if it is known. Raises `NoSession`."""
+    """Reads a transcript. Raises `NoSession`.
+
+    The window is the one that hooks and the status line show, else that of the transcript, else the
+    one known for the model.
+    """
     try:
         session = read_session(path.expanduser(), source)
     except NotATranscript as error:
         raise NoSession(str(error)) from error
-    if session.window is None:
-        return structs.replace(session, window=_window(session))
-    return session
+    return structs.replace(session, window=_window(session))
 
 
 def _window(session: Session) -> int | None:
-    """The window that the program passed to a hook, else the one known for the model."""
-    remembered = HookMemory(hook_memory_folder(), session.id).number("window")
-    return remembered or (window_of(session.model) if session.model else None)
+    memory = HookMemory(hook_memory_folder(), session.id)
+    known = memory.number("limit") or session.window or memory.number("window")
+    return known or (window_of(session.model) if session.model else None)

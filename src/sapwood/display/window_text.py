@@ -22,7 +22,7 @@ _ADVICE = {
 }
 _NEXT_STEPS = (
     "",
-    "To see what could be removed, type: context prune",
+    "To see what could be removed, type: sapwood context prune",
     "To archive topics beside the task, type: context archive --background",
     "A compaction is near. Type: context archive",
 )

@@ -29,6 +29,8 @@ from sapwood.doctor.database_checks import check_database
 from sapwood.doctor.program_checks import check_programs
 from sapwood.doctor.unreadable_events import Progress
 from sapwood.doctor.workspace_checks import MakeToolboxes, check_checkpoints, check_servers
+from sapwood.install.agent_program import AGENT_PROGRAMS
+from sapwood.install.installation import read_record
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
 
@@ -108,6 +110,9 @@ async def _model(
 ) -> list[Finding]:
     if not config.model:
         next_step = "sapwood config set model claude-sonnet-5-5"
+        if any(read_record(program.name) for program in AGENT_PROGRAMS):
+            message = "none is chosen; only conversations in Sapwood itself need one"
+            return [Finding("model", "open", message, next_step)]
         return [Finding("model", "broken", "none is chosen", next_step)]
     try:
         require_model(config.model, config, keys)

@@ -108,7 +108,10 @@ async def _import_turns(path: Path, config: "Config") -> int:
     importer = Importer(connection)
     try:
         found = await asyncio.to_thread(select_transcripts, [path], program_homes())
-        return sum([(await importer.bring(each.path, each.source)).turns for each in found])
+        results = [await importer.bring(each.path, each.source) for each in found]
+        if problem := next((each.problem for each in results if each.problem), ""):
+            add_to_journal("failed", f"Importing stopped: {problem}", session=path.stem)
+        return sum(each.turns for each in results)
     finally:
         await importer.close()
         await connection.close()

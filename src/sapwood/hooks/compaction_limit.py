@@ -17,12 +17,19 @@ _CODEX_LIMIT = re.compile(rb"^\s*model_auto_compact_token_limit\s*=\s*([0-9_]+)"
 def compaction_limit(
     program: str, window: int | None, memory: HookMemory, environ: Mapping[str, str]
 ) -> int | None:
-    """The tokens at which the program compacts, else its window; None if neither is known."""
+    """The tokens at which the program compacts, else its window; None if neither is known.
+
+    Remembers the number, so that `sapwood context` shows the same one.
+    """
     known = window or memory.number("window") or None
     limit = _codex_limit(environ) if program == "codex" else _claude_limit(environ)
-    if limit is None:
-        return known
-    return min(limit, known) if known else limit
+    if limit is None or known is None:
+        found = limit or known
+    else:
+        found = min(limit, known)
+    if found and found != memory.number("limit"):
+        memory.put("limit", found)
+    return found
 
 
 def _claude_limit(environ: Mapping[str, str]) -> int | None:

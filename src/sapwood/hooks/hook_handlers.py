@@ -14,11 +14,14 @@ __all__ = ["HANDLERS"]
 def _session_start(call: HookCall) -> HookAnswer:
     """After a compaction: gives the model a resumption prompt, and tells the user.
 
-    A resumed or forked session has its history in view, and a new one has none. After a clear the
-    model gets a prompt only if the user has set `tending.after_clear`.
+    A resumed or forked session has its history in view: only its warnings start again. After a
+    clear the model gets a prompt only if the user has set `tending.after_clear`.
     """
     source = call.input.source or ""
-    if source == "compact" and (session := call.session()):
+    session = call.session()
+    if source in ("resume", "fork") and session:
+        session.memory.put("warned", 0)  # the next prompt warns again where that is due
+    if source == "compact" and session:
         return _resumption(session, call.environ, source)
     if source == "clear" and (earlier := call.earlier_session()):
         from sapwood.config.config_file import load_config

@@ -78,13 +78,15 @@ def prepare(
     from sapwood.analysis.resumption import resumption_prompt
     from sapwood.app.connection import connect
     from sapwood.config.config_file import load_config
+    from sapwood.context_actions.archive_files import archived_topics
     from sapwood.context_actions.project_focus import ProjectFocus
     from sapwood.hooks.hook_archives import recent_archives
     from sapwood.runtime.clock_and_ids import new_nonce
-    from sapwood.tokens.estimators import Chars4Counter
+    from sapwood.tokens import CachingCounter, counter_for
 
     length, focus_changed_at = watched.size, _focus_changed_at()
-    session, counter = watched.read(size), Chars4Counter()
+    session = watched.read(size)
+    counter = CachingCounter(counter_for(session.model))
     config = load_config(environ)
     focus = asyncio.run(ProjectFocus(config, connect).read(session.folder, session.id))
     names = names_in_focus(focus)
@@ -100,7 +102,13 @@ def prepare(
     brief = prompt(budget=budget, fence=new_nonce(), to_subagent=True) if budget else ""
     loss = loss_of(session, ledger, counter)
     background = [topic.name for topic in focus.background]
-    advice = advise_pruning(session, counter, drift_of(session, counter, names), background)
+    advice = advise_pruning(
+        session,
+        counter,
+        drift_of(session, counter, names),
+        background,
+        archived_topics(session),
+    )
     remedies = ways_to_free_tokens(loss, advice)
     prepared = PreparedContext(
         length,

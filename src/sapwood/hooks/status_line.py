@@ -46,7 +46,7 @@ def _line(used: int, limit: int, loss: str, environ: Mapping[str, str]) -> str:
     line = f"context {_short(used)} of {_short(limit)}, {share:.0%}"
     if share >= _WARN:
         line += f" · a compaction would lose {loss}" if loss else ""
-        line += " · context prune"
+        line += " · sapwood context prune"
     if environ.get("NO_COLOR") or share < _WARN:
         return line
     return f"{_RED if share >= _ALARM else _YELLOW}{line}{_PLAIN}"

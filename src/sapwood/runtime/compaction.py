@@ -21,7 +21,7 @@ from sapwood.core.events import SYSTEM
 from sapwood.core.history_size import calibrated, history
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Failure, ToolSpec
-from sapwood.core.refusals import BudgetReached, Refusal, TurnIsOpen
+from sapwood.core.refusals import BudgetReached, Imported, Refusal, TurnIsOpen
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
@@ -78,6 +78,8 @@ class Compactor:
         Refused while a turn is open. Raises `Failure` if the model gives no summary.
         """
         opened = await self._dispatcher.open(agent)
+        if opened.state.origin is not None:
+            return Imported(agent, opened.state.origin.source)
         if opened.state.open is not None:
             return TurnIsOpen(TABLE["compact"].typed)
         return await self._compact(opened, keep)

@@ -38,11 +38,15 @@ async def _compact(invocation: Invocation, typed: str, keep: int) -> None:
     from sapwood.config.api_keys import load_keys
     from sapwood.conversation.agent_lookup import find
     from sapwood.conversation.configured_models import require_model
+    from sapwood.core.errors import RefusedError
+    from sapwood.core.refusals import Imported
 
     keys = load_keys()
     async with invocation.connected() as connection:
         agent = await find(connection, typed)
         state = (await connection.dispatcher.open(agent)).state
+        if state.origin is not None:
+            raise RefusedError(Imported(agent, state.origin.source))
         require_model(state.settings.model, invocation.config, keys)
         runner = assemble(connection, invocation.config, keys, engine=local_engine())
         config = invocation.config

@@ -24,7 +24,7 @@ from sapwood.core.decide.guards import (
     require_mark,
     require_mark_name,
     require_may_run,
-    require_no_turn,
+    require_recordable,
     require_room_for_notes,
     require_running,
     require_text,
@@ -134,7 +134,7 @@ def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepte
 
 def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Accepted:
     state, turn = inputs.state, command.turn
-    require_no_turn(state, "A return")
+    require_recordable(state, meta, "A return")
     if state.origin is None:
         raise Refused(NotImported(state.agent))
     context = Context(turn)
@@ -181,7 +181,9 @@ def _context_before(inputs: DecisionInput, step: Step) -> Context:
 
 def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accepted:
     due = meta.actor.role == "system" and _is_due(inputs)
-    if not due:
+    if not due and inputs.state.origin is not None:
+        require_recordable(inputs.state, meta, TABLE["compact"].typed)
+    elif not due:
         require_may_run(inputs.state, TABLE["compact"])
     require_text(command.summary, "summary")
     if command.of is not None and command.of != inputs.state.context.tip:

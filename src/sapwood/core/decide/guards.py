@@ -37,6 +37,7 @@ __all__ = [
     "require_mark_name",
     "require_may_run",
     "require_no_turn",
+    "require_recordable",
     "require_room_for_notes",
     "require_running",
     "require_text",
@@ -64,6 +65,18 @@ def require_running(state: State) -> None:
 def require_no_turn(state: State, command: str) -> None:
     """No turn is open."""
     require_running(state)
+    if state.open is not None:
+        raise Refused(TurnIsOpen(command))
+
+
+def require_recordable(state: State, meta: CommandMeta, command: str) -> None:
+    """No turn is open, and the agent is running.
+
+    An imported agent may also be archived: its program continues the conversation all the same.
+    """
+    is_import = state.origin is not None and meta.actor.role == "system"
+    if not (is_import and state.status == "archived"):
+        require_running(state)
     if state.open is not None:
         raise Refused(TurnIsOpen(command))
 

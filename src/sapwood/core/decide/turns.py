@@ -23,6 +23,7 @@ from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
     require_budget,
     require_no_turn,
+    require_recordable,
     require_turn,
     require_whole_files,
 )
@@ -193,7 +194,7 @@ def fail_turn(inputs: DecisionInput, command: FailTurn, meta: CommandMeta) -> Ac
 
 def record_turn(inputs: DecisionInput, command: RecordTurn, meta: CommandMeta) -> Accepted:
     state = inputs.state
-    require_no_turn(state, "A new turn")
+    require_recordable(state, meta, "A new turn")
     prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
     if not prompt:
         raise Refused(EmptyText("prompt"))
