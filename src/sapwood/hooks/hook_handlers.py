@@ -132,16 +132,15 @@ def _resumption(session: WatchedSession, environ: Mapping[str, str], source: str
     prepared = prepared_for(session, environ)
     if session.read(LAST_REPLY_BYTES).last_request not in ("", prepared.request):
         prepared = prepare(session, environ, HOOK_BYTES)  # the user has asked for something since
-    prompt = prepared.resumption
-    archives = session.memory.get("archives").splitlines()
-    where = f"\n\nArchived: {archives[-1]}" if archives and prompt else ""
-    answer = _prompt_answer(session, prompt + where, f"the model after {source}")
-    if not prompt or source != "compact":
-        return answer
-    saved = f" A full copy is in {archives[-1]}." if archives else ""
-    return HookAnswer(
-        f"Sapwood: the model got a recap after the compaction.{saved}", prompt + where
-    )
+    prompt, saved = prepared.resumption, ""
+    if not prompt:
+        return HookAnswer()
+    if archives := session.memory.get("archives").splitlines():
+        saved = f" A full copy is in {archives[-1]}."
+        prompt += f"\n\nArchived: {archives[-1]}" if prepared.names_archive else ""
+    answer = _prompt_answer(session, prompt, f"the model after {source}")
+    told = f"Sapwood: the model got a recap after the compaction.{saved}"
+    return HookAnswer(told if source == "compact" else "", answer.context)
 
 
 def _prompt_answer(session: WatchedSession, prompt: str, receiver: str) -> HookAnswer:

@@ -29,7 +29,8 @@ class PreparedContext(Struct, frozen=True):
     """What was prepared when the transcript had `size` bytes and the focus changed at `focus`.
 
     `brief` is the resumption prompt for subagents, `lost` what a compaction would lose, `remedies`
-    what would free how many tokens, and `request` the last request of the user.
+    what would free how many tokens, and `request` the last request of the user. `names_archive`
+    says whether the budget has room for the path of an archive.
     """
 
     size: int
@@ -39,6 +40,7 @@ class PreparedContext(Struct, frozen=True):
     lost: str = ""
     remedies: str = ""
     request: str = ""
+    names_archive: bool = True
 
 
 def prepared_for(
@@ -96,7 +98,8 @@ def prepare(
     prompt = partial(
         *(resumption_prompt, session, counter), focus=names, archives=archives, ledger=ledger
     )
-    budget = max(tending.budget - _PATH_TOKENS, 0) if session.turns else 0
+    names_archive = tending.budget >= 3 * _PATH_TOKENS
+    budget = tending.budget - (_PATH_TOKENS if names_archive else 0) if session.turns else 0
     resumption = prompt(budget=budget, fence=new_nonce()) if budget else ""
     budget = tending.subagent_budget if session.turns else 0
     brief = prompt(budget=budget, fence=new_nonce(), to_subagent=True) if budget else ""
@@ -118,6 +121,7 @@ def prepare(
         loss.describe(),
         remedies,
         session.last_request,
+        names_archive,
     )
     watched.memory.put("prepared", msgspec.json.encode(prepared).decode())
     return prepared
