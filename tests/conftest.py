@@ -18,6 +18,15 @@ settings.register_profile("prove", max_examples=10_000, deadline=None, print_blo
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_data_folder(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Sapwood's data folder is never that of the person who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        patch.delenv("SAPWOOD_DATA", raising=False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres_dsn() -> Generator[str]:
     """The address of a real server. Without one the test fails; it is never skipped."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 __all__ = [
     "archives_folder",
+    "checkpoints_folder",
     "config_folder",
     "data_folder",
     "focus_file",
@@ -50,6 +51,11 @@ def _user_folder(kind: str, below_home: str) -> Path:
 def archives_folder() -> Path:
     """The folder of archived conversations."""
     return data_folder() / "archives"
+
+
+def checkpoints_folder() -> Path:
+    """The folder of checkpoints: a store for each workspace."""
+    return data_folder() / "checkpoints"
 
 
 def handoffs_folder() -> Path:

@@ -19,7 +19,7 @@ __all__ = [
     "describe_left_out",
 ]
 
-Why = Literal["large", "repository", "unreadable", "unsaved", "unwritable"]
+Why = Literal["large", "repository", "unreadable", "unsaved", "unwritable", "ignored", "name"]
 
 SHOWN = 5
 """The most paths that a message names; of further ones it has the number."""
@@ -30,6 +30,8 @@ _WORDS: dict[Why, str] = {
     "unreadable": "cannot be read",
     "unsaved": "in the way and not saved",
     "unwritable": "cannot be written",
+    "ignored": "ignored",
+    "name": "a name that git reserves",
 }
 
 
@@ -41,15 +43,18 @@ class LeftOut(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Saved(Struct, frozen=True, omit_defaults=True):
-    """Saved files: the git commit that holds them, and its tree.
+    """Saved files: the git commit that holds them, and a name for their state.
 
+    Checkpoints with the same `tree` have the same files, permissions and uncovered paths.
     `left_out` are some of the paths that could not be saved, `more` is the number of the others.
+    `branch` is the git branch at that moment, 'HEAD' for none, empty if it is not known.
     """
 
     commit: str
     tree: str
     left_out: tuple[LeftOut, ...] = ()
     more: int = 0
+    branch: str = ""
 
 
 class Unsaved(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Repositories to save and restore, and what must not change in them."""
 
 import os
+import stat
 import subprocess
 from pathlib import Path
 
@@ -10,9 +11,22 @@ from sapwood.core.checkpoint import Saved
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
+from sapwood.workspace.checkpoints.checkpoint_store import CheckpointStore, find_store
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 
-__all__ = ["AGENT", "Untouched", "files_of", "git", "repository", "saved", "untouched"]
+__all__ = [
+    "AGENT",
+    "Untouched",
+    "files_of",
+    "git",
+    "held",
+    "in_store",
+    "modes_of",
+    "repository",
+    "saved",
+    "store_of",
+    "untouched",
+]
 
 AGENT = AgentId("k3h7wq2mzp")
 _QUIET = {
@@ -49,6 +63,37 @@ async def saved(folder: Path, bounds: CheckpointLimits | None = None) -> Saved:
     """A checkpoint of a folder that can have one."""
     found = await GitCheckpoints(bounds).save(Workspace(str(folder)), AGENT)
     assert isinstance(found, Saved), found
+    return found
+
+
+def store_of(folder: Path) -> CheckpointStore:
+    """The store of a folder that can have checkpoints."""
+    found = find_store(str(folder))
+    assert isinstance(found, CheckpointStore), found
+    return found
+
+
+def in_store(folder: Path, name: str) -> Path:
+    """A file of the store."""
+    return Path(store_of(folder).folder, name)
+
+
+def held(folder: Path, files: Saved) -> list[str]:
+    """The paths in a checkpoint."""
+    listed = (
+        store_of(folder)
+        .files()
+        .run("ls-tree", "-r", "-z", "--name-only", "--full-tree", files.commit)
+    )
+    return os.fsdecode(listed).split("\0")[:-1]
+
+
+def modes_of(folder: Path) -> dict[str, int]:
+    """The permissions of every file and folder below a folder, but for git's own."""
+    found: dict[str, int] = {}
+    for path in folder.rglob("*"):
+        if ".git" not in path.relative_to(folder).parts and not path.is_symlink():
+            found[str(path.relative_to(folder))] = stat.S_IMODE(path.lstat().st_mode)
     return found
 
 

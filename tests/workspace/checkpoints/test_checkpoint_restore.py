@@ -9,10 +9,11 @@ import pytest
 
 from sapwood.core.checkpoint import LeftOut, Restored, Saved, Unsaved
 from sapwood.core.settings import Workspace
-from sapwood.workspace.checkpoints import checkpoint_restore
+from sapwood.workspace.checkpoints import file_replacement
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
-from sapwood.workspace.checkpoints.repository import Repository, find_repository, locked
+from sapwood.workspace.checkpoints.git_command import Git
+from sapwood.workspace.checkpoints.git_objects import object_reader
 from tests.workspace.checkpoints.repositories import files_of, git, repository, saved
 
 
@@ -191,7 +192,7 @@ async def test_a_full_disk_stops_it_and_is_told(
     def full(*_: object) -> None:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(checkpoint_restore, "_create", full)
+    monkeypatch.setattr(file_replacement, "_create", full)
     found = await GitCheckpoints().restore(Workspace(str(tmp_path)), present, files)
     assert found == Unsaved("No space left on device.")
     assert (tmp_path / "a").read_text() == "2"
@@ -208,16 +209,14 @@ async def test_one_file_that_cannot_be_written_does_not_keep_the_others(
     for name in ("a", "b"):
         (tmp_path / name).write_text("now")
     present = await saved(tmp_path)
-    create = checkpoint_restore._create  # pyright: ignore[reportPrivateUsage] - writes to the disk
+    carry_out = file_replacement.Replacement.carry_out
 
-    def denied(
-        folder: int, name: str, each: checkpoint_restore.FileDifference, *rest: object
-    ) -> None:
-        if each.path == b"a":
+    def denied(self: file_replacement.Replacement, folder: int, name: str, *rest: object) -> bool:
+        if name == "a":
             raise PermissionError(13, os.strerror(13))
-        create(folder, name, each, *rest)  # pyright: ignore[reportArgumentType] - as it was called
+        return carry_out(self, folder, name, *rest)  # pyright: ignore[reportArgumentType] - as given
 
-    monkeypatch.setattr(checkpoint_restore, "_create", denied)
+    monkeypatch.setattr(file_replacement.Replacement, "carry_out", denied)
     found = await GitCheckpoints().restore(Workspace(str(tmp_path)), present, files)
     assert found == Restored(written=1, left=(LeftOut("a", "unwritable"),))
     assert (tmp_path / "b").read_text() == "then"
@@ -228,9 +227,7 @@ def test_an_object_that_is_not_read_to_its_end_does_not_spoil_the_next(tmp_path:
     (tmp_path / "large").write_bytes(b"x" * 3_000_000)
     (tmp_path / "small").write_bytes(b"small")
     hashes = git(tmp_path, "hash-object", "-w", "large", "small").encode().split()
-    found = find_repository(str(tmp_path))
-    assert isinstance(found, Repository)
-    with locked(found), checkpoint_restore.object_reader(found) as read:
+    with object_reader(Git(str(tmp_path), {})) as read:
         with closing(read(hashes[0])) as pieces:
             assert len(next(pieces)) < 3_000_000
         assert b"".join(read(hashes[1])) == b"small"

@@ -1,23 +1,28 @@
 """A checkpoint contains the whole worktree of any repository, and lists what it leaves out."""
 
 import asyncio
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from sapwood.core.checkpoint import LeftOut, Saved, Unsaved
+from sapwood.core.checkpoint import LeftOut, Restored, Saved, Unsaved
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
+from sapwood.workspace.checkpoints.checkpoint_store import ref_of
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
-from sapwood.workspace.checkpoints.repository import ref_of
-from tests.workspace.checkpoints.repositories import AGENT, git, repository, saved, untouched
-
-
-def held(folder: Path, files: Saved) -> list[str]:
-    """The paths in a checkpoint."""
-    return git(folder, "ls-tree", "-r", "-z", "--name-only", files.commit).split("\0")[:-1]
+from tests.workspace.checkpoints.repositories import (
+    AGENT,
+    git,
+    held,
+    in_store,
+    repository,
+    saved,
+    store_of,
+    untouched,
+)
 
 
 def commit(folder: Path) -> None:
@@ -56,12 +61,16 @@ async def test_a_tracked_file_is_in_though_a_rule_ignores_it(tmp_path: Path) -> 
     assert held(tmp_path, await saved(tmp_path)) == [".gitignore", "forced.log"]
 
 
-async def test_a_checkpoint_from_a_subfolder_covers_the_whole_worktree(tmp_path: Path) -> None:
+async def test_a_checkpoint_covers_the_workspace_and_nothing_above(tmp_path: Path) -> None:
     repository(tmp_path)
+    (tmp_path / ".gitignore").write_text("/deep/down/built\n*.log\n")
     (tmp_path / "deep" / "down").mkdir(parents=True)
     (tmp_path / "above").write_text("1")
-    (tmp_path / "deep" / "down" / "below").write_text("2")
-    assert held(tmp_path, await saved(tmp_path / "deep" / "down")) == ["above", "deep/down/below"]
+    for name in ("below", "built", "x.log"):
+        (tmp_path / "deep" / "down" / name).write_text("2")
+    assert held(tmp_path / "deep" / "down", await saved(tmp_path / "deep" / "down")) == ["below"]
+    (tmp_path / "deep" / "down" / "below").unlink()
+    assert held(tmp_path / "deep" / "down", await saved(tmp_path / "deep" / "down")) == []
 
 
 async def test_a_linked_worktree_has_its_own_files_and_index(tmp_path: Path) -> None:
@@ -90,7 +99,7 @@ async def test_a_repository_with_longer_hashes(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--object-format=sha256")
     (tmp_path / "a").write_text("1")
     files = await saved(tmp_path)
-    assert len(files.tree) == 64
+    assert len(files.commit) == 64
     assert held(tmp_path, files) == ["a"]
 
 
@@ -158,7 +167,7 @@ async def test_agents_that_share_a_folder_save_it_at_the_same_time(tmp_path: Pat
         found = await asyncio.gather(*keepers)
         trees = {files.tree for files in found if isinstance(files, Saved)}
         assert (len(trees), len(found)) == (1, 6)
-    assert git(tmp_path, "fsck", "--strict") == ""
+    assert store_of(tmp_path).files().run("fsck", "--strict") == b""
 
 
 async def test_unchanged_files_make_no_second_commit(tmp_path: Path) -> None:
@@ -169,7 +178,8 @@ async def test_unchanged_files_make_no_second_commit(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("2")
     second = await saved(tmp_path)
     assert second != first
-    assert git(tmp_path, "rev-parse", f"{second.commit}^").strip() == first.commit
+    parent = store_of(tmp_path).files().run("rev-parse", f"{second.commit}^")
+    assert parent.decode().strip() == first.commit
 
 
 async def test_a_change_within_the_same_moment_and_size_is_seen(tmp_path: Path) -> None:
@@ -181,28 +191,84 @@ async def test_a_change_within_the_same_moment_and_size_is_seen(tmp_path: Path) 
     assert len(trees) == 4
 
 
-async def test_collected_objects_are_written_anew(tmp_path: Path) -> None:
-    repository(tmp_path)
-    (tmp_path / "a").write_text("1")
-    first = await saved(tmp_path)
-    git(tmp_path, "update-ref", "-d", ref_of(AGENT))
-    git(tmp_path, "gc", "--quiet", "--prune=now")
-    keeper, workspace = GitCheckpoints(), Workspace(str(tmp_path))
-    assert await keeper.holds(workspace, first) is False
-    assert held(tmp_path, await saved(tmp_path)) == ["a"]
-    git(tmp_path, "gc", "--quiet", "--prune=now")
-    assert git(tmp_path, "fsck", "--strict") == ""
-
-
-async def test_the_ref_keeps_every_checkpoint_through_a_collection(tmp_path: Path) -> None:
+async def test_checkpoints_do_not_die_with_the_repository(tmp_path: Path) -> None:
     repository(tmp_path)
     kept: list[Saved] = []
     for content in ("1", "2", "3"):
         (tmp_path / "a").write_text(content)
+        commit(tmp_path)
         kept.append(await saved(tmp_path))
-    git(tmp_path, "gc", "--quiet", "--prune=now")
+    shutil.rmtree(tmp_path / ".git")
     keeper, workspace = GitCheckpoints(), Workspace(str(tmp_path))
     assert [await keeper.holds(workspace, files) for files in kept] == [True, True, True]
+    (tmp_path / "a").write_text("4")
+    present = await saved(tmp_path)
+    assert await keeper.restore(workspace, present, kept[0]) == Restored(written=1)
+    assert (tmp_path / "a").read_text() == "1"
+
+
+async def test_checkpoints_move_with_their_folder(tmp_path: Path) -> None:
+    repository(tmp_path / "old")
+    (tmp_path / "old" / "a").write_text("1")
+    files = await saved(tmp_path / "old")
+    (tmp_path / "old").rename(tmp_path / "new")
+    (tmp_path / "new" / "a").write_text("2")
+    present = await saved(tmp_path / "new")
+    await GitCheckpoints().restore(Workspace(str(tmp_path / "new")), present, files)
+    assert (tmp_path / "new" / "a").read_text() == "1"
+
+
+async def test_a_checkpoint_whose_store_was_deleted_is_gone(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "a").write_text(str(tmp_path))  # no other store has this file
+    first = await saved(tmp_path)
+    shutil.rmtree(store_of(tmp_path).folder)
+    assert await GitCheckpoints().holds(Workspace(str(tmp_path)), first) is False
+    assert held(tmp_path, await saved(tmp_path)) == ["a"]
+
+
+def open_to_others(folder: Path) -> list[Path]:
+    """What others may do something with."""
+    return [path for path in (folder, *folder.rglob("*")) if path.lstat().st_mode & 0o077]
+
+
+async def test_only_the_owner_can_read_the_store(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "key").write_text("secret")
+    (tmp_path / "key").chmod(0o600)
+    await saved(tmp_path)
+    store = store_of(tmp_path).folder
+    assert not store.startswith(str(tmp_path))
+    assert open_to_others(Path(store).parent) == []
+    assert not (tmp_path / ".git" / "sapwood").exists()
+    assert git(tmp_path, "for-each-ref") == ""
+
+
+async def test_a_name_that_is_special_elsewhere_is_covered(tmp_path: Path) -> None:
+    repository(tmp_path)
+    for name in ("git~1", "a\\b", "aux", "c:d"):
+        (tmp_path / name).write_text("1")
+    assert held(tmp_path, await saved(tmp_path)) == ["a\\b", "aux", "c:d", "git~1"]
+
+
+async def test_a_name_that_git_reserves_is_left_out_and_said(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / ".GIT").write_text("1")
+    files = await saved(tmp_path)
+    assert held(tmp_path, files) == []
+    assert files.left_out == (LeftOut("in/.GIT", "name"),)
+
+
+async def test_the_branch_is_recorded(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "a").write_text("1")
+    commit(tmp_path)
+    assert (await saved(tmp_path)).branch == "main"
+    git(tmp_path, "switch", "--quiet", "--create", "fix/roof")
+    assert (await saved(tmp_path)).branch == "fix/roof"
+    git(tmp_path, "switch", "--quiet", "--detach")
+    assert (await saved(tmp_path)).branch == "HEAD"
 
 
 async def test_no_program_of_the_repositorys_is_run(tmp_path: Path) -> None:
@@ -277,7 +343,7 @@ async def test_a_lock_that_a_killed_process_left_is_taken_away(tmp_path: Path) -
     repository(tmp_path)
     (tmp_path / "a").write_text("1")
     await saved(tmp_path)
-    (tmp_path / ".git" / "sapwood" / "index.lock").touch()
+    in_store(tmp_path, "index.lock").touch()
     (tmp_path / "a").write_text("2")
     assert held(tmp_path, await saved(tmp_path)) == ["a"]
 
@@ -289,7 +355,7 @@ async def test_a_private_folder_that_a_crash_has_damaged_is_made_anew(
     repository(tmp_path)
     (tmp_path / "a").write_text("1")
     first = await saved(tmp_path)
-    (tmp_path / ".git" / "sapwood" / file).write_text("torn")
+    in_store(tmp_path, file).write_text("torn")
     assert await saved(tmp_path) == first
     (tmp_path / "a").write_text("2")
     assert await saved(tmp_path) != first

@@ -1,76 +1,84 @@
 """Restores the files that differ between two checkpoints, each file atomically.
 
-Files that were not saved are not changed: ignored ones, too large ones, nested repositories.
+What was not covered, now or then, is not changed: ignored files, too large ones, nested
+repositories, what could not be read. Nothing outside the workspace is touched.
 """
 
 import os
-import secrets
 import stat
-import subprocess
-from collections.abc import Generator, Iterable
-from contextlib import closing, contextmanager, suppress
 from errno import EDQUOT, ENOSPC, EROFS
-from hashlib import sha1, sha256
-from typing import IO
 
 from msgspec import Struct
 
 from sapwood.core.checkpoint import Restored, Why
-from sapwood.workspace.checkpoints.checkpoint_save import left_out_for_event, left_out_paths
-from sapwood.workspace.checkpoints.git_command import GitError
-from sapwood.workspace.checkpoints.repository import Repository
+from sapwood.workspace.checkpoints.checkpoint_record import (
+    FILE,
+    FOLDER,
+    PROGRAM,
+    CheckpointRecord,
+    read_record,
+)
+from sapwood.workspace.checkpoints.checkpoint_save import left_out_for_event
+from sapwood.workspace.checkpoints.checkpoint_store import CheckpointStore
+from sapwood.workspace.checkpoints.file_replacement import (
+    FileVersion,
+    Replacement,
+    is_version,
+    set_permissions,
+    state_in,
+)
+from sapwood.workspace.checkpoints.git_command import Git, GitError
+from sapwood.workspace.checkpoints.git_objects import ObjectReader, object_reader
 from sapwood.workspace.places import Place, open_parent
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["FileDifference", "has_checkpoint", "object_reader", "restore"]
+__all__ = ["FileDifference", "has_checkpoint", "restore"]
 
-_LINK, _PROGRAM = 0o120000, 0o100755
-_CHUNK = 1 << 20
-_SHA1_LENGTH = 40
+_PROGRAM = 0o100755
 
 
 class FileDifference(Struct, frozen=True):
-    """A path, its modes before and after, 0 for none, and its objects before and after."""
+    """A path, and its versions now and then; None where it is absent."""
 
     path: bytes
-    before: int
-    after: int
-    saved: bytes
-    object: bytes
+    now: FileVersion | None
+    then: FileVersion | None
 
 
-def has_checkpoint(repository: Repository, commit: str) -> bool:
-    """Whether the repository still contains this checkpoint."""
+def has_checkpoint(store: CheckpointStore, commit: str) -> bool:
+    """Whether this checkpoint still exists."""
     try:
-        repository.files().run("cat-file", "-e", f"{commit}^{{tree}}")
+        _git_with(store, commit)
     except GitError:
         return False
     return True
 
 
-def restore(repository: Repository, present: str, commit: str) -> Restored:
+def restore(store: CheckpointStore, present: str, commit: str) -> Restored:
     """Changes the files to those of `commit`. `present` is the checkpoint of their present state.
 
     Raises `OSError` if the disk is full; then some files are restored and others are not.
     """
-    git = repository.files()
-    differences = _differences(git.run("diff-tree", "-r", "-z", "--raw", present, commit))
+    git = _git_with(store, commit)
+    now = read_record(git, present)
+    then = read_record(git, commit, store.prefix)
+    differences = _differences(git.run("diff-tree", "-r", "-z", "--raw", now.tree, then.tree))
+    work = _Restoration(store, now, then)
+    work.open_folders()
+    # Ignore files come first: earlier versions did not record what they ignored.
+    differences.sort(key=lambda each: os.path.basename(each.path) != b".gitignore")
     rules = [each for each in differences if os.path.basename(each.path) == b".gitignore"]
-    others = [each for each in differences if os.path.basename(each.path) != b".gitignore"]
-    work, left_out = _Restoration(repository), left_out_paths(git, commit)
-    with object_reader(repository) as read:
-        # Ignore files come first: what they ignore was not saved then and must not be removed now.
-        for group in (rules, others):
-            removals = [each for each in group if not each.after]
-            ignored = _ignored(repository, removals)
+    with object_reader(git) as read:
+        for group in (rules, differences[len(rules) :]):
+            removals = [each for each in group if each.then is None]
+            ignored = _ignored(git, removals) if then.modes is None else set[bytes]()
             for each in removals:
-                if each.path in left_out:
-                    work.left_out.append((each.path, left_out[each.path]))
-                elif each.path not in ignored:
+                if each.path not in ignored:
                     work.remove(each)
             for each in group:
-                if each.after:
-                    work.write(each, read)
+                if each.then is not None:
+                    work.write(each, each.then, read)
+    work.change_modes({each.path for each in differences})
     left, more = left_out_for_event(work.left_out)
     return Restored(work.written, work.removed, left, more)
 
@@ -78,53 +86,115 @@ def restore(repository: Repository, present: str, commit: str) -> Restored:
 class _Restoration:
     """Changes files and counts them. A file that cannot be changed does not stop the others."""
 
-    def __init__(self, repository: Repository) -> None:
-        self._top = repository.top
+    def __init__(
+        self, store: CheckpointStore, now: CheckpointRecord, then: CheckpointRecord
+    ) -> None:
+        self._store = store
+        self._now = now
+        self._then = then
+        self._made: list[bytes] = []
         self.written = 0
         self.removed = 0
         self.left_out: list[tuple[bytes, Why]] = []
 
+    def open_folders(self) -> None:
+        """Gives the owner access to folders that had it then and do not have it now."""
+        for path in self._changed_modes():
+            if path.endswith(b"/") and self._then.mode_of(path, FOLDER) & 0o700 == 0o700:
+                self._change_mode(path, self._now.mode_of(path, FOLDER) | 0o700)
+
     def remove(self, each: FileDifference) -> None:
+        """Removes a file that did not exist then."""
+        why = self._then.reason_not_covered(each.path)
+        if why is not None:
+            self.left_out.append((each.path, why))
+            return
         try:
             with open_parent(self._place(each.path)) as (folder, name):
-                before = _state(folder, name)
-                if before is None:
+                state = state_in(folder, name)
+                if state is None:
                     return
-                if not _is_saved(folder, name, before, each):
+                if not is_version(folder, name, state, each.now):
                     self.left_out.append((each.path, "unsaved"))
                     return
                 os.unlink(name, dir_fd=folder)
         except (OSError, ToolError) as error:
-            self._leave_out(each, error)
+            self._leave_out(each.path, error)
             return
         self.removed += 1
         self._remove_empty_folders(os.path.dirname(each.path))
 
-    def write(self, each: FileDifference, read: "_ObjectReader") -> None:
+    def write(self, each: FileDifference, then: FileVersion, read: ObjectReader) -> None:
+        """Gives a file the content and the permissions that it had then."""
+        if self._now.reason_not_covered(each.path) == "repository":
+            self.left_out.append((each.path, "repository"))
+            return
+        usual = PROGRAM if then.mode == _PROGRAM else FILE
+        mode = None if self._then.modes is None else self._then.mode_of(each.path, usual)
         try:
-            with open_parent(self._place(each.path), make=True) as (folder, name):
-                before = _state(folder, name)
-                if before and stat.S_ISDIR(before.st_mode) and _remove_empty(folder, name):
-                    before = None
-                if before and not _is_saved(folder, name, before, each):
+            self._make_folders(os.path.dirname(each.path))
+            with open_parent(self._place(each.path)) as (folder, name):
+                replacement = Replacement(self._store.folder, self._whole(each.path))
+                if not replacement.carry_out(folder, name, each.now, then, mode, read):
                     self.left_out.append((each.path, "unsaved"))
                     return
-                fresh = f".sapwood-{secrets.token_hex(8)}"
-                try:
-                    _create(folder, fresh, each, before, read)
-                    os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
-                finally:
-                    with suppress(FileNotFoundError):
-                        os.unlink(fresh, dir_fd=folder)
         except (OSError, ToolError) as error:
-            self._leave_out(each, error)
+            self._leave_out(each.path, error)
             return
         self.written += 1
 
-    def _leave_out(self, each: FileDifference, error: OSError | ToolError) -> None:
-        if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EROFS):
-            raise error
-        self.left_out.append((each.path, "unwritable"))
+    def change_modes(self, restored: set[bytes]) -> None:
+        """Gives files that were not written, and folders, the permissions that they had then."""
+        changed = self._changed_modes()
+        for path in changed:
+            if not path.endswith(b"/") and path not in restored:
+                usual = PROGRAM if self._now.mode_of(path, FILE) & 0o100 else FILE
+                self.written += self._change_mode(path, self._then.mode_of(path, usual))
+        folders = {path for path in changed if path.endswith(b"/")}
+        if self._then.modes is not None:
+            folders.update(path + b"/" for path in self._made)
+        for path in sorted(folders, reverse=True):
+            self._change_mode(path, self._then.mode_of(path, FOLDER))
+
+    def _changed_modes(self) -> list[bytes]:
+        then, now = self._then.modes, self._now.modes
+        if then is None or now is None:
+            return []
+        return [
+            path
+            for path in sorted({*then, *now})
+            if then.get(path) != now.get(path)
+            and self._then.reason_not_covered(path) is None
+            and self._now.reason_not_covered(path) is None
+        ]
+
+    def _change_mode(self, path: bytes, mode: int) -> bool:
+        """Changes the permissions of a file or folder that exists; returns whether it did."""
+        try:
+            with open_parent(self._place(path.rstrip(b"/"))) as (folder, name):
+                state = state_in(folder, name)
+                kind = stat.S_ISDIR if path.endswith(b"/") else stat.S_ISREG
+                if state is None or not kind(state.st_mode):
+                    return False
+                if stat.S_IMODE(state.st_mode) == mode:
+                    return False
+                set_permissions(folder, name, mode)
+        except (OSError, ToolError) as error:
+            self._leave_out(path, error)
+            return False
+        return True
+
+    def _make_folders(self, folder: bytes) -> None:
+        """Makes missing folders, for the owner alone until their permissions are restored."""
+        if not folder:
+            return
+        self._make_folders(os.path.dirname(folder))
+        with open_parent(self._place(folder)) as (above, name):
+            try:
+                os.mkdir(name, 0o700 if self._then.modes is not None else 0o777, dir_fd=above)
+            except FileExistsError:
+                return
+        self._made.append(folder)
 
     def _remove_empty_folders(self, folder: bytes) -> None:
         """Removes folders that are empty now."""
@@ -136,70 +206,28 @@ class _Restoration:
                 return
             folder = os.path.dirname(folder)
 
+    def _leave_out(self, path: bytes, error: OSError | ToolError) -> None:
+        if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EROFS):
+            raise error
+        self.left_out.append((path, "unwritable"))
+
+    def _whole(self, path: bytes) -> str:
+        return os.path.join(self._store.root, os.fsdecode(path))
+
     def _place(self, path: bytes) -> Place:
-        given = os.fsdecode(path)
-        return Place(self._top, os.path.join(self._top, given), given)
+        return Place(self._store.root, self._whole(path), os.fsdecode(path))
 
 
-def _create(
-    folder: int,
-    name: str,
-    each: FileDifference,
-    before: os.stat_result | None,
-    read: "_ObjectReader",
-) -> None:
-    if each.after == _LINK:
-        os.symlink(b"".join(read(each.object)), name, dir_fd=folder)
-        return
-    bits = 0o777 if each.after == _PROGRAM else 0o666
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(name, flags, bits, dir_fd=folder), "wb") as file:
-        with closing(read(each.object)) as pieces:
-            file.writelines(pieces)
-        if before and stat.S_ISREG(before.st_mode):
-            os.fchmod(file.fileno(), _bits(stat.S_IMODE(before.st_mode), each.after == _PROGRAM))
-
-
-def _is_saved(folder: int, name: str, state: os.stat_result, each: FileDifference) -> bool:
-    """Whether the file is as it was saved, so that no later change is lost."""
-    if stat.S_ISLNK(state.st_mode):
-        content = os.fsencode(os.readlink(name, dir_fd=folder))
-    elif stat.S_ISREG(state.st_mode) and each.before:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
-            content = file.read()
-    else:
-        return False
-    algorithm = sha1 if len(each.saved) == _SHA1_LENGTH else sha256
-    digest = algorithm(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    return digest.encode() == each.saved
-
-
-def _bits(before: int, program: bool) -> int:
-    """The old permissions of a file, with or without execution for all who may read it."""
-    return before | (before & 0o444) >> 2 if program else before & ~0o111
-
-
-def _remove_empty(folder: int, name: str) -> bool:
-    """Removes a folder that contains no file; returns whether it was removed."""
+def _git_with(store: CheckpointStore, commit: str) -> Git:
+    """Git that can read this checkpoint. Raises `GitError` if it does not exist any more."""
+    wanted = ("cat-file", "-e", f"{commit}^{{tree}}")
+    git = store.files()
     try:
-        inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-    except NotADirectoryError:
-        return False
-    try:
-        if not all(_remove_empty(inside, each) for each in os.listdir(inside)):
-            return False
-    finally:
-        os.close(inside)
-    os.rmdir(name, dir_fd=folder)
-    return True
-
-
-def _state(folder: int, name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
+        git.run(*wanted)
+    except GitError:
+        git = store.files(objects=store.object_folders())
+        git.run(*wanted)
+    return git
 
 
 def _differences(raw: bytes) -> list[FileDifference]:
@@ -207,61 +235,16 @@ def _differences(raw: bytes) -> list[FileDifference]:
     found: list[FileDifference] = []
     for about, path in zip(fields[0:-1:2], fields[1::2], strict=True):
         before, after, saved, object_, _ = about.removeprefix(b":").split(b" ")
-        found.append(FileDifference(path, int(before, 8), int(after, 8), saved, object_))
+        now, then = FileVersion(int(before, 8), saved), FileVersion(int(after, 8), object_)
+        found.append(FileDifference(path, now if now.mode else None, then if then.mode else None))
     return found
 
 
-def _ignored(repository: Repository, removals: Iterable[FileDifference]) -> set[bytes]:
+def _ignored(git: Git, removals: list[FileDifference]) -> set[bytes]:
     # After "./" git takes every name literally.
     paths = b"".join(b"./" + each.path + b"\0" for each in removals)
     if not paths:
         return set()
     options = ("-z", "--stdin", "--no-index")
-    found = repository.files().run("check-ignore", *options, stdin=paths, codes=(0, 1))
+    found = git.run("check-ignore", *options, stdin=paths, codes=(0, 1))
     return {path.removeprefix(b"./") for path in found.split(b"\0")}
-
-
-class _ObjectReader:
-    """Reads objects by id, in chunks, from one git process."""
-
-    def __init__(self, stdin: IO[bytes], stdout: IO[bytes]) -> None:
-        self._stdin = stdin
-        self._stdout = stdout
-
-    def __call__(self, object_: bytes) -> Generator[bytes]:
-        self._stdin.write(object_ + b"\n")
-        self._stdin.flush()
-        head = self._stdout.readline().split()
-        if len(head) != 3:
-            raise GitError(f"the repository lacks {object_.decode()}")
-        left = int(head[2])
-        try:
-            while left:
-                piece = self._stdout.read(min(left, _CHUNK))
-                if not piece:
-                    raise GitError("git ended early")
-                left -= len(piece)
-                yield piece
-        finally:  # also if the caller stops early, so that the next object starts at its beginning
-            self._stdout.read(left + 1)
-
-
-@contextmanager
-def object_reader(repository: Repository) -> Generator[_ObjectReader]:
-    """Yields a reader for the objects of the repository."""
-    git = repository.files()
-    with subprocess.Popen(
-        git.command("cat-file", "--batch"),
-        cwd=git.folder,
-        env=git.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield _ObjectReader(process.stdin, process.stdout)
-        finally:
-            process.stdin.close()
-            process.stdout.close()
-            process.wait()

@@ -1,4 +1,4 @@
-"""Saves the whole worktree as a commit, with an index of Sapwood's own.
+"""Saves the files of a workspace as a commit in its store.
 
 The index stays from one checkpoint to the next and records the state of every file, so that only
 changed files are read again.
@@ -8,26 +8,32 @@ import os
 import stat
 import time
 from collections.abc import Iterable
-from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from msgspec import Struct
 
 from sapwood.core.checkpoint import SHOWN, LeftOut, Saved, Unsaved, Why
 from sapwood.core.ids import AgentId
-from sapwood.workspace.checkpoints.git_command import Git, GitError
-from sapwood.workspace.checkpoints.repository import (
-    REFS,
-    Repository,
-    delete_index,
-    ref_of,
-    reset_private_folder,
+from sapwood.workspace.checkpoints.checkpoint_record import (
+    FILE,
+    FOLDER,
+    PROGRAM,
+    message_of,
+    state_of,
 )
+from sapwood.workspace.checkpoints.checkpoint_store import (
+    CheckpointStore,
+    ref_of,
+    reset_store,
+)
+from sapwood.workspace.checkpoints.git_command import Git, GitError
+from sapwood.workspace.checkpoints.workspace_paths import Folders, unreadable_folders
 from sapwood.workspace.tool_output import byte_size
 
-__all__ = ["CheckpointLimits", "left_out_for_event", "left_out_paths", "save"]
+__all__ = ["CheckpointLimits", "left_out_for_event", "save"]
 
-_TITLE = "Sapwood checkpoint"
 _MAX_NAMED = 4 * SHOWN
+_UNCHANGED, _NEW, _IGNORED = b"A ", b"??", b"!!"
+"""What `git status` prints: the store has no HEAD, so that every path of its index is added."""
 _IDENTITY = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -47,13 +53,16 @@ class CheckpointLimits(Struct, frozen=True):
     own: tuple[str, ...] = ()
 
 
-class _ChangedPaths(Struct):
-    """Paths that differ from the index: to add, to remove, and to leave out of the checkpoint."""
+class _Files(Struct):
+    """The files of a workspace: unusual permissions, folders with covered files, what is not
+    covered, and what the index must learn. `added` has the sizes of what is added.
+    """
 
-    added: list[bytes]
+    modes: dict[bytes, int]
+    folders: set[bytes]
+    not_covered: dict[bytes, Why]
+    added: dict[bytes, int]
     removed: list[bytes]
-    left_out: list[tuple[bytes, Why]]
-    bytes: int = 0
 
 
 class _Tip(Struct, frozen=True):
@@ -64,194 +73,209 @@ class _Tip(Struct, frozen=True):
     message: bytes
 
 
-def save(repository: Repository, agent: AgentId, limits: CheckpointLimits) -> Saved | Unsaved:
-    """Saves the files as they are. The caller must hold the lock of the private folder.
+def save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Saved | Unsaved:
+    """Saves the files as they are. The caller must hold the lock of the store.
 
     If git cannot use the index, for example after a crash, it is created again; it only saves time.
     """
     try:
-        return _save(repository, agent, limits)
+        return _save(store, agent, limits)
     except GitError:
-        reset_private_folder(repository)
-        return _save(repository, agent, limits)
+        reset_store(store)
+        return _save(store, agent, limits)
 
 
-def _save(repository: Repository, agent: AgentId, limits: CheckpointLimits) -> Saved | Unsaved:
-    tips = _tips(repository)
-    anchor = os.path.join(repository.private, "anchor")
-    if not _ref_exists(anchor, tips):
-        delete_index(repository)
-    git = repository.files()
-    found = _sort_paths(repository, _changed(repository, git), limits)
+def _save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Saved | Unsaved:
+    git, folders = store.files(), Folders(os.fsencode(store.root))
+    found = _sorted(store, git, folders, limits)
     most = limits.max_untracked
-    if found.bytes > most and (new := _untracked(repository, found)) > most:
+    if sum(found.added.values()) > most and (new := _untracked(store, found)) > most:
         return Unsaved(
             f"{byte_size(new)} of files are new, which is more than {byte_size(most)}. "
             "Add files that need no checkpoint to .gitignore."
         )
+    _update_index(git, found)
+    tree = _tree(store, git)
+    for folder in folders.with_parents(found.folders):
+        mode = folders.mode(folder)
+        if mode is not None and mode != FOLDER:
+            found.modes[folder + b"/"] = mode
+    message = message_of(found.modes, found.not_covered.items())
+    tip = _tip(git, ref_of(agent))
+    if tip is None or (tip.tree, tip.message) != (tree, message):
+        tip = _Tip(_commit(git, ref_of(agent), tree, tip, message), tree, message)
+    named, more = left_out_for_event(found.not_covered.items())
+    return Saved(tip.commit, state_of(tree, message), named, more, store.branch)
+
+
+def left_out_for_event(left: Iterable[tuple[bytes, Why]]) -> tuple[tuple[LeftOut, ...], int]:
+    """The first paths that were left out, for an event, and the number of the others.
+
+    Ignored paths are not counted.
+    """
+    every = [LeftOut(path.decode(errors="replace"), why) for path, why in left if why != "ignored"]
+    return tuple(every[:_MAX_NAMED]), max(0, len(every) - _MAX_NAMED)
+
+
+def _sorted(store: CheckpointStore, git: Git, folders: Folders, limits: CheckpointLimits) -> _Files:
+    """Looks at every path: in the index, changed since, new, or ignored."""
+    statuses, warnings = _statuses(store, git)
+    for path in _tracked_and_ignored(store):
+        if statuses.get(path) == _IGNORED:
+            statuses[path] = _NEW
+    found = _Files({}, set(), {}, {}, [])
+    if b"could not open directory" in warnings:
+        found.not_covered.update((path, "unreadable") for path in unreadable_folders(store.root))
+    own = _OwnFiles(limits, store.root)
+    for path, status in statuses.items():
+        if status == _UNCHANGED and folders.is_plain(path.rpartition(b"/")[0]) and not own:
+            _keep(found, path, folders.look(path), folders, limits)
+        elif own and own.contains(path):
+            if status not in (_NEW, _IGNORED):
+                found.removed.append(path)
+        elif status == _IGNORED:
+            found.not_covered[path] = "ignored"
+        else:
+            _sort(found, path, status, folders, limits)
+    return found
+
+
+def _statuses(store: CheckpointStore, git: Git) -> tuple[dict[bytes, bytes], bytes]:
+    """Git's status of every path below the root, and its warnings."""
+    options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
+    output, warnings = git.run_with_warnings("status", *options, "--", ".")
+    start = os.fsencode(store.prefix)
+    entries = (entry for entry in output.split(b"\0") if entry)
+    return {entry[3:].removeprefix(start): entry[:2] for entry in entries}, warnings
+
+
+def _tracked_and_ignored(store: CheckpointStore) -> list[bytes]:
+    """Files that the user tracks though a rule ignores them."""
+    if not store.index:
+        return []
+    users = store.files(store.index)
+    return users.run("ls-files", "-z", "-c", "-i", "--exclude-standard").split(b"\0")
+
+
+def _keep(
+    found: _Files,
+    path: bytes,
+    state: os.stat_result | OSError | None,
+    folders: Folders,
+    limits: CheckpointLimits,
+) -> None:
+    """Keeps a file that is in the index and was not changed. Most files come this way."""
+    if isinstance(state, os.stat_result):
+        mode = state.st_mode
+        if mode in _USUAL and state.st_size <= limits.max_file:
+            found.folders.add(path.rpartition(b"/")[0])
+            return
+    _sort(found, path, _UNCHANGED, folders, limits)
+
+
+def _sort(
+    found: _Files, path: bytes, status: bytes, folders: Folders, limits: CheckpointLimits
+) -> None:
+    nested = path if path.endswith(b"/") else folders.repository_around(path)
+    if nested:
+        found.not_covered[nested] = "repository"
+        if status != _NEW:
+            found.removed.append(path)
+        return
+    state = folders.state(path)
+    why = None if state is None else _reason_not_to_cover(path, state, folders, limits)
+    if why is not None:
+        found.not_covered[path] = why
+    elif isinstance(state, os.stat_result) and stat.S_IFMT(state.st_mode) in _COVERED:
+        found.folders.add(os.path.dirname(path))
+        if state.st_mode not in _USUAL and stat.S_ISREG(state.st_mode):
+            found.modes[path] = stat.S_IMODE(state.st_mode)
+        if status != _UNCHANGED:
+            found.added[path] = state.st_size
+        return
+    if status != _NEW:
+        found.removed.append(path)
+
+
+_COVERED = frozenset((stat.S_IFREG, stat.S_IFLNK))
+_USUAL = frozenset((stat.S_IFREG | FILE, stat.S_IFREG | PROGRAM))
+
+
+def _reason_not_to_cover(
+    path: bytes, state: os.stat_result | OSError, folders: Folders, limits: CheckpointLimits
+) -> Why | None:
+    if isinstance(state, OSError):
+        return "unreadable"
+    if any(part.lower() == b".git" for part in path.split(b"/")):
+        return "name"
+    if not stat.S_ISREG(state.st_mode):
+        return None
+    if state.st_size > limits.max_file:
+        return "large"
+    return None if folders.is_readable(path) else "unreadable"
+
+
+def _untracked(store: CheckpointStore, found: _Files) -> int:
+    """The bytes of new files that the user does not track."""
+    index = store.index
+    tracked = set(store.files(index).run("ls-files", "-z").split(b"\0")) if index else set[bytes]()
+    return sum(size for path, size in found.added.items() if path not in tracked)
+
+
+def _update_index(git: Git, found: _Files) -> None:
     if found.removed:
         options = ("-z", "--force-remove", "--stdin")
         git.run("update-index", *options, stdin=_null_separated(found.removed))
     if found.added:
         options = ("-z", "--add", "--remove", "--replace", "--stdin")
         git.run("update-index", *options, stdin=_null_separated(found.added))
-    tree = git.run("write-tree").decode().strip()
-    ref, message = ref_of(agent), _message(found.left_out)
-    tip = tips.get(ref)
-    if tip is None or (tip.tree, tip.message) != (tree, message):
-        tip = _Tip(_commit(repository, ref, tree, tip, message), tree, message)
-    with open(anchor, "w", encoding="utf-8") as file:
-        file.write(ref)
-    named, more = left_out_for_event(found.left_out)
-    return Saved(tip.commit, tree, named, more)
 
 
-def left_out_paths(git: Git, commit: str) -> dict[bytes, Why]:
-    """The paths that a checkpoint left out although no rule ignores them, and why."""
-    _, _, message = git.run("cat-file", "commit", commit).partition(b"\n\n")
-    left: dict[bytes, Why] = {}
-    for line in message.decode().split("\n")[2:]:
-        why, _, path = line.partition(" ")
-        if why == "large" or why == "repository" or why == "unreadable":
-            left[unquote_to_bytes(path)] = why
-    return left
-
-
-def left_out_for_event(left: Iterable[tuple[bytes, Why]]) -> tuple[tuple[LeftOut, ...], int]:
-    """The first paths that were left out, for an event, and the number of the others."""
-    every = [LeftOut(path.decode(errors="replace"), why) for path, why in left]
-    return tuple(every[:_MAX_NAMED]), max(0, len(every) - _MAX_NAMED)
-
-
-def _tips(repository: Repository) -> dict[str, _Tip]:
-    form = "%(refname)%00%(objectname)%00%(tree)%00%(contents)%01"
-    found = repository.refs().run("for-each-ref", f"--format={form}", REFS)
-    tips: dict[str, _Tip] = {}
-    for record in found.split(b"\x01")[:-1]:
-        name, commit, tree, message = record.removeprefix(b"\n").split(b"\0")
-        tips[name.decode()] = _Tip(commit.decode(), tree.decode(), message)
-    return tips
-
-
-def _ref_exists(anchor: str, tips: dict[str, _Tip]) -> bool:
-    """Whether the ref exists that protects the objects of the index from garbage collection."""
+def _tree(store: CheckpointStore, git: Git) -> str:
+    if not store.prefix:
+        return git.run("write-tree").decode().strip()
     try:
-        with open(anchor, encoding="utf-8") as file:
-            return file.read() in tips
-    except FileNotFoundError:
-        return False
+        return git.run("write-tree", f"--prefix={store.prefix}").decode().strip()
+    except GitError as error:
+        if "not found" not in str(error):
+            raise
+        return git.run("mktree").decode().strip()  # no file is left
 
 
-def _changed(repository: Repository, git: Git) -> list[bytes]:
-    """Paths that differ from the index, and tracked paths that a rule ignores."""
-    options = ("-z", "--others", "--modified", "--deleted", "--exclude-standard")
-    paths = git.run("ls-files", *options).split(b"\0")
-    if os.path.exists(repository.index):
-        users = repository.files(repository.index)
-        paths += users.run("ls-files", "-z", "-c", "-i", "--exclude-standard").split(b"\0")
-    return [path for path in dict.fromkeys(paths) if path]
-
-
-def _untracked(repository: Repository, found: _ChangedPaths) -> int:
-    """The bytes of new files that the user does not track; git stores the others already."""
-    tracked = set(repository.files(repository.index).run("ls-files", "-z").split(b"\0"))
-    top = os.fsencode(repository.top)
-    new = [os.path.join(top, path) for path in found.added if path not in tracked]
-    return sum(os.lstat(path).st_size for path in new if os.path.lexists(path))
-
-
-def _sort_paths(
-    repository: Repository, paths: Iterable[bytes], limits: CheckpointLimits
-) -> _ChangedPaths:
-    found = _ChangedPaths([], [], [])
-    top = os.fsencode(repository.top)
-    own, folders = _OwnFiles(limits), _RealFolders(top)
-    for path in paths:
-        whole = os.path.join(top, path)
-        if own.contains(whole):
-            continue
-        if path.endswith(b"/"):
-            found.left_out.append((path, "repository"))
-            continue
-        state = folders.state(path)
-        if state is None:
-            found.removed.append(path)
-            continue
-        why = _reason_to_leave_out(whole, state, limits)
-        if why is not None:
-            found.left_out.append((path, why))
-        if why is not None or not stat.S_ISREG(state.st_mode) | stat.S_ISLNK(state.st_mode):
-            found.removed.append(path)
-        else:
-            found.added.append(path)
-            found.bytes += state.st_size
-    return found
-
-
-class _RealFolders:
-    """Looks at paths whose folders are real folders; behind a symlink are files of others."""
-
-    def __init__(self, top: bytes) -> None:
-        self._top = top
-        self._folders = {b"": True}
-
-    def state(self, path: bytes) -> os.stat_result | None:
-        if not self._is_folder(os.path.dirname(path)):
-            return None
-        return self._lstat(path)
-
-    def _is_folder(self, path: bytes) -> bool:
-        known = self._folders.get(path)
-        if known is None:
-            state = self._lstat(path) if self._is_folder(os.path.dirname(path)) else None
-            known = self._folders[path] = state is not None and stat.S_ISDIR(state.st_mode)
-        return known
-
-    def _lstat(self, path: bytes) -> os.stat_result | None:
-        try:
-            return os.lstat(os.path.join(self._top, path))
-        except OSError:
-            return None
-
-
-class _OwnFiles:
-    """Sapwood's own files, which are neither saved nor restored."""
-
-    def __init__(self, limits: CheckpointLimits) -> None:
-        paths = [os.fsencode(path) for path in limits.own]
-        self._files = frozenset(paths)
-        self._folders = tuple(path for path in paths if path.endswith(b"/"))
-
-    def contains(self, path: bytes) -> bool:
-        return path in self._files or path.startswith(self._folders)
-
-
-def _reason_to_leave_out(
-    path: bytes, state: os.stat_result, limits: CheckpointLimits
-) -> Why | None:
-    if not stat.S_ISREG(state.st_mode):
+def _tip(git: Git, ref: str) -> _Tip | None:
+    form = "%(refname)%00%(objectname)%00%(tree)%00%(contents)"
+    found = git.run("for-each-ref", f"--format={form}", ref).removesuffix(b"\n")
+    if not found:
         return None
-    if state.st_size > limits.max_file:
-        return "large"
-    return None if os.access(path, os.R_OK) else "unreadable"
+    _, commit, tree, message = found.split(b"\0")
+    return _Tip(commit.decode(), tree.decode(), message)
 
 
-def _commit(repository: Repository, ref: str, tree: str, tip: _Tip | None, message: bytes) -> str:
-    git = repository.files()
+def _commit(git: Git, ref: str, tree: str, tip: _Tip | None, message: bytes) -> str:
     moment = f"{int(time.time())} +0000"
     dates = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
     writer = Git(git.folder, git.environment | _IDENTITY | dates)
     parents = ("-p", tip.commit) if tip else ()
     commit = writer.run("commit-tree", tree, *parents, stdin=message).decode().strip()
     before = tip.commit if tip else ""
-    quiet = ("-c", "core.logAllRefUpdates=false")
-    repository.refs().run(*quiet, "update-ref", ref, commit, before or "0" * len(commit))
+    git.run("update-ref", ref, commit, before or "0" * len(commit))
     return commit
 
 
-def _message(left: Iterable[tuple[bytes, Why]]) -> bytes:
-    lines = [f"{why} {quote_from_bytes(path)}" for path, why in left]
-    return "\n".join([_TITLE, "", *lines]).rstrip().encode() + b"\n"
+class _OwnFiles:
+    """Sapwood's own files in the workspace, which are neither saved nor restored."""
+
+    def __init__(self, limits: CheckpointLimits, root: str) -> None:
+        start = os.path.join(root, "")
+        paths = [os.fsencode(path[len(start) :]) for path in limits.own if path.startswith(start)]
+        self._files = frozenset(paths)
+        self._folders = tuple(path for path in paths if path.endswith(b"/"))
+
+    def __bool__(self) -> bool:
+        return bool(self._files)
+
+    def contains(self, path: bytes) -> bool:
+        return path in self._files or path.startswith(self._folders)
 
 
 def _null_separated(paths: Iterable[bytes]) -> bytes:

@@ -9,8 +9,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints.checkpoint_restore import has_checkpoint, restore
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits, save
+from sapwood.workspace.checkpoints.checkpoint_store import CheckpointStore, find_store, locked
 from sapwood.workspace.checkpoints.git_command import GitError
-from sapwood.workspace.checkpoints.repository import Repository, find_repository, locked
 
 __all__ = ["GitCheckpoints"]
 
@@ -25,37 +25,35 @@ class GitCheckpoints:
 
     async def save(self, workspace: Workspace, agent: AgentId) -> Saved | Unsaved:
         """Saves the files as they are now, in the ref of this agent."""
-        return await _in_thread(workspace, lambda repository: save(repository, agent, self._limits))
+        return await _in_thread(workspace, lambda store: save(store, agent, self._limits))
 
     async def holds(self, workspace: Workspace, files: Saved) -> bool | Unsaved:
         """Whether this checkpoint still exists and can be restored."""
-        return await _in_thread(
-            workspace, lambda repository: has_checkpoint(repository, files.commit)
-        )
+        return await _in_thread(workspace, lambda store: has_checkpoint(store, files.commit))
 
     async def restore(
         self, workspace: Workspace, present: Saved, files: Saved
     ) -> Restored | Unsaved:
         """Replaces the present files by those of a checkpoint; `present` is the newest one."""
         return await _in_thread(
-            workspace, lambda repository: restore(repository, present.commit, files.commit)
+            workspace, lambda store: restore(store, present.commit, files.commit)
         )
 
     async def root(self, workspace: Workspace) -> str | Unsaved:
-        """The folder that the checkpoints of this workspace cover."""
-        found = await asyncio.to_thread(find_repository, workspace.worktree or workspace.folder)
-        return found if isinstance(found, Unsaved) else found.top
+        """The folder that the checkpoints of this workspace cover: the workspace itself."""
+        found = await asyncio.to_thread(find_store, workspace.worktree or workspace.folder)
+        return found if isinstance(found, Unsaved) else found.root
 
 
 async def _in_thread(
-    workspace: Workspace, work: Callable[[Repository], _Result]
+    workspace: Workspace, work: Callable[[CheckpointStore], _Result]
 ) -> _Result | Unsaved:
     return await asyncio.to_thread(_with_lock, workspace.worktree or workspace.folder, work)
 
 
-def _with_lock(folder: str, work: Callable[[Repository], _Result]) -> _Result | Unsaved:
+def _with_lock(folder: str, work: Callable[[CheckpointStore], _Result]) -> _Result | Unsaved:
     try:
-        found = find_repository(folder)
+        found = find_store(folder)
         if isinstance(found, Unsaved):
             return found
         with locked(found):

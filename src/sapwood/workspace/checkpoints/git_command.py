@@ -50,6 +50,15 @@ class Git:
 
         Raises `GitError` if git cannot be run or its exit code is not one of `codes`.
         """
+        return self.run_with_warnings(*arguments, stdin=stdin, codes=codes)[0]
+
+    def run_with_warnings(
+        self, *arguments: str, stdin: bytes = b"", codes: tuple[int, ...] = (0,)
+    ) -> tuple[bytes, bytes]:
+        """Runs a git command and returns its output and its warnings. Files are made private.
+
+        Raises `GitError` if git cannot be run or its exit code is not one of `codes`.
+        """
         try:
             result = subprocess.run(
                 self.command(*arguments),
@@ -59,6 +68,7 @@ class Git:
                 capture_output=True,
                 timeout=_TIMEOUT,
                 check=False,
+                umask=0o077,
             )
         except subprocess.TimeoutExpired as error:
             raise GitError(f"git {arguments[0]} took longer than {_TIMEOUT:g} seconds") from error
@@ -66,7 +76,7 @@ class Git:
             raise GitError(f"git cannot be run: {error.strerror}") from error
         if result.returncode not in codes:
             raise GitError(_problem(result.stderr) or f"git {arguments[0]} failed")
-        return result.stdout
+        return result.stdout, result.stderr
 
     def command(self, *arguments: str) -> list[str]:
         """The command line."""

@@ -1,0 +1,171 @@
+"""Replaces one file by an earlier version of it, in one step and never through a symlink.
+
+The new content is written beside the old file and then renamed. The path of the new file is noted
+in the store first, so that the next process removes it if this one is killed in between.
+"""
+
+import os
+import secrets
+import stat
+from contextlib import closing, suppress
+from hashlib import sha1, sha256
+
+from msgspec import Struct
+
+from sapwood.workspace.checkpoints.git_objects import ObjectReader
+
+__all__ = [
+    "FileVersion",
+    "Replacement",
+    "is_version",
+    "remove_unfinished",
+    "set_permissions",
+    "state_in",
+]
+
+_LINK, _PROGRAM = 0o120000, 0o100755
+_SHA1_LENGTH = 40
+_START = ".sapwood-"
+_NOTES = "unfinished"
+
+
+class FileVersion(Struct, frozen=True):
+    """A version of a file: its mode as git has it, and its object."""
+
+    mode: int
+    object: bytes
+
+
+class Replacement(Struct, frozen=True):
+    """The replacement of the file at `path`; `store` is the folder of the store."""
+
+    store: str
+    path: str
+
+    def carry_out(
+        self,
+        folder: int,
+        name: str,
+        now: FileVersion | None,
+        then: FileVersion,
+        mode: int | None,
+        read: ObjectReader,
+    ) -> bool:
+        """Replaces `name` in the open `folder`, if it is still the version `now`.
+
+        `mode` are the permissions of the new file; None keeps those of the old one, except to run
+        it. Returns false if the file is another one, which is then not changed. Raises `OSError`.
+        """
+        state = state_in(folder, name)
+        if state and stat.S_ISDIR(state.st_mode) and _remove_empty(folder, name):
+            state = None
+        if state and not is_version(folder, name, state, now):
+            return False
+        fresh = f"{_START}{secrets.token_hex(8)}"
+        self._note(fresh)
+        try:
+            _create(folder, fresh, then, _permissions(state, then, mode), read)
+            os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(fresh, dir_fd=folder)
+        return True
+
+    def _note(self, fresh: str) -> None:
+        path = os.path.join(os.path.dirname(self.path), fresh)
+        notes = os.path.join(self.store, _NOTES)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        with open(os.open(notes, flags, 0o600), "ab") as file:
+            file.write(os.fsencode(path) + b"\0")
+
+
+def remove_unfinished(store: str) -> None:
+    """Removes the new files that a killed process did not rename. The caller must hold the lock."""
+    notes = os.path.join(store, _NOTES)
+    try:
+        with open(notes, "rb") as file:
+            paths = file.read().split(b"\0")
+    except FileNotFoundError:
+        return
+    for path in paths:
+        if os.path.basename(path).startswith(_START.encode()):
+            with suppress(OSError):
+                os.unlink(path)
+    os.unlink(notes)
+
+
+def state_in(folder: int, name: str) -> os.stat_result | None:
+    """The state of a file in an open folder; None if it does not exist."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def set_permissions(folder: int, name: str, mode: int) -> None:
+    """Sets the permissions of a file or folder in an open folder. Raises `OSError`."""
+    anchor = getattr(os, "O_PATH", None)
+    flags = (os.O_RDONLY if anchor is None else anchor) | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(name, flags, dir_fd=folder)
+    try:
+        if anchor is None:
+            os.fchmod(handle, mode)
+        else:  # such a descriptor needs no right to read, and leads to no other file
+            os.chmod(f"/proc/self/fd/{handle}", mode)
+    finally:
+        os.close(handle)
+
+
+def is_version(folder: int, name: str, state: os.stat_result, saved: FileVersion | None) -> bool:
+    """Whether the file is as it was saved, so that no later change is lost."""
+    if saved is None:
+        return False
+    if stat.S_ISLNK(state.st_mode):
+        content = os.fsencode(os.readlink(name, dir_fd=folder))
+    elif stat.S_ISREG(state.st_mode):
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+            content = file.read()
+    else:
+        return False
+    algorithm = sha1 if len(saved.object) == _SHA1_LENGTH else sha256
+    digest = algorithm(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return digest.encode() == saved.object
+
+
+def _create(
+    folder: int, name: str, then: FileVersion, mode: int | None, read: ObjectReader
+) -> None:
+    if then.mode == _LINK:
+        os.symlink(b"".join(read(then.object)), name, dir_fd=folder)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    bits = 0o600 if mode is not None else 0o777 if then.mode == _PROGRAM else 0o666
+    with os.fdopen(os.open(name, flags, bits, dir_fd=folder), "wb") as file:
+        with closing(read(then.object)) as pieces:
+            file.writelines(pieces)
+        if mode is not None:
+            os.fchmod(file.fileno(), mode)
+
+
+def _permissions(state: os.stat_result | None, then: FileVersion, mode: int | None) -> int | None:
+    """The permissions of the new file; None for those that new files usually get."""
+    if mode is not None or state is None or not stat.S_ISREG(state.st_mode):
+        return mode
+    before = stat.S_IMODE(state.st_mode)
+    return before | (before & 0o444) >> 2 if then.mode == _PROGRAM else before & ~0o111
+
+
+def _remove_empty(folder: int, name: str) -> bool:
+    """Removes a folder that contains no file; returns whether it was removed."""
+    try:
+        inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+    except NotADirectoryError:
+        return False
+    try:
+        if not all(_remove_empty(inside, each) for each in os.listdir(inside)):
+            return False
+    finally:
+        os.close(inside)
+    os.rmdir(name, dir_fd=folder)
+    return True

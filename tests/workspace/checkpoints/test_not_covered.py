@@ -1,0 +1,249 @@
+"""What existed and was not covered is recorded, and a restore never deletes or overwrites it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sapwood.core.checkpoint import LeftOut, Restored, Saved
+from sapwood.core.settings import Workspace
+from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
+from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
+from tests.workspace.checkpoints.repositories import (
+    files_of,
+    git,
+    held,
+    in_store,
+    modes_of,
+    repository,
+    saved,
+)
+
+
+async def restored(folder: Path, files: Saved, limits: CheckpointLimits | None = None) -> Restored:
+    """Saves the present state and goes back."""
+    present = await saved(folder, limits)
+    found = await GitCheckpoints(limits).restore(Workspace(str(folder)), present, files)
+    assert isinstance(found, Restored), found
+    return found
+
+
+async def test_a_nested_repository_that_lost_its_git_folder_stays(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (repository(tmp_path / "lib" / "vendor") / "code").write_text("theirs")
+    files = await saved(tmp_path)
+    shutil.rmtree(tmp_path / "lib" / "vendor" / ".git")
+    found = await restored(tmp_path, files)
+    assert found.left == (LeftOut("lib/vendor/code", "repository"),)
+    assert (tmp_path / "lib" / "vendor" / "code").read_text() == "theirs"
+
+
+async def test_a_folder_that_became_a_repository_is_not_covered_any_more(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "code").write_text("1")
+    files = await saved(tmp_path)
+    repository(tmp_path / "lib")
+    (tmp_path / "lib" / "code").write_text("2")
+    assert held(tmp_path, await saved(tmp_path)) == []
+    assert (await restored(tmp_path, files)).left == (LeftOut("lib/code", "repository"),)
+    assert (tmp_path / "lib" / "code").read_text() == "2"
+
+
+async def test_a_file_whose_exclude_line_was_removed_stays(tmp_path: Path) -> None:
+    repository(tmp_path)
+    exclude = tmp_path / ".git" / "info" / "exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("my.key\n/built/\n")
+    (tmp_path / "my.key").write_text("secret")
+    (tmp_path / "built").mkdir()
+    (tmp_path / "built" / "out").write_text("1")
+    files = await saved(tmp_path)
+    exclude.write_text("")
+    found = await restored(tmp_path, files)
+    assert (found.removed, found.left) == (0, ())
+    assert files_of(tmp_path).keys() == {"my.key", "built/out"}
+
+
+async def test_a_file_that_was_too_large_for_an_unchanged_tree_stays(tmp_path: Path) -> None:
+    repository(tmp_path)
+    limits = CheckpointLimits(max_file=10)
+    (tmp_path / "a").write_text("1")
+    first = await saved(tmp_path, limits)
+    (tmp_path / "data").write_bytes(b"x" * 11)
+    second = await saved(tmp_path, limits)
+    assert first.tree != second.tree
+    (tmp_path / "data").write_bytes(b"small")
+    await restored(tmp_path, second, limits)
+    assert (tmp_path / "data").read_bytes() == b"small"
+
+
+_SCRIPT = """
+import asyncio, json, os, sys
+sys.path[:0] = json.loads(sys.argv[2])
+from sapwood.core.ids import AgentId
+from sapwood.core.settings import Workspace
+from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
+
+async def main(folder):
+    keeper, workspace = GitCheckpoints(), Workspace(folder)
+    await keeper.restore(workspace, *[await keeper.save(workspace, AgentId("a"))] * 2)
+    if os.geteuid() == 0:  # everything is imported, so the folder of Python need not be readable
+        for base, _, names in os.walk(os.environ["SAPWOOD_DATA"]):
+            for path in [base, *(os.path.join(base, name) for name in names)]:
+                os.chown(path, 65534, 65534)
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    closed = os.path.join(folder, "closed")
+    os.chmod(closed, 0)
+    os.chmod(os.path.join(folder, "alone"), 0)
+    files = await keeper.save(workspace, AgentId("a"))
+    os.chmod(closed, 0o755)
+    os.chmod(os.path.join(folder, "alone"), 0o644)
+    present = await keeper.save(workspace, AgentId("a"))
+    restored = await keeper.restore(workspace, present, files)
+    print(sorted(each.path for each in files.left_out), restored.removed)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+def test_a_folder_that_could_not_be_read_then_stays(tmp_path: Path) -> None:
+    top = repository(tmp_path / "top")
+    (top / "closed").mkdir()
+    (top / "closed" / "file").write_text("mine")
+    (top / "alone").write_text("mine")
+    if os.geteuid() == 0:
+        for path in (tmp_path, *tmp_path.rglob("*")):
+            os.chown(path, 65534, 65534)
+        for above in tmp_path.parents:
+            if above.stat().st_mode & 0o001 == 0:
+                above.chmod(above.stat().st_mode | 0o001)
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, str(top), json.dumps(sys.path)],
+        env={
+            "PATH": os.environ["PATH"],
+            "SAPWOOD_DATA": str(tmp_path / "data"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "['alone', 'closed/'] 0\n", done.stderr
+    assert files_of(top).keys() == {"closed/file", "alone"}
+
+
+async def test_permissions_come_back_exactly(tmp_path: Path) -> None:
+    repository(tmp_path)
+    for name, mode in {"key": 0o600, "run": 0o700, "open": 0o666, "late": 0o644}.items():
+        (tmp_path / name).write_text("1")
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "private").mkdir(mode=0o700)
+    (tmp_path / "private" / "file").write_text("1")
+    (tmp_path / "private" / "file").chmod(0o644)
+    before = modes_of(tmp_path)
+    files = await saved(tmp_path)
+    for name in ("key", "private/file"):
+        (tmp_path / name).unlink()
+    (tmp_path / "private").rmdir()
+    (tmp_path / "run").write_text("2")
+    (tmp_path / "run").chmod(0o755)
+    (tmp_path / "open").chmod(0o644)
+    (tmp_path / "late").chmod(0o640)
+    now = modes_of(tmp_path)
+    present = await saved(tmp_path)
+    assert await restored(tmp_path, files) == Restored(written=5)
+    assert modes_of(tmp_path) == before
+    await restored(tmp_path, present)
+    assert modes_of(tmp_path) == now
+
+
+async def test_a_change_of_permissions_alone_is_a_change(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "a").chmod(0o644)
+    first = await saved(tmp_path)
+    (tmp_path / "a").chmod(0o600)
+    assert (await saved(tmp_path)).tree != first.tree
+
+
+@pytest.mark.parametrize("kind", ["core.worktree", "dotfiles"])
+async def test_nothing_outside_the_workspace_is_saved_or_restored(
+    tmp_path: Path, kind: str
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "home" / "project"
+    if kind == "core.worktree":
+        repository(project)
+        git(project, "config", "core.worktree", "../..")
+    else:
+        repository(home)
+        project.mkdir()
+    (home / "diary").write_text("then")
+    (project / "a").write_text("then")
+    files = await saved(project)
+    assert held(project, files) == ["a"]
+    (home / "diary").write_text("now")
+    (home / "later").write_text("now")
+    (project / "a").write_text("now")
+    await restored(project, files)
+    assert (project / "a").read_text() == "then"
+    assert ((home / "diary").read_text(), (home / "later").read_text()) == ("now", "now")
+
+
+async def test_a_worktree_inside_the_workspace_is_not_touched(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "a").write_text("1")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=Mine")
+    files = await saved(tmp_path)
+    git(tmp_path, "worktree", "add", "--quiet", "side")
+    (tmp_path / "side" / "a").write_text("2")
+    found = await restored(tmp_path, files)
+    assert found == Restored()
+    assert (tmp_path / "side" / "a").read_text() == "2"
+
+
+def _made_by_an_earlier_version(top: Path) -> Saved:
+    """A checkpoint as earlier versions made them, in the repository itself."""
+    git(top, "add", "--all")
+    tree = git(top, "write-tree").strip()
+    message = "Sapwood checkpoint\n\nlarge sub/big\n"
+    commit = git(top, "commit-tree", tree, "-m", message).strip()
+    git(top, "update-ref", "refs/sapwood/checkpoints/k3h7wq2mzp", commit)
+    return Saved(commit, tree)
+
+
+async def test_checkpoints_of_earlier_versions_can_be_restored(tmp_path: Path) -> None:
+    repository(tmp_path)
+    sub = tmp_path / "sub"
+    sub.mkdir()
+    for path in (tmp_path / "top", sub / "a"):
+        path.write_text("then")
+    old = _made_by_an_earlier_version(tmp_path)
+    for path in (tmp_path / "top", sub / "a", sub / "big", sub / "new"):
+        path.write_text("now")
+    (sub / "a").chmod(0o600)
+    assert await GitCheckpoints().holds(Workspace(str(sub)), old)
+    assert await restored(sub, old) == Restored(1, 1, (LeftOut("big", "large"),))
+    assert (sub / "a").read_text() == "then"
+    assert modes_of(sub)["a"] == 0o600
+    assert (tmp_path / "top").read_text() == "now"
+    assert await restored(tmp_path, old) == Restored(1, 0, (LeftOut("sub/big", "large"),))
+    assert (tmp_path / "top").read_text() == "then"
+
+
+async def test_a_file_that_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    repository(tmp_path)
+    await saved(tmp_path)
+    (tmp_path / ".sapwood-0123456789abcdef").write_text("half")
+    (tmp_path / "mine").write_text("mine")
+    notes = in_store(tmp_path, "unfinished")
+    left = [f"{tmp_path}/.sapwood-0123456789abcdef", f"{tmp_path}/mine"]
+    notes.write_text("\0".join(left))
+    assert held(tmp_path, await saved(tmp_path)) == ["mine"]
+    assert not notes.exists()
