@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -113,29 +114,24 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
-def test_a_folder_that_could_not_be_read_then_stays(tmp_path: Path) -> None:
-    top = repository(tmp_path / "top")
-    (top / "closed").mkdir()
-    (top / "closed" / "file").write_text("mine")
-    (top / "alone").write_text("mine")
-    if os.geteuid() == 0:
-        for path in (tmp_path, *tmp_path.rglob("*")):
-            os.chown(path, 65534, 65534)
-        for above in tmp_path.parents:
-            if above.stat().st_mode & 0o001 == 0:
-                above.chmod(above.stat().st_mode | 0o001)
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, str(top), json.dumps(sys.path)],
-        env={
-            "PATH": os.environ["PATH"],
-            "SAPWOOD_DATA": str(tmp_path / "data"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "['alone', 'closed/'] 0\n", done.stderr
-    assert files_of(top).keys() == {"closed/file", "alone"}
+def test_a_folder_that_could_not_be_read_then_stays() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # other users cannot enter pytest's own folders
+        base, top = Path(folder), repository(Path(folder, "top"))
+        (top / "closed").mkdir()
+        (top / "closed" / "file").write_text("mine")
+        (top / "alone").write_text("mine")
+        if os.geteuid() == 0:
+            for path in (base, *base.rglob("*")):
+                os.chown(path, 65534, 65534)
+        done = subprocess.run(
+            [sys.executable, "-c", _SCRIPT, str(top), json.dumps(sys.path)],
+            env={"PATH": os.environ["PATH"], "SAPWOOD_DATA": str(base / "data")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == "['alone', 'closed/'] 0\n", done.stderr
+        assert files_of(top).keys() == {"closed/file", "alone"}
 
 
 async def test_permissions_come_back_exactly(tmp_path: Path) -> None:
