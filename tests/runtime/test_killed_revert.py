@@ -11,6 +11,7 @@ import pytest
 from msgspec import Struct
 
 from sapwood.api import Agent, open
+from sapwood.conversation.answers import Prompted
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import RevertCutOff
 from sapwood.core.view import Request
@@ -102,6 +103,21 @@ async def test_wherever_it_is_killed_it_can_be_finished_or_taken_back(
         assert await place.moment(agent) == place.then
 
 
+@pytest.mark.parametrize("step", STEPS)
+async def test_wherever_it_is_killed_the_next_prompt_is_taken(tmp_path: Path, step: int) -> None:
+    place = await prepared(tmp_path)
+    place.killed_at(step)
+    async with place.agent() as agent:
+        cut_off = (await agent.state()).reverting is not None
+        [outcome] = await agent.submit("Go on.")
+        assert isinstance(outcome.answer, Prompted)
+        assert (await agent.state()).reverting is None
+        if cut_off:
+            assert files_of(place.folder) == place.then.files
+        kinds = [each.kind for each in await agent.events()]
+        assert kinds.count("revert.started") == kinds.count("context.reverted")
+
+
 async def test_one_that_was_cut_off_is_finished_by_typing_it_again(tmp_path: Path) -> None:
     place = await prepared(tmp_path)
     assert place.killed_at(3)
@@ -111,7 +127,8 @@ async def test_one_that_was_cut_off_is_finished_by_typing_it_again(tmp_path: Pat
         assert "before turn" in await agent.revert()
         assert await place.moment(agent) == place.then
         assert (await agent.state()).reverting is None
-        await agent.revert()
+        [started] = [each for each in await agent.events() if each.kind == "revert.started"]
+        await agent.revert(started.version)
         assert await place.moment(agent) == place.now
 
 
@@ -122,7 +139,7 @@ async def test_one_that_was_cut_off_on_a_long_way_is_finished(tmp_path: Path) ->
             (place.folder / "changed").write_text(f"again {number}")
             await agent.record("More.", "Done.")
             await agent.checkpoint()
-    assert place.killed_at(3, "2")
+    assert place.killed_at(3, "4")
     async with place.agent() as agent:
         await agent.revert()
         assert await place.moment(agent) == place.then

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -16,7 +18,7 @@ from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
 from sapwood.app.conversation_service import offline_service
 from sapwood.config.config_file import Config
-from sapwood.conversation.answers import FilesReverted, Prompted
+from sapwood.conversation.answers import ConversationStarted, FilesReverted, Prompted
 from sapwood.conversation.completion import known_names
 from sapwood.conversation.script import CommandStep
 from sapwood.core.command_table import TABLE
@@ -24,7 +26,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import Recorded
 from sapwood.core.model_calls import Failure
-from sapwood.core.refusals import UnknownCheckpoint
+from sapwood.core.refusals import UnknownAgent, UnknownCheckpoint
 from sapwood.core.view import Request
 from sapwood.engine.local_engine import LocalEngine
 from sapwood.testing import PlannedModel
@@ -97,6 +99,10 @@ class Desk(Struct):
             if isinstance(part, Text)
         ]
 
+    async def marks(self) -> list[str]:
+        """The names of the marks."""
+        return [mark.name for mark in (await self.agent.state()).marks]
+
     async def kinds(self) -> list[str]:
         """The kinds of all events about files."""
         about = ("checkpoint.made", "checkpoint.missed", "revert.started", "context.reverted")
@@ -136,36 +142,171 @@ async def test_a_revert_takes_back_what_the_last_turn_did_to_files_and_context(
         assert await at.said() == ["hello"]
 
 
-async def test_a_revert_can_be_reverted(tmp_path: Path) -> None:
+async def test_a_revert_can_be_taken_back(tmp_path: Path) -> None:
     async with desk(repository(tmp_path)) as at:
         await at.says("write a.txt one")
+        await at.agent.mark("EARLY")
         await at.says("write b.txt two")
+        await at.agent.mark("LATE")
         (tmp_path / "c.txt").write_text("the user's own")
         before, said = files_of(tmp_path), await at.said()
-        await at.agent.revert()
+        answer = await at.agent.revert()
         assert files_of(tmp_path).keys() == {"a.txt"}
-        await at.agent.revert()
+        assert await at.marks() == ["EARLY"]
+        [started] = re.findall(r"/revert (\d+) takes this back", answer)
+        await at.agent.revert(int(started))
         assert files_of(tmp_path) == before
         assert await at.said() == said
+        assert await at.marks() == ["EARLY", "LATE"]
         await at.agent.revert()
         assert files_of(tmp_path).keys() == {"a.txt"}
 
 
-async def test_a_turn_is_gone_back_to_by_its_number(tmp_path: Path) -> None:
+async def test_a_revert_that_is_repeated_goes_further_back(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        turns = [await at.says(f"write a.txt {number}") for number in range(5)]
+        (tmp_path / "a.txt").write_text("my edit")
+        found: list[str] = []
+        for turn in reversed(turns[1:]):
+            assert f"before turn {turn}:" in await at.agent.revert()
+            found.append((tmp_path / "a.txt").read_text())
+        assert found == ["3", "2", "1", "0"]
+        assert await at.said() == ["write a.txt 0"]
+        await at.agent.revert()
+        assert (files_of(tmp_path), await at.said()) == ({}, [])
+        with pytest.raises(RefusedError, match="no checkpoint to revert to"):
+            await at.agent.revert()
+        last = [each.version for each in await at.agent.events() if each.kind == "revert.started"]
+        await at.agent.revert(last[0])
+        assert (tmp_path / "a.txt").read_text() == "my edit"
+        assert len(await at.said()) == 5
+
+
+async def test_after_a_revert_new_turns_are_reverted_first(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        first = await at.says("write a.txt one")
+        await at.says("write a.txt two")
+        await at.agent.revert()
+        third = await at.says("write a.txt three")
+        assert f"before turn {third}:" in await at.agent.revert()
+        assert (tmp_path / "a.txt").read_text() == "one"
+        assert f"before turn {first}:" in await at.agent.revert()
+
+
+async def test_a_revert_goes_to_before_the_turn_that_was_named(tmp_path: Path) -> None:
     async with desk(repository(tmp_path)) as at:
         first = await at.says("write a.txt one")
         talk = await at.says("just talk")
-        await at.says("write a.txt two")
+        second = await at.says("write a.txt two")
         last = await at.says("run rm a.txt")
-        await at.agent.revert(first)
-        assert (tmp_path / "a.txt").read_text() == "one"
-        assert await at.said() == ["write a.txt one"]
-        await at.agent.revert(talk)
+        await at.agent.revert(second)
         assert (tmp_path / "a.txt").read_text() == "one"
         assert await at.said() == ["write a.txt one", "just talk"]
         await at.agent.revert(last)
-        assert files_of(tmp_path) == {}
-        assert len(await at.said()) == 4
+        assert (tmp_path / "a.txt").read_text() == "two"
+        await at.agent.revert(talk)
+        assert (tmp_path / "a.txt").read_text() == "one"
+        assert await at.said() == ["write a.txt one"]
+        await at.agent.revert(first)
+        assert (files_of(tmp_path), await at.said()) == ({}, [])
+
+
+async def test_before_a_turn_since_which_no_file_changed_the_files_stay(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write a.txt one")
+        talk = await at.says("just talk")
+        (tmp_path / "a.txt").write_text("my edit")
+        assert "no file differed" in await at.agent.revert(talk)
+        assert (tmp_path / "a.txt").read_text() == "my edit"
+        assert await at.said() == ["write a.txt one"]
+
+
+async def test_on_another_branch_a_revert_asks_first(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "main.txt").write_text("of main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message=First")
+    git(tmp_path, "switch", "--quiet", "--create", "feature")
+    (tmp_path / "main.txt").unlink()
+    async with desk(tmp_path) as at:
+        turn = await at.says("write feature.txt one")
+        (tmp_path / "feature.txt").unlink()
+        git(tmp_path, "restore", ".")
+        git(tmp_path, "switch", "--quiet", "main")
+        with pytest.raises(RefusedError) as refused:
+            await at.agent.revert(turn)
+        sentence = refused.value.refusal.sentence
+        assert "were saved on branch feature, and the folder is on branch main now" in sentence
+        assert f"git switch feature first, or type /revert {turn} --anyway" in sentence
+        assert files_of(tmp_path).keys() == {"main.txt"}
+        assert (await at.agent.state()).reverting is None
+        await at.agent.revert(turn, anyway=True)
+        assert files_of(tmp_path).keys() == set()
+
+
+async def test_checkpoints_outlive_the_conversation(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        (tmp_path / "a.txt").write_text("mine")
+        turn = await at.says("write a.txt theirs")
+        [outcome] = await at.agent.submit("/new")
+        assert isinstance(outcome.answer, ConversationStarted)
+        fresh = await Sapwood(at.agent.connection).agent(outcome.answer.agent)
+        with pytest.raises(RefusedError, match=f"type /revert lead:{turn}"):
+            await fresh.revert()
+        [outcome] = await fresh.submit(f"/revert lead:{turn}")
+        assert isinstance(outcome.answer, FilesReverted)
+        assert f"before turn {turn} of lead: 1 file restored" in outcome.answer.message
+        assert (tmp_path / "a.txt").read_text() == "mine"
+        await at.agent.submit("/unarchive")
+        await at.agent.revert()
+        assert (tmp_path / "a.txt").read_text() == "mine"
+
+
+async def test_a_fork_goes_back_to_before_a_turn_that_it_inherited(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write a.txt one")
+        turn = await at.says("write a.txt two")
+        child = await at.agent.fork()
+        [outcome] = await child.submit(f"/revert parent:{turn}")
+        assert isinstance(outcome.answer, FilesReverted)
+        assert (tmp_path / "a.txt").read_text() == "one"
+        assert await Desk(child, tmp_path, at.running).said() == ["write a.txt one"]
+        assert len(await at.said()) == 2
+
+
+async def test_a_turn_of_a_conversation_in_another_folder_is_not_gone_back_to(
+    tmp_path: Path,
+) -> None:
+    async with desk(repository(tmp_path / "one")) as at:
+        turn = await at.says("write a.txt one")
+        folder = str(repository(tmp_path / "two"))
+        other = await Sapwood(at.agent.connection).start(model="planned", folder=folder)
+        [outcome] = await other.submit(f"/revert lead:{turn}")
+        assert isinstance(outcome.answer, UnknownCheckpoint)
+
+
+async def test_a_revert_that_is_cancelled_runs_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk(repository(tmp_path)) as at:
+        (tmp_path / "a.txt").write_text("mine")
+        await at.says("write a.txt theirs")
+        working, restore = asyncio.Event(), GitCheckpoints.restore
+
+        async def slow(self: GitCheckpoints, *args: Any) -> Any:
+            working.set()
+            await asyncio.sleep(0)
+            return await restore(self, *args)
+
+        monkeypatch.setattr(GitCheckpoints, "restore", slow)
+        reverting = asyncio.ensure_future(at.agent.revert())
+        await working.wait()
+        reverting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reverting
+        assert (tmp_path / "a.txt").read_text() == "mine"
+        assert (await at.kinds())[-1] == "context.reverted"
+        await at.says("go on")
 
 
 async def test_a_turn_before_the_first_change_is_gone_back_to(tmp_path: Path) -> None:
@@ -177,7 +318,7 @@ async def test_a_turn_before_the_first_change_is_gone_back_to(tmp_path: Path) ->
         await at.says("write a.txt two")
         await at.agent.revert(first)
         assert (tmp_path / "a.txt").read_text() == "mine"
-        assert await at.said() == ["hello"]
+        assert await at.said() == []
 
 
 async def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
@@ -188,7 +329,7 @@ async def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
         said = await at.agent.revert()
         assert "0 files restored, 1 removed." in said
         assert "Left as they are: ignored files, vendor/ (a repository of its own)." in said
-        assert "/revert takes this back; /undo moves the context alone." in said
+        assert "and /undo moves the context alone." in said
 
 
 async def test_what_the_user_edited_between_turns_is_not_lost(tmp_path: Path) -> None:
@@ -218,9 +359,8 @@ async def test_a_failed_turn_has_a_checkpoint(tmp_path: Path) -> None:
         turn = await at.says("run touch a.txt; echo fail")
         assert (await at.agent.events())[-1].kind == "checkpoint.made"
         assert "failed" in [each.kind for each in await at.agent.events()][-2]
-        await at.agent.revert()
         await at.agent.revert(turn)
-        assert files_of(tmp_path).keys() == {"a.txt"}
+        assert files_of(tmp_path).keys() == set()
 
 
 async def test_a_checkpoint_that_could_not_be_made_is_told_and_not_gone_back_to(
@@ -228,11 +368,11 @@ async def test_a_checkpoint_that_could_not_be_made_is_told_and_not_gone_back_to(
 ) -> None:
     async with desk(repository(tmp_path), CheckpointLimits(max_untracked=100)) as at:
         await at.says("write a.txt one")
-        missed = await at.says("run head -c 200 /dev/zero > b.bin")
-        await at.says("run true")
+        await at.says("run head -c 200 /dev/zero > b.bin")
+        after = await at.says("run true")
         assert await at.kinds() == ["checkpoint.made", "checkpoint.made", "checkpoint.missed"]
         with pytest.raises(RefusedError, match="Add files that need no checkpoint"):
-            await at.agent.revert(missed)
+            await at.agent.revert(after)
         (tmp_path / "b.bin").unlink()
         await at.says("write a.txt two")
         assert (await at.kinds())[-2:] == ["checkpoint.made", "checkpoint.made"]
@@ -296,8 +436,8 @@ async def test_only_turns_that_may_have_changed_files_make_checkpoints(tmp_path:
 
 async def test_a_checkpoint_of_a_turn_out_of_context_can_be_reverted_to(tmp_path: Path) -> None:
     async with desk(repository(tmp_path)) as at:
-        turn = await at.says("write a.txt one")
-        await at.says("write a.txt two")
+        await at.says("write a.txt one")
+        turn = await at.says("write a.txt two")
         await at.agent.clear()
         await at.agent.revert(turn)
         assert (tmp_path / "a.txt").read_text() == "one"
@@ -338,16 +478,20 @@ async def test_a_turn_is_typed_as_it_is_shown(tmp_path: Path) -> None:
         for typed in (str(turn), f"#{turn}", f" lead:{turn} "):
             done = await service.answer(at.agent.id, CommandStep(TABLE["revert"], typed))
             assert isinstance(done, FilesReverted)
-            assert f"after turn {turn}" in done.message
-        for typed in (f"other:{turn}", "9" * 40, "-1", "٣", "one"):
+            assert f"before turn {turn}" in done.message
+        for typed in ("9" * 40, "-1", "٣", "one"):
             refused = await service.answer(at.agent.id, CommandStep(TABLE["revert"], typed))
             assert isinstance(refused, UnknownCheckpoint)
+        refused = await service.answer(at.agent.id, CommandStep(TABLE["revert"], f"other:{turn}"))
+        assert isinstance(refused, UnknownAgent)
 
 
 async def test_an_unknown_turn_is_refused_with_those_there_are(tmp_path: Path) -> None:
     async with desk(repository(tmp_path)) as at:
         turn = await at.says("write a.txt one")
-        with pytest.raises(RefusedError, match=f"turns that changed files: {turn}"):
+        with pytest.raises(
+            RefusedError, match=f"no checkpoint at 1. You can go back to before turn {turn}."
+        ):
             await at.agent.revert(1)
 
 

@@ -1,10 +1,15 @@
 """Going back to a checkpoint from the screen."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.app.connection import connect
+from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 from tests.tui.stage import MODEL, on_stage
 from tests.workspace.checkpoints.repositories import repository
 
@@ -28,9 +33,34 @@ async def test_files_go_back_and_the_turn_leaves_view(tmp_path: Path) -> None:
         await stage.sees("2 messages pruned · /revert")
         await stage.sees("1 removed")
         assert not (tmp_path / "storks.txt").exists()
-        await stage.type("/revert")
+        await stage.type("/revert 6")
         await stage.sees("before the revert at")
         assert (tmp_path / "storks.txt").read_text() == "On roofs."
+    await connection.close()
+
+
+async def test_a_revert_that_has_started_is_not_stopped_by_escape(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = await connect(":memory:")
+    agent = await worked(Sapwood(connection), repository(tmp_path))
+    started, released, restore = asyncio.Event(), asyncio.Event(), GitCheckpoints.restore
+
+    async def held_back(self: GitCheckpoints, *args: Any) -> Any:
+        started.set()
+        await released.wait()
+        return await restore(self, *args)
+
+    monkeypatch.setattr(GitCheckpoints, "restore", held_back)
+    async with on_stage(agent.id, connection=connection) as stage:
+        await stage.type("/revert")
+        await started.wait()
+        await stage.pilot.press("escape")
+        await stage.sees("/revert runs to its end")
+        released.set()
+        await stage.sees("1 removed")
+        assert not (tmp_path / "storks.txt").exists()
+        assert (await agent.state()).reverting is None
     await connection.close()
 
 

@@ -1,5 +1,6 @@
 """A model overwrites a file; the user reverts file and turn, and then undoes the revert."""
 
+import re
 import subprocess
 
 from proofs.e2e.system_under_test import SystemUnderTest
@@ -41,10 +42,12 @@ async def play(system: SystemUnderTest) -> None:
     checks.same("the model writes", notes.read_text(encoding="utf-8"), THEIRS)
     kinds = [recorded.kind for recorded in await agent.events()]
     checks.same("files are saved before and after", kinds.count("checkpoint.made"), 2)
+    number = ""
     for words, text, seen in (("before turn", mine, request), ("before the revert", THEIRS, later)):
         service = offline_service(system.wood.connection, system.config)
-        done = await service.answer(agent.id, CommandStep(TABLE["revert"]))
+        done = await service.answer(agent.id, CommandStep(TABLE["revert"], number))
         answer = done.sentence if isinstance(done, Refusal) else done.message
+        number = "".join(re.findall(r"/revert (\d+) takes this back", answer))
         checks.within("a revert names its target", f"as they were {words}", answer)
         checks.same("the file is as it was", notes.read_text(encoding="utf-8"), text)
         checks.same("and so is the request", await agent.request(), seen)

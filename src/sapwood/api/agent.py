@@ -264,14 +264,16 @@ class Agent(AgentHandle):
         """
         return (await self.service.checkpoint(self.id)).message
 
-    async def revert(self, turn: int | None = None) -> str:
-        """Restores the files and the context as they were at the end of a turn.
+    async def revert(self, turn: int | None = None, *, anyway: bool = False) -> str:
+        """Restores the files and the context as they were before a turn.
 
-        `turn` is the version at which that turn starts. Without it, undoes the last turn that
-        changed files, or the last revert. Raises `RefusedError` if nothing can be restored.
+        `turn` is the version at which that turn starts, or the version of an earlier revert, to
+        take that back. Without it, reverts the last turn that changed files and was not reverted
+        yet. `anyway` restores files that were saved on another git branch. Raises `RefusedError`
+        if nothing can be restored.
         """
         typed = "" if turn is None else str(count(turn, "turn"))
-        return (await self._answer("revert", typed)).message
+        return (await self._answer("revert", f"{typed}{' --anyway' if anyway else ''}")).message
 
     async def _answer(self, name: str, args: str = "") -> Answer:
         """Runs a slash command and returns its answer. Raises `RefusedError`."""

@@ -160,6 +160,10 @@ class ConversationService:
             return Imported(agent, state.origin.source)
         if services.models is not None:
             services.models.require(state.settings.model)
+        if state.reverting is not None and (reverter := context.reverter_of(services)):
+            refused = await reverter.finish(agent)  # of a process that was killed
+            if refused is not None:
+                return refused
         done = await dispatcher.dispatch(StartTurn(agent, (Text(text),)), command_meta())
         if isinstance(done, Refusal):
             return done

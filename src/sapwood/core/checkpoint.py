@@ -79,7 +79,7 @@ class Restored(Struct, frozen=True, omit_defaults=True):
 class Destination(Struct, frozen=True):
     """The destination of a revert: the versions of the log with the files and with the context.
 
-    `words` describes it for readers.
+    `words` describes it for readers. If `files` is 0, the files stay as they are.
 
     >>> Destination(12, 9, "before turn 9").words
     'before turn 9'

@@ -77,6 +77,7 @@ class SlashCommand(Struct, frozen=True):
     `without_agent` is what happens if there is no conversation yet: the command answers (perhaps
     only without arguments), starts a conversation first, or is refused. `waits`: a model's call
     stays open until something happens. `slow`: a person may want to stop it before it answers.
+    `whole`: once started it runs to its end, because half of it would be worse than either.
     """
 
     name: str
@@ -90,6 +91,7 @@ class SlashCommand(Struct, frozen=True):
     without_agent: WithoutAgent = "starts"
     waits: bool = False
     slow: bool = False
+    whole: bool = False
 
     @property
     def typed(self) -> str:
@@ -306,9 +308,10 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "revert",
-            "Take files and context back to a checkpoint",
-            (Argument("TURN", ("turn",)),),
+            "Take files and context back to before a turn",
+            (Argument("TURN", ("turn",)), Argument(flag="--anyway")),
             while_open=False,
+            whole=True,
             decides=(StartRevert, FinishRevert),
         ),
         SlashCommand(

@@ -18,7 +18,7 @@ from sapwood.core.content import (
     ReplyPart,
     Usage,
 )
-from sapwood.core.context import Context
+from sapwood.core.context import Context, Mark
 from sapwood.core.events import HUMAN, Actor, Moment, Pin
 from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
 from sapwood.core.model_calls import FailureKind
@@ -349,24 +349,31 @@ class MakeCheckpoint(_Command, frozen=True):
 
 
 class MissCheckpoint(_Command, frozen=True):
-    """Record that the files could not be saved after a turn, and why."""
+    """Record that the files could not be saved before or after a turn, and why."""
 
     reason: str
     turn: int = 0
+    moment: Moment = "after"
 
 
 class StartRevert(_Command, frozen=True):
-    """Record that the present files were saved and that others will replace them."""
+    """Record that the present files were saved and that others will replace them.
+
+    `of` is another agent whose files they are, before its turn that starts at `turn`.
+    """
 
     files: Saved
     to: Destination
+    of: str = ""
+    turn: int = 0
 
 
 class FinishRevert(_Command, frozen=True):
     """Move the context back, after the files were restored.
 
     `started` is the version of the revert's start, `context` the context at the destination, and
-    `notes_in_view` are the waiting notes that are already in a prompt of that context.
+    `notes_in_view` are the waiting notes that are already in a prompt of that context. `marks` are
+    those at the destination; None keeps the present ones that are as old.
     """
 
     started: int
@@ -374,6 +381,7 @@ class FinishRevert(_Command, frozen=True):
     files: Saved
     restored: Restored
     notes_in_view: tuple[Note, ...] = ()
+    marks: tuple[Mark, ...] | None = None
 
 
 class Send(_Command, frozen=True):

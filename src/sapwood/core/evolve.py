@@ -269,7 +269,9 @@ def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> 
 
 
 def _reverted(state: State, recorded: Recorded, event: events.ContextReverted) -> State:
-    marks = tuple(mark for mark in state.marks if mark.version <= event.to.context)
+    marks = event.marks
+    if marks is None:
+        marks = tuple(mark for mark in state.marks if mark.version <= event.to.context)
     notes = tuple(note for note in state.notes if note not in event.heard)
     state = _stepped(state, "tip", recorded.version, notes)
     files = Files(recorded.version, event.files.tree)

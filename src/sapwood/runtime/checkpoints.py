@@ -114,15 +114,14 @@ class TurnFiles:
         self._checkpoints = checkpoints
         self._may_change = may_change
 
-    async def before(self, state: State, turn: Turn) -> MakeCheckpoint | None:
+    async def before(self, state: State, turn: Turn) -> MakeCheckpoint | MissCheckpoint | None:
         """Saves the files before the first call of the turn that may change them.
 
         Returns the command to dispatch, or None if there is nothing to record.
         """
         if self._may_have_changed(state, turn):
             return None
-        saved = await self._saved(state, turn, "before")
-        return saved if isinstance(saved, MakeCheckpoint) else None
+        return await self._saved(state, turn, "before")
 
     async def after(self, state: State, turn: Turn) -> MakeCheckpoint | MissCheckpoint | None:
         """Saves the files after a turn that may have changed them. Returns the command for it."""
@@ -137,7 +136,8 @@ class TurnFiles:
             return None
         saved = await self._checkpoints.save(state.workspace, state.agent)
         if isinstance(saved, Unsaved):
-            return MissCheckpoint(state.agent, saved.reason, turn.first) if saved.failed else None
+            missed = MissCheckpoint(state.agent, saved.reason, turn.first, moment)
+            return missed if saved.failed else None
         return MakeCheckpoint(state.agent, saved, turn.first, moment)
 
     def _may_have_changed(self, state: State, turn: Turn) -> bool:

@@ -1,87 +1,145 @@
-"""The destination of a revert: finds the place in the log that the typed text means."""
+"""The destinations of a revert: the places before the turns that changed files."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import assert_never
 
-from sapwood.core.checkpoint import Destination
-from sapwood.core.events import (
-    CheckpointMade,
-    CheckpointMissed,
-    ContextReverted,
-    RevertStarted,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnRecorded,
-    TurnStarted,
-)
-from sapwood.core.ids import AgentId, Space
-from sapwood.core.refusals import NoCheckpoint, Refusal, UnknownCheckpoint
-from sapwood.core.state import State
-from sapwood.runtime.checkpoints import FilesAt, Link
-from sapwood.runtime.log import Log
+from msgspec import Struct
 
-__all__ = ["find_destination"]
+from sapwood.core.checkpoint import Destination
+from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
+from sapwood.core.refusals import NoCheckpoint, UnknownCheckpoint
+from sapwood.runtime.checkpoints import FilesAt, Link
+
+__all__ = ["FileHistory"]
 
 _NAMED = 5
-_PAGE = 500
 
 
-async def find_destination(
-    log: Log, space: Space, state: State, chain: Sequence[Link], typed: str
-) -> Destination | Refusal:
-    """Finds the place that was typed; if nothing was, the place before the last change of files."""
-    if not typed:
-        return _last_change(state, chain)
-    agent, _, number = typed.removeprefix("#").rpartition(":")
-    if not number.isascii() or not number.isdigit() or agent not in ("", state.agent):
-        return _unknown(typed, chain)
-    version = int(number[:18])
-    for link in chain:
-        if link.version == version and not isinstance(link.event, CheckpointMissed):
-            return Destination(version, version, _words(link.event, version))
-    end = await _end_of_turn(log, space, state.agent, version)
-    if end is None:
-        return _unknown(typed, chain)
-    for link in chain:
-        if link.changed_in == version or link.version <= end or _is_first(link):
-            if isinstance(link.event, CheckpointMissed):
-                return NoCheckpoint(link.event.reason)
-            at = link.version if link.changed_in == version else end
-            return Destination(link.version, at, f"after turn {version}")
-    return _unknown(typed, chain)
+class _Change(Struct, frozen=True):
+    """A turn that changed files, the link with the files before it, and the change before."""
+
+    turn: int
+    before: Link
+    earlier: "_Change | None"
 
 
-def _last_change(state: State, chain: Sequence[Link]) -> Destination | Refusal:
-    if state.reverting is not None:
-        return state.reverting.to
-    if chain and isinstance(done := chain[0].event, ContextReverted):
-        return _before_revert(done, chain[1:])
-    for link, before in pairwise(chain):
-        if link.changed_in and before.files is not None:
-            turn = link.changed_in
-            return Destination(before.version, turn - 1, f"before turn {turn}")
-    missed = [link.event.reason for link in chain if isinstance(link.event, CheckpointMissed)]
-    return NoCheckpoint(*missed[:1])
+class FileHistory:
+    """The turns that changed the files of a workspace, from an agent's chain of checkpoints.
+
+    A revert takes turns out of the present line of changes, and a revert of that revert brings
+    them back. So a bare revert that is repeated goes further back each time.
+    """
+
+    def __init__(self, chain: Sequence[Link]) -> None:
+        self._links = list(reversed(chain))
+        self._lines: dict[int, _Change | None] = {}
+        self._turns: dict[int, Link] = {}
+        self._started: list[RevertStarted] = []
+        line: _Change | None = None
+        previous: Link | None = None
+        for link in self._links:
+            line = self._after(line, previous, link)
+            self._lines[link.version] = line
+            previous = link
+        self._line = line
+
+    @property
+    def turns(self) -> list[int]:
+        """The turns that can be reverted, newest first."""
+        return [turn for turn, before in reversed(self._turns.items()) if before.files]
+
+    def last_change(self) -> Destination | NoCheckpoint:
+        """The place before the last turn that changed files and was not reverted."""
+        if self._line is None:
+            return NoCheckpoint(*self._reasons()[:1])
+        return _before(self._line.turn, self._line.before)
+
+    def at(self, version: int) -> Destination | None:
+        """The place of a checkpoint or of the start of a revert; None if there is none."""
+        for link in self._links:
+            if link.version == version and not isinstance(link.event, CheckpointMissed):
+                return Destination(version, version, _words(link.event, version))
+        return None
+
+    def before_turn(self, turn: int) -> Destination | NoCheckpoint:
+        """The place before a turn. Edits that a person made up to the next change are kept.
+
+        If no file was changed since, the files of the destination are 0: they stay as they are.
+        """
+        earlier: Link | None = None
+        for link in self._links:
+            if link.version > turn:
+                found = link if _is_before_changes(link, turn) else earlier
+                return _before(turn, found) if found else NoCheckpoint()
+            earlier = link
+        if earlier is not None and isinstance(earlier.event, CheckpointMissed):
+            return NoCheckpoint(earlier.event.reason)
+        return Destination(0, turn - 1, f"before turn {turn}")
+
+    def unknown(self, typed: str) -> NoCheckpoint | UnknownCheckpoint:
+        """The refusal of a number that names no place."""
+        if not self._links:
+            return NoCheckpoint()
+        turns = tuple(str(turn) for turn in self.turns[:_NAMED])
+        return UnknownCheckpoint(typed, turns, tuple(str(each) for each in self._reverts()[:1]))
+
+    def _reverts(self) -> list[int]:
+        """The versions at which reverts started, newest first."""
+        links = reversed(self._links)
+        return [link.version for link in links if isinstance(link.event, RevertStarted)]
+
+    def _reasons(self) -> list[str]:
+        """Why there is no place to go back to, newest first."""
+        events = [link.event for link in reversed(self._links)]
+        missed = [event.reason for event in events if isinstance(event, CheckpointMissed)]
+        return missed + [
+            f"No earlier turn changed files. /revert {version} takes the last revert back."
+            for version in self._reverts()[:1]
+        ]
+
+    def _after(self, line: _Change | None, previous: Link | None, link: Link) -> _Change | None:
+        """The line of changes after a link."""
+        match link.event:
+            case ContextReverted(to):
+                if self._started and self._started[-1].of:
+                    return None  # the files are those of another conversation
+                return self._lines.get(to.files) if to.files else line
+            case CheckpointMissed(turn=turn, moment="before"):
+                before = link
+            case CheckpointMissed(turn=turn) | CheckpointMade(turn=turn, moment="after"):
+                before = previous
+            case RevertStarted():
+                self._started.append(link.event)
+                return line
+            case CheckpointMade():
+                return line
+            case _:
+                assert_never(link.event)
+        if not turn or before is None or (line is not None and line.turn == turn):
+            return line
+        self._turns.setdefault(turn, before)
+        return _Change(turn, before, line)
 
 
-def _before_revert(done: ContextReverted, earlier: Sequence[Link]) -> Destination:
-    """The files before a revert. Skips reverts that were cut off: their files are incomplete."""
-    first, to = done.previous, done.to
-    for link in earlier:
-        if not isinstance(link.event, RevertStarted):
-            break
-        first, to = link.version, link.event.to
-    if done.to.files == first:  # this revert took back the one that was cut off
-        return to
-    return Destination(first, first, f"before the revert at {first}")
+def _before(turn: int, link: Link) -> Destination | NoCheckpoint:
+    if isinstance(link.event, CheckpointMissed):
+        return NoCheckpoint(link.event.reason)
+    return Destination(link.version, turn - 1, f"before turn {turn}")
 
 
-def _is_first(link: Link) -> bool:
-    """Whether no earlier turn changed files: then they were the same at the end of each."""
-    made = link.event
-    return isinstance(made, CheckpointMade) and made.moment == "before" and not made.previous
+def _is_before_changes(link: Link, turn: int) -> bool:
+    """Whether a link after the start of a turn has the files before that turn changed any."""
+    match link.event:
+        case (
+            CheckpointMade(turn=other, moment=moment) | CheckpointMissed(turn=other, moment=moment)
+        ):
+            return moment == "before" or 0 < other < turn
+        case RevertStarted():
+            return True
+        case ContextReverted():
+            return False
+        case _:
+            assert_never(link.event)
 
 
 def _words(event: FilesAt, version: int) -> str:
@@ -94,33 +152,3 @@ def _words(event: FilesAt, version: int) -> str:
             return f"after the revert at {version}"
         case _:
             assert_never(event)
-
-
-def _unknown(typed: str, chain: Sequence[Link]) -> Refusal:
-    if not chain:
-        return NoCheckpoint()
-    turns = [str(link.changed_in) for link in chain if link.changed_in and link.files]
-    return UnknownCheckpoint(typed, tuple(turns[:_NAMED]))
-
-
-async def _end_of_turn(log: Log, space: Space, agent: AgentId, first: int) -> int | None:
-    """The last version of the turn that starts at `first`, including the other events of the
-    command that ended it. None if no ended turn starts there.
-    """
-    if first < 1:
-        return None
-    events = await log.read(space, agent, first, limit=_PAGE)
-    if not events or not isinstance(events[0].event, TurnStarted | TurnRecorded):
-        return None
-    end, command = 0, ""
-    while events:
-        for recorded in events:
-            if end and recorded.command != command:
-                return end
-            ended = isinstance(
-                recorded.event, TurnCompleted | TurnInterrupted | TurnFailed | TurnRecorded
-            )
-            if end or ended:
-                end, command = recorded.version, recorded.command
-        events = await log.read(space, agent, events[-1].version + 1, limit=_PAGE)
-    return end or None

@@ -257,7 +257,10 @@ class ConversationScreen(ConversationView):
     async def _escape(self) -> None:
         if self._close_popup_or_find_bar():
             return
-        if self._activity:
+        running = TABLE.get(self._activity)
+        if running is not None and running.whole:
+            self.show_message(f"{running.typed} runs to its end. Undo it afterwards.")
+        elif self._activity:
             for group in (COMMAND, PROMPT, _SLOW):
                 self.workers.cancel_group(self, group)  # pyright: ignore[reportUnknownMemberType]
             self.show_message("Stopped. Nothing was changed.")

@@ -80,9 +80,11 @@ def test_a_revert_moves_the_context_and_undo_moves_it_back() -> None:
     world.turn(agent, "ask 2", "answer 2")
     now = world.request(agent)
     told = goes_back(world, agent, Destination(then, then, "after turn 2"), Restored(2, 1))
+    started = world.states[agent].version - 1
     assert told == (
         "Files and context are as they were after turn 2: 2 files restored, 1 removed. Left as "
-        "they are: ignored files. /revert takes this back; /undo moves the context alone."
+        f"they are: ignored files. /revert goes further back, /revert {started} takes this back, "
+        "and /undo moves the context alone."
     )
     assert isinstance(last_event(world, agent), ContextReverted)
     assert world.request(agent) == request
@@ -109,6 +111,21 @@ def test_marks_made_since_are_dropped() -> None:
     does(world, SetMark(agent, "LATE"))
     goes_back(world, agent, Destination(then, then, "then"), Restored())
     assert [mark.name for mark in world.states[agent].marks] == ["EARLY"]
+
+
+def test_marks_are_those_of_the_destination() -> None:
+    world, agent = conversation(1)
+    does(world, SetMark(agent, "EARLY"))
+    context, marks = world.states[agent].context, world.states[agent].marks
+    does(world, SetMark(agent, "LATE"))
+    does(world, StartRevert(agent, NEW, Destination(1, 1, "then")))
+    started = world.states[agent].version
+    does(world, FinishRevert(agent, started, context, OLD, Restored(), (), ()))
+    assert world.states[agent].marks == ()
+    does(world, StartRevert(agent, NEW, Destination(1, 1, "then")))
+    started = world.states[agent].version
+    does(world, FinishRevert(agent, started, context, OLD, Restored(), (), marks))
+    assert world.states[agent].marks == marks
 
 
 def test_between_start_and_finish_no_prompt_is_taken() -> None:

@@ -13,7 +13,7 @@ from sapwood.core.content import (
     ToolCall,
     Usage,
 )
-from sapwood.core.context import Context, Mask
+from sapwood.core.context import Context, Mark, Mask
 from sapwood.core.events import (
     AgentArchived,
     AgentForked,
@@ -178,8 +178,12 @@ EXAMPLES: tuple[Event, ...] = (
     CheckpointMade(FILES, 20, "before", 12),
     CheckpointMissed("Git failed."),
     CheckpointMissed("Git failed.", 20, 12),
+    CheckpointMissed("Git failed.", 20, 12, "before"),
     RevertStarted(Saved("c" * 40, "d" * 40), Destination(12, 11, "before turn 12")),
     RevertStarted(FILES, Destination(12, 11, "before turn 12"), 26),
+    RevertStarted(
+        Saved("c", "d", branch="fix/roof"), Destination(0, 1, "before turn 2"), 26, "lead", 2
+    ),
     ContextReverted(Destination(12, 11, ""), Context(), Saved("c", "d"), Restored(), 27),
     ContextReverted(
         Destination(12, 11, "before turn 12"),
@@ -188,6 +192,14 @@ EXAMPLES: tuple[Event, ...] = (
         Restored(3, 1, (LeftOut("big.bin", "unsaved"),), 2),
         27,
         (Note("mail", "The build is red.", "scout"),),
+    ),
+    ContextReverted(
+        Destination(12, 11, "before turn 12"),
+        CONTEXT,
+        FILES,
+        Restored(),
+        27,
+        marks=(Mark("A", CONTEXT, 9), Mark("", Context(), 10, 9, "use1")),
     ),
     MailSent("m1", CHILD, "Look."),
     MailReceived("m1", "Look."),

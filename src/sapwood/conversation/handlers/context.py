@@ -1,9 +1,10 @@
 """Handlers of commands that change what the model sees: marks, clears, pins, summaries, reverts."""
 
 import re
+from typing import TYPE_CHECKING
 
 from sapwood.conversation.answers import Changed, Compacted, FilesReverted
-from sapwood.conversation.call import Call
+from sapwood.conversation.call import Call, Services
 from sapwood.core.commands import (
     AddPin,
     Clear,
@@ -19,7 +20,21 @@ from sapwood.core.commands import (
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import ModelNeeded, NoCheckpoint, Refusal
 
-__all__ = ["clear", "compact", "mark", "pin", "redo", "revert", "rewind", "undo", "unpin"]
+if TYPE_CHECKING:
+    from sapwood.runtime.revert import Reverter
+
+__all__ = [
+    "clear",
+    "compact",
+    "mark",
+    "pin",
+    "redo",
+    "revert",
+    "reverter_of",
+    "rewind",
+    "undo",
+    "unpin",
+]
 
 _NUMBER = re.compile(r"[0-9]+")
 _MOST = 10**9
@@ -97,17 +112,28 @@ async def compact(call: Call) -> Changed | Compacted:
 
 
 async def revert(call: Call) -> FilesReverted:
-    """Takes files and context back to an earlier moment."""
-    from sapwood.runtime.revert import Reverter
-
-    if call.services.checkpoints is None:
+    """Takes files and context back to before a turn."""
+    words = [word for word in call.words if word != "--anyway"]
+    if len(words) > 1:
+        raise call.misused("One turn, please.")
+    reverter = reverter_of(call.services)
+    if reverter is None:
         raise RefusedError(NoCheckpoint())
-    space = call.space
-    reverter = Reverter(space.log, space.space, space.dispatcher, call.services.checkpoints())
-    done = await reverter.revert(call.agent, call.run.args)
+    anyway = "--anyway" in call.words
+    done = await reverter.revert(call.agent, "".join(words), anyway=anyway)
     if isinstance(done, Refusal):
         raise RefusedError(done)
     return FilesReverted(call.agent, done.message, done.events)
+
+
+def reverter_of(services: Services) -> "Reverter | None":
+    """What reverts files and context; None where no files are saved."""
+    from sapwood.runtime.revert import Reverter
+
+    if services.checkpoints is None:
+        return None
+    space = services.space
+    return Reverter(space.log, space.space, space.dispatcher, services.checkpoints())
 
 
 async def _changed(call: Call, command: Command) -> Changed:

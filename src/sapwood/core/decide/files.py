@@ -35,14 +35,15 @@ def miss_checkpoint(inputs: DecisionInput, command: MissCheckpoint, meta: Comman
     if state.files is not None and not state.files.tree:
         return Accepted((), "The checkpoint before this one was missed too.")
     draft = Draft(state, inputs.live, meta)
-    draft.add(CheckpointMissed(command.reason, command.turn, _newest(state)))
+    draft.add(CheckpointMissed(command.reason, command.turn, _newest(state), command.moment))
     return draft.accepted()
 
 
 def start_revert(inputs: DecisionInput, command: StartRevert, meta: CommandMeta) -> Accepted:
     require_running(inputs.state)
     draft = Draft(inputs.state, inputs.live, meta)
-    draft.add(RevertStarted(command.files, command.to, _newest(inputs.state)))
+    newest = _newest(inputs.state)
+    draft.add(RevertStarted(command.files, command.to, newest, command.of, command.turn))
     return draft.accepted()
 
 
@@ -59,14 +60,16 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
             command.context,
             command.files,
             command.restored,
-            command.started,
+            _newest(state),
             command.notes_in_view,
+            command.marks,
         )
     )
     return draft.accepted(
         f"Files and context are as they were {to.words}: {_counted(command.restored)}. "
         f"Left as they are: {_left(command.files, command.restored)}. "
-        "/revert takes this back; /undo moves the context alone."
+        f"/revert goes further back, /revert {command.started} takes this back, "
+        "and /undo moves the context alone."
     )
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sapwood.core.checkpoint import Destination, Restored, Saved
 from sapwood.core.content import Note, Usage
-from sapwood.core.context import Context, Mask
+from sapwood.core.context import Context, Mark, Mask
 from sapwood.core.ids import EventRef, TurnRef
 
 __all__ = [
@@ -97,8 +97,10 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
 class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
     """Files and context are again as they were at an earlier place.
 
-    `files` are the restored ones; `revert.started`, at version `previous`, has the files before.
-    `heard` are waiting notes that are in view again and no longer wait.
+    `files` are the restored ones; `revert.started` has the files before. `previous` is the version
+    of the event about files before this one, which is usually that one.
+    `heard` are waiting notes that are in view again and no longer wait. `marks` are those at that
+    place; earlier versions did not record them.
     """
 
     kind: ClassVar = "context.reverted"
@@ -109,6 +111,7 @@ class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
     restored: Restored
     previous: int
     heard: tuple[Note, ...] = ()
+    marks: tuple[Mark, ...] | None = None
 
 
 class ContextUndone(Struct, frozen=True, gc=False):

@@ -23,19 +23,21 @@ class CheckpointMade(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class CheckpointMissed(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The files could not be saved after a turn, nor after the turns up to the next checkpoint."""
+    """The files could not be saved before or after a turn, nor up to the next checkpoint."""
 
     kind: ClassVar = "checkpoint.missed"
 
     reason: str
     turn: int = 0
     previous: int = 0
+    moment: Moment = "after"
 
 
 class RevertStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     """The present files were saved, and others are going to replace them.
 
-    Until `context.reverted` follows, some files may be replaced and some not.
+    Until `context.reverted` follows, some files may be replaced and some not. `of` is another agent
+    whose files they are, as they were before its turn that starts at `turn`.
     """
 
     kind: ClassVar = "revert.started"
@@ -43,6 +45,8 @@ class RevertStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     files: Saved
     to: Destination
     previous: int = 0
+    of: str = ""
+    turn: int = 0
 
 
 FilesEvent = CheckpointMade | CheckpointMissed | RevertStarted

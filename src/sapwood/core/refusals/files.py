@@ -8,6 +8,7 @@ __all__ = [
     "NoCheckpoint",
     "NotRestored",
     "NotSaved",
+    "OtherBranch",
     "RevertCutOff",
     "RevertOvertaken",
     "UnknownCheckpoint",
@@ -26,32 +27,36 @@ class NoCheckpoint(Refusal, frozen=True):
 
 
 class UnknownCheckpoint(Refusal, frozen=True):
-    """The typed text is neither a turn nor a checkpoint of this agent."""
+    """The typed text is neither a turn nor a checkpoint of this agent.
+
+    `turns` are turns that can be reverted, `reverts` reverts that can be taken back.
+    """
 
     typed: str
     turns: tuple[str, ...] = ()
+    reverts: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
-        known = (
-            f" The last turns that changed files: {', '.join(self.turns)}." if self.turns else ""
-        )
+        places = [f"turn {_any_of(self.turns)}"] if self.turns else []
+        places += [f"the revert at {_any_of(self.reverts)}"] if self.reverts else []
+        known = f" You can go back to before {', or before '.join(places)}." if places else ""
         return (
-            f"There is no checkpoint for '{self.typed[:60]}'.{known} Type /revert and the version "
-            "at which a turn starts. Nothing was changed."
+            f"There is no checkpoint at {self.typed[:60]}.{known} "
+            "Type /revert and one of these numbers. Nothing was changed."
         )
 
 
 class CheckpointGone(Refusal, frozen=True):
-    """The saved files are no longer in the repository."""
+    """The saved files are not in any store of this machine."""
 
     words: str
 
     @property
     def sentence(self) -> str:
         return (
-            f"The files {self.words} are no longer in the repository: their ref was deleted. "
-            "Nothing was changed. /rewind MARK moves the context alone."
+            f"The files {self.words} are not on this machine: their checkpoints were deleted, or "
+            "were made elsewhere. Nothing was changed. /rewind MARK moves the context alone."
         )
 
 
@@ -63,6 +68,26 @@ class NotSaved(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"{self.reason} The files could not be saved, so nothing was changed. Try again."
+
+
+class OtherBranch(Refusal, frozen=True):
+    """The files were saved on another git branch than the present one."""
+
+    words: str
+    then: str
+    now: str
+    typed: str = ""
+
+    @property
+    def sentence(self) -> str:
+        there = f"on {_branch(self.then)}, and the folder is on {_branch(self.now)} now"
+        way = "" if self.then == "HEAD" else f"Type git switch {self.then} first, or "
+        command = f"/revert {self.typed}".rstrip()
+        insist = f"type {command} --anyway to put those files here."
+        return (
+            f"The files {self.words} were saved {there}. Nothing was changed. "
+            f"{way}{insist if way else insist.capitalize()}"
+        )
 
 
 class NotRestored(Refusal, frozen=True):
@@ -112,3 +137,12 @@ class RevertOvertaken(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return "Another revert has started in the meantime. Type /revert to finish that one."
+
+
+def _any_of(words: tuple[str, ...]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _branch(name: str) -> str:
+    return "no branch" if name == "HEAD" else f"branch {name}"
