@@ -77,6 +77,10 @@ prove *ARGS:
 prove-gate *ARGS:
     python -m proofs.gate "$@"
 
+# Generated histories of a workspace with reverts, some of them killed: nothing is lost
+prove-revert *ARGS:
+    python -m proofs.revert "$@"
+
 # Writers killed at random moments
 crash *ARGS:
     python -m proofs.crash "$@"

@@ -6,6 +6,7 @@ repositories, what could not be read. Nothing outside the workspace is touched.
 
 import os
 import stat
+from contextlib import suppress
 from errno import EDQUOT, ENOSPC, EROFS
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from sapwood.workspace.checkpoints.checkpoint_record import (
     CheckpointRecord,
     read_record,
 )
-from sapwood.workspace.checkpoints.checkpoint_save import left_out_for_event
+from sapwood.workspace.checkpoints.checkpoint_save import left_out_for_event, update_index
 from sapwood.workspace.checkpoints.checkpoint_store import CheckpointStore
 from sapwood.workspace.checkpoints.file_replacement import (
     FileVersion,
@@ -65,11 +66,8 @@ def restore(store: CheckpointStore, present: str, commit: str) -> Restored:
     differences = _differences(git.run("diff-tree", "-r", "-z", "--raw", now.tree, then.tree))
     work = _Restoration(store, now, then)
     work.open_folders()
-    # Ignore files come first: earlier versions did not record what they ignored.
-    differences.sort(key=lambda each: os.path.basename(each.path) != b".gitignore")
-    rules = [each for each in differences if os.path.basename(each.path) == b".gitignore"]
     with object_reader(git) as read:
-        for group in (rules, differences[len(rules) :]):
+        for group in _groups(differences, then):
             removals = [each for each in group if each.then is None]
             ignored = _ignored(git, removals) if then.modes is None else set[bytes]()
             for each in removals:
@@ -79,8 +77,24 @@ def restore(store: CheckpointStore, present: str, commit: str) -> Restored:
                 if each.then is not None:
                     work.write(each, each.then, read)
     work.change_modes({each.path for each in differences})
+    with suppress(GitError):  # then the next checkpoint covers them, even if a rule ignores them
+        update_index(store.files(), work.added, work.gone)
     left, more = left_out_for_event(work.left_out)
     return Restored(work.written, work.removed, left, more)
+
+
+def _groups(
+    differences: list[FileDifference], then: CheckpointRecord
+) -> list[list[FileDifference]]:
+    """The differences in the order in which they are restored.
+
+    Earlier versions did not record what was ignored. Of their checkpoints the ignore files are
+    restored first: what they ignore was not saved then and must not be removed now.
+    """
+    if then.modes is not None:
+        return [differences]
+    rules = [each for each in differences if os.path.basename(each.path) == b".gitignore"]
+    return [rules, [each for each in differences if each not in rules]]
 
 
 class _Restoration:
@@ -95,6 +109,8 @@ class _Restoration:
         self._made: list[bytes] = []
         self.written = 0
         self.removed = 0
+        self.added: list[bytes] = []
+        self.gone: list[bytes] = []
         self.left_out: list[tuple[bytes, Why]] = []
 
     def open_folders(self) -> None:
@@ -122,6 +138,7 @@ class _Restoration:
             self._leave_out(each.path, error)
             return
         self.removed += 1
+        self.gone.append(each.path)
         self._remove_empty_folders(os.path.dirname(each.path))
 
     def write(self, each: FileDifference, then: FileVersion, read: ObjectReader) -> None:
@@ -142,6 +159,7 @@ class _Restoration:
             self._leave_out(each.path, error)
             return
         self.written += 1
+        self.added.append(each.path)
 
     def change_modes(self, restored: set[bytes]) -> None:
         """Gives files that were not written, and folders, the permissions that they had then."""

@@ -7,7 +7,7 @@ changed files are read again.
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
@@ -29,7 +29,7 @@ from sapwood.workspace.checkpoints.git_command import Git, GitError
 from sapwood.workspace.checkpoints.workspace_paths import Folders, unreadable_folders
 from sapwood.workspace.tool_output import byte_size
 
-__all__ = ["CheckpointLimits", "left_out_for_event", "save"]
+__all__ = ["CheckpointLimits", "left_out_for_event", "save", "update_index"]
 
 _MAX_NAMED = 4 * SHOWN
 _UNCHANGED, _NEW, _IGNORED = b"A ", b"??", b"!!"
@@ -94,7 +94,7 @@ def _save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> S
             f"{byte_size(new)} of files are new, which is more than {byte_size(most)}. "
             "Add files that need no checkpoint to .gitignore."
         )
-    _update_index(git, found)
+    update_index(git, found.added, found.removed)
     tree = _tree(store, git)
     for folder in folders.with_parents(found.folders):
         mode = folders.mode(folder)
@@ -222,13 +222,14 @@ def _untracked(store: CheckpointStore, found: _Files) -> int:
     return sum(size for path, size in found.added.items() if path not in tracked)
 
 
-def _update_index(git: Git, found: _Files) -> None:
-    if found.removed:
+def update_index(git: Git, added: Collection[bytes], removed: Collection[bytes]) -> None:
+    """Adds files to the index, and removes others from it."""
+    if removed:
         options = ("-z", "--force-remove", "--stdin")
-        git.run("update-index", *options, stdin=_null_separated(found.removed))
-    if found.added:
+        git.run("update-index", *options, stdin=_null_separated(removed))
+    if added:
         options = ("-z", "--add", "--remove", "--replace", "--stdin")
-        git.run("update-index", *options, stdin=_null_separated(found.added))
+        git.run("update-index", *options, stdin=_null_separated(added))
 
 
 def _tree(store: CheckpointStore, git: Git) -> str:

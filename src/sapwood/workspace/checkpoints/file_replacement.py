@@ -59,7 +59,8 @@ class Replacement(Struct, frozen=True):
         state = state_in(folder, name)
         if state and stat.S_ISDIR(state.st_mode) and _remove_empty(folder, name):
             state = None
-        if state and not is_version(folder, name, state, now):
+        # A process that was killed may have replaced the file already.
+        if state and not any(is_version(folder, name, state, each) for each in (now, then)):
             return False
         fresh = f"{_START}{secrets.token_hex(8)}"
         self._note(fresh)
@@ -118,7 +119,7 @@ def set_permissions(folder: int, name: str, mode: int) -> None:
 
 def is_version(folder: int, name: str, state: os.stat_result, saved: FileVersion | None) -> bool:
     """Whether the file is as it was saved, so that no later change is lost."""
-    if saved is None:
+    if saved is None or stat.S_ISLNK(state.st_mode) != (saved.mode == _LINK):
         return False
     if stat.S_ISLNK(state.st_mode):
         content = os.fsencode(os.readlink(name, dir_fd=folder))
