@@ -73,7 +73,7 @@ async def asked(
 @pytest.mark.parametrize("name", QUESTIONS)
 async def test_every_answer_is_visible(name: str, size: tuple[int, int], inline: bool) -> None:
     async with asked(QUESTIONS[name], size, inline=inline) as found:
-        for words in ("y  Allow once", "a  Allow until", "n  Deny", "t  Deny with a reason"):
+        for words in ("y  Allow once", "a  Always in", "n  Deny", "t  Deny with a reason"):
             assert words in found.screen
         assert "The model wants to" in found.screen
 

@@ -9,6 +9,7 @@ import click
 
 from sapwood.cli.console import columns
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.tool_call_origin import refuse_in_tool_call
 
 __all__ = [
     "Command",
@@ -160,6 +161,11 @@ class Command(_HelpedCommand):
             if self.hint and error.message.startswith("Got unexpected extra"):
                 raise click.UsageError(self.hint, ctx) from None
             raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command. Raises `SapwoodError` if it is for people and a model started it."""
+        refuse_in_tool_call(ctx.command_path)
+        return super().invoke(ctx)
 
 
 class Commands(_HelpedCommand, click.Group):

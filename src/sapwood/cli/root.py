@@ -8,6 +8,7 @@ import click
 
 from sapwood.cli.command import Commands
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.tool_call_origin import refuse_in_tool_call
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -158,6 +159,7 @@ def root(context: click.Context, inline: bool, prints: bool, version: bool) -> N
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             click.echo(context.get_help())
             return
+        refuse_in_tool_call("open")
         opening = root.get_command(context, "open")
         assert opening is not None
         context.invoke(opening, inline=inline, prints=prints)

@@ -27,7 +27,7 @@ from sapwood.conversation.handlers import agents, context, inspection, permissio
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.wait_command import wait
 from sapwood.core.checkpoint import Unsaved
-from sapwood.core.command_table import TABLE, CommandTable
+from sapwood.core.command_table import SLASH, TABLE, CommandTable
 from sapwood.core.commands import (
     Command,
     Configure,
@@ -38,7 +38,7 @@ from sapwood.core.commands import (
     StartAgent,
     StartTurn,
 )
-from sapwood.core.content import Text
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, ModelCalled, Pin, Recorded
 from sapwood.core.ids import AgentId
@@ -299,15 +299,26 @@ class ConversationService:
         status = None if all_states else "running"
         return AgentTree(tuple(await space.log.agents(space.space, limit=limit, status=status)))
 
-    async def step(self, agent: AgentId | None, chunk: Script) -> Outcome:
-        """Carries out one piece of a script: text, a command, or a goal and its fork."""
+    async def step(
+        self, agent: AgentId | None, chunk: Script, *, by_model: bool = False
+    ) -> Outcome:
+        """Carries out one piece of a script: text, a command, or a goal and its fork.
+
+        With `by_model`, a command is the model's own, as if it came by a tool call.
+        """
         step = chunk[-1]
         if isinstance(step, TextStep):
             answer = await self.prompt(agent, step.text) if agent else NoConversation()
             return Outcome(step, answer, agent)
         goal = chunk[0].text if isinstance(chunk[0], TextStep) else ""
-        answer = await self.answer(agent, step, goal=goal)
+        caller = await self._model_of(agent, step) if by_model and agent else None
+        answer = await self.answer(agent, step, caller=caller, goal=goal)
         return Outcome(step, answer, _next_agent(agent, answer))
+
+    async def _model_of(self, agent: AgentId, step: CommandStep) -> ModelCall:
+        state = (await self.services.space.dispatcher.open(agent)).state
+        call = ToolCall(f"shell-{new_mail_id()}", SLASH, step.line)
+        return ModelCall(state, call, state.settings.model, parks=False)
 
     async def submit(self, agent: AgentId, text: str) -> list[Outcome]:
         """Carries out a whole submission without waiting for the answers of models.

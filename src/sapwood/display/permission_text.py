@@ -34,6 +34,8 @@ _ACTS = {
     "write_file": "write",
     "edit_file": "edit",
 }
+_ALWAYS = "Always in this project"
+"""The words of an answer whose rules are kept for the project."""
 LineKind = Literal["text", "label", "added", "removed", "place"]
 
 
@@ -83,10 +85,11 @@ def answer_choices(question: PermissionQuestion) -> list[AnswerChoice]:
     """The answers to a question, in the order in which they are listed."""
     choices = [AnswerChoice("y", "Allow once", AllowOnce())]
     if question.always:
-        always = AnswerChoice("a", "Allow until you leave", AllowAlways(), question.always)
-        choices.append(always)
+        choices.append(AnswerChoice("a", _ALWAYS, AllowAlways(), question.always))
+    prefixes = (offer for offer in question.offers if offer.kind == "prefix")
     return [
         *choices,
+        *(AnswerChoice("p", _ALWAYS, offer.answer, offer.rules) for offer in prefixes),
         AnswerChoice("n", "Deny", Deny()),
         AnswerChoice("t", "Deny with a reason", None),
     ]

@@ -32,7 +32,8 @@ def command(invocation: Invocation, agent: str, lines: tuple[str, ...]) -> Exit:
     """Run slash commands on an agent, such as /mark X.
 
     Each COMMAND is one line, so quote commands with spaces. They run in order and stop at the first
-    refusal. No model is called. To send text to a model, use sapwood run.
+    refusal. No model is called. To send text to a model, use sapwood run. A model that runs this
+    with its shell tool can use only the commands that models may use.
     """
     return invocation.run(lambda: _do(invocation, agent, "\n".join(lines)))
 
@@ -41,13 +42,16 @@ async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.run.run_output import TextOutput
     from sapwood.cli.run.script_player import ScriptPlayer
+    from sapwood.cli.tool_call_origin import is_in_tool_call
     from sapwood.conversation.agent_lookup import find
 
     script = _parsed(submission)
     async with invocation.connected_for_commands() as connection:
         agent = await find(connection, typed)
         service = offline_service(connection, invocation.config)
-        result = await ScriptPlayer(service, agent, TextOutput(notes=False)).play(script)
+        by_model = is_in_tool_call()
+        player = ScriptPlayer(service, agent, TextOutput(notes=False), by_model=by_model)
+        result = await player.play(script)
     return result.exit
 
 

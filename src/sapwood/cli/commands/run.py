@@ -47,7 +47,8 @@ __all__ = ["command"]
 @click.option(
     "--permission-mode",
     type=click.Choice(["ask", "accept-edits", "read-only", "all"]),
-    help="What tools may do without a rule, from here on.",
+    metavar="MODE",
+    help="From here on: ask, accept-edits, read-only or all.",
 )
 @click.option("--timeout", type=Number(0.1), metavar="SECONDS", help="Stop after this time.")
 @json_option("Print events and pieces of the reply as JSON lines.")

@@ -42,12 +42,23 @@ async def slash_answer(
 
 
 class ScriptPlayer:
-    """Runs scripts of commands on an agent. A command such as /switch changes `agent`."""
+    """Runs scripts of commands on an agent. A command such as /switch changes `agent`.
 
-    def __init__(self, service: ConversationService, agent: AgentId, output: RunOutput) -> None:
+    With `by_model`, the commands are those of the agent's model, which may not use all of them.
+    """
+
+    def __init__(
+        self,
+        service: ConversationService,
+        agent: AgentId,
+        output: RunOutput,
+        *,
+        by_model: bool = False,
+    ) -> None:
         self.service = service
         self.agent = agent
         self.output = output
+        self._by_model = by_model
 
     async def play(self, script: Script) -> StepResult:
         """Runs a script to its end, or to the first step that fails or leaves."""
@@ -69,7 +80,7 @@ class ScriptPlayer:
 
     async def command(self, chunk: Script) -> StepResult:
         """Runs a command and prints its answer. Raises `RefusedError`."""
-        outcome = await self.service.step(self.agent, chunk)
+        outcome = await self.service.step(self.agent, chunk, by_model=self._by_model)
         answer = outcome.answer
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
