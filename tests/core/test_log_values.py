@@ -40,7 +40,7 @@ def test_facts_must_be_of_the_last_event(facts: AgentSummary) -> None:
 
 
 def test_cursors_are_ordered() -> None:
-    assert Cursor() < Cursor(0, 1) < Cursor(1) < Cursor(1, 1)
+    assert Cursor() < Cursor(1) < Cursor(2)
 
 
 # Summaries of agents

@@ -2,9 +2,12 @@
 
 import asyncio
 
+import pytest
+
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import AgentSummary, Snapshot
+from sapwood.core.log_values import AgentSummary, Cursor, LogError, Snapshot
 from sapwood.runtime.log import Log
+from sapwood.store.memory import MemoryLog
 from tests.store.contract import append, commit_of, grow, prompt_event, start, take, texts
 
 ADA, BOB, CHILD = AgentId("ada"), AgentId("bob"), AgentId("child")
@@ -120,3 +123,29 @@ async def test_any_text_can_name_a_space(log: Log) -> None:
     for space in unique:
         assert texts(await log.read(space, ADA)) == [f"hello from {space}"]
         assert len(await log.search(space, "hello")) == 1
+
+
+async def test_a_cursor_does_not_count_what_others_write(log: Log, space: Space) -> None:
+    """The same events give the same cursors, however much is written to another space between."""
+    cursors: list[list[Cursor]] = []
+    for number, noise in enumerate((0, 7)):
+        own = Space(f"{space}-{number}")
+        for n in range(4):
+            await grow(log, own, ADA, f"mine {n}")
+            for m in range(noise):
+                await grow(log, other(space), BOB, f"theirs {n} {m}")
+        cursors.append([each.cursor for each in await take(log.tail(own), 4)])
+    assert cursors[0] == cursors[1] == [Cursor(n) for n in range(1, 5)]
+
+
+async def test_no_cursor_tells_where_the_events_of_others_are(log: Log, space: Space) -> None:
+    await grow(log, other(space), BOB, *(f"theirs {n}" for n in range(5)))
+    await grow(log, space, ADA, "mine", "mine too")
+    await grow(log, other(space), BOB, "theirs at last")
+    guesses = [Cursor(n) for n in range(3, 12)]
+    if not isinstance(log, MemoryLog):  # it never counted what others write
+        guesses += [Cursor(0, n) for n in range(1, 12)] + [Cursor(1, 1), Cursor(2**61, 1)]
+    for guess in guesses:
+        with pytest.raises(LogError, match="not of this space"):
+            await take(log.tail(space, guess), 1)
+    assert texts([e.recorded for e in await take(log.tail(space, Cursor(1)), 1)]) == ["mine too"]

@@ -140,9 +140,7 @@ def cursor(after: object) -> Cursor | None:
     if not isinstance(after, Cursor):
         raise RefusedError(BadValue("after", "a cursor of a tail", type(after).__name__))
     place = partial(as_integer, least=0, most=2**62)
-    return Cursor(
-        argument(place, after.transaction, "after"), argument(place, after.position, "after")
-    )
+    return Cursor(argument(place, after.events, "after"), argument(place, after.position, "after"))
 
 
 def event_ref(ref: object) -> EventRef | None:

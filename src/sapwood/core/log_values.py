@@ -26,6 +26,7 @@ __all__ = [
     "TailedEvent",
     "VersionConflict",
     "summary_of",
+    "unknown_cursor",
 ]
 
 
@@ -115,14 +116,25 @@ class Snapshot(Struct, frozen=True):
 
 
 class Cursor(Struct, frozen=True, array_like=True, order=True):
-    """A place in the order of the commits of a space.
+    """A place in the order of the commits of a space: after its first `events` events.
 
-    >>> Cursor(3, 1) < Cursor(3, 2) < Cursor(4)
+    It says nothing about other spaces. Cursors that an earlier version returned have a `position`
+    too; a log accepts them for the events that it had when it was upgraded.
+
+    >>> Cursor() < Cursor(3) < Cursor(4)
     True
     """
 
-    transaction: int = 0
+    events: int = 0
     position: int = 0
+
+
+def unknown_cursor() -> LogError:
+    """The error for a cursor at which the space has no event."""
+    return LogError(
+        "The cursor is not of this space, or of events that it does not have. Nothing was read. "
+        "Start without a cursor to read from the beginning."
+    )
 
 
 class TailedEvent(Struct, frozen=True):

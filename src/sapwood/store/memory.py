@@ -18,6 +18,7 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
     VersionConflict,
+    unknown_cursor,
 )
 from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
 
@@ -196,8 +197,11 @@ class MemoryLog:
     async def tail(self, space: Space, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
         """Every event of a space after a cursor, then each new one as it is committed."""
         order = self._data_of(space).order
-        async for index in self._new_indexes(lambda: len(order), after.position if after else 0):
-            yield TailedEvent(Cursor(0, index + 1), order[index])
+        seen = (after.position or after.events) if after else 0
+        if not 0 <= seen <= len(order):
+            raise unknown_cursor()
+        async for index in self._new_indexes(lambda: len(order), seen):
+            yield TailedEvent(Cursor(index + 1), order[index])
 
     async def search(
         self,

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from sapwood.core.log_values import AgentSummary, LogError
+from sapwood.core.ids import Space
+from sapwood.core.log_values import AgentSummary, Cursor, LogError
 from sapwood.store.postgres import PostgresLog, schema
 from tests.store.contract import append, commit_of, prompt_event, take
 from tests.store.postgres.freeze import ADA, BOB, COMMITS, RELEASED, SNAPSHOT, SPACE
@@ -78,6 +79,31 @@ async def test_a_log_of_every_released_schema_opens_and_goes_on(number: int, emp
     assert newest[0][0] == schema.NEWEST
     with pytest.raises(asyncpg.PostgresError, match="append-only"):
         await execute(empty, "DELETE FROM sapwood.events")
+
+
+@pytest.mark.parametrize("number", range(1, 4))
+async def test_a_cursor_from_before_the_migration_still_goes_on_and_a_later_one_does_not(
+    number: int, empty: str
+) -> None:
+    await execute(empty, frozen(number))
+    places = await execute(empty, _PLACES)
+    log = await PostgresLog.open(empty)
+    whole = await take(log.tail(SPACE), 8)
+    for place in range(1, 8):
+        old = Cursor(*places[place - 1])
+        assert await take(log.tail(SPACE, old), 8 - place) == whole[place:]
+    await log.commit(SPACE, commit_of(append(ADA, prompt_event("new"), expected=4)))
+    assert (await take(log.tail(SPACE, Cursor(*places[7])), 1))[0].cursor == Cursor(9)
+    last = (await execute(empty, _PLACES))[8]
+    for wrong in (Cursor(*last), Cursor(last[0], last[1] + 1)):
+        with pytest.raises(LogError, match="not of this space"):
+            await take(log.tail(SPACE, wrong), 1)
+    with pytest.raises(LogError, match="not of this space"):
+        await take(log.tail(Space("other"), Cursor(*places[2])), 1)
+    await log.close()
+
+
+_PLACES = "SELECT tx::text::bigint, position FROM sapwood.events ORDER BY events.tx, position"
 
 
 async def test_a_new_database_has_the_tables_that_a_migrated_one_has(

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.core.log_values import AgentSummary, LogError
+from sapwood.core.ids import Space
+from sapwood.core.log_values import AgentSummary, Cursor, LogError
 from sapwood.store.sqlite import SqliteLog, schema
-from tests.store.contract import append, commit_of, prompt_event
+from tests.store.contract import append, commit_of, prompt_event, take
 from tests.store.sqlite.freeze import ADA, BOB, COMMITS, RELEASED, SNAPSHOT, SPACE
 
 
@@ -77,6 +78,26 @@ async def test_a_log_of_every_released_schema_opens_and_goes_on(
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             connection.execute("DELETE FROM events")
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+async def test_a_cursor_from_before_the_migration_still_goes_on_and_a_later_one_does_not(
+    number: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.db"
+    execute(path, frozen(number))
+    log = await SqliteLog.open(path)
+    whole = await take(log.tail(SPACE), 8)
+    for place in range(1, 8):  # all events are of one space, so their positions are 1 to 8
+        assert await take(log.tail(SPACE, Cursor(0, place)), 8 - place) == whole[place:]
+    await log.commit(SPACE, commit_of(append(ADA, prompt_event("new"), expected=4)))
+    assert (await take(log.tail(SPACE, Cursor(0, 8)), 1))[0].cursor == Cursor(9)
+    for wrong in (Cursor(0, 9), Cursor(0, 99)):
+        with pytest.raises(LogError, match="not of this space"):
+            await take(log.tail(SPACE, wrong), 1)
+    with pytest.raises(LogError, match="not of this space"):
+        await take(log.tail(Space("other"), Cursor(0, 3)), 1)
+    await log.close()
 
 
 async def test_a_new_file_has_the_tables_that_a_migrated_one_has(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sapwood.core.events import SYSTEM, Actor, Recorded
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.log_values import Cursor, Snapshot
+from sapwood.core.log_values import Snapshot
 from sapwood.store.postgres.connections import Fetch, ReaderPool
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "MAX_BIGINT",
+    "EventPlace",
     "find_snapshot",
     "insert_snapshot",
     "read_newest",
@@ -24,6 +25,14 @@ __all__ = [
     "read_refs",
     "recorded_of",
 ]
+
+
+class EventPlace(NamedTuple):
+    """The place of an event in the order of the commits of all spaces. Never leaves the store."""
+
+    tx: int = 0
+    position: int = 0
+
 
 COLUMNS = "agent, version, kind, data, contents, at, actor, command"
 MAX_BIGINT = 2**63 - 1
@@ -76,16 +85,16 @@ async def read_refs(
 
 
 async def read_newest(
-    fetch: Fetch, space: Space, before: Cursor | None, limit: int
-) -> tuple[list[Recorded], Cursor | None]:
-    """The events of a space before a cursor, newest first, and the cursor for the next page.
+    fetch: Fetch, space: Space, before: "EventPlace | None", limit: int
+) -> "tuple[list[Recorded], EventPlace | None]":
+    """The events of a space before a place, newest first, and the place for the next page.
 
-    The cursor is None at the end. Events that are committed meanwhile may be missing.
+    The place is None at the end. Events that are committed meanwhile may be missing.
     """
-    place = (None, None) if before is None else (before.transaction, before.position)
+    place = (None, None) if before is None else before
     rows = await fetch(_NEWEST, space, *place, limit)
     events = await recorded_of(fetch, space, rows)
-    last = Cursor(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == limit else None
+    last = EventPlace(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == limit else None
     return events, last
 
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from sapwood.core.events import Event, Recorded
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.core.log_values import Cursor, SearchHit
+from sapwood.core.log_values import SearchHit
 from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
 from sapwood.store.postgres.connections import Fetch, ReaderPool
-from sapwood.store.postgres.event_table import COLUMNS, read_refs, recorded_of
+from sapwood.store.postgres.event_table import COLUMNS, EventPlace, read_refs, recorded_of
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
@@ -124,8 +124,8 @@ class FulltextIndexer:
     async def catch_up(self, space: Space) -> None:
         """Indexes everything that was committed before the call."""
         target = await self._index_target(space)
-        cursor = Cursor()
-        while target and cursor:
+        cursor: EventPlace | None = EventPlace()
+        while target and cursor is not None:
             cursor = await self._readers.use(_IndexPage(space, cursor, target, self._shift))
 
     async def close(self) -> None:
@@ -153,7 +153,7 @@ class FulltextIndexer:
         try:
             target = await self._index_target(space)
             if target and await self._readers.use(
-                _IndexPage(space, Cursor(), target, self._shift, wait_for_lock=False)
+                _IndexPage(space, EventPlace(), target, self._shift, wait_for_lock=False)
             ):
                 self._waiting[space] = None
         except Exception:
@@ -169,7 +169,7 @@ class _IndexPage:
     """Adds one page of events to the index, in one transaction."""
 
     def __init__(
-        self, space: Space, after: Cursor, target: int, shift: int, wait_for_lock: bool = True
+        self, space: Space, after: EventPlace, target: int, shift: int, wait_for_lock: bool = True
     ) -> None:
         self._space = space
         self._after = after
@@ -177,7 +177,7 @@ class _IndexPage:
         self._shift = shift
         self._wait_for_lock = wait_for_lock
 
-    async def __call__(self, connection: "Connection") -> Cursor | None:
+    async def __call__(self, connection: "Connection") -> EventPlace | None:
         """Returns the cursor for the next page, or None if this was the last."""
         async with connection.transaction():
             if not await connection.fetchval(
@@ -185,16 +185,15 @@ class _IndexPage:
             ):
                 return None
             row = await connection.fetchrow(_CURSOR, self._space)
-            saved = Cursor(row["tx"], row["position"]) if row else Cursor()
+            saved = EventPlace(row["tx"], row["position"]) if row else EventPlace()
             start = max(saved, self._after)
-            after = (start.transaction, start.position)
             rows = await connection.fetch(
-                _NEXT, self._space, *after, self._shift, self._target, _PAGE
+                _NEXT, self._space, *start, self._shift, self._target, _PAGE
             )
             await self._index(connection, await recorded_of(connection.fetch, self._space, rows))
             if start == saved:
                 await self._advance_cursor(connection, rows)
-        return Cursor(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == _PAGE else None
+        return EventPlace(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == _PAGE else None
 
     async def _index(self, connection: "Connection", events: Sequence[Recorded]) -> None:
         found = [

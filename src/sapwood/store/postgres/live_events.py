@@ -11,10 +11,16 @@ from typing import TypeVar
 
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import Cursor, LogError, TailedEvent
+from sapwood.core.log_values import Cursor, LogError, TailedEvent, unknown_cursor
 from sapwood.store.postgres.commit_notifier import CommitNotifier, topic_key
 from sapwood.store.postgres.connections import ReaderPool
-from sapwood.store.postgres.event_table import COLUMNS, read_part, recorded_of
+from sapwood.store.postgres.event_table import (
+    COLUMNS,
+    MAX_BIGINT,
+    EventPlace,
+    read_part,
+    recorded_of,
+)
 
 __all__ = ["LiveEvents"]
 
@@ -35,6 +41,20 @@ _TAIL = f"""
         WHERE space = $1 AND (tx, position) > ($2, $3) AND tx < past.limit::text::xid8
         ORDER BY tx, position LIMIT $5
     ) AS event ON true
+"""
+
+_PLACE = """
+    SELECT tx, position FROM sapwood.events WHERE space = $1 ORDER BY tx, position OFFSET $2 LIMIT 1
+"""
+_OLD_PLACE = """
+    SELECT
+        (SELECT count(*) FROM sapwood.events WHERE space = $1 AND (tx, position) <= ($2, $3))
+            AS events,
+        EXISTS (
+            SELECT 1 FROM sapwood.events
+            WHERE space = $1 AND tx = $2 AND position = $3
+                AND tx <= (SELECT tx FROM sapwood.old_cursors)
+        ) AS known
 """
 
 
@@ -71,15 +91,19 @@ class LiveEvents:
                     await signal.wait(self._poll)
 
     async def tail(self, space: Space, after: Cursor) -> AsyncIterator[TailedEvent]:
-        """Every event of a space after a cursor, then each new one."""
+        """Every event of a space after a cursor, then each new one.
+
+        Raises `LogError` if the space has no event at the cursor.
+        """
+        count, place = await self._place_of(space, after)
         pause = _FIRST_PAUSE
         with self._notifier.subscribe(topic_key(space)) as signal:
             while not self._notifier.closed:
                 signal.clear()
-                page, complete = await self._page(space, after)
-                for tailed in page:
-                    yield tailed
-                    after = tailed.cursor
+                page, complete = await self._page(space, place)
+                for at, recorded in page:
+                    count, place = count + 1, at
+                    yield TailedEvent(Cursor(count), recorded)
                 if len(page) == _PAGE:
                     continue
                 # A running transaction may hide later events, and it does not notify us at its
@@ -88,17 +112,38 @@ class LiveEvents:
                 if await signal.wait(pause):
                     pause = _FIRST_PAUSE
 
-    async def _page(self, space: Space, after: Cursor) -> tuple[list[TailedEvent], bool]:
+    async def _place_of(self, space: Space, cursor: Cursor) -> tuple[int, EventPlace]:
+        """The number of events of the space up to a cursor, and the place of the last of them.
+
+        Takes time in proportion to that number, once for each tail.
+        """
+        if cursor == Cursor():
+            return 0, EventPlace()
+        if cursor.events < 0 or max(cursor.events, cursor.position) > MAX_BIGINT:
+            raise unknown_cursor()
+        if cursor.position:  # of an earlier version
+            place = EventPlace(cursor.events, cursor.position)
+            rows = await self._scanners.fetch(_OLD_PLACE, space, *place)
+            if not rows or not rows[0]["known"]:
+                raise unknown_cursor()
+            return rows[0]["events"], place
+        rows = await self._scanners.fetch(_PLACE, space, cursor.events - 1)
+        if not rows:
+            raise unknown_cursor()
+        return cursor.events, EventPlace(rows[0]["tx"], rows[0]["position"])
+
+    async def _page(
+        self, space: Space, after: EventPlace
+    ) -> tuple[list[tuple[EventPlace, Recorded]], bool]:
         """The next events, and whether no running transaction could hide further ones."""
-        args = (space, after.transaction, after.position, self._shift, _PAGE)
-        rows = await self._unless_closed(self._scanners.fetch(_TAIL, *args))
+        rows = await self._unless_closed(
+            self._scanners.fetch(_TAIL, space, *after, self._shift, _PAGE)
+        )
         found = [row for row in rows if row["tx"] is not None]
         events = await self._unless_closed(recorded_of(self._readers.fetch, space, found))
-        cursors = (Cursor(row["tx"], row["position"]) for row in found)
+        places = (EventPlace(row["tx"], row["position"]) for row in found)
         complete = bool(rows) and rows[0]["complete"]
-        return [
-            TailedEvent(cursor, event) for cursor, event in zip(cursors, events, strict=False)
-        ], complete
+        return list(zip(places, events, strict=False)), complete
 
     async def _unless_closed(self, reading: "Awaitable[list[T]]") -> "list[T]":
         """The result of a read, or an empty list if the log was closed meanwhile."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from sapwood.core.events import SYSTEM, Actor, Recorded
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log_values import Cursor, Snapshot, TailedEvent
+from sapwood.core.log_values import Cursor, Snapshot, unknown_cursor
 
 __all__ = [
     "Row",
@@ -17,6 +17,7 @@ __all__ = [
     "insert_snapshot",
     "last_position",
     "origins_after",
+    "place_of",
     "read_after",
     "read_all_after",
     "read_all_before",
@@ -60,8 +61,8 @@ def read_part(
 
 def read_after(
     connection: sqlite3.Connection, space: Space, position: int, limit: int
-) -> list[TailedEvent]:
-    """The next events of a space after a position, in commit order."""
+) -> list[tuple[int, Recorded]]:
+    """The next events of a space after a position, in commit order, each with its position."""
     # NOT INDEXED walks by position. The index would find all events of the space and sort them.
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM events NOT INDEXED WHERE space = ? AND position > ?"
@@ -69,7 +70,47 @@ def read_after(
         (space, position, limit),
     ).fetchall()
     events = recorded_of(connection, space, rows)
-    return [TailedEvent(Cursor(0, row[0]), event) for row, event in zip(rows, events, strict=True)]
+    return [(row[0], event) for row, event in zip(rows, events, strict=True)]
+
+
+def place_of(connection: sqlite3.Connection, space: Space, cursor: Cursor) -> tuple[int, int]:
+    """The number of events of the space up to a cursor, and the position of the last of them.
+
+    Takes time in proportion to the events of the space, once for each tail. Raises `LogError` if
+    the space has no event there.
+    """
+    if cursor == Cursor():
+        return 0, 0
+    if not 0 <= max(cursor.events, cursor.position) <= _NO_LIMIT:
+        raise unknown_cursor()
+    if cursor.position:
+        return _place_of_old(connection, space, cursor.position)
+    # The index alone has the space and the position of an event; the table has its text too.
+    row = connection.execute(
+        "SELECT position FROM events INDEXED BY sqlite_autoindex_events_1 WHERE space = ?"
+        " ORDER BY position LIMIT 1 OFFSET ?",
+        (space, cursor.events - 1),
+    ).fetchone()
+    if row is None or cursor.events < 1:
+        raise unknown_cursor()
+    return cursor.events, row[0]
+
+
+def _place_of_old(connection: sqlite3.Connection, space: Space, position: int) -> tuple[int, int]:
+    """The place of a cursor that an earlier version returned."""
+    known = connection.execute(
+        "SELECT 1 FROM events JOIN old_cursors ON events.position <= old_cursors.position"
+        " WHERE events.position = ? AND space = ?",
+        (position, space),
+    ).fetchone()
+    if known is None:
+        raise unknown_cursor()
+    (count,) = connection.execute(
+        "SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1"
+        " WHERE space = ? AND position <= ?",
+        (space, position),
+    ).fetchone()
+    return count, position
 
 
 def read_all_after(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:

@@ -21,7 +21,13 @@ from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
 from sapwood.store.sqlite.connections import ReaderPool, connect, make_private
 from sapwood.store.sqlite.database_errors import translated_errors
-from sapwood.store.sqlite.event_table import find_snapshot, insert_snapshot, read_after, read_part
+from sapwood.store.sqlite.event_table import (
+    find_snapshot,
+    insert_snapshot,
+    place_of,
+    read_after,
+    read_part,
+)
 from sapwood.store.sqlite.fulltext import FulltextIndexer, search_words
 from sapwood.store.sqlite.schema import prepare
 from sapwood.store.sqlite.writer import Writer
@@ -168,16 +174,18 @@ class SqliteLog:
 
         Only one process writes at a time, so positions have the order of commits.
         """
-        position = after.position if after else 0
+        count, position = 0, 0
+        if after is not None:
+            count, position = await self._readers.run(lambda on: place_of(on, space, after))
         with self._watcher.subscribe(space, None) as commits:
             while not self._watcher.closed:
                 commits.clear()
                 page = await self._readers.run(
                     lambda on, seen=position: read_after(on, space, seen, _PAGE)
                 )
-                for tailed in page:
-                    yield tailed
-                    position = tailed.cursor.position
+                for at, recorded in page:
+                    count, position = count + 1, at
+                    yield TailedEvent(Cursor(count), recorded)
                 if len(page) < _PAGE:
                     await commits.wait()
 
