@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -45,11 +45,12 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.content import PromptPart, Text
-from sapwood.core.context import as_of_turn, find_mark
+from sapwood.core.context import Context, as_of_turn, find_mark
 from sapwood.core.decide import Accepted
 from sapwood.core.events import (
     ContextEvent,
     ContextSummarized,
+    ContextTrimmed,
     Event,
     MailRead,
     MailReceived,
@@ -134,6 +135,7 @@ class Run:
         if agent in before.states:
             self._check_cap(command, decision)
             self._check_restoring(before, step, decision)
+            self._check_clipped(agent, decision)
             self._check_last_request(before, step, decision)
         self._check_fork(before, command, decision)
         self._check_prefix(decision)
@@ -182,6 +184,8 @@ class Run:
                     read.update(event.mails)
                 case TurnStarted() | TurnRecorded() as event:
                     prompts += event.prompt
+                case ContextTrimmed(notes_dropped=True):
+                    read.clear()
                 case _:
                     pass
         prompt_texts = {part.text for part in prompts}
@@ -226,6 +230,24 @@ class Run:
             require(4, _messages(self.world, agent) == known, "a rewind restored something else")
         if isinstance(command, CONTEXT_COMMANDS) and before.states[agent].open is None:
             self._check_undo(before, agent)
+        if isinstance(command, (Clear, KeepLast, Rewind)):
+            was, now = before.states[agent], self.world.states[agent]
+            same = (was.context, was.marks, was.notes) == (now.context, now.marks, now.notes)
+            require(4, not same, f"{type(command).__name__} changed nothing and is a step")
+
+    def _check_clipped(self, agent: AgentId, decision: Accepted) -> None:
+        """An undo right after the window moved brings back the turns that it clipped."""
+        events = [e for change in decision.changes if change.agent == agent for e in change.events]
+        if not events or not isinstance(events[-1], ContextTrimmed) or events[-1].cause != "window":
+            return
+        trial = self.world.copy()
+        trial.do(Undo(agent))
+        now, back = self.world.lives[agent].turns, trial.lives[agent].turns
+        more = len(back) > len(now) and list(back[len(back) - len(now) :]) == list(now)
+        require(4, more, "undo did not bring back what the window clipped")
+        trial.do(Redo(agent))
+        same = _messages(trial, agent) == _messages(self.world, agent)
+        require(4, same, "redo did not clip again what the window clipped")
 
     def _check_undo(self, before: World, agent: AgentId) -> None:
         trial = self.world.copy()
@@ -271,9 +293,16 @@ class Run:
         if command.mark is None:
             require(5, own == theirs, "a fork sees something else than its parent")
         else:
-            require(5, theirs[len(theirs) - len(own) :] == own, "a fork sees no suffix")
             expected = _since_mark(before, parent, command.mark)
-            require(5, inherited.turns == expected, "a fork sees not what came after its mark")
+            seen = list(inherited.turns)
+            require(5, inherited.summary is None, "a fork sees a summary from before its mark")
+            if self.world.states[child].slid:
+                require(5, 0 < len(seen) < len(expected), "the window of a child moved wrongly")
+            else:
+                require(5, not inherited.request, "a fork sees a request from before its mark")
+                require(5, len(seen) == len(expected), "a fork sees not what came after its mark")
+            same = list(expected)[len(expected) - len(seen) :] == seen
+            require(5, same, "a fork sees something else than what came after its mark")
         state = self.world.states[child]
         require(5, not state.marks and not state.inbox, "a child was born with marks or mail")
         self.born[child] = (state, view(state, inherited).messages)
@@ -329,17 +358,15 @@ def _settled(live: LivePath) -> LivePath:
     return structs.replace(live, context=context, open=None)
 
 
-def _since_mark(world: World, agent: AgentId, name: str) -> tuple[Turn, ...]:
-    """The live turns after a mark; none if the mark is in the open turn."""
-    state, live = world.states[agent], world.lives[agent]
+def _since_mark(world: World, agent: AgentId, name: str) -> Sequence[Turn]:
+    """The turns after a mark, in view or not; none if the mark is in the open turn."""
+    state = world.states[agent]
     index = find_mark(state.marks, name)
     assert index is not None
     mark = state.marks[index]
     if state.open is not None and mark.turn == state.open.first:
         return ()
-    refs = [turn.ref for turn in live.turns]
-    tip = mark.context.tip
-    return tuple(live.turns[refs.index(tip) + 1 :] if tip in refs else live.turns)
+    return world.read_live(agent, Context(state.context.tip, mark.context.tip)).turns
 
 
 def _flat(live: LivePath) -> list[object]:

@@ -29,6 +29,11 @@ def marks(*names: str) -> tuple[Mark, ...]:
     return tuple(Mark(name, ROOT, version) for version, name in enumerate(names, start=1))
 
 
+def apart(*names: str) -> tuple[Mark, ...]:
+    """Marks at different places."""
+    return tuple(Mark(name, Context(turn(n)), 10 * n + 6) for n, name in enumerate(names, start=1))
+
+
 def names(found: tuple[Mark, ...]) -> list[str]:
     """Their names."""
     return [mark.name for mark in found]
@@ -49,8 +54,13 @@ def test_the_empty_name_finds_the_newest_unnamed_mark() -> None:
 
 
 def test_a_rewind_keeps_a_named_mark_and_uses_up_an_unnamed_one() -> None:
-    assert names(keep_marks(marks("A", "B", "C"), 1)) == ["A", "B"]
-    assert names(keep_marks(marks("A", "", "C"), 1)) == ["A"]
+    assert names(keep_marks(apart("A", "B", "C"), 1)) == ["A", "B"]
+    assert names(keep_marks(apart("A", "", "C"), 1)) == ["A"]
+
+
+def test_a_rewind_keeps_later_marks_of_the_same_place() -> None:
+    assert names(keep_marks(marks("A", "B", "C"), 1)) == ["A", "B", "C"]
+    assert names(keep_marks(marks("A", "", "C"), 1)) == ["A", "C"]
 
 
 def test_a_moved_head_goes_back_and_the_tip_stays() -> None:

@@ -53,4 +53,4 @@ def test_another_summary_and_other_masks_are_differences() -> None:
     compacted = world.lives[agent]
     assert diff(masked, compacted).front_differs
     does(world, KeepLast(agent, 1))
-    assert diff(compacted, world.lives[agent]).same
+    assert diff(compacted, world.lives[agent]).front_differs

@@ -6,7 +6,7 @@ from hypothesis import given
 from proofs.histories import Operation, histories, next_steps
 from sapwood.core.commands import Clear, KeepLast, SetMark
 from sapwood.core.evolve import evolve
-from sapwood.core.state import State
+from sapwood.core.state import WINDOW_STEPS, State
 from sapwood.testing import World
 from tests.core.speaking import conversation, does
 
@@ -18,10 +18,13 @@ def size_of(state: State) -> int:
 
 def test_it_does_not_grow_with_the_conversation() -> None:
     world, agent = conversation(20)
-    before = size_of(world.states[agent])
-    for number in range(500):
+    sizes: list[int] = []
+    for number in range(700):
         world.turn(agent, f"ask {number} " * 100, "answer " * 100)
-    assert size_of(world.states[agent]) < before + 50
+        sizes.append(size_of(world.states[agent]))
+    steps = sum(step.cause == "window" for step in world.states[agent].undo)
+    assert steps == WINDOW_STEPS
+    assert max(sizes[-50:]) < max(sizes[-150:-50]) + 50
 
 
 def test_it_does_not_grow_without_end_by_marks_and_trims() -> None:

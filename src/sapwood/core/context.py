@@ -22,6 +22,7 @@ __all__ = [
     "Mask",
     "Moved",
     "Step",
+    "StepCause",
     "as_of_turn",
     "find_mark",
     "keep_marks",
@@ -29,6 +30,9 @@ __all__ = [
 ]
 
 Moved = Literal["head", "tip"]
+
+StepCause = Literal["", "clear", "keep", "compact", "window", "rewind", "revert", "load"]
+"""What made a step; empty if a version before this field made it."""
 
 
 class Mask(Struct, frozen=True):
@@ -71,10 +75,10 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 
 
 class Step(Struct, frozen=True):
-    """What one context command changed: enough to undo it.
+    """What one context command or one move of the window changed: enough to undo it.
 
-    `context`, `marks` and the waiting `notes` are those before the command, `left` are the notes
-    that waited after it, and `version` is its place in the log.
+    `context`, `marks`, the waiting `notes` and `slid` are those before it, `left` are the notes
+    that waited after it, `version` is its place in the log, and `cause` says what it was.
     """
 
     moved: Moved
@@ -83,6 +87,8 @@ class Step(Struct, frozen=True):
     version: int
     notes: tuple[Note, ...] = ()
     left: tuple[Note, ...] = ()
+    cause: StepCause = ""
+    slid: int = 0
 
 
 def as_of_turn(context: Context, agent: AgentId, first: int) -> Context:
@@ -107,10 +113,12 @@ def find_mark(marks: tuple[Mark, ...], name: str | None) -> int | None:
 
 
 def keep_marks(marks: tuple[Mark, ...], index: int) -> tuple[Mark, ...]:
-    """The marks after a rewind to `marks[index]`: without later marks, and without an unnamed one
-    if the rewind was to it.
+    """The marks after a rewind to `marks[index]`: without later marks of other places, and without
+    an unnamed one if the rewind was to it.
     """
-    return marks[: index + 1] if marks[index].name else marks[:index]
+    target = marks[index]
+    later = tuple(mark for mark in marks[index + 1 :] if mark.context == target.context)
+    return (marks[: index + 1] if target.name else marks[:index]) + later
 
 
 def undo_step(

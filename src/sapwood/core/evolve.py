@@ -10,13 +10,23 @@ from msgspec import structs
 
 from sapwood.core import events
 from sapwood.core.content import Note, RecordedReply, Text, ToolCall, Usage
-from sapwood.core.context import Context, Mark, Moved, Step, as_of_turn, keep_marks, undo_step
+from sapwood.core.context import (
+    Context,
+    Mark,
+    Moved,
+    Step,
+    StepCause,
+    as_of_turn,
+    keep_marks,
+    undo_step,
+)
 from sapwood.core.events import Recorded
 from sapwood.core.ids import TurnRef
 from sapwood.core.state import (
     BACKGROUND_KEPT,
     MARKS_KEPT,
     UNDO_DEPTH,
+    WINDOW_STEPS,
     Files,
     Focus,
     Letter,
@@ -249,10 +259,12 @@ def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> 
     tip = state.context.tip
     context = Context(tip, event.head, event.summary, event.request, event.mask)
     if event.cause == "window":
+        state = _window_stepped(state, recorded.version)
         return structs.replace(state, context=context, slid=recorded.version)
-    state = _stepped(state, "head", recorded.version)
+    notes = () if event.notes_dropped else state.notes
+    state = _stepped(state, "head", recorded.version, event.cause, notes)
     marks = () if event.cause == "clear" else state.marks
-    return structs.replace(state, context=context, marks=marks)
+    return structs.replace(state, context=context, marks=marks, notes=notes)
 
 
 def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> State:
@@ -260,11 +272,17 @@ def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> 
     if index is not None:
         marks = keep_marks(state.marks, index)
     else:
-        marks = tuple(mark for mark in state.marks if mark.version <= event.version)
+        marks = tuple(
+            mark
+            for mark in state.marks
+            if mark.version <= event.version or mark.context == event.context
+        )
     notes = (
         (*state.notes, Note("self", event.note, fence=event.fence)) if event.note else state.notes
     )
-    state = _stepped(state, "tip", recorded.version, notes)
+    before = state.context
+    stays = (before.tip, before.mask) == (event.context.tip, event.context.mask)
+    state = _stepped(state, "head" if stays else "tip", recorded.version, "rewind", notes)
     return structs.replace(state, context=event.context, marks=marks, notes=notes)
 
 
@@ -273,7 +291,7 @@ def _reverted(state: State, recorded: Recorded, event: events.ContextReverted) -
     if marks is None:
         marks = tuple(mark for mark in state.marks if mark.version <= event.to.context)
     notes = tuple(note for note in state.notes if note not in event.heard)
-    state = _stepped(state, "tip", recorded.version, notes)
+    state = _stepped(state, "tip", recorded.version, "revert", notes)
     files = Files(recorded.version, event.files.tree)
     return structs.replace(
         state, context=event.context, marks=marks, notes=notes, files=files, reverting=None
@@ -285,7 +303,7 @@ def _undone(state: State, recorded: Recorded, event: events.ContextUndone) -> St
         return structs.replace(state, context=event.context)
     before, step = state, state.undo[-1]
     state = _state_before(state, step, event.context)
-    again = _step(before, step.moved, recorded.version, state.notes)
+    again = _step(before, step.moved, recorded.version, step.cause, state.notes)
     return structs.replace(state, undo=state.undo[:-1], redo=(*state.redo, again))
 
 
@@ -294,26 +312,40 @@ def _redone(state: State, recorded: Recorded, event: events.ContextRedone) -> St
         return structs.replace(state, context=event.context)
     before, step = state, state.redo[-1]
     state = _state_before(state, step, event.context)
-    again = _step(before, step.moved, recorded.version, state.notes)
+    again = _step(before, step.moved, recorded.version, step.cause, state.notes)
     return structs.replace(state, undo=(*state.undo, again), redo=state.redo[:-1])
 
 
 def _state_before(state: State, step: Step, context: Context) -> State:
     _, marks = undo_step(step, state.context, state.marks)
-    notes = _notes_before(step, state.notes) if step.moved == "tip" else state.notes
-    return structs.replace(state, context=context, marks=marks[-MARKS_KEPT:], notes=notes)
+    notes = _notes_before(step, state.notes)
+    return structs.replace(
+        state, context=context, marks=marks[-MARKS_KEPT:], notes=notes, slid=step.slid
+    )
 
 
 def _notes_before(step: Step, now: tuple[Note, ...]) -> tuple[Note, ...]:
-    """The notes that waited before the step, and those that were added after it."""
-    left = list(step.left)
-    since: list[Note] = []
-    for note in now:
+    """The notes that waited before the step, and those that were added after it.
+
+    If the step moved `head`, the turns since stay in view with the notes in their prompts, so only
+    notes that the step itself dropped or added change.
+    """
+    if step.moved == "tip":
+        return (*step.notes, *_without(now, step.left))
+    dropped, added = _without(step.notes, step.left), _without(step.left, step.notes)
+    return (*dropped, *_without(now, added))
+
+
+def _without(notes: tuple[Note, ...], others: tuple[Note, ...]) -> tuple[Note, ...]:
+    """The notes without the others, each of which takes one equal note out."""
+    left = list(others)
+    kept: list[Note] = []
+    for note in notes:
         if note in left:
             left.remove(note)
         else:
-            since.append(note)
-    return (*step.notes, *since)
+            kept.append(note)
+    return tuple(kept)
 
 
 def _mail_read(state: State, event: events.MailRead) -> State:
@@ -327,13 +359,34 @@ def _mail_read(state: State, event: events.MailRead) -> State:
     return state
 
 
-def _step(state: State, moved: Moved, version: int, left: tuple[Note, ...]) -> Step:
-    return Step(moved, state.context, state.marks, version, state.notes, left)
+def _step(
+    state: State, moved: Moved, version: int, cause: StepCause, left: tuple[Note, ...]
+) -> Step:
+    return Step(
+        moved, state.context, state.marks, version, state.notes, left, cause, slid=state.slid
+    )
 
 
-def _stepped(state: State, moved: Moved, version: int, left: tuple[Note, ...] = ()) -> State:
-    steps = (*state.undo, _step(state, moved, version, left))
+def _stepped(
+    state: State, moved: Moved, version: int, cause: StepCause, left: tuple[Note, ...]
+) -> State:
+    steps = (*state.undo, _step(state, moved, version, cause, left))
     return structs.replace(state, undo=steps[-UNDO_DEPTH:], redo=())
+
+
+def _window_stepped(state: State, version: int) -> State:
+    """Makes a move of the window a step. Two moves at the same tip are one step.
+
+    Only the newest of these steps are kept, so that they do not push the user's own commands out.
+    """
+    newest = state.undo[-1] if state.undo else None
+    if newest and newest.cause == "window" and newest.context.tip == state.context.tip:
+        return state
+    steps = (*state.undo, _step(state, "head", version, "window", state.notes))
+    moves = [step for step in steps if step.cause == "window"]
+    if len(moves) > WINDOW_STEPS:
+        steps = tuple(step for step in steps if step is not moves[0])
+    return structs.replace(state, undo=steps[-UNDO_DEPTH:])
 
 
 def _spent(state: State, usage: Usage | None) -> State:

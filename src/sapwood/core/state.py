@@ -23,6 +23,7 @@ __all__ = [
     "PINS_LIMIT",
     "UNDO_DEPTH",
     "WAITING_LIMIT",
+    "WINDOW_STEPS",
     "Files",
     "Focus",
     "Letter",
@@ -34,6 +35,9 @@ __all__ = [
 
 UNDO_DEPTH = 64
 """How many context commands can be undone."""
+
+WINDOW_STEPS = 8
+"""How many moves of the window can be undone."""
 
 MARKS_KEPT = 256
 """The most marks of an agent; one more drops the oldest."""

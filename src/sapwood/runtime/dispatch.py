@@ -24,7 +24,7 @@ from sapwood.core.commands import (
     Send,
     StartSuccessor,
 )
-from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide
+from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide, path_after_mark
 from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
@@ -46,6 +46,7 @@ from sapwood.runtime.open_agent import (
     advanced,
     open_agent,
     open_state,
+    read_live,
     refreshed,
     snapshot_of,
 )
@@ -248,8 +249,24 @@ class Dispatcher:
         model = opened.state.settings.model
         if isinstance(command, Configure) and isinstance(command.change.model, str):
             model = command.change.model
-        counter = self._counter_for(model)
-        return DecisionInput(opened.state, opened.live, counter, others, ancestors, account)
+        return DecisionInput(
+            opened.state,
+            opened.live,
+            self._counter_for(model),
+            others,
+            ancestors,
+            account,
+            await self._since_mark(opened, command),
+        )
+
+    async def _since_mark(self, opened: OpenAgent, command: Command) -> LivePath | None:
+        """The turns after the mark of a fork, if the mark has left view."""
+        if not isinstance(command, Fork):
+            return None
+        context = path_after_mark(opened.state, opened.live, command)
+        if context is None:
+            return None
+        return await read_live(self._log, self._space, opened.state, context=context)
 
     async def _commit(self, inputs: DecisionInput, accepted: Accepted, meta: CommandMeta) -> Done:
         after: dict[AgentId, OpenAgent] = {}

@@ -22,14 +22,15 @@ from sapwood.core.commands import (
     Command,
     CommandMeta,
     CompleteTurn,
+    Fork,
     Kill,
     StartAgent,
     StartTurn,
 )
 from sapwood.core.content import Text
 from sapwood.core.context import Context
-from sapwood.core.decide import Accepted, Change, Decision, DecisionInput, decide
-from sapwood.core.events import HUMAN, Actor, AgentStarted, Event, Recorded
+from sapwood.core.decide import Accepted, Change, Decision, DecisionInput, decide, path_after_mark
+from sapwood.core.events import HUMAN, Actor, AgentStarted, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.live_path import EMPTY, LivePath, Walk, follow, inherited
@@ -119,7 +120,15 @@ class World:
             others,
             frozenset(self.ancestors(agent)),
             account_of(self.states.values(), agent) if agent in self.states else None,
+            self._since_mark(command),
         )
+
+    def _since_mark(self, command: Command) -> LivePath | None:
+        if not isinstance(command, Fork) or command.agent not in self.states:
+            return None
+        state, live = self.states[command.agent], self.lives[command.agent]
+        context = path_after_mark(state, live, command)
+        return self.read_live(command.agent, context) if context else None
 
     def ancestors(self, agent: AgentId) -> list[AgentId]:
         """Returns the parent, its parent, and so on."""
@@ -146,17 +155,18 @@ class World:
         turn = self.logs[state.agent][state.open.first - 1 : state.version]
         return walk.live(fold_turn(turn))
 
-    def _inherited(self, born: Event) -> LivePath:
-        """Returns the part of the path of its parent with which a child starts."""
+    def _inherited(self, change: Change) -> LivePath | None:
+        """Returns the part of the path of its parent with which a child starts, if it is one."""
+        born = change.events[0]
         if not isinstance(born, AgentStarted) or born.parent is None:
             return EMPTY
         parents = structs.replace(self.lives[born.parent], open=None)
-        return inherited(parents, born.context) or EMPTY
+        return inherited(parents, born.context)
 
     def _apply(self, change: Change, given: CommandMeta) -> None:
         agent = change.agent
         log = self.logs.setdefault(agent, [])
-        live: LivePath | None = self.lives.get(agent) or self._inherited(change.events[0])
+        live: LivePath | None = self.lives.get(agent) or self._inherited(change)
         for event in change.events:
             recorded = Recorded(agent, len(log) + 1, event, given.at, given.actor, given.id)
             log.append(recorded)

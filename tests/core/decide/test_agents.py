@@ -85,7 +85,7 @@ def test_what_never_was_can_do_nothing() -> None:
 
 def test_a_change_of_settings_leaves_the_rest() -> None:
     world, agent = conversation(settings=Settings("scripted", system="Be brief."))
-    assert does(world, Configure(agent, SettingsChange(cap=7))) == "Settings changed."
+    assert does(world, Configure(agent, SettingsChange(cap=7))) == "cap = 7."
     assert world.states[agent].settings == Settings("scripted", "Be brief.", cap=7)
     assert last_event(world, agent) == SettingsChanged(SettingsChange(cap=7))
 

@@ -2,7 +2,19 @@
 
 import pytest
 
-from sapwood.core.commands import Clear, Command, Compact, KeepLast, ReadMail, Send, SetMark
+from proofs.histories import MODEL
+from sapwood.core.commands import (
+    Clear,
+    Command,
+    Compact,
+    CompleteTurn,
+    KeepLast,
+    ReadMail,
+    Redo,
+    Send,
+    SetMark,
+    Undo,
+)
 from sapwood.core.events import ContextTrimmed
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import BadArguments, TurnIsOpen
@@ -76,13 +88,35 @@ def test_a_clear_of_an_empty_context_still_drops_marks() -> None:
     assert marked(world, agent) == []
 
 
-def test_notes_that_wait_survive_a_clear_because_the_model_has_not_seen_them() -> None:
+def test_a_clear_drops_notes_that_wait_and_undo_brings_them_back() -> None:
     world, agent = conversation(1)
     does(world, Send(agent, "m1", "The build is red."))
     does(world, ReadMail(agent))
     does(world, Clear(agent))
+    assert world.states[agent].notes == ()
+    does(world, Undo(agent))
+    assert [note.text for note in world.states[agent].notes] == ["The build is red."]
+    does(world, Redo(agent))
     opens(world, agent, "fresh")
-    assert "The build is red." in said(world, agent)[0]
+    assert said(world, agent) == ["fresh"]
+
+
+def test_a_clear_of_an_empty_context_still_drops_notes() -> None:
+    world, agent = conversation()
+    does(world, Send(agent, "m1", "The build is red."))
+    does(world, ReadMail(agent))
+    does(world, Clear(agent))
+    assert world.states[agent].notes == ()
+
+
+def test_a_bare_clear_of_the_model_drops_notes_that_wait() -> None:
+    world, agent = conversation(1)
+    opens(world, agent, "ask 2")
+    does(world, Send(agent, "m1", "The build is red."))
+    does(world, ReadMail(agent))
+    world.do(Clear(agent), MODEL)
+    does(world, CompleteTurn(agent))
+    assert world.states[agent].notes == ()
 
 
 @pytest.mark.parametrize("keep", [1, 2])
@@ -94,9 +128,9 @@ def test_clear_n_keeps_the_last_n_turns(keep: int) -> None:
 
 def test_clear_n_says_what_it_kept_and_what_left() -> None:
     world, agent = conversation(3)
-    assert does(world, KeepLast(agent, 1)) == "Kept the last 1; 2 turns left view."
+    assert does(world, KeepLast(agent, 1)) == "Kept the last 1 turn; 2 turns left view."
     world.turn(agent, "ask 4", "answer 4")
-    assert does(world, KeepLast(agent, 1)) == "Kept the last 1; 1 turn left view."
+    assert does(world, KeepLast(agent, 1)) == "Kept the last 1 turn; 1 turn left view."
 
 
 @pytest.mark.parametrize("keep", [2, 3, 1_000_000])
@@ -122,13 +156,36 @@ def test_clear_n_drops_the_summary_because_it_was_not_asked_for() -> None:
     assert said(world, agent) == ["ask 4", "answer 4"]
 
 
-def test_clear_n_with_nothing_to_trim_keeps_the_summary() -> None:
+@pytest.mark.parametrize("keep", [1, 7])
+def test_clear_n_drops_the_summary_if_no_turn_has_to_leave(keep: int) -> None:
     world, agent = conversation(2)
     does(world, Compact(agent, "It was about numbers."))
     world.turn(agent, "ask 3", "answer 3")
     before = world.request(agent)
-    does(world, KeepLast(agent, 1))
+    assert does(world, KeepLast(agent, keep)) == "Kept the last 1 turn; the summary left view."
+    assert said(world, agent) == ["ask 3", "answer 3"]
+    log = list(world.logs[agent])
+    assert does(world, KeepLast(agent, keep)) == "Nothing to trim: 1 turn in view."
+    assert world.logs[agent] == log
+    does(world, Undo(agent))
     assert world.request(agent) == before
+
+
+def test_clear_n_of_a_model_drops_the_summary_too() -> None:
+    world, agent = conversation(2)
+    does(world, Compact(agent, "It was about numbers."))
+    opens(world, agent, "ask 3")
+    world.do(KeepLast(agent, 5), MODEL)
+    does(world, CompleteTurn(agent))
+    assert said(world, agent)[0] == "ask 3"
+
+
+def test_clear_n_keeps_the_last_request_if_no_turn_in_view_has_one() -> None:
+    world, agent = conversation(2)
+    does(world, Compact(agent, "It was about numbers."))
+    does(world, KeepLast(agent, 1))
+    assert "ask 2" in said(world, agent)[0]
+    assert "numbers" not in said(world, agent)[0]
 
 
 def test_clear_n_keeps_marks() -> None:

@@ -139,14 +139,28 @@ def test_a_fork_from_a_mark_has_no_summary_of_what_came_before() -> None:
     assert said(world, CHILD) == ["ask 3", "answer 3"]
 
 
-def test_a_fork_from_a_mark_older_than_the_view_sees_all_that_the_parent_sees() -> None:
-    world, agent = conversation()
+@pytest.mark.parametrize("trim", [Compact(AGENT, "Numbers.", keep=1), KeepLast(AGENT, 1)])
+def test_a_fork_from_a_mark_that_left_view_sees_what_came_after_it(trim: Command) -> None:
+    world, agent = conversation(1)
     does(world, SetMark(agent, "OLD"))
-    for number in range(1, 4):
+    for number in range(2, 5):
         world.turn(agent, f"ask {number}", f"answer {number}")
-    does(world, Compact(agent, "Numbers.", keep=1))
-    does(world, Fork(agent, CHILD, "OLD"))
-    assert world.request(CHILD) == world.request(agent)
+    does(world, trim)
+    does(world, Fork(agent, CHILD, "OLD", goal="Go on."))
+    asked = said(world, CHILD)
+    assert asked[:-1:2] == ["ask 2", "ask 3", "ask 4"]
+    assert asked[-1].endswith("Go on.")
+    assert world.states[CHILD].context.head == world.states[agent].marks[0].context.tip
+
+
+def test_the_window_of_a_child_moves_at_once_if_the_turns_after_the_mark_are_too_many() -> None:
+    world, agent = conversation(0, Settings(model="scripted", cap=60, low_water=1.0))
+    does(world, SetMark(agent, "OLD"))
+    for number in range(1, 9):
+        world.turn(agent, f"ask {number}", f"answer {number}")
+    does(world, Fork(agent, CHILD, "OLD", goal="Go on."))
+    assert said(world, CHILD)[:-1] == said(world, agent)
+    assert world.read_live(CHILD) == world.lives[CHILD]
 
 
 def test_an_unknown_mark_is_refused() -> None:
@@ -384,6 +398,5 @@ def test_goals_delegated_while_a_turn_is_open_wait_for_the_next_prompt() -> None
     does(world, Fork(agent, CHILD, goal="Find the leak.", delegated=True))
     assert said(world, agent) == ["ask 1"]
     does(world, CompleteTurn(agent))
-    does(world, Clear(agent))
     opens(world, agent, "ask 2")
-    assert said(world, agent)[0].startswith("[Delegated to agent child")
+    assert said(world, agent)[2].startswith("[Delegated to agent child")

@@ -76,9 +76,19 @@ def test_a_moved_mark_is_the_newest() -> None:
 
 def test_unnamed_marks_pile_up() -> None:
     world, agent = conversation()
-    for _ in range(3):
+    for number in range(3):
+        world.turn(agent, f"ask {number}", "answer")
         does(world, SetMark(agent))
     assert marked(world, agent) == ["", "", ""]
+
+
+@pytest.mark.parametrize("name", ["", "HERE"])
+def test_the_same_mark_at_the_same_place_is_set_once(name: str) -> None:
+    world, agent = conversation(1)
+    does(world, SetMark(agent, name))
+    before = list(world.logs[agent])
+    assert does(world, SetMark(agent, name)).endswith("is here already.")
+    assert world.logs[agent] == before
 
 
 def test_a_mark_may_be_set_while_a_turn_is_open_and_means_its_start() -> None:

@@ -2,9 +2,17 @@
 
 import pytest
 
-from sapwood.core.commands import Compact, CompleteTurn, KeepLast, MaskResults, Rewind, SetMark
+from sapwood.core.commands import (
+    Compact,
+    CompleteTurn,
+    KeepLast,
+    MaskResults,
+    Rewind,
+    SetMark,
+    Undo,
+)
 from sapwood.core.events import ContextRewound
-from sapwood.core.refusals import NoMarks, TurnIsOpen, UnknownMark
+from sapwood.core.refusals import NoMarks, NothingToUndo, TurnIsOpen, UnknownMark
 from tests.core.speaking import (
     conversation,
     does,
@@ -55,10 +63,44 @@ def test_a_named_mark_survives_a_rewind_to_it_and_later_ones_go() -> None:
     world, agent = conversation()
     for name in ("A", "B", "C"):
         does(world, SetMark(agent, name))
+        world.turn(agent, f"after {name}", "answer")
     does(world, Rewind(agent, "B"))
     assert marked(world, agent) == ["A", "B"]
     does(world, Rewind(agent, "B"))
     assert marked(world, agent) == ["A", "B"]
+
+
+def test_marks_at_the_same_place_stay() -> None:
+    world, agent = conversation(1)
+    for name in ("A", "B"):
+        does(world, SetMark(agent, name))
+    world.turn(agent, "ask 2", "answer 2")
+    does(world, SetMark(agent, "C"))
+    does(world, Rewind(agent, "A"))
+    assert marked(world, agent) == ["A", "B"]
+
+
+@pytest.mark.parametrize("name", ["", "M"])
+def test_a_rewind_to_the_present_place_is_no_step(name: str) -> None:
+    world, agent = conversation(1)
+    does(world, SetMark(agent, name))
+    before = list(world.logs[agent])
+    assert does(world, Rewind(agent, name or None)).startswith("Nothing changed")
+    assert world.logs[agent] == before
+    world.turn(agent, "B", "answer")
+    world.turn(agent, "C", "answer")
+    assert refusal(world, Undo(agent)) == NothingToUndo()
+    assert said(world, agent)[::2] == ["ask 1", "B", "C"]
+
+
+def test_turns_made_since_a_rewind_that_moved_head_alone_stay() -> None:
+    world, agent = conversation(2)
+    does(world, SetMark(agent, "M"))
+    does(world, KeepLast(agent, 1))
+    does(world, Rewind(agent, "M"))
+    world.turn(agent, "B", "answer")
+    does(world, Undo(agent))
+    assert said(world, agent)[::2] == ["ask 2", "B"]
 
 
 def test_an_unnamed_mark_is_used_up() -> None:

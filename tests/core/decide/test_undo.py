@@ -20,7 +20,7 @@ from sapwood.core.commands import (
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NothingToRedo, NothingToUndo, TurnIsOpen
 from sapwood.core.settings import Settings, SettingsChange
-from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH
+from sapwood.core.state import MARKS_KEPT, UNDO_DEPTH, WINDOW_STEPS
 from sapwood.testing import World
 from tests.core.speaking import (
     conversation,
@@ -52,16 +52,22 @@ def marked_conversation() -> tuple[World, AgentId]:
     return world, agent
 
 
+def command_name(command: Command) -> str:
+    """The command as it is typed."""
+    return next("/" + name for name, each in COMMANDS.items() if each == command)
+
+
 @context_commands
 def test_undo_restores_the_identical_request_and_redo_takes_that_back(command: Command) -> None:
     world, agent = marked_conversation()
     before, marks = world.request(agent), world.states[agent].marks
     does(world, command)
     after = world.request(agent)
-    assert does(world, Undo(agent)) == "Undone."
+    name = command_name(command)
+    assert does(world, Undo(agent)) == f"Took back {name}."
     assert world.request(agent) == before
     assert world.states[agent].marks == marks
-    assert does(world, Redo(agent)) == "Redone."
+    assert does(world, Redo(agent)) == f"Did {name} again."
     assert world.request(agent) == after
 
 
@@ -188,7 +194,7 @@ def test_a_person_cannot_take_back_under_a_running_turn(command: Command) -> Non
 
 
 def test_what_is_no_context_command_cannot_be_undone() -> None:
-    world, agent = conversation(2, Settings(model="scripted", cap=20))
+    world, agent = conversation(2)
     does(world, SetMark(agent, "HERE"))
     does(world, Fork(agent, AgentId("child")))
     does(world, Configure(agent, SettingsChange(system="Be brief.")))
@@ -205,27 +211,69 @@ def test_a_child_has_nothing_to_undo() -> None:
 # Undo and the window.
 
 
-def test_undo_does_not_bring_back_what_the_window_would_have_left_behind_anyway() -> None:
-    world, agent = conversation(3, Settings(model="scripted", cap=60, low_water=1.0))
+def clipped(number: int = 5) -> tuple[World, AgentId]:
+    """Three turns fit; a fourth moves the window past the first."""
+    return conversation(number, Settings(model="scripted", cap=40, low_water=1.0))
+
+
+def test_undo_brings_back_what_the_window_clipped() -> None:
+    world, agent = clipped(4)
+    assert said(world, agent)[0] == "ask 2"
+    assert does(world, Undo(agent)) == "Took back the move of the window."
+    assert said(world, agent)[0] == "ask 1"
+    does(world, Redo(agent))
+    assert said(world, agent)[0] == "ask 2"
+
+
+def test_clipped_turns_stay_once_the_cap_is_raised() -> None:
+    world, agent = clipped(4)
+    raised = does(world, Configure(agent, SettingsChange(cap=1000)))
+    assert "/undo" in raised
+    does(world, Undo(agent))
+    world.turn(agent, "ask 5", "answer 5")
+    assert said(world, agent)[0] == "ask 1"
+
+
+def test_a_raised_cap_offers_nothing_if_nothing_was_clipped() -> None:
+    world, agent = conversation(2)
+    assert "/undo" not in does(world, Configure(agent, SettingsChange(cap=200_000)))
+
+
+def test_the_window_and_commands_are_taken_back_in_turn() -> None:
+    world, agent = conversation(2, Settings(model="scripted", cap=40, low_water=1.0))
+    does(world, Compact(agent, "Numbers."))
+    for number in range(3, 7):
+        world.turn(agent, f"ask {number}", f"answer {number}")
+    assert "ask 4" in said(world, agent)[0]
+    does(world, Undo(agent))
+    assert "ask 3" in said(world, agent)[0]
+    assert does(world, Undo(agent)) == "Took back /compact."
+    assert said(world, agent)[0] == "ask 1"
+    assert refusal(world, Undo(agent)) == NothingToUndo()
+
+
+def test_moves_of_the_window_do_not_push_commands_out() -> None:
+    world, agent = clipped(2)
     does(world, KeepLast(agent, 1))
-    for number in range(4, 9):
+    for number in range(3, 90):
+        world.turn(agent, f"ask {number}", f"answer {number}")
+    causes = [step.cause for step in world.states[agent].undo]
+    assert causes == ["keep", *["window"] * WINDOW_STEPS]
+    for _ in range(WINDOW_STEPS):
+        does(world, Undo(agent))
+    before = said(world, agent)
+    does(world, Undo(agent))
+    assert said(world, agent) == before  # the window would have left those turns behind anyway
+
+
+def test_redo_of_the_window_never_brings_turns_back() -> None:
+    world, agent = clipped(4)
+    does(world, Undo(agent))
+    for number in range(5, 7):
         world.turn(agent, f"ask {number}", f"answer {number}")
     before = said(world, agent)
-    assert before[0] == "ask 5"
-    does(world, Undo(agent))
-    assert said(world, agent) == before
-
-
-def test_undo_of_a_compact_the_window_has_passed_takes_the_summary_out() -> None:
-    world, agent = conversation(3, Settings(model="scripted", cap=60, low_water=1.0))
-    does(world, Compact(agent, "Numbers."))
-    for number in range(4, 9):
-        world.turn(agent, f"ask {number}", f"answer {number}")
-    assert "Numbers." in said(world, agent)[0]
-    does(world, Undo(agent))
-    assert said(world, agent)[0] == "ask 5"
     does(world, Redo(agent))
-    assert "Numbers." in said(world, agent)[0]
+    assert said(world, agent) == before
 
 
 def test_redo_still_moves_head_forward_after_the_window_moved() -> None:
@@ -297,12 +345,12 @@ def test_mail_read_since_a_rewind_is_not_lost_by_its_undo() -> None:
     assert [note.text for note in world.states[agent].notes] == ["same words", "same words"]
 
 
-def test_notes_delivered_since_a_clear_stay_delivered() -> None:
-    world, agent = conversation(1)
+def test_notes_delivered_since_a_trim_stay_delivered() -> None:
+    world, agent = conversation(2)
     does(world, Send(agent, "m1", "first"))
     does(world, ReadMail(agent))
-    does(world, Clear(agent))
-    world.turn(agent, "ask 2", "answer 2")
+    does(world, KeepLast(agent, 1))
+    world.turn(agent, "ask 3", "answer 3")
     does(world, Undo(agent))
     assert world.states[agent].notes == ()
-    assert "first" in said(world, agent)[2]
+    assert "first" in said(world, agent)[4]

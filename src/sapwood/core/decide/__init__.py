@@ -48,11 +48,11 @@ from sapwood.core.commands import (
 )
 from sapwood.core.decide import agents, contexts, files, turns
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
-from sapwood.core.decide.forks import fork
+from sapwood.core.decide.forks import fork, path_after_mark
 from sapwood.core.decide.guards import bad_id, require_may_run
 from sapwood.core.refusals import HumanOnly, Imported
 
-__all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide"]
+__all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide", "path_after_mark"]
 
 # What models may do in addition to the rows of the command table.
 _FOR_MODELS: frozenset[type[Command]] = frozenset(

@@ -60,6 +60,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.settings import BUDGET, Settings, typed_name
 from sapwood.core.state import FOCUS_LIMIT, PINS_LIMIT, State
+from sapwood.core.token_count import Count, show
 from sapwood.core.view.frames import framed_prompt
 
 __all__ = [
@@ -121,7 +122,39 @@ def configure(inputs: DecisionInput, command: Configure, meta: CommandMeta) -> A
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(SettingsChanged(command.change))
     slide(draft, inputs.counter)
-    return draft.accepted("Settings changed.")
+    changed = " ".join(f"{name} = {_shown(name, after)}." for name in _differing(inputs, after))
+    return draft.accepted(f"{changed}{_offer(inputs, after)}")
+
+
+def _differing(inputs: DecisionInput, after: Settings) -> list[str]:
+    before = inputs.state.settings
+    return [
+        name for name in after.__struct_fields__ if getattr(before, name) != getattr(after, name)
+    ]
+
+
+def _shown(name: str, settings: Settings) -> str:
+    """The value of a setting in one short line."""
+    value = getattr(settings, name)
+    match value:
+        case str():
+            line = " ".join(value.split())
+            return f"'{line[:60]}…'" if len(line) > 60 else line or "empty"
+        case tuple():
+            return " ".join(f"{each:g}" for each in value)
+        case int() if name in ("cap", "window") and value:
+            return show(Count(value, exact=True))
+        case _:
+            return f"{value:g}"
+
+
+def _offer(inputs: DecisionInput, after: Settings) -> str:
+    """Offers to bring clipped turns back, if the cap was raised and the window moved last."""
+    before, undo = inputs.state.settings, inputs.state.undo
+    raised = before.cap and (not after.cap or after.cap > before.cap)
+    if not raised or not undo or undo[-1].cause != "window":
+        return ""
+    return " /undo brings back the turns that the window clipped last."
 
 
 def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accepted:
@@ -186,6 +219,8 @@ def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepte
     require_exists(inputs.state)
     require_text(command.name, "name")
     require_length(command.name, NAME_LIMIT, "name")
+    if command.name == inputs.state.name:
+        return Accepted((), f"The name is '{command.name}' already.")
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(AgentRenamed(command.name))
     return draft.accepted(f"Renamed {command.agent} to '{command.name}'.")

@@ -17,7 +17,7 @@ from sapwood.core.commands import (
     SetMark,
     Undo,
 )
-from sapwood.core.context import Context, Mark, Mask, Step, find_mark, undo_step
+from sapwood.core.context import Context, Mark, Mask, Step, StepCause, find_mark, undo_step
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
     require_exists,
@@ -30,7 +30,7 @@ from sapwood.core.decide.guards import (
     require_text,
     require_turn,
 )
-from sapwood.core.decide.trims import overflow, trim
+from sapwood.core.decide.trims import overflow, trim, trims_request
 from sapwood.core.events import (
     ClearDeferred,
     ContextRedone,
@@ -78,22 +78,41 @@ def set_mark(inputs: DecisionInput, command: SetMark, meta: CommandMeta) -> Acce
     require_running(inputs.state)
     if command.name:
         require_mark_name(command.name)
-    turn = inputs.state.open.first if inputs.state.open else None
-    draft = Draft(inputs.state, inputs.live, meta)
+    state = inputs.state
+    turn = state.open.first if state.open else None
+    draft = Draft(state, inputs.live, meta)
     draft.add(MarkSet(command.name, turn, meta.call))
+    if state.marks and _same_mark(state.marks[-1], draft.state.marks[-1]):
+        return Accepted((), f"{_named(state.marks[-1])} is here already.")
     return draft.accepted(f"Marked '{command.name}'." if command.name else "Marked.")
+
+
+def _same_mark(old: Mark, new: Mark) -> bool:
+    return structs.replace(old, version=new.version) == new
+
+
+def _named(mark: Mark) -> str:
+    return f"Mark '{mark.name}'" if mark.name else "The last mark"
 
 
 def clear(inputs: DecisionInput, command: Clear, meta: CommandMeta) -> Accepted:
     if meta.actor.role == "model":
         return _defer(inputs, ClearDeferred(), meta)
     require_running(inputs.state)
-    state, context = inputs.state, inputs.state.context
-    if not (inputs.live.turns or context.summary or context.request or state.marks):
-        return Accepted((), "The context is clear already.")
-    draft = Draft(state, inputs.live, meta)
+    draft = Draft(inputs.state, inputs.live, meta)
     trim(draft, "clear", len(inputs.live.turns), inputs.counter)
+    if _nothing_changed(inputs.state, draft.state):
+        return Accepted((), "The context is clear already.")
     return draft.accepted("Context cleared.")
+
+
+def _nothing_changed(before: State, after: State) -> bool:
+    """Whether a command left everything as it was: then it is no step and is not recorded."""
+    return (before.context, before.marks, before.notes) == (
+        after.context,
+        after.marks,
+        after.notes,
+    )
 
 
 def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Accepted:
@@ -103,13 +122,25 @@ def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Ac
         return _defer(inputs, ClearDeferred(keep=command.turns), meta)
     require_running(inputs.state)
     live = inputs.live
-    leaving = len(live.turns) - command.turns
-    if leaving <= 0:
-        count = len(live.turns)
-        return Accepted((), f"Nothing to trim: {count} {_turns(count)} in view.")
+    leaving = max(0, len(live.turns) - command.turns)
     draft = Draft(inputs.state, live, meta)
-    trim(draft, "keep", leaving, inputs.counter, mask=live.context.mask)
-    return draft.accepted(f"Kept the last {command.turns}; {leaving} {_turns(leaving)} left view.")
+    _keep(draft, command.turns, inputs.counter)
+    count = len(live.turns) - leaving
+    if not draft.events:
+        return Accepted((), f"Nothing to trim: {count} {_turns(count)} in view.")
+    gone = [f"{leaving} {_turns(leaving)}"] if leaving else []
+    gone += ["the summary"] if live.summary else []
+    left = " and ".join(gone) or "the carried request"
+    return draft.accepted(f"Kept the last {count} {_turns(count)}; {left} left view.")
+
+
+def _keep(draft: Draft, turns: int, counter: Counter) -> None:
+    """Keeps the last turns and nothing else in view. Adds no event if that is so already."""
+    live = draft.live
+    assert live is not None, "a trim needs the live path"
+    leaving = max(0, len(live.turns) - turns)
+    if leaving or live.context.summary or trims_request(live):
+        trim(draft, "keep", leaving, counter, mask=live.context.mask)
 
 
 def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepted:
@@ -124,6 +155,9 @@ def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepte
     if command.note.strip():
         require_room_for_notes(state)
     draft = Draft(state, inputs.live, meta)
+    if mark.context == state.context and not command.note.strip():
+        where = f"'{mark.name}'" if mark.name else "the last mark"
+        return Accepted((), f"Nothing changed: this is {where}.")
     draft.add(
         ContextRewound(mark.name, mark.version, mark.context, command.note.strip(), draft.nonce)
     )
@@ -150,9 +184,14 @@ def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
     require_running(inputs.state)
     if not state.undo:
         raise Refused(NothingToUndo())
+    step = state.undo[-1]
+    if step.cause == "window":  # no later move of the window can be in force
+        context, _ = undo_step(step, state.context, state.marks)
+    else:
+        context = _context_before(inputs, step)
     draft = Draft(state, inputs.live, meta)
-    draft.add(ContextUndone(_context_before(inputs, state.undo[-1])))
-    return draft.accepted("Undone.")
+    draft.add(ContextUndone(context))
+    return draft.accepted(f"Took back {_STEPS[step.cause]}.")
 
 
 def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
@@ -161,8 +200,21 @@ def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
     if not state.redo:
         raise Refused(NothingToRedo())
     draft = Draft(state, inputs.live, meta)
-    draft.add(ContextRedone(_context_before(inputs, state.redo[-1])))
-    return draft.accepted("Redone.")
+    step = state.redo[-1]
+    draft.add(ContextRedone(_context_before(inputs, step)))
+    return draft.accepted(f"Did {_STEPS[step.cause]} again.")
+
+
+_STEPS: dict[StepCause, str] = {
+    "": "the last context command",
+    "clear": "/clear",
+    "keep": "/clear N",
+    "compact": "/compact",
+    "window": "the move of the window",
+    "rewind": "/rewind",
+    "revert": "the context of /revert",
+    "load": "/load",
+}
 
 
 def _context_before(inputs: DecisionInput, step: Step) -> Context:
@@ -272,9 +324,7 @@ def apply_deferred(draft: Draft, deferred: ClearDeferred, inputs: DecisionInput)
     if deferred.compact:
         return  # `compact` completes the turn if there is a summary, so there is none
     if deferred.keep is not None:
-        leaving = len(draft.live.turns) - deferred.keep
-        if leaving > 0:
-            trim(draft, "keep", leaving, inputs.counter, mask=draft.live.context.mask)
+        _keep(draft, deferred.keep, inputs.counter)
     elif deferred.mark is None:
         trim(draft, "clear", len(draft.live.turns), inputs.counter)
     else:

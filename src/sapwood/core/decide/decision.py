@@ -23,7 +23,8 @@ class DecisionInput(Struct, frozen=True):
     `state` and `live` belong to the agent that the command names. `others` are the other agents
     that the command changes. For a kill these are the descendants of the target, and `ancestors`
     are the target's ancestors. `account` is what the agents of one root have spent; None if the
-    command spends and starts nothing.
+    command spends and starts nothing. `since_mark` is for a fork from a mark that has left view:
+    the turns after the mark.
     """
 
     state: State
@@ -32,6 +33,7 @@ class DecisionInput(Struct, frozen=True):
     others: Mapping[AgentId, State] = {}
     ancestors: frozenset[AgentId] = frozenset()
     account: Account | None = None
+    since_mark: LivePath | None = None
 
 
 class Change(Struct, frozen=True):

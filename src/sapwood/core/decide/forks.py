@@ -8,7 +8,7 @@ from msgspec import structs
 
 from sapwood.core.commands import CommandMeta, Fork
 from sapwood.core.content import Note, PromptPart, Text, ToolCall
-from sapwood.core.context import Context, Mark, as_of_turn
+from sapwood.core.context import Context, Mark, as_of_turn, find_mark
 from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
     require_budget,
@@ -17,14 +17,16 @@ from sapwood.core.decide.guards import (
     require_room_for_notes,
     require_running,
 )
-from sapwood.core.events import AgentForked, AgentStarted, Event, TurnStarted
+from sapwood.core.decide.trims import slide
+from sapwood.core.events import AgentForked, AgentStarted, TurnStarted
+from sapwood.core.live_path import LivePath, inherited
 from sapwood.core.refusals import AgentExists, NoGoal
 from sapwood.core.settings import Settings
 from sapwood.core.spending import fork_problem
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 
-__all__ = ["fork"]
+__all__ = ["fork", "path_after_mark"]
 
 
 def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
@@ -47,27 +49,24 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     if delegated:
         require_room_for_notes(state)
     draft.add(AgentForked(command.child, command.mark or "", goal, delegated))
-    born: list[Event] = [
-        AgentStarted(
-            by="fork",
-            name=command.name,
-            settings=_settings(state),
-            workspace=state.workspace,
-            pins=state.pins,
-            parent=state.agent,
-            mark=command.mark or "",
-            context=context,
-            calibration=state.calibration,
-            offered=state.offered,
-            unprompted=state.unprompted if meta.actor.role == "model" else 0,
-            notes=() if prompt or goal else _told(state, idle=True),
-        )
-    ]
-    if prompt or goal:
-        told = _told(state, has_goal=bool(goal))
-        born.append(TurnStarted(context.tip, (*prompt, *told, *goal)))
+    started = AgentStarted(
+        by="fork",
+        name=command.name,
+        settings=_settings(state),
+        workspace=state.workspace,
+        pins=state.pins,
+        parent=state.agent,
+        mark=command.mark or "",
+        context=context,
+        calibration=state.calibration,
+        offered=state.offered,
+        unprompted=state.unprompted if meta.actor.role == "model" else 0,
+        notes=() if prompt or goal else _told(state, idle=True),
+    )
+    told = _told(state, has_goal=bool(goal))
+    first = TurnStarted(context.tip, (*prompt, *told, *goal)) if prompt or goal else None
     return Accepted(
-        (draft.change(), Change(command.child, tuple(born))),
+        (draft.change(), _born(inputs, started, first, command, meta)),
         _answer(command, idle=not (prompt or goal)),
     )
 
@@ -101,6 +100,36 @@ def _answer(command: Fork, *, idle: bool) -> str:
     )
 
 
+def _born(
+    inputs: DecisionInput,
+    started: AgentStarted,
+    first: TurnStarted | None,
+    command: Fork,
+    meta: CommandMeta,
+) -> Change:
+    """The events of the child. Its window moves at once if what came after the mark is too much."""
+    if inputs.since_mark is None or inputs.since_mark.context != started.context:
+        return Change(command.child, (started, first) if first else (started,))
+    child = Draft(State(command.child), inputs.since_mark, meta)
+    child.add(started)
+    slide(child, inputs.counter)
+    if first is not None:
+        child.add(first)
+    return child.change()
+
+
+def path_after_mark(state: State, live: LivePath, command: Fork) -> Context | None:
+    """The context after a mark that has left view: `decide` needs its path, which is not loaded."""
+    index = find_mark(state.marks, command.mark) if command.mark is not None else None
+    if index is None:
+        return None
+    mark, turn = state.marks[index], live.open
+    if turn is not None and mark.turn == turn.first:
+        return None
+    context = _suffix(state, live, mark)
+    return None if inherited(structs.replace(live, open=None), context) else context
+
+
 def _settings(state: State) -> Settings:
     """The parent's settings. An imported parent has no cap, so the child gets the default one."""
     if state.origin is None:
@@ -119,7 +148,7 @@ def _inheritance(
         return context, asked
     if turn is not None and mark.turn == turn.first:
         return Context(context.tip, context.tip), _written_after(turn, mark.call, call)
-    return _suffix(inputs, context, mark), asked
+    return _suffix(inputs.state, inputs.live, mark), asked
 
 
 def _within_open_turn(inputs: DecisionInput, mark: Mark) -> bool:
@@ -127,12 +156,12 @@ def _within_open_turn(inputs: DecisionInput, mark: Mark) -> bool:
     return turn is not None and mark.turn == turn.first
 
 
-def _suffix(inputs: DecisionInput, context: Context, mark: Mark) -> Context:
-    """The parent's context from the mark on; all of it if the mark is older than its view."""
-    head = mark.context.tip
-    if head == context.head or any(turn.ref == head for turn in inputs.live.turns):
-        return Context(context.tip, head, mask=context.mask)
-    return context
+def _suffix(state: State, live: LivePath, mark: Mark) -> Context:
+    """The parent's turns from the mark on, whatever it trimmed since, and nothing before them."""
+    context, turn = state.context, live.open
+    if turn is not None:
+        context = as_of_turn(context, turn.agent, turn.first)
+    return Context(context.tip, mark.context.tip, mask=context.mask)
 
 
 def _written_after(

@@ -16,7 +16,7 @@ from sapwood.core.result_masks import live_mask
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
 
-__all__ = ["overflow", "slide", "trim", "turns_to_leave"]
+__all__ = ["overflow", "slide", "trim", "trims_request", "turns_to_leave"]
 
 
 def turns_to_leave(sizes: Sequence[float], cap: int, low_water: float) -> int:
@@ -68,6 +68,7 @@ def trim(
             summary=summary,
             request=None if cause == "clear" else _carried(live.context, gone, kept),
             mask=mask if covers else None,
+            notes_dropped=cause == "clear" and bool(draft.state.notes),
         )
     )
 
@@ -95,6 +96,12 @@ def overflow(draft: Draft, counter: Counter) -> int:
     ratio = 1.0 if counter.exact else calibration.ratio
     sizes = [raw * ratio for raw in turn_sizes(live, counter)]
     return turns_to_leave(sizes, settings.cap, settings.low_water)
+
+
+def trims_request(live: LivePath) -> bool:
+    """Whether a carried request can leave view, because a newer one is among the live turns."""
+    carried = live.context.request
+    return carried is not None and _carried(live.context, (), live.turns) != carried
 
 
 def _carried(context: Context, gone: Sequence[Turn], kept: Sequence[Turn]) -> EventRef | None:

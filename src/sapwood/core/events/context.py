@@ -38,7 +38,10 @@ class MarkSet(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A trim point: `head` moved past this many turns, messages and tokens."""
+    """A trim point: `head` moved past this many turns, messages and tokens.
+
+    `notes_dropped`: the notes that waited for the next prompt were dropped.
+    """
 
     kind: ClassVar = "context.trimmed"
 
@@ -50,6 +53,7 @@ class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
     summary: EventRef | None = None
     request: EventRef | None = None
     mask: Mask | None = None
+    notes_dropped: bool = False
 
 
 class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):
