@@ -75,11 +75,11 @@ async def test_clear_starts_afresh_and_clear_n_keeps_the_last_turns(counting: Ag
 async def test_undo_goes_back_step_by_step_and_redo_forth(counting: Agent) -> None:
     await counting.clear(2)
     await counting.clear()
-    assert await counting.undo() == "Undone."
+    assert await counting.undo() == "Undone: /clear."
     assert await said(counting) == SECOND + THIRD
     await counting.undo()
     assert await said(counting) == FIRST + SECOND + THIRD
-    assert await counting.redo() == "Redone."
+    assert await counting.redo() == "Redone: /clear N."
     assert await said(counting) == SECOND + THIRD
 
 
@@ -135,7 +135,7 @@ async def test_a_smaller_cap_acts_at_once_and_no_cap_never(wood: Sapwood) -> Non
     for number in range(20):
         await agent.record(f"{number} " + "word " * 50, "ok")
     assert len(await said(agent)) == 40
-    assert await agent.configure(cap=300) == "Settings changed."
+    assert await agent.configure(cap=300) == "cap = 300."
     assert len(await said(agent)) < 40
     assert (await agent.budget()).history.tokens <= 300
 

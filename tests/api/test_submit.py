@@ -32,7 +32,7 @@ async def test_mark_goal_and_fork_sent_at_once_start_a_child_and_no_turn(
 async def test_a_script_stops_at_the_first_refusal_and_keeps_what_was_done(agent: Agent) -> None:
     outcomes = await agent.submit("/mark A\n/rewind B\n/mark C")
     assert [isinstance(outcome.answer, Refusal) for outcome in outcomes] == [False, True]
-    assert outcomes[-1].answer == UnknownMark("B", ())
+    assert outcomes[-1].answer == UnknownMark("B", (), ("A",))
     assert [mark.name for mark in (await agent.state()).marks] == ["A"]
 
 

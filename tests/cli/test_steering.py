@@ -17,7 +17,10 @@ def test_commands_are_done_in_order(sapwood: Sapwooder, demo: str) -> None:
     assert ran.code == 0
     said = ran.out.splitlines()
     assert said[0] == "Marked 'GOOD'."
-    assert said[2:] == ["Undone.", "Redone."]
+    assert said[2:] == [
+        "Undone: /clear N. 2 turns came into view.",
+        "Redone: /clear N. 2 turns left view.",
+    ]
 
 
 def test_a_script_stops_at_the_first_refusal(sapwood: Sapwooder, demo: str) -> None:

@@ -291,14 +291,14 @@ async def test_a_summary_is_written_by_the_model() -> None:
     async with talking(plan) as at:
         ended = await at.play("Tell me of herons.\n/compact\n/undo")
         assert ended.exit == Exit.OK
-        assert at.shown.answers[-1] == "Undone."
+        assert at.shown.answers[-1].startswith("Undone: /compact.")
 
 
 async def test_the_model_is_shown_and_changed() -> None:
     async with talking(lambda _, heard: "yes") as at:
         await at.play("/model")
         await at.play("/model other")
-        assert at.shown.answers == ["planned", "Settings changed."]
+        assert at.shown.answers == ["planned", "model = other."]
         assert (await at.agent.state()).settings.model == "other"
 
 

@@ -56,8 +56,8 @@ async def test_commands_are_carried_out_in_order(desk: Desk) -> None:
     assert says(outcomes) == [
         "Marked 'A'.",
         "Context cleared.",
-        "Undone.",
-        "Rewound to 'A'.",
+        "Undone: /clear. 1 turn came into view.",
+        "Nothing changed: this is 'A'.",
         "Pinned 'rule'.",
     ]
 
@@ -125,7 +125,7 @@ async def test_a_script_stops_at_the_first_refusal(desk: Desk) -> None:
     await desk.start()
     outcomes = await sends(desk, "/mark A\n/rewind B\n/mark C\nand text")
     assert [isinstance(outcome.answer, Refusal) for outcome in outcomes] == [False, True]
-    assert outcomes[-1].answer == UnknownMark("B", ())
+    assert outcomes[-1].answer == UnknownMark("B", (), ("A",))
     assert await desk.kinds() == ["agent.started", "mark.set"]
 
 
@@ -247,3 +247,19 @@ async def test_another_model_is_taken_if_it_can_be(
     assert isinstance(refused.answer, ModelTooSmall)
     state = (await desk.dispatcher.open(AGENT)).state
     assert (state.settings.model, len(state.marks)) == ("large", 1)
+
+
+async def test_commands_without_effect_are_noted_apart_without_their_arguments(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    await desk.start()
+    before = await desk.kinds()
+    with caplog.at_level("INFO", "sapwood.commands"):
+        await sends(desk, "/clear")
+        await sends(desk, "/rewind secret-place")
+    assert await desk.kinds() == before
+    noted = [record.getMessage() for record in caplog.records]
+    assert noted == [
+        f"/clear of a person on {AGENT} changed nothing",
+        f"/rewind of a person on {AGENT} was refused: UnknownMark",
+    ]

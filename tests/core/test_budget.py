@@ -89,7 +89,7 @@ def test_levels_can_be_set() -> None:
 
 
 def test_without_a_known_window_there_is_no_share_and_no_warning() -> None:
-    world, agent = conversation(settings=Settings("scripted", system="x" * 10**6))
+    world, agent = conversation(settings=Settings("scripted", system="x" * 10**6, cap=0))
     budget = budget_of(world.states[agent], world.lives[agent], world.counter)
     assert (budget.share, budget.level) == (None, 0)
 
@@ -121,3 +121,29 @@ def test_the_estimate_is_what_counting_the_request_would_give() -> None:
     state, live = world.states[agent], world.lives[agent]
     counted = count_texts(view(state, live).texts(), world.counter)
     assert estimate_of(state, live, world.counter) == counted
+
+
+@pytest.mark.parametrize(
+    ("history", "level"), [(49_000, 0), (50_000, 1), (66_000, 2), (85_000, 3), (99_000, 3)]
+)
+def test_warnings_look_at_the_cap_if_it_comes_before_the_window(history: int, level: int) -> None:
+    world = World()
+    agent = world.start(settings=Settings("scripted", cap=100_000, window=1_000_000))
+    world.turn(agent, "?", "h" * (history - 1))
+    budget = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert (budget.edge, budget.share, budget.level) == ("cap", history / 100_000, level)
+
+
+def test_warnings_look_at_the_window_if_it_comes_before_the_cap() -> None:
+    world = World()
+    settings = Settings("scripted", "s" * 500, cap=100_000, window=1_000)
+    agent = world.start(settings=settings)
+    world.turn(agent, "?", "h" * 199)
+    budget = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert (budget.edge, budget.share, budget.level) == ("window", 0.7, 2)
+
+
+def test_without_a_window_and_without_a_cap_there_is_no_edge() -> None:
+    world, agent = conversation(1, Settings("scripted", cap=0))
+    budget = budget_of(world.states[agent], world.lives[agent], world.counter)
+    assert (budget.edge, budget.share, budget.level) == ("", None, 0)

@@ -1,7 +1,7 @@
 """What differs between two contexts."""
 
 from sapwood.core.commands import Compact, Fork, KeepLast, MaskResults, Rewind, SetMark
-from sapwood.core.context_diff import diff
+from sapwood.core.context_diff import diff, view_change
 from sapwood.core.ids import AgentId
 from tests.core.speaking import conversation, does, opens, uses_tool
 
@@ -54,3 +54,13 @@ def test_another_summary_and_other_masks_are_differences() -> None:
     assert diff(masked, compacted).front_differs
     does(world, KeepLast(agent, 1))
     assert diff(compacted, world.lives[agent]).front_differs
+
+
+def test_a_change_of_view_is_told_in_one_sentence() -> None:
+    world, agent = conversation(3)
+    before = world.lives[agent]
+    does(world, Compact(agent, "Numbers.", keep=1))
+    after = world.lives[agent]
+    assert view_change(before, after) == "The summary came into view, 2 turns left view."
+    assert view_change(after, before) == "2 turns came into view, the summary left view."
+    assert view_change(after, after) == ""

@@ -69,7 +69,7 @@ class Agent(AgentHandle):
     ...         print(await agent.undo())
     >>> asyncio.run(main())
     Rewound to 'EASY'.
-    Undone.
+    Undone: /rewind.
     """
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ that is bound to it. Refusals are returned as values. `Failure` (a model that ca
 `LogError` (a database that does not answer) are raised.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from sapwood.conversation.answers import (
     AgentTree,
     Answer,
     Changed,
+    Compacted,
     ContextsCompared,
     ConversationStarted,
     Forked,
@@ -57,6 +59,7 @@ from sapwood.runtime.dispatch import Done
 
 __all__ = ["HANDLERS", "ConversationService", "Handler", "Outcome", "require_bound"]
 
+_log = logging.getLogger("sapwood.commands")
 _CALLS_PAGE = 500
 
 Handler = Callable[[Call], Awaitable[Answer]]
@@ -147,9 +150,13 @@ class ConversationService:
         call = Call(self.services, run, agent, caller or Person(), goal)
         try:
             await self._require_allowed(call)
-            return await HANDLERS[run.command.name](call)
+            answer = await HANDLERS[run.command.name](call)
         except RefusedError as refused:
+            _note_without_effect(call, f"was refused: {type(refused.refusal).__name__}")
             return refused.refusal
+        if isinstance(answer, Changed | Compacted) and not answer.events:
+            _note_without_effect(call, "changed nothing")
+        return answer
 
     async def prompt(self, agent: AgentId, text: str) -> Prompted | Refusal:
         """Opens a turn with a prompt. Raises `Failure` if the agent's model cannot be called."""
@@ -349,6 +356,12 @@ class ConversationService:
             raise RefusedError(TurnIsOpen(row.typed))
         if call.run.args and not row.arguments:
             raise RefusedError(BadArguments(row.line, f"{row.typed} stands alone."))
+
+
+def _note_without_effect(call: Call, what: str) -> None:
+    """Writes a command that recorded no event to the program's log, without its arguments."""
+    who = "a model" if call.by_model else "a person"
+    _log.info("%s of %s on %s %s", call.run.command.typed, who, call.current or "nobody", what)
 
 
 def _next_agent(agent: AgentId | None, answer: Answer | Refusal) -> AgentId | None:

@@ -1,4 +1,9 @@
-"""The budget: what fills the model's window, by block, and how full the window is."""
+"""The budget: what fills the model's window, by block, and which edge comes first.
+
+There are two edges: the model's window, for the whole request, and the cap, for the history.
+"""
+
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -17,13 +22,17 @@ class Budget(Struct, frozen=True):
     `tools` is the size of the tool schemas of the last model call, 0 before the first. It is always
     an estimate, because each provider writes the schemas in its own way.
 
-    `level` is how many warning levels are reached, 0 to 3. It is 0 if the window is unknown.
+    `window` is 0 if it is unknown, `cap` is 0 if there is none. `level` is how many warning levels
+    are reached at the edge that comes first, 0 to 3.
 
     >>> few, none = Count(200, exact=True), Count(0, exact=True)
     >>> history = Count(59_800, exact=False)
     >>> budget = Budget(few, none, none, none, history, window=100_000, level=1)
     >>> budget.total, budget.share
     (Count(tokens=60000, exact=False), 0.6)
+    >>> capped = Budget(few, none, none, none, history, window=1_000_000, level=1, cap=100_000)
+    >>> capped.edge, capped.share
+    ('cap', 0.598)
     """
 
     system: Count
@@ -33,6 +42,7 @@ class Budget(Struct, frozen=True):
     history: Count
     window: int
     level: int
+    cap: int = 0
 
     @property
     def total(self) -> Count:
@@ -40,9 +50,29 @@ class Budget(Struct, frozen=True):
         return self.system + self.tools + self.pins + self.summary + self.history
 
     @property
+    def edge(self) -> Literal["window", "cap", ""]:
+        """The edge that comes first; empty if there is neither a known window nor a cap."""
+        if not self.cap:
+            return "window" if self.window else ""
+        if not self.window:
+            return "cap"
+        by_cap, by_window = self.history.tokens / self.cap, self.total.tokens / self.window
+        return "cap" if by_cap > by_window else "window"
+
+    @property
+    def limit(self) -> int:
+        """Tokens at the edge that comes first; 0 if there is none."""
+        return self.cap if self.edge == "cap" else self.window
+
+    @property
+    def used(self) -> Count:
+        """What counts against that edge: the history against the cap, else everything."""
+        return self.history if self.edge == "cap" else self.total
+
+    @property
     def share(self) -> float | None:
-        """The filled share of the window; None if the window is unknown."""
-        return self.total.tokens / self.window if self.window else None
+        """The filled share up to the edge that comes first; None if there is no edge."""
+        return self.used.tokens / self.limit if self.limit else None
 
 
 def budget_of(state: State, live: LivePath, counter: Counter, model: str = "") -> Budget:
@@ -60,6 +90,7 @@ def budget_of(state: State, live: LivePath, counter: Counter, model: str = "") -
         history=history(live, counter, ratio),
         window=state.settings.window,
         level=0,
+        cap=state.settings.cap,
     )
     share = budget.share or 0.0
     passed = sum(share >= level for level in state.settings.levels)

@@ -2,11 +2,12 @@
 
 from msgspec import Struct
 
+from sapwood.core.events import ContextSummarized
 from sapwood.core.live_path import LivePath
 from sapwood.core.turn import Turn
 from sapwood.core.view.build import front_texts
 
-__all__ = ["ContextDiff", "diff"]
+__all__ = ["ContextDiff", "diff", "view_change"]
 
 
 class ContextDiff(Struct, frozen=True):
@@ -37,6 +38,24 @@ class ContextDiff(Struct, frozen=True):
         """Whether the model sees the same history in both."""
         alone = self.only_left or self.only_right
         return not (alone or self.front_differs or self.mask_differs)
+
+
+def view_change(before: LivePath, after: LivePath) -> str:
+    """What came into view and what left it, as a sentence; empty if the model sees the same."""
+    found = diff(before, after)
+    came = _listed(len(found.only_right), after.summary if not before.summary else None)
+    left = _listed(len(found.only_left), before.summary if not after.summary else None)
+    said = [f"{came} came into view" if came else "", f"{left} left view" if left else ""]
+    if not came and not left:
+        said = ["the summary or the carried request changed" if found.front_differs else ""]
+    sentence = ", ".join(part for part in said if part)
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
+
+
+def _listed(turns: int, summary: ContextSummarized | None) -> str:
+    parts = [f"{turns} turn{'' if turns == 1 else 's'}"] if turns else []
+    parts += ["the summary"] if summary else []
+    return " and ".join(parts)
 
 
 def diff(left: LivePath, right: LivePath) -> ContextDiff:

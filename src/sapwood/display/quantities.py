@@ -3,9 +3,46 @@
 import time
 from datetime import datetime
 
+from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
+from sapwood.core.token_count import Count, show
 
-__all__ = ["ago", "cache_share", "clock", "money", "now", "short_usage", "usage_line"]
+__all__ = [
+    "ago",
+    "cache_share",
+    "clock",
+    "edge_text",
+    "money",
+    "now",
+    "percent_of",
+    "short_usage",
+    "usage_line",
+]
+
+
+def percent_of(count: Count, whole: int) -> str:
+    """Formats a number of tokens as a share of another.
+
+    >>> percent_of(Count(62_000, exact=True), 100_000)
+    '62 % of 100k'
+    """
+    return f"{count.tokens / whole:.0%} of {show(Count(whole, exact=True))}".replace("%", " %")
+
+
+def edge_text(budget: Budget) -> str:
+    """Formats how full the context is, at the edge that comes first: the cap or the window.
+
+    >>> few, none = Count(200, exact=True), Count(0, exact=True)
+    >>> edge_text(Budget(few, none, none, none, Count(61_800, exact=True), 1_000_000, 0, 100_000))
+    'history 62k of 100k cap · 62 %'
+    """
+    if budget.share is None:
+        return f"{show(budget.total)} tokens"
+    share = f"{budget.share:.0%}".replace("%", " %")
+    limit = show(Count(budget.limit, exact=True))
+    if budget.edge == "cap":
+        return f"history {show(budget.history)} of {limit} cap · {share}"
+    return f"{show(budget.total)} of {limit} · {share}"
 
 
 def money(cost: int) -> str:

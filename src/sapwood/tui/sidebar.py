@@ -202,7 +202,8 @@ def warnings(state: State, content: SidebarContent) -> list[Content]:
     if budget and budget.level and budget.share is not None:
         share = f"{budget.share:.0%}".replace("%", " %")
         colour = "$error" if budget.level == 3 else "$warning"
-        lines.append(Content.assemble((f"▲ {share} of the window is full", colour)))
+        full = f"▲ {share} of the {budget.edge} is full"
+        lines.append(Content.assemble((full, colour)))
         lines.append(
             Content.assemble(
                 "  ", ("/compact", "bold $accent"), " or ", ("/clear 5", "bold $accent")

@@ -11,7 +11,7 @@ from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
 from sapwood.core.state import State
 from sapwood.core.token_count import Count, show
-from sapwood.display.quantities import money
+from sapwood.display.quantities import edge_text, money
 from sapwood.display.text import one_line
 
 __all__ = ["Status", "StatusLine", "header_line", "welcome_text"]
@@ -71,7 +71,7 @@ def _blocks(budget: Budget, room: int) -> list[Content]:
 
 
 def _bar(budget: Budget, width: int) -> Content:
-    whole = max(budget.window, budget.total.tokens, 1)
+    whole = max(budget.total.tokens, 1) / min(1.0, budget.share or 1.0)
     cells = Content("")
     for name, colour in _BLOCKS:
         tokens = _count(budget, name).tokens
@@ -85,9 +85,7 @@ def _sum(budget: Budget) -> Content:
     colour = ("$foreground", "$warning", "$warning", "$error")[budget.level]
     if budget.share is None:
         return Content.styled(f"{show(budget.total)} tokens", f"bold {colour}")
-    window = show(Count(budget.window, exact=True))
-    share = f"{budget.share:.0%}".replace("%", " %")
-    return Content.styled(f"{show(budget.total)} of {window} · {share}", f"bold {colour}")
+    return Content.styled(edge_text(budget), f"bold {colour}")
 
 
 def _block(budget: Budget, name: str, colour: str) -> Content:

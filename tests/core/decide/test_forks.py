@@ -166,7 +166,7 @@ def test_the_window_of_a_child_moves_at_once_if_the_turns_after_the_mark_are_too
 def test_an_unknown_mark_is_refused() -> None:
     world, agent = conversation(1)
     does(world, SetMark(agent, "TASK"))
-    assert refusal(world, Fork(agent, CHILD, "TSAK")) == UnknownMark("TSAK", ("TASK",))
+    assert refusal(world, Fork(agent, CHILD, "TSAK")) == UnknownMark("TSAK", ("TASK",), ("TASK",))
 
 
 def test_the_goal_is_the_childs_first_prompt_and_gives_it_work() -> None:

@@ -153,8 +153,11 @@ def test_an_unknown_mark_is_refused_with_the_nearest_names() -> None:
     for name in ("BEFORE_REFACTOR", "AFTER"):
         does(world, SetMark(agent, name))
     reason = refusal(world, Rewind(agent, "before_refactr"))
-    assert reason == UnknownMark("before_refactr", ("BEFORE_REFACTOR",))
+    assert reason == UnknownMark(
+        "before_refactr", ("BEFORE_REFACTOR",), ("BEFORE_REFACTOR", "AFTER")
+    )
     assert "Did you mean BEFORE_REFACTOR?" in reason.sentence
+    assert "Marks: BEFORE_REFACTOR, AFTER." in reason.sentence
 
 
 def test_only_the_exact_name_is_taken() -> None:

@@ -64,10 +64,10 @@ def test_undo_restores_the_identical_request_and_redo_takes_that_back(command: C
     does(world, command)
     after = world.request(agent)
     name = command_name(command)
-    assert does(world, Undo(agent)) == f"Took back {name}."
+    assert does(world, Undo(agent)) == f"Undone: {name}."
     assert world.request(agent) == before
     assert world.states[agent].marks == marks
-    assert does(world, Redo(agent)) == f"Did {name} again."
+    assert does(world, Redo(agent)) == f"Redone: {name}."
     assert world.request(agent) == after
 
 
@@ -219,7 +219,7 @@ def clipped(number: int = 5) -> tuple[World, AgentId]:
 def test_undo_brings_back_what_the_window_clipped() -> None:
     world, agent = clipped(4)
     assert said(world, agent)[0] == "ask 2"
-    assert does(world, Undo(agent)) == "Took back the move of the window."
+    assert does(world, Undo(agent)) == "Undone: the move of the window."
     assert said(world, agent)[0] == "ask 1"
     does(world, Redo(agent))
     assert said(world, agent)[0] == "ask 2"
@@ -247,7 +247,7 @@ def test_the_window_and_commands_are_taken_back_in_turn() -> None:
     assert "ask 4" in said(world, agent)[0]
     does(world, Undo(agent))
     assert "ask 3" in said(world, agent)[0]
-    assert does(world, Undo(agent)) == "Took back /compact."
+    assert does(world, Undo(agent)) == "Undone: /compact."
     assert said(world, agent)[0] == "ask 1"
     assert refusal(world, Undo(agent)) == NothingToUndo()
 

@@ -5,7 +5,7 @@ from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
 from sapwood.core.token_count import Count, show
-from sapwood.display.quantities import cache_share, short_usage, usage_line
+from sapwood.display.quantities import cache_share, percent_of, short_usage, usage_line
 from sapwood.display.text import cut, one_line
 
 __all__ = ["context_lines", "context_value"]
@@ -21,7 +21,7 @@ def context_lines(window: ContextBreakdown, width: int) -> list[str]:
         *_tools(budget),
         ("pins", budget.pins, ", ".join(window.pins)),
         ("summary", budget.summary, "with the last request" if window.carries_request else ""),
-        ("history", budget.history, _turns(window.turns)),
+        ("history", budget.history, _turns(window.turns) + _of_cap(budget)),
     ]
     lines = [cut(f"{window.agent} {one_line(window.name)}", width), ""]
     lines += [_block(name, count, note, width) for name, count, note in blocks]
@@ -54,6 +54,9 @@ def context_value(window: ContextBreakdown) -> dict[str, object]:
         "name": window.name,
         "blocks": blocks,
         "window": budget.window,
+        "cap": budget.cap,
+        "edge": budget.edge,
+        "share": budget.share,
         "level": budget.level,
         "turns": window.turns,
         "settings": window.settings,
@@ -84,7 +87,11 @@ def _turns(count: int) -> str:
 def _of_window(budget: Budget) -> str:
     if budget.share is None:
         return "the model's window is not known"
-    return f"{budget.share:.0%} of {show(Count(budget.window, exact=True))}".replace("%", " %")
+    return percent_of(budget.total, budget.window) if budget.window else ""
+
+
+def _of_cap(budget: Budget) -> str:
+    return f", {percent_of(budget.history, budget.cap)} cap" if budget.cap else ""
 
 
 def _spent(width: int, *usages: Usage) -> str:

@@ -17,6 +17,7 @@ from sapwood.core.commands import (
     SetMark,
     Undo,
 )
+from sapwood.core.context_diff import view_change
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import ModelNeeded, NoCheckpoint, Refusal
 
@@ -67,17 +68,17 @@ async def clear(call: Call) -> Changed:
 
 async def rewind(call: Call) -> Changed:
     """Goes back to a mark; without a name, to the newest."""
-    return await _changed(call, Rewind(call.agent, _one_name(call)))
+    return await _moved(call, Rewind(call.agent, _one_name(call)))
 
 
 async def undo(call: Call) -> Changed:
     """Takes the last context command back."""
-    return await _changed(call, Undo(call.agent))
+    return await _moved(call, Undo(call.agent))
 
 
 async def redo(call: Call) -> Changed:
     """Takes the last undo back."""
-    return await _changed(call, Redo(call.agent))
+    return await _moved(call, Redo(call.agent))
 
 
 async def pin(call: Call) -> Changed:
@@ -134,6 +135,14 @@ def reverter_of(services: Services) -> "Reverter | None":
         return None
     space = services.space
     return Reverter(space.log, space.space, space.dispatcher, services.checkpoints())
+
+
+async def _moved(call: Call, command: Command) -> Changed:
+    """Moves the context, and says what came into view and what left it."""
+    before = (await call.opened()).live
+    done = await call.give(command)
+    change = "" if done.repeated else view_change(before, (await call.opened()).live)
+    return Changed(call.agent, f"{done.message} {change}".rstrip(), done.events)
 
 
 async def _changed(call: Call, command: Command) -> Changed:

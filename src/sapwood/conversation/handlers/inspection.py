@@ -137,8 +137,8 @@ async def _live_at(space: OpenSpace, opened: OpenAgent, place: str) -> LivePath:
     for mark in reversed(state.marks):
         if mark.name == place:
             return await read_live(space.log, space.space, state, context=mark.context)
-    names = [mark.name for mark in state.marks if mark.name]
-    raise RefusedError(UnknownMark(place, nearest(place, names)))
+    names = tuple(mark.name for mark in state.marks if mark.name)
+    raise RefusedError(UnknownMark(place, nearest(place, names), names))
 
 
 async def _family(space: OpenSpace, agent: AgentId) -> list[AgentId]:

@@ -1,5 +1,7 @@
 """Handlers of commands that show or change settings."""
 
+import re
+
 import msgspec
 
 from sapwood.conversation.answers import Changed, SettingShown, SettingsShown
@@ -10,6 +12,11 @@ from sapwood.core.refusals import BadSetting, nearest
 from sapwood.core.settings import BUDGET, SettingsChange, field_of, typed_name
 
 __all__ = ["config", "model", "system"]
+
+_EMPTY = ('""', "''")
+_COUNTS = ("cap", "window", "mask_over")
+_SHORT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kKmM])")
+_UNITS = {"k": 1_000, "m": 1_000_000}
 
 
 async def model(call: Call) -> SettingShown | Changed:
@@ -23,9 +30,9 @@ async def model(call: Call) -> SettingShown | Changed:
 
 
 async def system(call: Call) -> SettingShown | Changed:
-    """Shows the system prompt, or changes it."""
+    """Shows the system prompt, or changes it; two quotation marks empty it."""
     if call.run.args:
-        return await _configured(call, SettingsChange(system=call.run.args))
+        return await _configured(call, SettingsChange(system=_text(call.run.args)))
     value = (await call.opened()).state.settings.system if call.current else ""
     return SettingShown("system", value, value or "There is no system prompt.")
 
@@ -51,8 +58,19 @@ async def _configured(call: Call, change: SettingsChange) -> Changed:
     return Changed(call.agent, done.message, done.events)
 
 
+def _text(typed: str) -> str:
+    """The text that was typed; a pair of quotation marks alone is the empty text."""
+    return "" if typed in _EMPTY else typed
+
+
+def _number(typed: str) -> str:
+    """A number that may be written as it is shown: 100k, 1.5M."""
+    found = _SHORT.fullmatch(typed)
+    return str(round(float(found[1]) * _UNITS[found[2].lower()])) if found else typed
+
+
 def _change(call: Call) -> SettingsChange:
-    """`/config cap 50000`; a setting with several values takes them one after the other."""
+    """`/config cap 50k`; a setting with several values takes them one after the other."""
     typed, text = call.first_and_rest
     name, names = field_of(typed), SettingsChange.__struct_fields__
     if name not in names:
@@ -61,12 +79,14 @@ def _change(call: Call) -> SettingsChange:
         raise call.misused(f"There is no setting '{typed[:60]}'; there is {known}.")
     if not text:
         raise call.misused(f"Which value for {typed}?")
-    value = text.split() if name == "levels" else text
+    value = text.split() if name == "levels" else _number(text) if name in _COUNTS else _text(text)
     try:
         return msgspec.convert({name: value}, SettingsChange, strict=False)
     except msgspec.ValidationError:
         rule = "three numbers such as 0.5 0.65 0.85" if name == "levels" else "a number such as 0.6"
-        known_rule = rule if name in ("levels", "low_water") else "a whole number"
+        known_rule = (
+            rule if name in ("levels", "low_water") else "a whole number such as 100000 or 100k"
+        )
         if name == "permission_mode":
             known_rule = "one of ask, accept-edits, read-only, all"
         raise RefusedError(BadSetting(typed, known_rule)) from None

@@ -82,17 +82,13 @@ def set_mark(inputs: DecisionInput, command: SetMark, meta: CommandMeta) -> Acce
     turn = state.open.first if state.open else None
     draft = Draft(state, inputs.live, meta)
     draft.add(MarkSet(command.name, turn, meta.call))
-    if state.marks and _same_mark(state.marks[-1], draft.state.marks[-1]):
-        return Accepted((), f"{_named(state.marks[-1])} is here already.")
+    if command.name and state.marks and _same_mark(state.marks[-1], draft.state.marks[-1]):
+        return Accepted((), f"'{command.name}' marks this place already.")
     return draft.accepted(f"Marked '{command.name}'." if command.name else "Marked.")
 
 
 def _same_mark(old: Mark, new: Mark) -> bool:
     return structs.replace(old, version=new.version) == new
-
-
-def _named(mark: Mark) -> str:
-    return f"Mark '{mark.name}'" if mark.name else "The last mark"
 
 
 def clear(inputs: DecisionInput, command: Clear, meta: CommandMeta) -> Accepted:
@@ -131,7 +127,7 @@ def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Ac
     gone = [f"{leaving} {_turns(leaving)}"] if leaving else []
     gone += ["the summary"] if live.summary else []
     left = " and ".join(gone) or "the carried request"
-    return draft.accepted(f"Kept the last {count} {_turns(count)}; {left} left view.")
+    return draft.accepted(f"Kept the last {count}; {left} left view.")
 
 
 def _keep(draft: Draft, turns: int, counter: Counter) -> None:
@@ -191,7 +187,7 @@ def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
         context = _context_before(inputs, step)
     draft = Draft(state, inputs.live, meta)
     draft.add(ContextUndone(context))
-    return draft.accepted(f"Took back {_STEPS[step.cause]}.")
+    return draft.accepted(f"Undone: {_STEPS[step.cause]}.")
 
 
 def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
@@ -202,7 +198,7 @@ def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
     draft = Draft(state, inputs.live, meta)
     step = state.redo[-1]
     draft.add(ContextRedone(_context_before(inputs, step)))
-    return draft.accepted(f"Did {_STEPS[step.cause]} again.")
+    return draft.accepted(f"Redone: {_STEPS[step.cause]}.")
 
 
 _STEPS: dict[StepCause, str] = {

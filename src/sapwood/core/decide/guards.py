@@ -119,7 +119,7 @@ def require_mark(state: State, name: str | None) -> tuple[int, Mark]:
     if name is None:
         raise Refused(NoMarks())
     names = tuple(mark.name for mark in state.marks if mark.name)
-    raise Refused(UnknownMark(name, nearest(name, names)))
+    raise Refused(UnknownMark(name, nearest(name, names), names))
 
 
 def require_room_for_notes(state: State) -> None:

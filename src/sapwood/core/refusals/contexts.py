@@ -16,6 +16,9 @@ __all__ = [
 ]
 
 
+_NAMED = 12
+
+
 class BadMarkName(Refusal, frozen=True):
     """The name of a mark must differ from a number and be easy to type."""
 
@@ -34,11 +37,19 @@ class UnknownMark(Refusal, frozen=True):
 
     name: str
     close: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
-        instead = did_you_mean(self.close) or " /mark NAME sets one."
-        return f"There is no mark {quoted(self.name)}.{instead} Nothing was changed."
+        known = f" Marks: {_newest(self.names)}." if self.names else " /mark NAME sets one."
+        meant = did_you_mean(self.close)
+        return f"There is no mark {quoted(self.name)}.{meant}{known} Nothing was changed."
+
+
+def _newest(names: tuple[str, ...]) -> str:
+    """The newest names, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[-_NAMED:]) + (f" and {more} more" if more > 0 else "")
 
 
 class NoMarks(Refusal, frozen=True):

@@ -8,7 +8,7 @@ from textual.content import Content
 from sapwood.conversation.answers import ContextsCompared
 from sapwood.conversation.context_breakdown import Category, ContextBreakdown, ContextItem
 from sapwood.core.token_count import Count, show
-from sapwood.display.quantities import cache_share, money
+from sapwood.display.quantities import cache_share, money, percent_of
 from sapwood.display.text import cut
 from sapwood.display.timeline_text import comparison_lines
 from sapwood.tui.screens.modal_page import TextPage
@@ -57,7 +57,8 @@ class ContextPage(TextPage):
         share = cache_share(spent)
         cached = f" · {share:.0%} of the input came from the cache" if share is not None else ""
         cap = f"{settings.cap:,}" if settings.cap else "none"
-        facts = f"\n{settings.model or 'no model'} · cap {cap} · {costs}{cached}\n"
+        filled = f" ({percent_of(budget.history, budget.cap)})" if budget.cap else ""
+        facts = f"\n{settings.model or 'no model'} · cap {cap}{filled} · {costs}{cached}\n"
         return Content("\n").join(
             [
                 *rows,
