@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sapwood.conversation.script import CommandStep, Script, TextStep, parse
 from sapwood.core.command_table import TABLE
-from sapwood.core.refusals import UnknownCommand
+from sapwood.core.refusals import UnclearGoal, UnknownCommand
 
 
 def steps(submission: str) -> Script:
@@ -224,3 +224,73 @@ def test_only_the_last_text_before_a_fork_is_its_goal() -> None:
 def test_a_goal_may_be_a_fenced_block() -> None:
     script = steps("/mark T\n```\n/clear\n```\n/fork T")
     assert script[1] == TextStep("```\n/clear\n```", goal=True)
+
+
+# Free text of several lines
+
+
+@pytest.mark.parametrize(
+    "head", ["/fork T -- Do this:", "/pin rule Do this:", "/send kid Do this:"]
+)
+def test_free_text_takes_the_lines_after_it_if_none_is_a_command(head: str) -> None:
+    (step,) = steps(f"{head}\n1. first\n\n2. second")
+    assert isinstance(step, CommandStep)
+    assert step.line == f"{head}\n1. first\n\n2. second"
+
+
+def test_a_system_prompt_takes_several_lines() -> None:
+    assert steps("/system\nBe brief.\nBe kind.") == (run("system", "Be brief.\nBe kind."),)
+    assert steps("/system Be brief.\nBe kind.") == (run("system", "Be brief.\nBe kind."),)
+
+
+def test_a_command_inside_a_fence_of_a_goal_belongs_to_the_goal() -> None:
+    goal = "Explain:\n```\n/clear\n```"
+    assert steps(f"/fork T -- {goal}") == (run("fork", f"T -- {goal}"),)
+
+
+def test_free_text_takes_its_own_line_if_a_later_line_is_a_command() -> None:
+    assert steps("/pin rule Be brief.\nWhat is 6 x 7?\n/mark T") == (
+        run("pin", "rule Be brief."),
+        TextStep("What is 6 x 7?"),
+        run("mark", "T"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "args"),
+    [
+        ("/fork T --", "T --"),
+        ("/fork --", "--"),
+        ("/fork T -- Do this: --", "T -- Do this:"),
+        ("/pin rule --", "rule"),
+        ("/send kid --", "kid"),
+        ("/system --", ""),
+    ],
+)
+def test_two_dashes_at_the_end_of_the_line_take_everything(head: str, args: str) -> None:
+    rest = "1. first\n/send parent done\n//clear\n/clear"
+    (step,) = steps(f"/mark T\n{head}\n{rest}")[1:]
+    assert isinstance(step, CommandStep)
+    assert step.args == f"{args}\n{rest}".strip()
+
+
+def test_a_goal_with_a_command_among_its_lines_is_refused_and_says_what_to_do() -> None:
+    refusal = parse("/fork T -- Do this:\n1. first\n/send parent done")
+    assert refusal == UnclearGoal("/fork T -- Do this:", "/send")
+    assert isinstance(refusal, UnclearGoal)
+    assert "--" in refusal.sentence
+
+
+def test_forks_with_goals_may_follow_one_another() -> None:
+    assert steps("/fork T -- one\n/fork T -- two") == (
+        run("fork", "T -- one"),
+        run("fork", "T -- two"),
+    )
+
+
+def test_text_after_a_fork_without_a_goal_is_a_prompt() -> None:
+    assert steps("/fork T\nGo on.") == (run("fork", "T"), TextStep("Go on."))
+
+
+def test_other_commands_are_no_words_of_this_program() -> None:
+    assert parse("/sessions") == UnknownCommand("/sessions", ())

@@ -4,6 +4,8 @@ import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from sapwood.cli.exit_codes import Exit
 from sapwood.config.config_file import ConfigError
 from sapwood.config.folders import is_full
@@ -42,9 +44,10 @@ def shell_message(refusal: Refusal) -> str:
                 f"Type: sapwood replay {agent} --calls"
             )
         case TurnIsOpen(command):
+            name = _typed_agent()
             return (
                 f"{command} is not possible while a turn is open. Wait until it ends, continue it "
-                "with 'sapwood run --agent AGENT', or stop it with 'sapwood interrupt AGENT'."
+                f"with 'sapwood run --agent {name}', or stop it with 'sapwood interrupt {name}'."
             )
         case NotRunning(agent, status):
             return (
@@ -53,6 +56,15 @@ def shell_message(refusal: Refusal) -> str:
             )
         case _:
             return refusal.sentence
+
+
+def _typed_agent() -> str:
+    """The agent as it was typed for this command, quoted for a shell; else a placeholder."""
+    import shlex
+
+    context = click.get_current_context(silent=True)
+    typed = context.params.get("agent") if context else None
+    return shlex.quote(typed) if isinstance(typed, str) and typed else "AGENT"
 
 
 def error_message(error: Exception, invocation: "Invocation") -> tuple[str, Exit]:

@@ -2,6 +2,10 @@
 
 A line that starts with a command of the table is a command. Everything else is text and is kept as
 it was typed. Fenced blocks, paths and commands behind a second slash are text.
+
+A command with free text (the goal of a fork, a pin, a system prompt, mail) takes all lines after it
+too if none of them is a command. If its line ends with `--`, it takes everything that follows,
+commands or not.
 """
 
 import re
@@ -11,11 +15,14 @@ from msgspec import Struct
 
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import Fork
-from sapwood.core.refusals import Refusal, UnknownCommand, nearest
+from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
 
 __all__ = ["CommandStep", "Script", "Step", "TextStep", "chunks", "has_prompt", "parse"]
 
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
+_EVERYTHING = "--"
+"""At the end of the line of a command with free text: everything that follows belongs to it."""
+
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -58,16 +65,26 @@ def parse(submission: str) -> Script | Refusal:
     steps: list[Step] = []
     said: list[str] = []
     fence = ""
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
         fence = _fence_after(fence, line)
         run = None if fence else _command(line)
         if run is None:
             escaped = not fence and line.startswith("//") and _command(line[1:]) is not None
             said.append(line[1:] if escaped else line)
             continue
+        if (cut_off := _cut_off_goal(said, steps, run)) is not None:
+            return cut_off
         _flush(said, steps)
+        if _takes_all(run):
+            steps.append(_with_lines(run, "\n".join(lines[number + 1 :])))
+            return _with_goals(steps)
         steps.append(run)
-    _flush(said, steps)
+    last = steps[-1] if steps else None
+    if isinstance(last, CommandStep) and _takes_text(last) and said:
+        steps[-1] = _with_lines(last, "\n".join(said))
+    else:
+        _flush(said, steps)
     return _with_goals(steps)
 
 
@@ -100,7 +117,7 @@ def _one_line(text: str) -> Script | Refusal:
     word = _WORD.match(line)
     if word is not None:
         run = _command(line)
-        return (run,) if run else UnknownCommand(word[0], nearest(word[1], TABLE.names))
+        return (run,) if run else UnknownCommand(word[0], nearest(word[1], TABLE.names, 0.6))
     if line.startswith("//") and _WORD.match(line[1:]):
         return (TextStep(line[1:]),)
     return (TextStep(text),) if line else ()
@@ -110,6 +127,42 @@ def _command(line: str) -> CommandStep | None:
     word = _WORD.match(line)
     command = TABLE.get(word[1]) if word else None
     return CommandStep(command, line[word.end() :].strip()) if word and command else None
+
+
+def _takes_text(run: CommandStep) -> bool:
+    """Whether the free text of this command has begun, so that text after it belongs to it."""
+    free = run.command.free_text
+    return free is not None and (not free.flag or free.flag in run.args.split())
+
+
+def _takes_all(run: CommandStep) -> bool:
+    """Whether the line ends with the sign that everything after it belongs to the command."""
+    return run.command.free_text is not None and run.args.split()[-1:] == [_EVERYTHING]
+
+
+def _with_lines(run: CommandStep, text: str) -> CommandStep:
+    """The command with more lines of its free text."""
+    free = run.command.free_text
+    args = run.args
+    if _takes_all(run):
+        before = args.removesuffix(_EVERYTHING).rstrip()
+        begun = free is None or not free.flag or free.flag in before.split()
+        args = before if begun else args
+    text = text.strip("\r\n").rstrip()
+    return CommandStep(run.command, f"{args}\n{text}".strip() if text else args)
+
+
+def _cut_off_goal(said: list[str], steps: list[Step], later: CommandStep) -> Refusal | None:
+    """The refusal of a goal whose second line is followed by a command.
+
+    Whether that command is meant for this agent or is a part of the goal cannot be told.
+    """
+    last = steps[-1] if steps else None
+    if not isinstance(last, CommandStep) or not any(line.strip() for line in said):
+        return None
+    if not _forks(last) or not _takes_text(last):
+        return None
+    return UnclearGoal(last.line, later.command.typed)
 
 
 def _fence_after(fence: str, line: str) -> str:

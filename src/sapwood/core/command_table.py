@@ -53,7 +53,7 @@ class Argument(Struct, frozen=True):
 
     `flag` is typed before it; a flag without a name takes no value. `repeats` means that it can be
     given several times, `follows` that it is given together with the argument before it or not at
-    all.
+    all. `lines` means that it is free text, which may have several lines.
     """
 
     name: str = ""
@@ -62,6 +62,7 @@ class Argument(Struct, frozen=True):
     flag: str = ""
     repeats: bool = False
     follows: bool = False
+    lines: bool = False
 
     @property
     def word(self) -> str:
@@ -114,6 +115,11 @@ class SlashCommand(Struct, frozen=True):
                 groups.append([argument])
         words = [(" ".join(each.word for each in group), group[0].required) for group in groups]
         return " ".join(word if required else f"[{word}]" for word, required in words)
+
+    @property
+    def free_text(self) -> Argument | None:
+        """The argument that may have several lines."""
+        return next((each for each in self.arguments if each.lines), None)
 
     @property
     def line(self) -> str:
@@ -217,14 +223,14 @@ TABLE = CommandTable(
         SlashCommand(
             "fork",
             "Make a child that sees this context, or what came after a mark",
-            (_MARK, Argument("GOAL", flag="--")),
+            (_MARK, Argument("GOAL", flag="--", lines=True)),
             "both",
             decides=(Fork,),
         ),
         SlashCommand(
             "send",
             "Send mail to a running agent, or to parent",
-            (_AGENT, Argument("MESSAGE", required=True)),
+            (_AGENT, Argument("MESSAGE", required=True, lines=True)),
             "both",
             decides=(Send,),
         ),
@@ -285,7 +291,10 @@ TABLE = CommandTable(
         SlashCommand(
             "pin",
             "Keep a text in every request",
-            (Argument("NAME", ("name",), required=True), Argument("TEXT", required=True)),
+            (
+                Argument("NAME", ("name",), required=True),
+                Argument("TEXT", required=True, lines=True),
+            ),
             decides=(AddPin,),
         ),
         SlashCommand(
@@ -323,7 +332,7 @@ TABLE = CommandTable(
         SlashCommand(
             "system",
             "Show or change the system prompt",
-            (Argument("TEXT"),),
+            (Argument("TEXT", lines=True),),
             without_agent="answers bare",
         ),
         SlashCommand(

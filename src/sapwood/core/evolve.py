@@ -21,7 +21,7 @@ from sapwood.core.context import (
     undo_step,
 )
 from sapwood.core.events import Recorded
-from sapwood.core.ids import TurnRef
+from sapwood.core.ids import TurnRef, title_of
 from sapwood.core.state import (
     BACKGROUND_KEPT,
     MARKS_KEPT,
@@ -52,7 +52,7 @@ def evolve(state: State, recorded: Recorded) -> State:
         case events.AgentUnarchived():
             return structs.replace(state, status="running")
         case events.AgentRenamed():
-            return structs.replace(state, name=event.name)
+            return structs.replace(state, name=event.name, titled=False)
         case events.AgentKilled():
             return structs.replace(state, status="killed")
         case events.SettingsChanged():
@@ -70,7 +70,9 @@ def evolve(state: State, recorded: Recorded) -> State:
         case events.TurnStarted():
             opened = OpenTurn(recorded.version, event.parent)
             unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
-            return structs.replace(state, open=opened, notes=(), unprompted=unprompted)
+            return structs.replace(
+                _titled(state, event), open=opened, notes=(), unprompted=unprompted
+            )
         case events.ModelCalled():
             return _called(state, recorded, event)
         case events.ReplyAdded():
@@ -144,6 +146,16 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         unprompted=event.unprompted,
         notes=event.notes,
     )
+
+
+def _titled(state: State, event: events.TurnStarted) -> State:
+    """Names a conversation without a name after its first prompt."""
+    if event.parent is not None or state.parent is not None:
+        return state
+    title = next((title_of(part.text) for part in event.prompt if isinstance(part, Text)), "")
+    if not title or state.name not in ("", title):
+        return state
+    return structs.replace(state, name=title, titled=True)
 
 
 def _unreadable(state: State, recorded: Recorded, event: events.UnreadableEvent) -> State:

@@ -115,7 +115,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     `slid` is the version at which the window last moved `head`. `upto` is the place of the newest
     turn of an imported agent in its transcript. `offered` is the raw token count of the tool
     schemas of the last model call. `calls` counts all model calls, `unprompted` the turns in a row
-    that no human started, including those of the agents that led to this one.
+    that no human started, including those of the agents that led to this one. `titled`: the name
+    is the beginning of the first prompt.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -147,6 +148,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     background: tuple[str, ...] = ()
     calibration: dict[str, Calibration] = {}
     offered: int = 0
+    titled: bool = False
     spent: Usage = Usage(0)
     calls: int = 0
     unprompted: int = 0

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["ZERO", "Calibration", "Count", "Counter", "show"]
+__all__ = ["ESTIMATORS", "ZERO", "Calibration", "Count", "Counter", "is_exact", "show"]
 
 
 class Count(Struct, frozen=True):
@@ -38,6 +38,15 @@ class Counter(Protocol):
     def exact(self) -> bool: ...
 
     def count(self, text: str) -> Count: ...
+
+
+ESTIMATORS = frozenset({"", "chars4", "features"})
+"""The names of counters that estimate."""
+
+
+def is_exact(counter: str) -> bool:
+    """Whether the counter of this name counts exactly. Sizes are stored with the name."""
+    return counter not in ESTIMATORS
 
 
 def show(count: Count) -> str:

@@ -95,8 +95,8 @@ def drift_lines(drift: Drift, width: int) -> list[str]:
 
 
 def _bar(topic: TopicShare, names: int) -> str:
-    blocks = "█" * max(1, round(topic.share * _DRIFT_BAR))
     share = f"{topic.share:.0%}"
+    blocks = "█" * max(share != "0%", round(topic.share * _DRIFT_BAR))
     name = padded(cut(topic.name, names), names)
     return f"  {name}  {blocks:<{_DRIFT_BAR}} {share:>4}  ({topic.status})"
 

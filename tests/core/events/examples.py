@@ -160,7 +160,7 @@ EXAMPLES: tuple[Event, ...] = (
         EventRef(LEAD, 10),
         Mask(EventRef(LEAD, 22), 2000),
     ),
-    ContextTrimmed("clear", None, notes_dropped=True),
+    ContextTrimmed("clear", None, notes_dropped=True, exact=True),
     ContextSummarized("It was about numbers."),
     ContextSummarized("It was about numbers.", "changed: a.py", 0.875, "gpt-5", Usage(1200)),
     SummaryDropped("gpt-5", Usage(1200)),

@@ -67,15 +67,20 @@ async def test_the_way_back_of_every_fold_brings_its_turns_back(undone: int) -> 
                 await (agent.redo() if fold.back.command == "undo" else agent.undo())
 
 
-async def test_no_command_moves_the_window_back() -> None:
+async def test_an_undo_moves_the_window_back() -> None:
     async with open(":memory:") as wood:
         agent = await talk(wood, 40, cap=100)
         rows = lay_out_in_view(await timeline_of(agent, wood))
         divider = rows[0]
         assert isinstance(divider, Divider)
-        assert divider.back is None
+        assert divider.back == WayBack("undo")
         assert divider.messages == 2 * divider.turns
         assert all(isinstance(row, Row) for row in rows[1:])
+        before = len((await agent.request()).messages)
+        await agent.undo()
+        assert len((await agent.request()).messages) > before
+        after = lay_out_in_view(await timeline_of(agent, wood))
+        assert len([row for row in after if isinstance(row, Row)]) > len(rows[1:])
 
 
 async def test_a_summary_is_in_view_until_a_clear() -> None:

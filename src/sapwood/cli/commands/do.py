@@ -45,7 +45,7 @@ async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
     from sapwood.cli.tool_call_origin import is_in_tool_call
     from sapwood.conversation.agent_lookup import find
 
-    script = _parsed(submission)
+    script = _parsed(submission, typed)
     async with invocation.connected_for_commands() as connection:
         agent = await find(connection, typed)
         service = offline_service(connection, invocation.config)
@@ -55,7 +55,7 @@ async def _do(invocation: Invocation, typed: str, submission: str) -> Exit:
     return result.exit
 
 
-def _parsed(submission: str) -> "Script":
+def _parsed(submission: str, agent: str) -> "Script":
     from sapwood.conversation.script import has_prompt, parse
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
@@ -66,6 +66,6 @@ def _parsed(submission: str) -> "Script":
     if has_prompt(script) or not script:
         raise click.UsageError(
             "sapwood do runs slash commands only, such as /mark X. "
-            "To send text to a model, type: sapwood run --agent AGENT -p TEXT"
+            f"To send text to a model, type: sapwood run --agent {agent} -p TEXT"
         )
     return script

@@ -75,7 +75,7 @@ class ScriptPlayer:
     async def prompt(self, text: str) -> StepResult:
         """Raises `SapwoodError`: without a model there is no reply to a prompt."""
         raise SapwoodError(
-            "Text needs a model that replies to it. Type: sapwood run --agent AGENT -p …"
+            f"Text needs a model that replies to it. Type: sapwood run --agent {self.agent} -p …"
         )
 
     async def command(self, chunk: Script) -> StepResult:

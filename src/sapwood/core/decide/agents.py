@@ -122,7 +122,9 @@ def configure(inputs: DecisionInput, command: Configure, meta: CommandMeta) -> A
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(SettingsChanged(command.change))
     slide(draft, inputs.counter)
-    changed = " ".join(f"{name} = {_shown(name, after)}." for name in _differing(inputs, after))
+    changed = " ".join(
+        f"{typed_name(name)} = {_shown(name, after)}." for name in _differing(inputs, after)
+    )
     return draft.accepted(f"{changed}{_offer(inputs, after)}")
 
 
@@ -135,7 +137,7 @@ def _differing(inputs: DecisionInput, after: Settings) -> list[str]:
 
 def _shown(name: str, settings: Settings) -> str:
     """The value of a setting in one short line."""
-    value = getattr(settings, name)
+    value: str | int | float | tuple[float, ...] = getattr(settings, name)
     match value:
         case str():
             line = " ".join(value.split())
@@ -144,6 +146,8 @@ def _shown(name: str, settings: Settings) -> str:
             return " ".join(f"{each:g}" for each in value)
         case int() if name in ("cap", "window") and value:
             return show(Count(value, exact=True))
+        case int():
+            return str(value)
         case _:
             return f"{value:g}"
 
@@ -235,7 +239,7 @@ def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -
     draft.add(AgentArchived(command.successor))
     fresh = AgentStarted(
         by="succession",
-        name=command.name or state.name,
+        name=command.name or ("" if state.titled else state.name),
         settings=state.settings,
         workspace=state.workspace,
         pins=state.pins,

@@ -69,6 +69,7 @@ def trim(
             request=None if cause == "clear" else _carried(live.context, gone, kept),
             mask=mask if covers else None,
             notes_dropped=cause == "clear" and bool(draft.state.notes),
+            exact=counter.exact,
         )
     )
 

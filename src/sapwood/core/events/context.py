@@ -40,7 +40,8 @@ class MarkSet(Struct, frozen=True, omit_defaults=True, gc=False):
 class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
     """A trim point: `head` moved past this many turns, messages and tokens.
 
-    `notes_dropped`: the notes that waited for the next prompt were dropped.
+    `notes_dropped`: the notes that waited for the next prompt were dropped. `exact`: the tokens
+    were counted and not estimated.
     """
 
     kind: ClassVar = "context.trimmed"
@@ -54,6 +55,7 @@ class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
     request: EventRef | None = None
     mask: Mask | None = None
     notes_dropped: bool = False
+    exact: bool = False
 
 
 class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):

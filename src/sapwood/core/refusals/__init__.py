@@ -22,6 +22,7 @@ from sapwood.core.refusals.commands import (
     NoPassage,
     NoSuchCall,
     NoSuchVersion,
+    UnclearGoal,
     UnknownCommand,
 )
 from sapwood.core.refusals.contexts import (
@@ -110,6 +111,7 @@ __all__ = [
     "TooManyTopics",
     "TurnEnded",
     "TurnIsOpen",
+    "UnclearGoal",
     "UnknownAgent",
     "UnknownCall",
     "UnknownCheckpoint",

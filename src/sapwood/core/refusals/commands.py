@@ -10,6 +10,7 @@ __all__ = [
     "NoPassage",
     "NoSuchCall",
     "NoSuchVersion",
+    "UnclearGoal",
     "UnknownCommand",
 ]
 
@@ -42,6 +43,21 @@ class UnknownCommand(Refusal, frozen=True):
         return (
             f"There is no command {cut(self.word)}.{did_you_mean(self.close)} "
             "The description of this tool lists the commands."
+        )
+
+
+class UnclearGoal(Refusal, frozen=True):
+    """A goal has several lines, and a later line is a command: whose it is cannot be told."""
+
+    line: str
+    command: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"A line below '{cut(self.line)}' is the command {self.command}, so it is not clear "
+            "where the goal ends. Nothing was done. Type -- at the end of that line to make "
+            "everything below it the goal, or send the command on its own."
         )
 
 

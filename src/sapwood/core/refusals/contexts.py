@@ -42,6 +42,8 @@ class UnknownMark(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         known = f" Marks: {_newest(self.names)}." if self.names else " /mark NAME sets one."
+        if self.names and set(self.names) <= set(self.close):
+            known = ""  # the question names them all
         meant = did_you_mean(self.close)
         return f"There is no mark {quoted(self.name)}.{meant}{known} Nothing was changed."
 

@@ -15,7 +15,7 @@ from sapwood.core.content import (
     ToolCall,
 )
 from sapwood.core.events import Event
-from sapwood.core.token_count import Count, show
+from sapwood.core.token_count import Count, is_exact, show
 from sapwood.core.view.frames import how_it_was_cut
 
 __all__ = ["event_summary"]
@@ -67,7 +67,7 @@ def _words(event: Event) -> str:
         case events.ToolFinished(call, content, error):
             return f"{'failed: ' if error else ''}{content[:500]}" or call
         case events.TurnCompleted(size):
-            return f"{size.tokens} tokens"
+            return f"{_tilde(is_exact(size.counter))}{size.tokens} tokens"
         case events.TurnInterrupted(_, reason):
             return reason
         case events.TurnFailed(_, error):
@@ -76,8 +76,8 @@ def _words(event: Event) -> str:
             return " → ".join([_parts(prompt), *(_item(item) for item in items)])
         case events.MarkSet(name):
             return name or "(unnamed)"
-        case events.ContextTrimmed(cause, _, turns, _, tokens):
-            return f"{cause}: {turns} turns, {tokens} tokens left behind"
+        case events.ContextTrimmed(cause, _, turns, _, tokens, exact=exact):
+            return f"{cause}: {turns} turns, {_tilde(exact)}{tokens} tokens left behind"
         case events.ContextSummarized(text, _, score):
             return f"{'' if score is None else f'{score:.0%} '}{text}"
         case events.SummaryDropped(model, _, reason):
@@ -110,6 +110,10 @@ def _words(event: Event) -> str:
             return f"cannot be read: {reason}"
         case _:
             assert_never(event)
+
+
+def _tilde(exact: bool) -> str:
+    return "" if exact else "~"
 
 
 def _item(item: RecordedReply | RecordedResult) -> str:

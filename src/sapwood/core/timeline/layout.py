@@ -107,6 +107,8 @@ def divider_for(timeline: Timeline, turns: Collection[int]) -> Divider:
         newest.version,
         newest.at,
         _carried(timeline, newest),
+        back=timeline.way_back(newest),
+        exact=all(departure.exact for departure in departures),
     )
 
 

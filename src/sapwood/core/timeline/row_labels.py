@@ -135,7 +135,7 @@ def divider_label(divider: Divider, *, tokens: bool = True, place: str = "") -> 
     "model can't see above · 3 turns clipped · ~1.8k tokens"
     """
     words = f"model can't see above{place} · {counted(divider.turns, 'turn')} clipped"
-    size = show(Count(divider.tokens, exact=False))
+    size = show(Count(divider.tokens, divider.exact))
     return f"{words} · {size} tokens" if tokens else words
 
 

@@ -114,7 +114,7 @@ class Banner(Struct, frozen=True, gc=False, tag="banner"):
 
 
 class Divider(Struct, frozen=True, gc=False, tag="divider"):
-    """The edge of the window: the model cannot see the rows above. No command moves it back."""
+    """The edge of the window: the model cannot see the rows above."""
 
     turns: int
     tokens: int
@@ -124,6 +124,7 @@ class Divider(Struct, frozen=True, gc=False, tag="divider"):
     request: EventRef | None = None
     cause: str = "window"
     back: WayBack | None = None
+    exact: bool = False
 
     @property
     def key(self) -> RowKey:

@@ -22,7 +22,7 @@ from sapwood.core.content import (
 from sapwood.core.context import ROOT, Context
 from sapwood.core.events import Cause, ContextTrimmed, Recorded, TurnRecorded
 from sapwood.core.ids import AgentId, EventRef, TurnRef
-from sapwood.core.state import UNDO_DEPTH
+from sapwood.core.state import UNDO_DEPTH, WINDOW_STEPS
 from sapwood.core.timeline.row_content import shown_parts
 from sapwood.core.timeline.rows import Row, RowKind, WayBack
 from sapwood.core.turn import Reply, Turn
@@ -49,6 +49,7 @@ class Departure(Struct, frozen=True):
     tokens: int = 0
     summary: EventRef | None = None
     request: EventRef | None = None
+    exact: bool = False
 
 
 class PlacedTurn(Struct):
@@ -83,6 +84,7 @@ class Timeline:
         self._updated: list[int] = []
         self._undo: list[int] = []
         self._redo: list[int] = []
+        self._by_window: dict[int, TurnRef | None] = {}
 
     @property
     def is_open(self) -> bool:
@@ -162,10 +164,10 @@ class Timeline:
                 self._step(version)
                 self._jumped(recorded, event.context, "/revert")
             case events.ContextUndone():
-                _take_step(self._undo, self._redo, version)
+                self._take_step(self._undo, self._redo, version)
                 self._jumped(recorded, event.context, "/undo")
             case events.ContextRedone():
-                _take_step(self._redo, self._undo, version)
+                self._take_step(self._redo, self._undo, version)
                 self._jumped(recorded, event.context, "/redo")
             case (
                 events.AgentForked()
@@ -275,7 +277,9 @@ class Timeline:
         leaving = self._path.index(edge) + 1 if edge in self._path else 0
         gone, self._path = self._path[:leaving], self._path[leaving:]
         by_window = event.cause == "window"
-        if not by_window:
+        if by_window:
+            self._window_step(recorded.version)
+        else:
             self._step(recorded.version)
         self._leave(
             gone,
@@ -287,6 +291,7 @@ class Timeline:
                 event.tokens,
                 self._summary if event.cause == "compact" else None,
                 event.request,
+                event.exact,
             ),
         )
         self._summary = None
@@ -323,6 +328,26 @@ class Timeline:
         self._undo = [*self._undo, version][-UNDO_DEPTH:]
         self._redo.clear()
 
+    def _window_step(self, version: int) -> None:
+        """A move of the window is a step too, as in the state."""
+        tip, newest = self.context.tip, self._undo[-1] if self._undo else 0
+        if newest in self._by_window and self._by_window[newest] == tip:
+            return
+        self._by_window[version] = tip
+        steps = [*self._undo, version]
+        moves = [step for step in steps if step in self._by_window]
+        if len(moves) > WINDOW_STEPS:
+            steps.remove(moves[0])
+        self._undo = steps[-UNDO_DEPTH:]
+
+    def _take_step(self, taken: list[int], given: list[int], version: int) -> None:
+        """Moves a step from one stack to the other, at the version of the undo or redo."""
+        if taken:  # a timeline of the last events alone does not know the older steps
+            step = taken.pop()
+            if step in self._by_window:
+                self._by_window[version] = self.context.tip
+        given.append(version)
+
     # Rows
 
     def _count_message(self) -> None:
@@ -337,13 +362,6 @@ class Timeline:
         heads = bool(speaker) and speaker != self._speaker
         self._speaker = speaker or self._speaker
         self.rows.append(Row(kind, agent, version, part, inside, heads=heads))
-
-
-def _take_step(taken: list[int], given: list[int], version: int) -> None:
-    """Moves a step from one stack to the other, at the version of the undo or redo."""
-    if taken:  # a timeline of the last events alone does not know the older steps
-        taken.pop()
-    given.append(version)
 
 
 def _cause(cause: Cause, kept: int) -> str:
