@@ -10,7 +10,18 @@ import click
 
 from sapwood.cli.output_gate import ungated
 
-__all__ = ["Progress", "columns", "file_text", "piped_text", "print_lines"]
+__all__ = [
+    "INPUT_LIMIT",
+    "Progress",
+    "columns",
+    "file_text",
+    "given_text",
+    "piped_text",
+    "print_lines",
+]
+
+INPUT_LIMIT = 1_000_000
+"""The most bytes that are read from stdin beside a prompt."""
 
 _NARROWEST = 24
 _BAR_WIDTH = 24
@@ -39,6 +50,31 @@ def piped_text() -> str | None:
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         return None
     return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def given_text() -> str:
+    """Reads what a pipe or a file on stdin gives beside a prompt, up to a limit.
+
+    Reads nothing from a terminal, a device or a closed stdin. Says so on stderr and at the end of
+    the text if it is cut.
+    """
+    import stat
+
+    if sys.stdin is None or sys.stdin.closed:
+        return ""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):  # a stdin without a file, as in tests
+        mode = stat.S_IFIFO if not sys.stdin.isatty() else 0
+    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
+        return ""
+    read = sys.stdin.buffer.read(INPUT_LIMIT + 1)
+    text = read[:INPUT_LIMIT].decode("utf-8", "replace").strip("\n")
+    if len(read) <= INPUT_LIMIT:
+        return text
+    cut = f"The input is longer than {INPUT_LIMIT:,} bytes; the rest was left out."
+    click.echo(cut, err=True)
+    return f"{text}\n[{cut}]"
 
 
 def file_text(source: str) -> str:

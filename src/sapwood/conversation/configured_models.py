@@ -1,11 +1,11 @@
 """The models that configuration and API keys give access to, and the settings of new agents."""
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 
 from msgspec import Struct
 
 from sapwood.config.config_file import Config
+from sapwood.config.extras import missing_extras, not_installed
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.model_choice import fit_model
 from sapwood.core.ids import AgentId
@@ -87,10 +87,8 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
             f"There is no key for {route.title}. Set {route.variable}, "
             f"or type: sapwood config key {route.account}",
         )
-    if find_spec("pydantic_ai") is None:
-        raise Failure(
-            "no_model", "Model access is not installed. Type: pip install 'sapwood[models]'"
-        )
+    if missing := missing_extras("models"):
+        raise Failure("no_model", not_installed("Model access", *missing))
 
 
 def model_account(model: str, config: Config) -> ModelAccount:

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from sapwood.conversation.call import OpenSpace
+from sapwood.core.events import AgentStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.sources import FoundSession, discover
@@ -14,30 +15,41 @@ __all__ = ["last_conversation", "newest_agent", "sessions_elsewhere", "without_i
 _PAGE = 500
 _PAGES = 10
 _NEWEST = 50
+_RUNS = 200
+"""How many runs of scripts are passed over to find a conversation."""
 _SESSIONS = 500
 
 
 async def last_conversation(space: OpenSpace, folder: str) -> AgentId | None:
-    """The root agent in this folder that was last written to, here or in the program it is from."""
-    best: AgentSummary | None = None
+    """The root agent in this folder that was last written to, here or in the program it is from.
+
+    A run of a script is meant only if there is nothing else.
+    """
+    found: list[AgentSummary] = []
     after: AgentSummary | None = None
     for _ in range(_PAGES):
         page = await space.log.agents(space.space, after=after, limit=_PAGE)
-        for facts in page:
-            fits = facts.folder == folder and facts.parent is None and facts.status == "running"
-            if fits and (best is None or facts.updated > best.updated):
-                best = facts
+        found += [
+            facts
+            for facts in page
+            if facts.folder == folder and facts.parent is None and facts.status == "running"
+        ]
         if len(page) < _PAGE:
             break
         after = page[-1]
-    return best.agent if best else None
+    found.sort(key=lambda facts: -facts.updated)
+    for facts in found[:_RUNS]:
+        [first] = await space.log.read(space.space, facts.agent, 1, 1)
+        if not (isinstance(first.event, AgentStarted) and first.event.by == "script"):
+            return facts.agent
+    return found[0].agent if found else None
 
 
-async def newest_agent(space: OpenSpace) -> AgentId | None:
-    """The newest running agent that was not imported."""
+async def newest_agent(space: OpenSpace, folder: str) -> AgentId | None:
+    """The newest running agent in this folder that was not imported."""
     after: AgentSummary | None = None
     while page := await space.log.agents(space.space, status="running", limit=_NEWEST, after=after):
-        own = [facts.agent for facts in page if not facts.source]
+        own = [facts.agent for facts in page if not facts.source and facts.folder == folder]
         if own:
             return own[0]
         after = page[-1]

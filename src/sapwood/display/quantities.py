@@ -1,7 +1,7 @@
 """Quantities as text: costs, token usage, times. Times are in microseconds since 1970 (UTC)."""
 
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
@@ -12,6 +12,7 @@ __all__ = [
     "cache_share",
     "clock",
     "edge_text",
+    "iso",
     "money",
     "now",
     "percent_of",
@@ -103,6 +104,15 @@ def ago(at: int, now: int) -> str:
 def now() -> int:
     """Returns the current time."""
     return time.time_ns() // 1000
+
+
+def iso(at: int) -> str:
+    """Formats a time as ISO 8601 in UTC.
+
+    >>> iso(0)
+    '1970-01-01T00:00:00+00:00'
+    """
+    return datetime.fromtimestamp(at / _SECOND, UTC).isoformat()
 
 
 def clock(at: int) -> str:

@@ -6,13 +6,13 @@ import os
 import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
 from sapwood.config.api_keys import load_keys
 from sapwood.config.config_file import Config
+from sapwood.config.extras import missing_extras, not_installed
 from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.conversation_list import last_conversation
 from sapwood.core.errors import SapwoodError
@@ -30,9 +30,14 @@ class ScreenExit(Struct, frozen=True):
 
 
 def require_textual() -> None:
-    """Raises `SapwoodError` if the extra `tui` is not installed."""
-    if find_spec("textual") is None:
-        raise SapwoodError("The screen is not installed. Type: pip install 'sapwood[tui]'")
+    """Raises `SapwoodError` if the extra `tui` is not installed.
+
+    The message names everything that a conversation on the screen needs, so that one command
+    installs it all.
+    """
+    missing = missing_extras("models", "tui")
+    if "tui" in missing:
+        raise SapwoodError(not_installed("The screen", *missing))
 
 
 async def open_screen(

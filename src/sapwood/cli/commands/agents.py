@@ -31,7 +31,7 @@ async def _list(invocation: Invocation, all_states: bool, limit: int, as_json: b
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.agent_table import agents_table
-    from sapwood.cli.output.event_text import json_line
+    from sapwood.cli.output.event_text import facts_value, json_line
     from sapwood.display.quantities import now
 
     async with invocation.connected() as connection:
@@ -39,7 +39,7 @@ async def _list(invocation: Invocation, all_states: bool, limit: int, as_json: b
         agents = (await service.list_agents(limit=limit + 1, all_states=all_states)).agents
     shown = agents[:limit]
     if as_json:
-        print_lines(json_line(facts) for facts in shown)
+        print_lines(json_line(facts_value(facts)) for facts in shown)
         return
     if not agents:
         click.echo('There are no agents yet. Type: sapwood run -p "Hello!"', err=True)

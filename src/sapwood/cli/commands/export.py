@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import json_option
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
 
@@ -22,7 +23,7 @@ _TEXT_WIDTH = 88
     examples=[
         "sapwood export demo > demo.md",
         "sapwood export demo --everything -o demo.md",
-        "sapwood export demo --format json -o demo.jsonl",
+        "sapwood export demo --json -o demo.jsonl",
     ]
 )
 @click.argument("agent", type=AGENT)
@@ -34,19 +35,26 @@ _TEXT_WIDTH = 88
     default="markdown",
     show_default=True,
 )
+@json_option("The same as --format json.")
 @click.option("-o", "--output", metavar="FILE", help="Write to this file instead of stdout.")
 @click.option(
     "--everything", is_flag=True, help="Also write messages that the model no longer sees."
 )
 @click.pass_obj
 def command(
-    invocation: Invocation, agent: str, form: str, output: str | None, everything: bool
+    invocation: Invocation,
+    agent: str,
+    form: str,
+    as_json: bool,
+    output: str | None,
+    everything: bool,
 ) -> None:
     """Write a conversation as Markdown, text or JSON.
 
     Markdown and text contain what the model sees, and with --everything also what it no longer
     sees. JSON is always the whole log, one event per line.
     """
+    form = "json" if as_json else form
     text = invocation.run(lambda: _export(invocation, agent, form, everything))
     if output is None:
         click.echo(text, nl=False)

@@ -23,20 +23,29 @@ __all__ = ["command"]
         'sapwood run -p "What is 6 x 7?"',
         'sapwood run -p "And by 8?" --continue',
         'sapwood run --agent demo --new -p "Hello!" --model claude-sonnet-5-5',
-        'git diff | sapwood run -p "Review this." -i -',
+        'git diff | sapwood run -p "Review this."',
         "sapwood run --agent demo < script.txt",
         'sapwood run -p "Run the tests." --allow "shell(just test *)"',
     ],
     hint='The prompt comes after -p, in quotes: sapwood run -p "What is 6 x 7?"',
 )
-@click.option("-p", "--prompt", metavar="TEXT", help="The prompt; without it, stdin is a script.")
+@click.option(
+    "-p",
+    "--prompt",
+    metavar="TEXT",
+    help="The prompt, followed by stdin; without it, stdin is a script.",
+)
 @click.option(
     "-i", "--input", "source", metavar="FILE", help="Append this file to the prompt; - is stdin."
 )
 @click.option("-a", "--agent", type=AGENT, metavar="AGENT", help="Continue this agent.")
 @click.option("--new", is_flag=True, help="Start a new agent, named by --agent.")
 @click.option(
-    "-c", "--continue", "continue_newest", is_flag=True, help="Continue the newest agent."
+    "-c",
+    "--continue",
+    "continue_newest",
+    is_flag=True,
+    help="Continue the newest agent of this folder.",
 )
 @click.option("-m", "--model", metavar="NAME", help="The model from here on.")
 @click.option("--system", metavar="TEXT", help="The system prompt from here on.")
@@ -96,7 +105,7 @@ def command(
 
 def _script(prompt: str | None, source: str | None) -> "Script | None":
     """Returns the script to run; None if there is no text."""
-    from sapwood.cli.console import file_text, piped_text
+    from sapwood.cli.console import file_text, given_text, piped_text
     from sapwood.conversation.script import TextStep, parse
     from sapwood.core.errors import RefusedError
     from sapwood.core.refusals import Refusal
@@ -105,7 +114,11 @@ def _script(prompt: str | None, source: str | None) -> "Script | None":
     script = parse(submission or "")
     if isinstance(script, Refusal):
         raise RefusedError(script)
-    if source is not None and (text := file_text(source).strip("\n")):
+    if source is not None:
+        text = file_text(source).strip("\n")
+    else:
+        text = given_text() if prompt is not None else ""
+    if text:
         # The file is text only: it must not be able to run commands.
         if script and isinstance(last := script[-1], TextStep) and not last.goal:
             return (*script[:-1], TextStep(f"{last.text}\n\n{text}"))

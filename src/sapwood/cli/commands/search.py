@@ -39,7 +39,7 @@ async def _search(
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.answer_text import hit_lines
-    from sapwood.cli.output.event_text import json_line
+    from sapwood.cli.output.event_text import facts_value, json_line
     from sapwood.conversation.agent_lookup import find
 
     async with invocation.connected() as connection:
@@ -47,7 +47,7 @@ async def _search(
         service = offline_service(connection, invocation.config)
         hits = (await service.search(query, agents=among, limit=limit)).hits
     if as_json:
-        print_lines(json_line(hit) for hit in hits)
+        print_lines(json_line(facts_value(hit)) for hit in hits)
     elif hits:
         print_lines(hit_lines(hits, columns()))
     else:

@@ -1,5 +1,6 @@
 """The context window of an agent: what fills it, and what its calls cost."""
 
+from sapwood.cli.output.event_text import usage_value
 from sapwood.cli.output_gate import styled
 from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.core.budget import Budget
@@ -60,9 +61,9 @@ def context_value(window: ContextBreakdown) -> dict[str, object]:
         "level": budget.level,
         "turns": window.turns,
         "settings": window.settings,
-        "spent": window.spent,
+        "spent": usage_value(window.spent),
         "cache": cache_share(window.spent),
-        "last_turn": window.last_turn,
+        "last_turn": [usage_value(each) for each in window.last_turn],
         "marks": window.marks,
         "pins": window.pins,
         "unread": window.unread,

@@ -26,6 +26,7 @@ from sapwood.conversation.answers import (
     PassageShown,
     PermissionsShown,
     Prompted,
+    PromptToEdit,
     RequestReplayed,
     SearchResults,
     SettingShown,
@@ -97,6 +98,8 @@ def answer_text(answer: Answer, width: int, now: int) -> str:
         case RequestReplayed(replayed=replayed):
             shown = [*request_lines(replayed.request), ""] if replayed else []
             return "\n".join([*shown, answer.message])
+        case PromptToEdit(prompt=prompt):
+            return "\n".join([answer.message, *indented(prompt, "  ")])
         case ContextsCompared():
             return "\n".join(comparison_lines(answer, width))
         case (

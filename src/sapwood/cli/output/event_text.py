@@ -1,6 +1,7 @@
 """Events as lines, with what they used, and as JSON."""
 
 import msgspec
+from msgspec import Struct
 
 from sapwood.cli.output_gate import styled
 from sapwood.core.content import Usage
@@ -14,8 +15,9 @@ from sapwood.core.events import (
     TurnInterrupted,
     TurnStarted,
 )
+from sapwood.core.log_values import AgentSummary
 from sapwood.core.timeline.event_summary import event_summary
-from sapwood.display.quantities import clock, money, usage_line
+from sapwood.display.quantities import clock, iso, money, usage_line
 from sapwood.display.text import cut
 from sapwood.display.visible_text import json_escaped
 
@@ -23,7 +25,9 @@ __all__ = [
     "Spending",
     "event_line",
     "event_value",
+    "facts_value",
     "json_line",
+    "usage_value",
 ]
 
 
@@ -79,11 +83,35 @@ class Spending:
 
 
 _encoder = msgspec.json.Encoder()
+_TIMES = ("created", "updated", "at")
 
 
 def json_line(value: object) -> str:
     """Returns a value as JSON on one line, which a terminal shows and does not obey."""
     return json_escaped(_encoder.encode(value).decode())
+
+
+def usage_value(usage: Usage) -> dict[str, object]:
+    """Returns a usage with its cost in dollars.
+
+    >>> usage_value(Usage(input=2_000, output=100, cost=420))["cost_usd"]
+    0.00042
+    """
+    value = msgspec.structs.asdict(usage)
+    cost = value.pop("cost")
+    return {**value, "cost_usd": cost / 1_000_000}
+
+
+def facts_value(facts: Struct) -> dict[str, object]:
+    """Returns facts with ISO times. A running agent without work to do is `idle`."""
+    value: dict[str, object] = msgspec.to_builtins(facts)
+    for name in _TIMES:
+        if isinstance(at := getattr(facts, name, None), int):
+            value[name] = iso(at)
+    if isinstance(facts, AgentSummary):
+        idle = facts.status == "running" and not facts.working
+        value["status"] = "idle" if idle else facts.status
+    return value
 
 
 def event_value(recorded: Recorded) -> dict[str, object]:

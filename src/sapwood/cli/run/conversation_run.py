@@ -102,9 +102,12 @@ async def choose_agent(
     `RefusedError` if the agent cannot be used.
     """
     if options.continue_newest:
-        newest = await newest_agent(connection)
+        newest = await newest_agent(connection, os.getcwd())
         if newest is None:
-            raise SapwoodError("There is no agent to continue. Leave --continue out.")
+            raise SapwoodError(
+                "There is no agent to continue in this folder. Leave --continue out, "
+                "or name an agent with --agent."
+            )
         agent = newest
     elif options.agent and not options.new:
         agent = await find(connection, options.agent)
@@ -130,7 +133,7 @@ async def _start(
     if options.permission_mode is not None:
         settings = structs.replace(settings, permission_mode=options.permission_mode)
     service = conversation_service(connection, config, keys)
-    return await service.start(os.getcwd(), name=name, settings=settings)
+    return await service.start(os.getcwd(), name=name, settings=settings, script=True)
 
 
 async def _change_settings(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sapwood.cli.console import columns
 from sapwood.cli.exit_codes import Exit
-from sapwood.cli.output.event_text import event_value, json_line
+from sapwood.cli.output.event_text import event_value, json_line, usage_value
 from sapwood.cli.output_gate import styled
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.events import (
@@ -175,7 +175,7 @@ class JsonOutput:
             "end",
             agent=summary.agent,
             exit=int(summary.exit),
-            used=summary.used,
+            used=usage_value(summary.used),
             blocked=summary.blocked,
             **problem,
         )
