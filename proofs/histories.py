@@ -49,9 +49,11 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall, Usage
 from sapwood.core.context import ROOT
-from sapwood.core.events import HUMAN, SYSTEM, Actor
-from sapwood.core.ids import AgentId
+from sapwood.core.events import HUMAN, SYSTEM, Actor, TurnRecorded, TurnStarted
+from sapwood.core.evolve import evolve
+from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.settings import Settings, SettingsChange
+from sapwood.core.state import State
 from sapwood.core.view.request import digest
 from sapwood.testing.world import World
 
@@ -196,6 +198,19 @@ def _gone_back(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     return [Step(StartRevert(agent, files, to)), Step(finish)]
 
 
+def _back_to_turn(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+    """The context goes back to before a turn of this agent, in view or not."""
+    starts = [r for r in world.logs[agent] if isinstance(r.event, TurnStarted | TurnRecorded)]
+    if not starts:
+        return []
+    first = starts[a % len(starts)].version
+    state = State(agent)
+    for recorded in world.logs[agent][: first - 1]:
+        state = evolve(state, recorded)
+    turn = TurnRef(agent, first, first)
+    return [Step(Rewind(agent, before=turn, context=state.context), MODEL if b % 7 == 0 else HUMAN)]
+
+
 def _change(a: int, b: int) -> SettingsChange:
     match a % 4:
         case 0:
@@ -237,6 +252,7 @@ OPERATIONS: tuple[_Maker, ...] = (
     _human(lambda w, g, a, b: Rewind(g, _mark(w, g, a), _words(b))),
     _model(lambda w, g, a, b: Rewind(g, _mark(w, g, a), _words(b))),
     _gone_back,
+    *(_back_to_turn,) * 2,
     _human(lambda w, g, a, b: MakeCheckpoint(g, Saved(f"c{a}", f"t{b}"), a % 9)),
     _human(lambda w, g, a, b: Undo(g)),
     _human(lambda w, g, a, b: Undo(g)),

@@ -222,7 +222,10 @@ class Run:
         command, agent = step.command, step.command.agent
         if step.actor == MODEL or not decision.changes:
             return
-        if isinstance(command, Rewind):
+        if isinstance(command, Rewind) and command.before is not None:
+            then = self.world.request_at(agent, command.before.first - 1).messages
+            require(4, _messages(self.world, agent) == then, "a turn is another place than it was")
+        elif isinstance(command, Rewind):
             state = before.states[agent]
             index = find_mark(state.marks, command.mark)
             assert index is not None

@@ -18,8 +18,8 @@ def test_commands_are_done_in_order(sapwood: Sapwooder, demo: str) -> None:
     said = ran.out.splitlines()
     assert said[0] == "Marked 'GOOD'."
     assert said[2:] == [
-        "Undone: /clear N. 2 turns came into view.",
-        "Redone: /clear N. 2 turns left view.",
+        "Undone: /clear N. 1 turn came into view.",
+        "Redone: /clear N. 1 turn left view.",
     ]
 
 
@@ -43,7 +43,7 @@ def test_a_mistyped_command_is_refused_with_the_nearest(sapwood: Sapwooder, demo
 
 
 def test_what_only_shows_something_is_shown(sapwood: Sapwooder, demo: str) -> None:
-    assert "/rewind [MARK]" in sapwood("do", demo, "/help").out
+    assert "/rewind [MARK | TURN]" in sapwood("do", demo, "/help").out
     assert "history" in sapwood("do", demo, "/context").out
     assert "abc123" in sapwood("do", demo, "/agents").out
     assert "abc123:2" in sapwood("do", demo, "/recall herons").out

@@ -97,7 +97,7 @@ MEANT: dict[str, Command] = {
     "/clear 3.5": Rewind(AGENT, "3.5"),
     "/rewind": Rewind(AGENT),
     "/rewind TASK": Rewind(AGENT, "TASK"),
-    "/rewind 3": Rewind(AGENT, "3"),
+    "/rewind -3": Rewind(AGENT, "-3"),
     "/undo": Undo(AGENT),
     "/redo": Redo(AGENT),
     "/fork": Fork(AGENT, NEW),
@@ -220,8 +220,8 @@ SHOWN = [
     "/exit",
     "/quit",
 ]
-ELSEWHERE = ["/compact", "/compact --keep 3", "/revert"]
-"""Carried out by services that this test leaves out."""
+ELSEWHERE = ["/compact", "/compact --keep 3", "/revert", "/edit", "/start"]
+"""Carried out by services or with turns that this test leaves out."""
 
 
 @pytest.mark.parametrize("line", SHOWN)

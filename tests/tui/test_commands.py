@@ -7,6 +7,7 @@ import pytest
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
 from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.tui.composer import Composer
 from tests.tui.stage import MODEL, Stage, on_stage, until
 
 Check = Callable[[Stage], Awaitable[None]]
@@ -27,6 +28,21 @@ async def goes_on_fresh(stage: Stage) -> None:
     before = stage.app.controller.agent
     await stage.type("/new")
     await until(lambda: stage.app.controller.agent != before)
+
+
+async def starts_beside(stage: Stage) -> None:
+    before = stage.app.controller.agent
+    await stage.type("/start")
+    await until(lambda: stage.app.controller.agent not in (None, before))
+
+
+async def edits(stage: Stage) -> None:
+    state = await stage.app.controller.state()
+    assert state is not None
+    assert state.context.tip is not None
+    await stage.type(f"/edit {state.context.tip.first}")
+    await stage.sees("Rewound to before turn")
+    await until(lambda: bool(stage.app.screen.query_one(Composer).text))
 
 
 async def switches(stage: Stage) -> None:
@@ -77,6 +93,7 @@ CHECKS: dict[str, Check] = {
     "mark": typed("/mark HERE", "◆ HERE"),
     "clear": typed("/clear 1", "2 messages pruned · /clear 1"),
     "rewind": typed("/rewind START", "Rewound to START", "2 messages pruned"),
+    "edit": edits,
     "undo": undoes,
     "redo": redoes,
     "fork": forks,
@@ -87,6 +104,7 @@ CHECKS: dict[str, Check] = {
     "compact": compacts,
     "recall": typed("/recall herons", "Search everything", "everytalk:2"),
     "new": goes_on_fresh,
+    "start": starts_beside,
     "agents": typed("/agents", "Agents and mail", "Still at it."),
     "switch": switches,
     "archive": typed("/archive", "is archived"),

@@ -32,11 +32,13 @@ def conversation_service(
     compact: Compact | None = None,
     start_work: Callable[[], None] | None = None,
     allow: Sequence[str] = (),
+    picks: bool = False,
 ) -> ConversationService:
     """Returns the service for a face whose agents can call models.
 
     `compact` writes a summary with a model. `start_work` is called when an agent gets work, and
-    does not wait. `allow` are the rules that were given for this run.
+    does not wait. `allow` are the rules that were given for this run. `picks`: the face has lists
+    to pick a missing argument from.
     """
 
     async def take_over(fork: Fork) -> AgentId:
@@ -53,6 +55,7 @@ def conversation_service(
             take_over,
             start_work,
             _rule_sources(config, allow),
+            picks,
         )
     )
 

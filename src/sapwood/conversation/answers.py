@@ -38,6 +38,7 @@ __all__ = [
     "MailShown",
     "PassageShown",
     "PermissionsShown",
+    "PromptToEdit",
     "Prompted",
     "RequestReplayed",
     "SearchResults",
@@ -64,6 +65,15 @@ class Changed(Struct, frozen=True, tag=True):
     """
 
     agent: AgentId
+    message: str
+    events: tuple[EventRef, ...] = ()
+
+
+class PromptToEdit(Struct, frozen=True, tag=True):
+    """The context is before a turn again. `prompt` is what was asked there, to be changed."""
+
+    agent: AgentId
+    prompt: str
     message: str
     events: tuple[EventRef, ...] = ()
 
@@ -323,6 +333,7 @@ class Left(Struct, frozen=True, tag=True):
 Answer = (
     Prompted
     | Changed
+    | PromptToEdit
     | Forked
     | ConversationStarted
     | Switched

@@ -78,7 +78,8 @@ class Services(Struct, frozen=True):
     `compact` has a model write a checked summary, `checkpoints` gives access to saved files,
     `take_over` forks an imported conversation so that it can go on here, and `start_work` is
     called when an agent got something to do; it starts what drives agents and does not wait.
-    `permissions` are the rules for tools.
+    `permissions` are the rules for tools. `picks`: a person can pick a missing argument
+    from a list.
     """
 
     space: OpenSpace
@@ -88,6 +89,7 @@ class Services(Struct, frozen=True):
     take_over: Callable[[Fork], Awaitable[AgentId]] | None = None
     start_work: Callable[[], None] | None = None
     permissions: RuleSources | None = None
+    picks: bool = False
 
 
 class Person(Struct, frozen=True):

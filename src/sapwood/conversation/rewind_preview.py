@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.turn_lookup import context_before
 from sapwood.core.command_table import TABLE
+from sapwood.core.content import Text
 from sapwood.core.context import Context
 from sapwood.core.context_diff import diff
 from sapwood.core.history_size import calibrated, size_of
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.token_count import Count
 from sapwood.core.turn import Turn
 from sapwood.runtime.open_agent import OpenAgent, read_live
@@ -20,13 +22,16 @@ __all__ = ["RewindPlace", "RewindPreview", "preview_rewind", "rewind_places"]
 class RewindPlace(Struct, frozen=True):
     """A place to go back to: the line to type, the mark's name and version, and its context.
 
-    The place before the last context command has no mark.
+    The place before the last context command has no mark. A place before a turn has that `turn`
+    and its `prompt`; its context is read when it is needed.
     """
 
     line: str
-    context: Context
+    context: Context | None
     mark: str = ""
     version: int = 0
+    turn: TurnRef | None = None
+    prompt: str = ""
 
 
 class RewindPreview(Struct, frozen=True):
@@ -41,9 +46,15 @@ class RewindPreview(Struct, frozen=True):
     same: bool
 
 
-async def rewind_places(space: OpenSpace, agent: AgentId) -> tuple[RewindPlace, ...]:
-    """The last context command to take back, then the marks, newest first."""
-    state = (await space.dispatcher.open(agent)).state
+async def rewind_places(
+    space: OpenSpace, agent: AgentId, to_turn: str = ""
+) -> tuple[RewindPlace, ...]:
+    """The last context command to take back, then the marks, then the turns in view, newest first.
+
+    `to_turn` is the command that goes back to a turn, by default /rewind.
+    """
+    opened = await space.dispatcher.open(agent)
+    state = opened.state
     places: list[RewindPlace] = []
     if state.undo:
         places.append(RewindPlace(TABLE["undo"].typed, state.undo[-1].context))
@@ -51,13 +62,21 @@ async def rewind_places(space: OpenSpace, agent: AgentId) -> tuple[RewindPlace, 
         if mark.name:
             line = f"{TABLE['rewind'].typed} {mark.name}"
             places.append(RewindPlace(line, mark.context, mark.name, mark.version))
+    command = to_turn or TABLE["rewind"].typed
+    for turn in reversed(opened.live.turns):
+        words = " ".join(part.text for part in turn.prompt if isinstance(part, Text))
+        prompt = " ".join(words[:500].split())
+        places.append(RewindPlace(f"{command} {turn.first}", None, turn=turn.ref, prompt=prompt))
     return tuple(places)
 
 
 async def preview_rewind(space: OpenSpace, agent: AgentId, place: RewindPlace) -> RewindPreview:
     """What going to a place would change."""
     opened = await space.dispatcher.open(agent)
-    there = await read_live(space.log, space.space, opened.state, context=place.context)
+    context = place.context
+    if context is None and place.turn is not None:
+        context = await context_before(space, opened, place.turn)
+    there = await read_live(space.log, space.space, opened.state, context=context)
     found = diff(opened.live, there)
     return RewindPreview(
         found.only_left,

@@ -68,6 +68,7 @@ HANDLERS: dict[str, Handler] = {
     "mark": context.mark,
     "clear": context.clear,
     "rewind": context.rewind,
+    "edit": context.edit,
     "undo": context.undo,
     "redo": context.redo,
     "fork": agents.fork,
@@ -78,6 +79,7 @@ HANDLERS: dict[str, Handler] = {
     "compact": context.compact,
     "recall": inspection.recall,
     "new": agents.new,
+    "start": agents.start,
     "agents": agents.agents,
     "switch": agents.switch,
     "archive": agents.archive,
@@ -187,10 +189,12 @@ class ConversationService:
         pins: tuple[Pin, ...] = (),
         agent: AgentId | None = None,
         has_prompt: bool = True,
+        script: bool = False,
     ) -> AgentId:
         """Starts a conversation in a folder, by default with the configured model and settings.
 
         Without a prompt, which a command such as `/model` does not have, no model is needed yet.
+        `script`: it is a run of a script, which the screen does not open by itself.
         Raises `Failure` when the configured model cannot be called, and `RefusedError`.
         """
         models = self.services.models
@@ -200,7 +204,9 @@ class ConversationService:
             settings = models.first_settings()
         agent = agent or new_agent_id()
         workspace = Workspace(folder=folder)
-        await self.dispatch(StartAgent(agent, name, settings or Settings(), workspace, pins))
+        await self.dispatch(
+            StartAgent(agent, name, settings or Settings(), workspace, pins, script=script)
+        )
         return agent
 
     async def dispatch(

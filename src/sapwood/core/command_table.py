@@ -211,10 +211,16 @@ TABLE = CommandTable(
         ),
         SlashCommand(
             "rewind",
-            "Go back to a mark, or to the newest",
-            (_MARK,),
+            "Go back to a mark, or to before a turn",
+            (Argument("MARK | TURN", ("mark", "turn")),),
             while_open=False,
             decides=(Rewind,),
+        ),
+        SlashCommand(
+            "edit",
+            "Go back to before a turn, with its prompt to change",
+            (Argument("TURN", ("turn",)),),
+            while_open=False,
         ),
         SlashCommand(
             "undo", "Take the last context command back", while_open=False, decides=(Undo,)
@@ -274,6 +280,9 @@ TABLE = CommandTable(
             "Archive this agent and start a fresh one in its place",
             while_open=False,
             decides=(StartSuccessor,),
+        ),
+        SlashCommand(
+            "start", "Start another conversation beside this one", without_agent="refused"
         ),
         SlashCommand("agents", "Show the tree of agents", without_agent="answers"),
         SlashCommand("switch", "Go to another agent", (_AGENT,), without_agent="answers"),

@@ -99,7 +99,8 @@ class _InTurn(_Command, frozen=True, kw_only=True):
 class StartAgent(_Command, frozen=True):
     """Start a root agent, or with an `origin` an agent for an imported conversation.
 
-    An imported agent may have a parent: the agent whose subagent it was.
+    An imported agent may have a parent: the agent whose subagent it was. `script`: a command of a
+    script starts it, so it is not a conversation that a person comes back to.
     """
 
     name: str = ""
@@ -108,6 +109,7 @@ class StartAgent(_Command, frozen=True):
     pins: tuple[Pin, ...] = ()
     origin: Origin | None = None
     parent: AgentId | None = None
+    script: bool = False
 
 
 class Configure(_Command, frozen=True):
@@ -290,10 +292,15 @@ class KeepLast(_Command, frozen=True):
 
 
 class Rewind(_Command, frozen=True):
-    """Go back to a mark; without a name, to the newest. `note` is put into the next prompt."""
+    """Go back to a mark; without a name, to the newest. `note` is put into the next prompt.
+
+    With `before`, go back to before that turn instead; `context` is the context there.
+    """
 
     mark: str | None = None
     note: str = ""
+    before: TurnRef | None = None
+    context: Context | None = None
 
 
 class Undo(_Command, frozen=True):

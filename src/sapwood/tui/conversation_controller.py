@@ -81,6 +81,7 @@ class ConversationController:
             self.keys,
             compact=self._compact,
             start_work=self._start_work,
+            picks=True,
         )
 
     # The conversation

@@ -27,6 +27,7 @@ from sapwood.conversation.answers import (
     PassageShown,
     PermissionsShown,
     Prompted,
+    PromptToEdit,
     RequestReplayed,
     SearchResults,
     SettingShown,
@@ -148,6 +149,9 @@ class Pages:
                 self._push(HelpPage(controller.config.screen.keys, rows))
             case ArgumentNeeded():
                 self._pick_argument(answer)
+            case PromptToEdit(prompt=prompt):
+                host.show_message(answer.message)
+                host.composer.put(prompt)
             case Left():
                 host.leave()
             case (
@@ -183,6 +187,13 @@ class Pages:
             from sapwood.tui.screens.resume_page import ResumePage
 
             self._push(ResumePage(controller.connection, controller.folder), self._switch)
+        elif "turn" in needed.argument.kinds and controller.agent is not None:
+            from sapwood.tui.screens.rewind_page import RewindPage
+
+            line = TABLE[needed.command].typed
+            marks = "mark" in needed.argument.kinds
+            page = RewindPage(controller.connection, controller.agent, line, marks=marks)
+            self._push(page, self._submit)
         elif "text" in needed.argument.kinds:
             from sapwood.tui.screens.search_pages import SearchPage
 

@@ -161,6 +161,8 @@ EXAMPLES: tuple[Event, ...] = (
         Mask(EventRef(LEAD, 22), 2000),
     ),
     ContextTrimmed("clear", None, notes_dropped=True, exact=True),
+    ContextRewound("", 11, CONTEXT, before=12),
+    AgentStarted(by="script"),
     ContextSummarized("It was about numbers."),
     ContextSummarized("It was about numbers.", "changed: a.py", 0.875, "gpt-5", Usage(1200)),
     SummaryDropped("gpt-5", Usage(1200)),

@@ -16,6 +16,7 @@ from sapwood.conversation.answers import (
     Switched,
 )
 from sapwood.conversation.call import Call, ModelCall
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     Archive,
     Fork,
@@ -23,6 +24,7 @@ from sapwood.core.commands import (
     ReadMail,
     Rename,
     Send,
+    StartAgent,
     StartSuccessor,
     Unarchive,
 )
@@ -40,6 +42,7 @@ __all__ = [
     "new",
     "rename",
     "send",
+    "start",
     "switch",
     "unarchive",
 ]
@@ -127,6 +130,18 @@ async def new(call: Call) -> ConversationStarted:
     """Archives the agent and starts a fresh one in its place."""
     done = await call.give(StartSuccessor(call.agent, new_agent_id()))
     return ConversationStarted(call.agent, _other(done, call.agent), done.message)
+
+
+async def start(call: Call) -> ConversationStarted:
+    """Starts another conversation with the same model, settings, folder and pins."""
+    state = (await call.opened()).state
+    agent = new_agent_id()
+    await call.give(
+        StartAgent(agent, settings=state.settings, workspace=state.workspace, pins=state.pins)
+    )
+    back = f"{TABLE['switch'].typed} {call.agent}"
+    message = f"Started {agent} beside {state.name or call.agent}. {back} goes back."
+    return ConversationStarted(None, agent, message)
 
 
 async def archive(call: Call) -> Changed:

@@ -3,8 +3,15 @@
 import re
 from typing import TYPE_CHECKING
 
-from sapwood.conversation.answers import Changed, Compacted, FilesReverted
+from sapwood.conversation.answers import (
+    ArgumentNeeded,
+    Changed,
+    Compacted,
+    FilesReverted,
+    PromptToEdit,
+)
 from sapwood.conversation.call import Call, Services
+from sapwood.conversation.turn_lookup import context_before, find_turn
 from sapwood.core.commands import (
     AddPin,
     Clear,
@@ -17,9 +24,13 @@ from sapwood.core.commands import (
     SetMark,
     Undo,
 )
+from sapwood.core.content import Text
 from sapwood.core.context_diff import view_change
 from sapwood.core.errors import RefusedError
-from sapwood.core.refusals import ModelNeeded, NoCheckpoint, Refusal
+from sapwood.core.ids import TurnRef
+from sapwood.core.refusals import ModelNeeded, NoCheckpoint, Refusal, UnknownTurn
+from sapwood.core.turn import Turn
+from sapwood.runtime.open_agent import OpenAgent
 
 if TYPE_CHECKING:
     from sapwood.runtime.revert import Reverter
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "clear",
     "compact",
+    "edit",
     "mark",
     "pin",
     "redo",
@@ -66,9 +78,46 @@ async def clear(call: Call) -> Changed:
     return await _changed(call, KeepLast(call.agent, count))
 
 
-async def rewind(call: Call) -> Changed:
-    """Goes back to a mark; without a name, to the newest."""
-    return await _moved(call, Rewind(call.agent, _one_name(call)))
+async def rewind(call: Call) -> Changed | ArgumentNeeded:
+    """Goes back to a mark or to before a turn; without a name, to the newest mark.
+
+    Where a person can pick a place from a list, they pick one instead.
+    """
+    place = _one_name(call)
+    if place is None and call.services.picks:
+        return _to_pick(call, "Which mark or turn?")
+    if place is None or not place.removeprefix("#").isdecimal():
+        return await _moved(call, Rewind(call.agent, place))
+    opened = await call.opened()
+    turn = await find_turn(call.space, opened, place)
+    return await _moved(call, await _before(call, opened, turn))
+
+
+async def edit(call: Call) -> PromptToEdit | ArgumentNeeded:
+    """Goes back to before a turn, by default the last in view, and gives its prompt to change."""
+    place = _one_name(call)
+    if place is None and call.services.picks:
+        return _to_pick(call, "Which turn?")
+    opened = await call.opened()
+    if place is None and not opened.live.turns:
+        raise RefusedError(UnknownTurn("", ()))
+    turn = opened.live.turns[-1] if place is None else await find_turn(call.space, opened, place)
+    prompt = "\n\n".join(part.text for part in turn.prompt if isinstance(part, Text))
+    moved = await _moved(call, await _before(call, opened, turn))
+    return PromptToEdit(call.agent, prompt, moved.message, moved.events)
+
+
+async def _before(call: Call, opened: OpenAgent, turn: Turn) -> Rewind:
+    place = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
+    context = await context_before(call.space, opened, place)
+    return Rewind(call.agent, before=place, context=context)
+
+
+def _to_pick(call: Call, question: str) -> ArgumentNeeded:
+    command = call.run.command
+    return ArgumentNeeded(
+        command.name, command.arguments[0], call.misused(question).refusal.sentence
+    )
 
 
 async def undo(call: Call) -> Changed:

@@ -101,7 +101,7 @@ def start_agent(inputs: DecisionInput, command: StartAgent, meta: CommandMeta) -
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(
         AgentStarted(
-            by="import" if command.origin else "person",
+            by="import" if command.origin else "script" if command.script else "person",
             name=command.name,
             settings=command.settings,
             workspace=command.workspace,

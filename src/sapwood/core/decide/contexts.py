@@ -44,9 +44,10 @@ from sapwood.core.events import (
     TurnStarted,
 )
 from sapwood.core.history_size import size_of
-from sapwood.core.ids import EventRef
+from sapwood.core.ids import EventRef, TurnRef
 from sapwood.core.refusals import (
     BadArguments,
+    HumanOnly,
     NothingToRedo,
     NothingToUndo,
     NotImported,
@@ -141,6 +142,8 @@ def _keep(draft: Draft, turns: int, counter: Counter) -> None:
 
 def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepted:
     state = inputs.state
+    if command.before is not None and command.context is not None:
+        return _rewind_before(inputs, command.before, command.context, meta)
     if meta.actor.role == "model":
         require_turn(state)
         _, mark = require_mark(state, command.mark)
@@ -160,6 +163,22 @@ def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepte
     return draft.accepted(
         f"Rewound to '{mark.name}'." if mark.name else "Rewound to the last mark."
     )
+
+
+def _rewind_before(
+    inputs: DecisionInput, turn: TurnRef, context: Context, meta: CommandMeta
+) -> Accepted:
+    """Goes back to before a turn, its own or an inherited one."""
+    state = inputs.state
+    if meta.actor.role == "model":
+        raise Refused(HumanOnly(TABLE["rewind"].typed))
+    require_running(state)
+    if context == state.context:
+        return Accepted((), f"Nothing changed: this is before turn {turn.first}.")
+    version = turn.first - 1 if turn.agent == state.agent else 0
+    draft = Draft(state, inputs.live, meta)
+    draft.add(ContextRewound("", version, context, before=turn.first))
+    return draft.accepted(f"Rewound to before turn {turn.first}.")
 
 
 def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Accepted:

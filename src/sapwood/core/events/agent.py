@@ -45,7 +45,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
 
     kind: ClassVar = "agent.started"
 
-    by: Literal["person", "fork", "succession", "import"] = "person"
+    by: Literal["person", "script", "fork", "succession", "import"] = "person"
     name: str = ""
     settings: Settings = Settings()
     workspace: Workspace = Workspace()

@@ -89,6 +89,7 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
     """The context is again as it was at `version`: that of a mark, or of the end of a turn.
 
     `note` is what the model wrote to itself, and `fence` marks its end in a request.
+    `before` is the turn that was to leave view, by the version at which it starts; 0 for a mark.
     """
 
     kind: ClassVar = "context.rewound"
@@ -98,6 +99,7 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
     context: Context
     note: str = ""
     fence: str = ""
+    before: int = 0
 
 
 class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -36,6 +36,7 @@ from sapwood.core.refusals.contexts import (
     TooManyTopics,
     UnknownMark,
     UnknownPin,
+    UnknownTurn,
 )
 from sapwood.core.refusals.files import (
     CheckpointGone,
@@ -118,5 +119,6 @@ __all__ = [
     "UnknownCommand",
     "UnknownMark",
     "UnknownPin",
+    "UnknownTurn",
     "nearest",
 ]

@@ -13,6 +13,7 @@ __all__ = [
     "TooManyTopics",
     "UnknownMark",
     "UnknownPin",
+    "UnknownTurn",
 ]
 
 
@@ -52,6 +53,19 @@ def _newest(names: tuple[str, ...]) -> str:
     """The newest names, and how many more there are."""
     more = len(names) - _NAMED
     return ", ".join(names[-_NAMED:]) + (f" and {more} more" if more > 0 else "")
+
+
+class UnknownTurn(Refusal, frozen=True):
+    """No turn of this conversation starts at this version."""
+
+    typed: str
+    turns: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        known = ", ".join(self.turns[-_NAMED:])
+        instead = f"Type one of the turns in view: {known}." if known else "No turn is in view: write a prompt."
+        return f"There is no turn {quoted(self.typed)}. {instead} Nothing was changed."
 
 
 class NoMarks(Refusal, frozen=True):

@@ -82,6 +82,8 @@ def _words(event: Event) -> str:
             return f"{'' if score is None else f'{score:.0%} '}{text}"
         case events.SummaryDropped(model, _, reason):
             return f"{model}: {reason}"
+        case events.ContextRewound(before=before) if before:
+            return f"to before turn {before}"
         case events.ContextRewound(mark, _, _, note):
             return f"to {mark or '(unnamed)'}{f': {note}' if note else ''}"
         case events.ContextReverted(to, restored=restored):

@@ -56,6 +56,8 @@ def notice(event: Event) -> tuple[str, str]:
             return "·", f"No checkpoint: {_one_line(reason)}"
         case events.ResultsMasked(mask):
             return "·", f"Tool results of more than {mask.over:,} characters are masked"
+        case events.ContextRewound(before=before) if before:
+            return "↶", f"Rewound to before turn {before}"
         case events.ContextRewound(mark, _, _, note):
             why = f": {_one_line(note)}" if note else ""
             return "↶", f"Rewound to {mark or 'the newest mark'}{why}"

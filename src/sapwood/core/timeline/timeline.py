@@ -159,7 +159,9 @@ class Timeline:
                 self._trimmed(recorded, event)
             case events.ContextRewound():
                 self._step(version)
-                self._jumped(recorded, event.context, f"/rewind {event.mark}".rstrip())
+                self._jumped(
+                    recorded, event.context, f"/rewind {event.mark or event.before or ''}".rstrip()
+                )
             case events.ContextReverted():
                 self._step(version)
                 self._jumped(recorded, event.context, "/revert")

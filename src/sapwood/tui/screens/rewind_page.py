@@ -1,4 +1,4 @@
-"""The page to go back to a mark, with a preview of the turns that leave and come back."""
+"""The page to go back to a mark or to a turn, with a preview of what leaves and comes back."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -7,9 +7,11 @@ from textual.content import Content
 
 from sapwood.app.connection import Connection
 from sapwood.conversation.rewind_preview import RewindPlace, preview_rewind, rewind_places
+from sapwood.core.command_table import TABLE
 from sapwood.core.ids import AgentId
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Turn
+from sapwood.display.text import cut
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage, prompt_line
 
 __all__ = ["RewindPage"]
@@ -22,24 +24,30 @@ class RewindPage(PickerPage):
 
     HEADING: ClassVar = "Rewind"
     FOOT: ClassVar = "enter goes back · nothing is lost: /undo · esc closes"
-    NOTHING: ClassVar = (
-        "There is no mark yet. /mark NAME sets one, and /rewind NAME comes back to it."
-    )
+    NOTHING: ClassVar = "There is nothing to go back to yet."
 
-    def __init__(self, connection: Connection, agent: AgentId) -> None:
+    def __init__(
+        self, connection: Connection, agent: AgentId, command: str = "", *, marks: bool = True
+    ) -> None:
+        """`command` goes back to a turn, by default /rewind. Without `marks`, lists turns alone."""
         super().__init__()
         self._connection = connection
         self._agent = agent
+        self._command = command or TABLE["rewind"].typed
+        self._marks = marks
         self._places: dict[str, RewindPlace] = {}
 
     async def items(self, typed: str) -> Sequence[PickerItem]:
-        """The undo of the last context command, then the marks, newest first."""
-        places = await rewind_places(self._connection, self._agent)
-        self._places = {place.line: place for place in places}
+        """The undo of the last context command, then marks and turns, newest first."""
+        places = await rewind_places(self._connection, self._agent, self._command)
+        self._places = {
+            place.line: place for place in places if self._marks or place.turn is not None
+        }
+        words = typed.casefold()
         return [
             PickerItem(place.line, _line(place))
-            for place in places
-            if typed.casefold() in place.mark.casefold() or not place.mark
+            for place in self._places.values()
+            if words in f"{place.mark} {place.prompt}".casefold() or not (place.mark or place.turn)
         ]
 
     async def preview(self, id: str) -> Content:
@@ -74,6 +82,8 @@ def _part(
 
 
 def _line(place: RewindPlace) -> Content:
+    if place.turn is not None:
+        return Content.assemble(("  before ", "$faint"), cut(place.prompt, 60) or "(wake-up)")
     if not place.mark:
         return Content.assemble(("↶ ", "$accent"), "undo the last context command")
     return Content.assemble(

@@ -1,0 +1,49 @@
+"""Finds a turn by the version at which it starts, and the context before it."""
+
+from msgspec import structs
+
+from sapwood.conversation.call import OpenSpace
+from sapwood.core.context import Context
+from sapwood.core.errors import RefusedError
+from sapwood.core.events import TurnRecorded, TurnStarted
+from sapwood.core.ids import TurnRef
+from sapwood.core.refusals import UnknownTurn
+from sapwood.core.turn import Turn, fold_turn, recorded_turn
+from sapwood.runtime.open_agent import OpenAgent, open_state
+
+__all__ = ["context_before", "find_turn"]
+
+_MOST_DIGITS = 18
+
+
+async def find_turn(space: OpenSpace, opened: OpenAgent, typed: str) -> Turn:
+    """The turn that starts at the typed version: one in view, or any other of this agent's log.
+
+    Raises `RefusedError` if there is none.
+    """
+    live, state = opened.live, opened.state
+    digits = typed.removeprefix("#")
+    first = int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else 0
+    for turn in live.all_turns:
+        if turn.first == first:
+            return turn
+    if 0 < first <= state.version:
+        [started] = await space.log.read(space.space, state.agent, first, first)
+        if isinstance(started.event, TurnRecorded):
+            return recorded_turn(state.agent, first, started.event)
+        if isinstance(started.event, TurnStarted):
+            return fold_turn([started])
+    raise RefusedError(UnknownTurn(typed, tuple(str(turn.first) for turn in live.all_turns)))
+
+
+async def context_before(space: OpenSpace, opened: OpenAgent, turn: TurnRef) -> Context:
+    """The context as it was before a turn.
+
+    A turn that a fork inherited is in another log; before it, the fork sees what precedes it now.
+    """
+    state = opened.state
+    if turn.agent == state.agent:
+        then = await open_state(space.log, space.space, state.agent, turn.first - 1)
+        return then.context
+    parent = next((each.parent for each in opened.live.turns if each.first == turn.first), None)
+    return structs.replace(state.context, tip=parent, mask=None)

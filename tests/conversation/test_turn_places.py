@@ -1,0 +1,133 @@
+"""`/rewind TURN`, `/edit` and `/start`: every turn is a place to go back to."""
+
+import pytest
+
+from sapwood.conversation.answers import (
+    ArgumentNeeded,
+    Changed,
+    ConversationStarted,
+    PromptToEdit,
+)
+from sapwood.conversation.call import Services
+from sapwood.conversation.rewind_preview import preview_rewind, rewind_places
+from sapwood.conversation.script import CommandStep
+from sapwood.conversation.service import ConversationService
+from sapwood.core.command_table import TABLE
+from sapwood.core.commands import Fork, KeepLast, Rewind, SetMark, Undo
+from sapwood.core.context import ROOT
+from sapwood.core.ids import AgentId
+from sapwood.core.refusals import HumanOnly, UnknownTurn
+from sapwood.store.memory import MemoryLog
+from tests.conversation.spaces import TestSpace, service_of
+from tests.runtime.commanding import AGENT, MODEL, Desk
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    return MemoryLog()
+
+
+@pytest.fixture
+async def desk(log: MemoryLog) -> Desk:
+    """Three turns."""
+    desk = Desk(log)
+    await desk.start()
+    for number in range(1, 4):
+        await desk.turn(f"ask {number}", f"answer {number}")
+    return desk
+
+
+async def turns(desk: Desk, agent: AgentId = AGENT) -> list[int]:
+    """The versions at which the turns in view start."""
+    return [turn.first for turn in (await desk.dispatcher.open(agent)).live.turns]
+
+
+async def runs(desk: Desk, name: str, args: str = "", agent: AgentId = AGENT) -> object:
+    return await service_of(desk).answer(agent, CommandStep(TABLE[name], args))
+
+
+async def test_a_rewind_to_a_turn_goes_to_before_it_and_undo_takes_it_back(desk: Desk) -> None:
+    before = await desk.said()
+    second = (await turns(desk))[1]
+    answer = await runs(desk, "rewind", str(second))
+    assert isinstance(answer, Changed)
+    assert answer.message == f"Rewound to before turn {second}. 2 turns left view."
+    assert await desk.said() == before[:2]
+    await desk.do(Undo(AGENT))
+    assert await desk.said() == before
+
+
+async def test_the_context_is_as_it_was_there_whatever_was_trimmed_since(desk: Desk) -> None:
+    before, second = await desk.said(), (await turns(desk))[1]
+    await desk.do(KeepLast(AGENT, 1))
+    await runs(desk, "rewind", str(second))
+    assert await desk.said() == before[:2]
+
+
+async def test_marks_after_the_turn_are_dropped_and_earlier_ones_stay(desk: Desk) -> None:
+    await desk.do(SetMark(AGENT, "EARLY"))
+    await desk.turn("ask 4", "answer 4")
+    await desk.do(SetMark(AGENT, "LATE"))
+    last = (await turns(desk))[-1]
+    await runs(desk, "rewind", str(last))
+    state = (await desk.dispatcher.open(AGENT)).state
+    assert [mark.name for mark in state.marks] == ["EARLY"]
+
+
+async def test_an_inherited_turn_is_a_place_too(desk: Desk) -> None:
+    child = AgentId("child")
+    await desk.do(Fork(AGENT, child))
+    second = (await turns(desk, child))[1]
+    await runs(desk, "rewind", str(second), child)
+    assert len(await turns(desk, child)) == 1
+    assert len(await turns(desk)) == 3
+
+
+async def test_a_place_that_is_no_turn_is_refused_with_the_turns_in_view(desk: Desk) -> None:
+    refusal = await runs(desk, "rewind", "3")
+    assert refusal == UnknownTurn("3", tuple(str(turn) for turn in await turns(desk)))
+    assert isinstance(await runs(desk, "edit", "99999999999999999999"), UnknownTurn)
+
+
+async def test_edit_gives_the_prompt_back(desk: Desk) -> None:
+    second = (await turns(desk))[1]
+    answer = await runs(desk, "edit", str(second))
+    assert isinstance(answer, PromptToEdit)
+    assert answer.prompt == "ask 2"
+    assert len(await turns(desk)) == 1
+
+
+async def test_a_bare_edit_means_the_last_turn(desk: Desk) -> None:
+    answer = await runs(desk, "edit")
+    assert isinstance(answer, PromptToEdit)
+    assert answer.prompt == "ask 3"
+
+
+async def test_a_model_cannot_rewind_to_a_turn(desk: Desk) -> None:
+    turn = (await desk.dispatcher.open(AGENT)).live.turns[1]
+    command = Rewind(AGENT, before=turn.ref, context=ROOT)
+    assert await desk.refused(command, MODEL) == HumanOnly("/rewind")
+
+
+@pytest.mark.parametrize("name", ["rewind", "edit"])
+async def test_where_a_person_can_pick_the_place_is_picked(desk: Desk, name: str) -> None:
+    space = TestSpace(desk.log, desk.space, desk.dispatcher)
+    service = ConversationService(Services(space, picks=True))
+    answer = await service.answer(AGENT, CommandStep(TABLE[name]))
+    assert isinstance(answer, ArgumentNeeded)
+    places = await rewind_places(space, AGENT, f"/{name}")
+    offered = [place.line for place in places if place.turn]
+    assert offered == [f"/{name} {first}" for first in reversed(await turns(desk))]
+    preview = await preview_rewind(space, AGENT, places[-1])
+    assert len(preview.leaving) == 3
+
+
+async def test_start_makes_a_second_conversation_and_archives_nothing(desk: Desk) -> None:
+    answer = await runs(desk, "start")
+    assert isinstance(answer, ConversationStarted)
+    assert answer.archived is None
+    fresh = (await desk.dispatcher.open(answer.agent)).state
+    old = (await desk.dispatcher.open(AGENT)).state
+    assert (fresh.status, old.status) == ("running", "running")
+    assert (fresh.settings, fresh.workspace) == (old.settings, old.workspace)
+    assert answer.agent != AGENT
