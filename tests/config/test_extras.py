@@ -10,7 +10,10 @@ from sapwood.tui import launcher
 def test_the_screen_names_all_that_is_missing_in_one_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    def nothing(name: str) -> None:
+        return None
+
+    monkeypatch.setattr(extras, "find_spec", nothing)
     with pytest.raises(SapwoodError, match=r"pip install 'sapwood\[models,tui\]'$"):
         launcher.require_textual()
 

@@ -64,7 +64,11 @@ class UnknownTurn(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         known = ", ".join(self.turns[-_NAMED:])
-        instead = f"Type one of the turns in view: {known}." if known else "No turn is in view: write a prompt."
+        instead = (
+            f"Type one of the turns in view: {known}."
+            if known
+            else "No turn is in view: write a prompt."
+        )
         return f"There is no turn {quoted(self.typed)}. {instead} Nothing was changed."
 
 
