@@ -292,5 +292,5 @@ def test_text_after_a_fork_without_a_goal_is_a_prompt() -> None:
     assert steps("/fork T\nGo on.") == (run("fork", "T"), TextStep("Go on."))
 
 
-def test_other_commands_are_no_words_of_this_program() -> None:
-    assert parse("/sessions") == UnknownCommand("/sessions", ())
+def test_a_command_of_another_program_names_those_that_do_the_same() -> None:
+    assert parse("/sessions") == UnknownCommand("/sessions", ("switch", "agents"))

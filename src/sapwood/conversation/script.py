@@ -23,6 +23,13 @@ _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
 _EVERYTHING = "--"
 """At the end of the line of a command with free text: everything that follows belongs to it."""
 
+_ELSEWHERE = {
+    "resume": ("switch",),
+    "sessions": ("switch", "agents"),
+    "summarize": ("compact",),
+}
+"""Commands of other programs, and those that do the same here."""
+
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -117,10 +124,15 @@ def _one_line(text: str) -> Script | Refusal:
     word = _WORD.match(line)
     if word is not None:
         run = _command(line)
-        return (run,) if run else UnknownCommand(word[0], nearest(word[1], TABLE.names, 0.6))
+        return (run,) if run else UnknownCommand(word[0], _meant(word[1]))
     if line.startswith("//") and _WORD.match(line[1:]):
         return (TextStep(line[1:]),)
     return (TextStep(text),) if line else ()
+
+
+def _meant(word: str) -> tuple[str, ...]:
+    """The commands that a mistyped word, or one of another program, may mean."""
+    return _ELSEWHERE.get(word) or nearest(word, TABLE.names, 0.6)
 
 
 def _command(line: str) -> CommandStep | None:
