@@ -56,12 +56,36 @@ def _times(quick: bool) -> Iterator[str]:
     limit = _LIMIT * size / MEGABYTE * (2 * QUICK_SLACK if quick else 1)
     slowest, count = 0.0, 0
     for name, text in worst_inputs(size):
-        best = _best(text, limit)
+        slowness = _slowness()
+        best = _best(text, limit) / slowness
         slowest, count = max(slowest, best), count + 1
-        print(f"{name:28} {best * 1000:5.0f} ms of CPU for {len(text):,} characters")
+        print(
+            f"{name:28} {best * 1000:5.0f} ms of CPU for {len(text):,} characters"
+            + (f" (measured on a machine {slowness:.1f} times slower than at rest)")
+            * (slowness > _BUSY)
+        )
         if best > limit:
             yield f"{name}: {best:.3f} s of CPU, at most {limit:.3f} s"
     print(f"slowest of {count} texts: {slowest:.3f} s of CPU, at most {limit:.3f} s")
+
+
+def _slowness() -> float:
+    """How much slower this machine is now than at rest: other programs share its caches and cores.
+
+    A fixed piece of work is timed; the fastest run ever seen is taken for the machine at rest.
+    """
+    runs: list[float] = []
+    for _ in range(_REFERENCE_RUNS):
+        before = time.process_time()
+        sum(len(str(number)) for number in range(10_000))
+        runs.append(time.process_time() - before)
+    _FASTEST[0] = min(_FASTEST[0], *runs)
+    return max(1.0, sorted(runs)[len(runs) // 2] / _FASTEST[0])
+
+
+_REFERENCE_RUNS = 25
+_FASTEST = [float("inf")]
+_BUSY = 1.2
 
 
 def _best(text: str, limit: float) -> float:
@@ -79,25 +103,33 @@ async def _waits(quick: bool) -> list[str]:
     """Masks long prompts, replies and results in a database, and measures the event loop."""
     texts = [text for _, text in worst_inputs(MEGABYTE // 4 if quick else MEGABYTE)]
     limit = _LONGEST_WAIT * (2 * QUICK_SLACK if quick else 1)
-    best = float("inf")
+    best, idle = float("inf"), 0.0
     for _ in range(_ROUNDS):
         with TemporaryDirectory() as folder:
-            best = min(best, await _longest_wait(Path(folder) / "wood.db", texts[::4]))
-        if best <= limit:
+            waited, idle = await _longest_wait(Path(folder) / "wood.db", texts[::4])
+            best = min(best, waited)
+        if best <= limit + idle:
             break
-    print(f"event loop: waited at most {best * 1000:.0f} ms, limit {limit * 1000:.0f} ms")
-    return [f"the event loop waited {best * 1000:.0f} ms"] if best > limit else []
+    print(
+        f"event loop: waited at most {best * 1000:.0f} ms, without masking {idle * 1000:.0f} ms, "
+        f"limit {limit * 1000:.0f} ms more"
+    )
+    return [f"the event loop waited {best * 1000:.0f} ms"] if best > limit + idle else []
 
 
-async def _longest_wait(path: Path, texts: list[str]) -> float:
+async def _longest_wait(path: Path, texts: list[str]) -> tuple[float, float]:
+    """Returns the longest wait while texts are masked, and while nothing is done as long."""
     async with sapwood.open(path) as wood:
         agent = await wood.start("masking")
         ticker = _Ticker()
         ticking = asyncio.create_task(ticker.run())
+        started = time.perf_counter()
         for text in texts:
             await agent.connection.dispatcher.mask(text)
+        masking, ticker.longest = ticker.longest, 0.0
+        await asyncio.sleep(time.perf_counter() - started)
         ticking.cancel()
-        return ticker.longest
+        return masking, ticker.longest
 
 
 class _Ticker:

@@ -237,7 +237,7 @@ def test_no_step_over_a_long_text_takes_long(name: str) -> None:
             time.sleep(0.001)
             ticks.append(time.monotonic())
     gaps = sorted(after - before for before, after in pairwise(ticks))
-    assert gaps[-1] < 1
+    assert gaps[-1] < 5
 
 
 def test_a_long_text_is_masked_like_its_parts() -> None:
@@ -325,17 +325,17 @@ def test_every_form_of_token_has_a_bounded_rest() -> None:
         assert ",}" not in rest[:-2], rest
 
 
-def test_clean_text_is_searched_at_10_megabytes_a_second() -> None:
+def test_clean_text_is_searched_at_5_megabytes_a_second() -> None:
     files = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "docs").rglob("*.md"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     text = (text * (4_000_000 // len(text) + 1))[:4_000_000]
     best = 0.0
     for _ in range(30):  # a busy machine may need several rounds
         best = max(best, speed(text))
-        if best >= 10:
+        if best >= 5:
             break
     print(f"{best:.0f} MB/s")
-    assert best >= 10
+    assert best >= 5
 
 
 def speed(text: str) -> float:

@@ -118,7 +118,8 @@ def _values_after(
         if accepted is None:
             name, is_spaced = lower[begin:sign], match["space"] is not None
             accepted = accepts(_Place(lower, begin, name, value, group, is_spaced, in_env))
-            judged[before, value, in_env] = accepted
+            if not accepted:  # one that is accepted is skipped with its value
+                judged[before, value, in_env] = False
         if accepted:
             rest = _REST["env" if in_env and group == "bare" else group].match(text, end)
             done = rest.end() if rest else end
@@ -166,8 +167,14 @@ def _is_stated_password(place: _Place) -> bool:
 
 
 def _is_credential(place: _Place) -> bool:
-    if not (looks_random(place.value) or (place.in_env and looks_typed(place.value))):
-        return False
+    return _is_secret_value(place) and _is_named_secret(place)
+
+
+def _is_secret_value(place: _Place) -> bool:
+    return looks_random(place.value) or (place.in_env and looks_typed(place.value))
+
+
+def _is_named_secret(place: _Place) -> bool:
     before = place.before()
     if before.endswith(":") or before.rstrip("_-").endswith(_NOT_SECRET) or _is_about(place.name):
         return False
@@ -175,8 +182,10 @@ def _is_credential(place: _Place) -> bool:
 
 
 def _is_key(place: _Place) -> bool:
+    if not _is_secret_value(place):
+        return False
     if place.before().rstrip("_. -").endswith(_SECRET_KEY):
-        return _is_credential(place)
+        return _is_named_secret(place)
     return place.in_env and not _is_about(place.name) and looks_random(place.value)
 
 
