@@ -55,6 +55,8 @@ _VAGUE = frozenset(prefix for _, prefixes, _ in VAGUE_FORMS for prefix in prefix
 _PREFIX_LENGTH = 24
 """At least the length of the longest prefix before a long word."""
 _LONG_WORD = 16
+_SAMPLE = 128
+"""Characters of a token that are judged."""
 _DENSE = 0.2
 """The share of long words from which the whole text is searched in one go."""
 _WORD_CHARACTERS = string.ascii_letters + string.digits + "_-"
@@ -159,7 +161,9 @@ def _prefixed(text: str, words: list[tuple[int, int]] | None) -> Iterator[Span]:
     for match in _TOKEN.finditer(text) if words is None else _tokens_in(text, words):
         start, end = match.span()
         prefix = _prefix(text, start)
-        if prefix not in _VAGUE or looks_random(text[start + len(prefix) : end]):
+        if prefix not in _VAGUE or looks_random(
+            text[start + len(prefix) : min(end, start + _SAMPLE)]
+        ):
             yield Span(start, end, _KINDS[prefix])
 
 

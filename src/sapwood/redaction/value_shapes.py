@@ -18,7 +18,6 @@ _NAME = re.compile(r"[A-Za-z_]+(?:[._:-]+[A-Za-z_]+)*+")
 _PATH_OR_URL = re.compile(r"[~.]{0,2}/|[a-z][a-z0-9+.-]{0,20}://|arn:")
 _CLASSES = re.compile(r"[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]+")
 _LETTER = re.compile(r"[A-Za-z]")
-_MIXED = re.compile(r"[A-Za-z][^0-9]*+[0-9]|[0-9][^A-Za-z]*+[A-Za-z]")
 _DIGIT = re.compile(r"[0-9]")
 _RANDOM_LENGTH = 12
 _RANDOM_CHARACTERS = 8
@@ -40,7 +39,8 @@ def looks_random(value: str) -> bool:
     """Whether a machine may have made the value: long, mixed, and no path, name or number."""
     return (
         len(value) >= _RANDOM_LENGTH
-        and _MIXED.search(value) is not None
+        and _DIGIT.search(value) is not None
+        and _LETTER.search(value) is not None
         and len(_CLASSES.findall(value)) >= _RANDOM_CHANGES * len(value)
         and not is_placeholder(value)
         and _PATH_OR_URL.match(value) is None
