@@ -16,6 +16,7 @@ NAMES: tuple[str, ...] = (
     "runtime",
     "hooks",
     "checkpoint",
+    "sandbox",
     "import",
     "looking",
     "tui",

@@ -26,6 +26,7 @@ _ENDING = 120.0
 
 _CONFIG = """
 permissions = ["allow shell"]
+sandbox = "off"
 
 [base_urls]
 team = "{url}"

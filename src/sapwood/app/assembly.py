@@ -15,7 +15,7 @@ from msgspec import structs
 
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
-from sapwood.app.conversation_service import checkpoints_for
+from sapwood.app.conversation_service import checkpoints_for, own_files
 from sapwood.app.engines import engine_for, require_durable_engine
 from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, McpServer, config_file, spans_address
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from sapwood.workspace.permissions.guarded_paths import PathGuards
     from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, ProjectRules
     from sapwood.workspace.permissions.permission_rules import PermissionRules
+    from sapwood.workspace.sandbox import Sandbox
 
-__all__ = ["assemble", "require_rules", "server_toolboxes", "tracing_for", "worker"]
+__all__ = ["assemble", "require_rules", "sandbox_of", "server_toolboxes", "tracing_for", "worker"]
 
 _log = logging.getLogger("sapwood.telemetry")
 
@@ -181,7 +182,14 @@ def _toolbox(
     rules = parse_rules(config.permissions)
     kept = KeptRules()
     toolbox = WorkspaceToolbox(
-        rules, approve, grants=grants, secrets=secrets, project=kept, guards=_guards(config)
+        rules,
+        approve,
+        grants=grants,
+        secrets=secrets,
+        project=kept,
+        guards=_guards(config),
+        sandbox=sandbox_of(config),
+        requires_sandbox=config.sandbox == "on",
     )
     if not config.servers:
         return toolbox
@@ -189,6 +197,17 @@ def _toolbox(
 
     servers = server_toolboxes(config.servers, rules, grants, approve, kept)
     return CombinedToolbox(toolbox, *servers)
+
+
+def sandbox_of(config: Config) -> "Sandbox | None":
+    """What confines commands, with Sapwood's own files hidden; None if it is switched off."""
+    if config.sandbox == "off":
+        return None
+    from sapwood.workspace.sandbox import Sandbox
+
+    hidden = [config_folder(), data_folder(), config_file(), keys_file()]
+    own = [os.path.realpath(path) for path in (*map(str, hidden), *own_files(config.address))]
+    return Sandbox(config.sandbox_network, config.sandbox_readable, tuple(dict.fromkeys(own)))
 
 
 def _guards(config: Config) -> "PathGuards":

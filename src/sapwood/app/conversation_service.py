@@ -17,7 +17,7 @@ from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
-__all__ = ["checkpoints_for", "conversation_service", "offline_service"]
+__all__ = ["checkpoints_for", "conversation_service", "offline_service", "own_files"]
 
 Compact = Callable[[AgentId, int], Awaitable[Done | Refusal]]
 
@@ -86,10 +86,10 @@ def _git_checkpoints(connection: Connection, config: CheckpointConfig) -> Checkp
     from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
     from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 
-    return GitCheckpoints(CheckpointLimits(config.largest, own=_own_files(connection.address)))
+    return GitCheckpoints(CheckpointLimits(config.largest, own=own_files(connection.address)))
 
 
-def _own_files(address: str) -> tuple[str, ...]:
+def own_files(address: str) -> tuple[str, ...]:
     """Returns paths that a revert must not touch: data folder, log file and engine database."""
     own = [os.path.realpath(data_folder()) + os.sep]
     if address and address != ":memory:" and not is_postgres(address):

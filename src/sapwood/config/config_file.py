@@ -13,7 +13,7 @@ NO_COLOR          if set, nothing is coloured
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field, structs
@@ -140,6 +140,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     screen: ScreenConfig = ScreenConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()
     permissions: tuple[str, ...] = ()
+    sandbox: Literal["auto", "on", "off"] = "auto"
+    sandbox_network: bool = True
+    sandbox_readable: tuple[str, ...] = ()
     permission_mode: PermissionMode = "ask"
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
     workers: Annotated[int, Meta(ge=1)] = 100

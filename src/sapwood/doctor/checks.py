@@ -28,7 +28,12 @@ from sapwood.doctor import Finding
 from sapwood.doctor.database_checks import check_database
 from sapwood.doctor.program_checks import check_programs
 from sapwood.doctor.unreadable_events import Progress
-from sapwood.doctor.workspace_checks import MakeToolboxes, check_checkpoints, check_servers
+from sapwood.doctor.workspace_checks import (
+    MakeToolboxes,
+    check_checkpoints,
+    check_sandbox,
+    check_servers,
+)
 from sapwood.install.agent_program import AGENT_PROGRAMS
 from sapwood.install.installation import read_record
 from sapwood.models import window_of
@@ -76,7 +81,8 @@ async def examine(
     findings += await _model(config, keys, require_model, online=online)
     if online and config.servers:
         findings += await check_servers(config.servers, make_toolboxes)
-    findings += [await check_checkpoints(config), *await check_programs(environ)]
+    findings += [await check_checkpoints(config), check_sandbox(config)]
+    findings += await check_programs(environ)
     return [*findings, *_extras(), _log_folder(config), *_telemetry(config, environ)]
 
 

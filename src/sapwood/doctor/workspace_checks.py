@@ -1,4 +1,4 @@
-"""Checks what agents work with: MCP servers, and checkpoints of this folder."""
+"""Checks what agents work with: MCP servers, the sandbox, and checkpoints of this folder."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from sapwood.core.settings import Workspace
 from sapwood.doctor import Finding
 from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
 
-__all__ = ["MakeToolboxes", "check_checkpoints", "check_servers"]
+__all__ = ["MakeToolboxes", "check_checkpoints", "check_sandbox", "check_servers"]
 
 _SECONDS = 15.0
 
@@ -35,6 +35,22 @@ async def check_checkpoints(config: Config) -> Finding:
     if isinstance(root, Unsaved):
         return Finding("checkpoints", "open", root.reason)
     return Finding("checkpoints", "ok", f"of {root}")
+
+
+def check_sandbox(config: Config) -> Finding:
+    """Checks whether commands of models are confined."""
+    from sapwood.workspace.sandbox import sandbox_problem
+
+    if config.sandbox == "off":
+        next_step = "sapwood config set sandbox auto"
+        return Finding("sandbox", "open", "switched off: commands run as you do", next_step)
+    problem = sandbox_problem()
+    if not problem:
+        network = "with" if config.sandbox_network else "without"
+        return Finding("sandbox", "ok", f"bubblewrap, {network} network")
+    effect = "shell is refused" if config.sandbox == "on" else "commands run as you do"
+    status = "broken" if config.sandbox == "on" else "open"
+    return Finding("sandbox", status, f"{problem}: {effect}", "sudo apt install bubblewrap")
 
 
 async def check_servers(

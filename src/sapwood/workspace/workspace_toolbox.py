@@ -23,6 +23,7 @@ from sapwood.workspace.permissions.permission_gate import (
 from sapwood.workspace.permissions.permission_rules import PermissionRules
 from sapwood.workspace.places import Place, locate, root_of
 from sapwood.workspace.programs import environment_for_tools
+from sapwood.workspace.sandbox import Sandbox, sandbox_problem
 from sapwood.workspace.tool_output import ToolBlocked, ToolError
 from sapwood.workspace.tools.file_changes import (
     edit_file,
@@ -83,7 +84,8 @@ class WorkspaceToolbox:
     `approve` asks a person. Without it, every call that needs a question is denied, unless `grants`
     allows it. `secrets` are known values, such as API keys: programs do not get them, and masks of
     them are not written to files. `project` keeps the rules that a person adds, `guards` knows the
-    files that only a rule for exactly that path allows.
+    files that only a rule for exactly that path allows. `sandbox` confines commands where the
+    system can; with `requires_sandbox` no command runs where it cannot.
     """
 
     def __init__(
@@ -96,9 +98,13 @@ class WorkspaceToolbox:
         secrets: Collection[str] = (),
         project: ProjectRules | None = None,
         guards: PathGuards | None = None,
+        sandbox: Sandbox | None = None,
+        requires_sandbox: bool = False,
     ) -> None:
         self._gate = PermissionGate(rules, approve, grants, project, tuple(secrets))
         self._guards = guards or PathGuards()
+        self._sandbox = sandbox
+        self._requires_sandbox = requires_sandbox
         self._secrets = tuple(secrets)
         self._environment = environment_for_tools(environment, secrets)
         self._tools: dict[str, Callable[[_Call], Awaitable[ToolOutcome]]] = {
@@ -192,8 +198,25 @@ class WorkspaceToolbox:
             raise ToolError(f"{wanted.cwd} is outside the workspace. Give a folder in it.")
         action = ShellAction("shell", wanted.command, place.shown)
         await self._gate.require(action, call.use.agent, call.root, mode=call.use.mode)
-        result = await run_shell(wanted.command, place, wanted.timeout, self._environment)
+        sandbox = await self._sandbox_for(call.root)
+        result = await run_shell(wanted.command, place, wanted.timeout, self._environment, sandbox)
         return ToolOutcome(result.text, error=result.failed)
+
+    async def _sandbox_for(self, root: str) -> Sandbox | None:
+        """The sandbox of a command. Raises `ToolError` if one is required and cannot be used."""
+        if self._sandbox is None:
+            return None
+        problem = await asyncio.to_thread(sandbox_problem)
+        if root == "/":
+            problem = "the workspace is the whole file system"
+        if not problem:
+            return self._sandbox
+        if not self._requires_sandbox:
+            return None
+        raise ToolError(
+            f"shell needs a sandbox (sandbox = on), and there is none: {problem}. Tell the user to "
+            "install bubblewrap, or to type sapwood config set sandbox auto."
+        )
 
     async def _allowed(
         self, call: _Call, path: str, preview: Callable[[Place], str] | None = None

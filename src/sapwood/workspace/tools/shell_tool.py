@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sapwood.workspace.places import Place, is_folder
 from sapwood.workspace.programs import ProgramResult, run_program
+from sapwood.workspace.sandbox import Sandbox
 from sapwood.workspace.tool_output import ToolError
 
 __all__ = ["ShellResult", "run_shell"]
@@ -22,15 +23,25 @@ class ShellResult(Struct, frozen=True):
 
 
 async def run_shell(
-    command: str, place: Place, seconds: float, environment: Mapping[str, str]
+    command: str,
+    place: Place,
+    seconds: float,
+    environment: Mapping[str, str],
+    sandbox: Sandbox | None = None,
 ) -> ShellResult:
-    """Runs a command line in a folder. Raises `ToolError` if it cannot be started."""
+    """Runs a command line in a folder, in the sandbox if one is given.
+
+    Raises `ToolError` if it cannot be started.
+    """
     if not await asyncio.to_thread(is_folder, place):
         raise ToolError(f"{place.shown} is not a folder. Give one as cwd.")
     shell = shutil.which("bash") or "/bin/sh"
+    arguments = [shell, "-c", command]
+    if sandbox is not None:
+        arguments = await asyncio.to_thread(sandbox.command, arguments, place.root, place.real)
     try:
         result = await run_program(
-            [shell, "-c", command],
+            arguments,
             folder=place.real,
             environment=environment,
             seconds=seconds,
