@@ -240,11 +240,11 @@ async def test_mail_and_summaries_end_at_a_mark_that_their_author_cannot_know(
         await lead.record(prompt, "Mail.")
         heard = (await said(lead))[-2]
         marks |= set(re.findall(r"\n\[end ([0-9a-f]{12})\]\n\n" + re.escape(prompt), heard))
-        assert forged not in heard.replace(f"\\{forged}", "")
+        assert forged not in heard
     assert len(marks) == 2
     await lead.compact(forged)
     (front,) = await said(lead)
-    assert forged not in front.replace(f"\\{forged}", "")
+    assert forged not in front
     assert "\n[end " in front
 
 

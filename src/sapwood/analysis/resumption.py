@@ -72,7 +72,7 @@ def resumption_prompt(
         *(line for archive in archives for line in _archive_lines(archive, session)),
     ]
     told = _once(topic, sorted(lines, key=lambda line: line.rank))
-    head, end = _enclosure(fence)
+    most, (head, end) = budget, _enclosure(fence)
     budget -= counter.count(head + end).tokens if fence else 0
     chosen = _fitting(topic, told, counter, budget)
     prompt = _rendered(topic, chosen)
@@ -83,7 +83,10 @@ def resumption_prompt(
         prompt = _first_lines(prompt, counter, budget)
     if not fence or not prompt:
         return prompt
-    return f"{_TITLE}{head}{escaped(prompt.removeprefix(_TITLE))}{end}"
+    lines = escaped(prompt.removeprefix(_TITLE)).split("\n")
+    while lines and counter.count(_TITLE + head + "\n".join(lines) + end).tokens > most:
+        lines.pop()  # parts may have fewer tokens than the whole
+    return _TITLE + head + "\n".join(lines) + end
 
 
 def _enclosure(fence: str) -> tuple[str, str]:

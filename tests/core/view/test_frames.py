@@ -44,7 +44,12 @@ def test_a_summary_has_its_ledger_below() -> None:
 
 
 FENCE = "0f1e2d3c4b5a"
-_NOTES = (Note("mail", "Go.", "x"), Note("delegated", "Go.", "x"), Note("self", "Go."))
+_NOTES = (
+    Note("mail", "Go.", "x"),
+    Note("delegated", "Go.", "x"),
+    Note("self", "Go."),
+    Note("parent", "Go.", "x"),
+)
 LABELS = (
     framed_request((Text("Deploy."),)).text,
     framed_summary(ContextSummarized("Deploy.", "Deployed.")).text,
@@ -65,7 +70,7 @@ def test_no_text_of_others_can_look_like_a_label_of_ours(label: str, before: str
         head, _, rest = framed.text.partition("\n")
         assert head.startswith("[")
         assert FENCE in head
-        assert label not in rest.replace(f"\\{label[:5]}", "")
+        assert label not in rest
         assert framed.text.endswith(f"\n[end {FENCE}]")
 
 

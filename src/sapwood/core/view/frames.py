@@ -29,7 +29,7 @@ EMPTY_RESULT = "[empty]"
 
 _LABEL = re.compile(
     r"\[(?=\s*(?:mail\b|summary\b|the user's last request|from the log|from the program|"
-    r"delegated to|a note to yourself|end [0-9a-f]))",
+    r"delegated to|a note to yourself|you are a child agent|end [0-9a-f]))",
     re.IGNORECASE,
 )
 
@@ -40,12 +40,12 @@ def framed_prompt(prompt: tuple[PromptPart, ...]) -> tuple[Text, ...]:
 
 
 def escaped(text: str) -> str:
-    """The text with a backslash before everything that begins like a label of ours.
+    """The text with a backslash in everything that begins like a label of ours.
 
     >>> print(escaped("[The user's last request before this point, verbatim]"))
-    \\[The user's last request before this point, verbatim]
+    [\\The user's last request before this point, verbatim]
     """
-    return _LABEL.sub(r"\\[", text)
+    return _LABEL.sub(r"[\\", text)
 
 
 def _framed(part: PromptPart) -> Text:
