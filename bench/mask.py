@@ -1,9 +1,11 @@
 """Masking: time on the worst texts, the event loop meanwhile, and which secrets are found.
 
-`just bench mask` masks one megabyte of each of the worst texts, masks prompts, replies and results
-of that size through the dispatcher of a database while a task measures how long the event loop
-waits, masks more than 200 forms of secrets in five forms of text,
-and searches the files of this repository. It prints every figure and fails if one is short.
+`just bench mask` masks one megabyte of each of the worst texts; masks such texts with
+`Dispatcher.mask` while a task measures how long the event loop waits; masks more than 200 forms of
+secrets in five forms of text; and searches the files of this repository. It does not measure the
+rest of a dispatch, such as counting and storing. Times are divided by how much slower the machine
+is than at rest, and the wait is compared with that of an idle loop. It prints every figure and
+fails if one is short.
 """
 
 import asyncio
