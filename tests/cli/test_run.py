@@ -315,6 +315,13 @@ def test_a_summary_takes_the_place_of_the_history(
         await agent.record("Tell me of herons.", "They nest in tall trees. " * 100)
 
     database(talk)
+    weak = sapwood("compact", "demo")
+    assert weak.code == 1
+    assert "1 turn summarised, but none of the key facts are in the summary." in weak.err
+    assert "[Summary of" not in sapwood("show", "demo").out
+    assert sapwood("compact", "demo", "--anyway").code == 0
+    assert sapwood("do", "demo", "/undo").code == 0
+    model.replies(["Herons nest in tall trees."])
     ran = sapwood("compact", "demo")
     assert ran.code == 0
     assert re.search(r"It holds \d+ % of what was checked\.$", ran.out.strip())

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sapwood.conversation.model_tool import SLASH, ModelCommandTool
+from sapwood.conversation.model_tool import SLASH, ModelCommandTool, slash_spec
 from sapwood.core.commands import AddReply, CompleteTurn, Fork, Send, StartAgent, StartTurn
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.ids import AgentId
@@ -47,6 +47,13 @@ async def test_a_search_needs_words(caller: Desk) -> None:
     assert await run(caller, "recall") == ToolOutcome(
         "What is to be found? Type it as /recall QUERY.", error=True
     )
+
+
+async def test_a_model_cannot_insist_on_a_weak_summary(caller: Desk) -> None:
+    outcome = await run(caller, "compact", "--anyway")
+    assert isinstance(outcome, ToolOutcome)
+    assert outcome.error
+    assert "--anyway" not in slash_spec().description
 
 
 async def test_a_bare_wait_ends_when_the_only_child_is_idle(caller: Desk) -> None:

@@ -36,7 +36,7 @@ def example(kind: type[Refusal]) -> Refusal:
 def test_every_reason_is_a_full_sentence(kind: type[Refusal]) -> None:
     sentence = example(kind).sentence
     assert sentence.endswith(".")
-    assert sentence[0].isupper() or sentence[0] in "'/s"
+    assert sentence[0].isupper() or sentence[0] in "'/s7"
     assert "  " not in sentence
     assert "\n" not in sentence
 

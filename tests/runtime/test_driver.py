@@ -12,13 +12,16 @@ from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import connect
+from sapwood.core.commands import Configure
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted
 from sapwood.core.model_calls import Answer, Effect, Failure, ToolOutcome, ToolUse
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import Refusal, SummaryLacking
+from sapwood.core.settings import SettingsChange
 from sapwood.core.view import Request, ToolResult
 from sapwood.engine.local_engine import LocalEngine
+from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.replay import replay
 from sapwood.runtime.tool_calls import Toolbox
 from sapwood.testing import NoTools, PlannedModel, slash
@@ -255,6 +258,48 @@ async def test_compaction_keeps_what_mattered_and_repairs_once() -> None:
         assert "zebrafish_reader and want it fast" in texts[0]
         assert "Make the zebrafish_reader fast" in texts[1]
         assert (await agent.state()).spent.input > 0
+
+
+async def test_a_summary_without_the_key_facts_is_refused_unless_a_person_insists() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        return "They asked something." if heard.startswith("Summarise") else "A long answer. " * 50
+
+    async with house(plan) as at:
+        agent = await at.wood.start(model="planned")
+        await agent.submit("Make the zebrafish_reader fast")
+        await at.idle(agent)
+        before = await said(agent)
+        refused = await at.running.compact(agent.id)
+        assert isinstance(refused, SummaryLacking)
+        assert refused.sentence.startswith(
+            "1 turn summarised, but none of the key facts are in the summary. Nothing was changed."
+        )
+        assert await said(agent) == before
+        assert sum("Summarise" in "".join(each.texts()) for each in at.model.requests) == 2
+        done = await at.running.compact(agent.id, anyway=True)
+        assert not isinstance(done, Refusal)
+        assert "They asked something." in (await said(agent))[0]
+
+
+async def test_a_summary_has_a_cap_of_its_own() -> None:
+    def plan(request: Request, heard: str) -> Planned:
+        if "is too long" in heard:
+            return "zebrafish_reader, in short."
+        if heard.startswith("Summarise"):
+            return "The zebrafish_reader. " + "Words. " * 1_000
+        return "A long answer. " * 5_000
+
+    async with house(plan) as at:
+        agent = await at.wood.start(model="planned")
+        capped = Configure(agent.id, SettingsChange(summary_cap=40))
+        await at.wood.connection.dispatcher.dispatch(capped, command_meta())
+        await agent.submit("Make the zebrafish_reader fast")
+        await at.idle(agent)
+        done = await at.running.compact(agent.id)
+        assert not isinstance(done, Refusal)
+        assert "zebrafish_reader, in short." in (await said(agent))[0]
+        asked = [t for each in at.model.requests for t in each.texts() if t[:9] == "Summarise"]
+        assert "Use at most 30 words." in asked[0]
 
 
 async def test_a_summary_that_saves_nothing_changes_nothing() -> None:

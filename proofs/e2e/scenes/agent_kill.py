@@ -65,7 +65,7 @@ async def _by_a_model(system: SystemUnderTest) -> None:
             case 0:
                 return call("slash", command="fork", args="-- Rest.")
             case 1:
-                return call("slash", command="kill", args=heard[0].split()[2])
+                return call("slash", command="kill", args=heard[0].split("(")[1].split(")")[0])
             case 2:
                 return call("slash", command="kill", args=root.id)
             case _:

@@ -1,7 +1,7 @@
-"""Probes: words that a good summary must contain, to check a summary without a model.
+"""Probes: facts that a good summary must contain, to check a summary without a model.
 
 They come from the turns that leave view: created and changed files, commands that fail, and the
-longest words of the last request.
+longest words of the last request. A probe is found as whole words: `a.py` is not in `data.py`.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from sapwood.analysis.language.word_stems import stem
 from sapwood.analysis.ledger import Ledger
 from sapwood.core.content import Text
 from sapwood.core.turn import Turn
@@ -16,32 +17,61 @@ from sapwood.core.turn import Turn
 __all__ = ["SummaryCheck", "check_summary", "probes_of"]
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{5,}")
+_TOKEN = re.compile(r"[\w./\\~@+-]*\w")
 _MAX_FILES = 20
+_MAX_COMMANDS = 10
 _MAX_WORDS = 5
 
 
 class SummaryCheck(Struct, frozen=True):
-    """The share of the probes that a summary contains, from 0 to 1, and the missing ones."""
+    """The share of the probes that a summary contains, from 0 to 1, and the missing ones.
+
+    `probes` is the number of probes.
+    """
 
     score: float
     missing: tuple[str, ...]
+    probes: int = 0
 
 
 def probes_of(turns: Sequence[Turn], ledger: Ledger) -> tuple[str, ...]:
     """Returns the probes for a summary of these turns."""
     touched = (*ledger.files.created, *ledger.files.changed)[-_MAX_FILES:]
     files = [file.path.rsplit("/", 1)[-1] for file in touched]
-    failing = [each.command.split()[0] for each in ledger.failing if each.command.split()]
-    return tuple(dict.fromkeys([*files, *failing, *_longest_words(turns)]))
+    failing = [_command_name(each.command) for each in ledger.failing][-_MAX_COMMANDS:]
+    return tuple(dict.fromkeys(filter(None, [*files, *failing, *_longest_words(turns)])))
 
 
 def check_summary(summary: str, probes: Sequence[str]) -> SummaryCheck:
-    """Returns which probes the summary contains."""
+    """Returns which probes the summary contains.
+
+    >>> check_summary("We changed src/data.py; npm tests fail.", ["a.py", "npm test", "data.py"])
+    SummaryCheck(score=0.6666666666666667, missing=('a.py',), probes=3)
+    """
     if not probes:
         return SummaryCheck(1.0, ())
-    folded = summary.casefold()
-    missing = tuple(probe for probe in probes if probe.casefold() not in folded)
-    return SummaryCheck(1 - len(missing) / len(probes), missing)
+    words = f" {' '.join(_tokens(summary))} "
+    missing = tuple(probe for probe in probes if f" {' '.join(_tokens(probe))} " not in words)
+    return SummaryCheck(1 - len(missing) / len(probes), missing, len(probes))
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of a text in a form that can be compared: paths by their last part, plain words by
+    their stem.
+    """
+    return [stem(re.split(r"[/\\]", token)[-1]) for token in _TOKEN.findall(text.casefold())]
+
+
+def _command_name(line: str) -> str:
+    """What a command line runs: `npm test` for `cd app && npm test`."""
+    from sapwood.analysis.ledger.operations.shell_parser import simple_commands
+    from sapwood.analysis.ledger.runs.command_names import named_command
+
+    named = [named_command(command) for command in simple_commands(line)]
+    acting = [each.name for each in named if each.name and not each.trivial]
+    if acting:
+        return acting[-1]
+    return named[-1].name if named else ""
 
 
 def _longest_words(turns: Sequence[Turn]) -> list[str]:

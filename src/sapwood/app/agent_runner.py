@@ -123,10 +123,11 @@ class AgentRunner:
         turn = (await dispatcher.open(agent)).turn
         return await dispatcher.dispatch(InterruptTurn(agent, reason, turn=turn), command_meta())
 
-    async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
+    async def compact(self, agent: AgentId, keep: int = 0, anyway: bool = False) -> Done | Refusal:
         """Replaces the history, except the last `keep` turns, by a checked summary.
 
-        Raises `Failure` if the model cannot be called.
+        A weak summary is refused, unless a person wants it `anyway`. Raises `Failure` if the model
+        cannot be called.
         """
         tools = (self._commands.spec(), *await self._toolbox.specs())
         compactor = Compactor(
@@ -136,7 +137,7 @@ class AgentRunner:
             tools,
             self._tracing,
         )
-        return await compactor.compact(agent, keep)
+        return await compactor.compact(agent, keep, anyway=anyway)
 
     async def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
         """Yields the events of an agent after a version, from any process, as they are stored.

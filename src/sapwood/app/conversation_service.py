@@ -19,7 +19,7 @@ from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
 __all__ = ["checkpoints_for", "conversation_service", "offline_service", "own_files"]
 
-Compact = Callable[[AgentId, int], Awaitable[Done | Refusal]]
+Compact = Callable[[AgentId, int, bool], Awaitable[Done | Refusal]]
 
 _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 

@@ -63,6 +63,8 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     mask_over: Natural = 0
     levels: tuple[Share, Share, Share] = (0.5, 0.65, 0.85)
     system: str = ""
+    summary_cap: Natural = _DEFAULTS.summary_cap
+    summary_score: Annotated[float, Meta(ge=0, le=1)] = _DEFAULTS.summary_score
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):

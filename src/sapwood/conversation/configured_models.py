@@ -142,6 +142,8 @@ def first_settings(
         mask_over=context.mask_over,
         window=window_of(model) or 0,
         levels=context.levels,
+        summary_cap=context.summary_cap,
+        summary_score=context.summary_score,
         budget_cost=config.budget.cost,
         budget_calls=config.budget.calls,
         budget_depth=config.budget.depth,

@@ -32,7 +32,7 @@ class _Arguments(Struct):
 def slash_spec() -> ToolSpec:
     """The tool as a model is offered it: the rows of the table that models may use."""
     rows = TABLE.for_models
-    lines = "\n".join(f"{row.line[1:]}: {row.help}" for row in rows)
+    lines = "\n".join(f"{row.model_line}: {row.help}" for row in rows)
     schema = {
         "type": "object",
         "properties": {

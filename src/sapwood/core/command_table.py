@@ -53,7 +53,8 @@ class Argument(Struct, frozen=True):
 
     `flag` is typed before it; a flag without a name takes no value. `repeats` means that it can be
     given several times, `follows` that it is given together with the argument before it or not at
-    all. `lines` means that it is free text, which may have several lines.
+    all. `lines` means that it is free text, which may have several lines. Models cannot give one
+    that is `by_people`.
     """
 
     name: str = ""
@@ -63,6 +64,7 @@ class Argument(Struct, frozen=True):
     repeats: bool = False
     follows: bool = False
     lines: bool = False
+    by_people: bool = False
 
     @property
     def word(self) -> str:
@@ -107,14 +109,12 @@ class SlashCommand(Struct, frozen=True):
     @property
     def usage(self) -> str:
         """The arguments as help shows them: in brackets where they can be left out."""
-        groups: list[list[Argument]] = []
-        for argument in self.arguments:
-            if argument.follows:
-                groups[-1].append(argument)
-            else:
-                groups.append([argument])
-        words = [(" ".join(each.word for each in group), group[0].required) for group in groups]
-        return " ".join(word if required else f"[{word}]" for word, required in words)
+        return _usage(self.arguments)
+
+    @property
+    def model_line(self) -> str:
+        """The name and the arguments that a model may give, without the slash."""
+        return f"{self.name} {_usage(tuple(a for a in self.arguments if not a.by_people))}".rstrip()
 
     @property
     def free_text(self) -> Argument | None:
@@ -132,6 +132,18 @@ class SlashCommand(Struct, frozen=True):
         if self.who != "both":
             return ()
         return self.decides if self.by_model is None else self.by_model
+
+
+def _usage(arguments: tuple[Argument, ...]) -> str:
+    """The arguments as help shows them: in brackets where they can be left out."""
+    groups: list[list[Argument]] = []
+    for argument in arguments:
+        if argument.follows:
+            groups[-1].append(argument)
+        else:
+            groups.append([argument])
+    words = [(" ".join(each.word for each in group), group[0].required) for group in groups]
+    return " ".join(word if required else f"[{word}]" for word, required in words)
 
 
 class CommandTable:
@@ -262,7 +274,10 @@ TABLE = CommandTable(
         SlashCommand(
             "compact",
             "Put a summary in place of the history",
-            (Argument("N", ("number",), flag="--keep"),),
+            (
+                Argument("N", ("number",), flag="--keep"),
+                Argument(flag="--anyway", by_people=True),
+            ),
             "both",
             while_open=False,
             by_model=(DeferCompact,),

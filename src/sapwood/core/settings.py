@@ -52,6 +52,9 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     root, running agents, turns in a row that no human started. `budget_turn_calls` is the most
     model calls of one turn.
 
+    `summary_cap` is the most tokens of a summary, 0 for no cap. `summary_score` is the share of
+    checked facts that a summary must contain.
+
     `permission_mode` is what happens to a tool call that no permission rule decides.
 
     >>> settings = Settings(model="gpt-5", cap=50_000)
@@ -72,6 +75,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     budget_agents: int = 50
     budget_turns: int = 25
     budget_turn_calls: int = 200
+    summary_cap: int = 8_000
+    summary_score: float = 0.6
     permission_mode: PermissionMode = "ask"
 
 
@@ -91,6 +96,8 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
     budget_agents: int | UnsetType = UNSET
     budget_turns: int | UnsetType = UNSET
     budget_turn_calls: int | UnsetType = UNSET
+    summary_cap: int | UnsetType = UNSET
+    summary_score: float | UnsetType = UNSET
     permission_mode: PermissionMode | UnsetType = UNSET
 
     def changed_fields(self) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Compaction: the agent's model writes a summary, which is checked and then replaces old turns.
 
 The request is the present one plus an instruction at the end, so the provider's cache serves the
-rest. If the summary lacks something that the check looks for, the model writes it once more. A
-summary that is not shorter than the history is not used. If anything fails, nothing is trimmed, and
-the tokens that were used are recorded.
+rest. If the summary lacks too much of what the check looks for, or is too long, the model writes it
+once more. If it still does, it is refused unless a person insists. A summary that is not shorter
+than the history is not used. If anything fails, nothing is trimmed, and the tokens that were used
+are recorded.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +22,15 @@ from sapwood.core.events import SYSTEM
 from sapwood.core.history_size import calibrated, history
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Failure, ToolSpec
-from sapwood.core.refusals import BudgetReached, Imported, Refusal, TurnIsOpen
+from sapwood.core.refusals import (
+    BudgetReached,
+    Imported,
+    Refusal,
+    SummaryLacking,
+    SummaryTooLong,
+    TurnIsOpen,
+)
+from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
@@ -32,7 +41,7 @@ from sapwood.runtime.model_access import ModelAccess, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.trace import Tracing, Untraced
 
-__all__ = ["INSTRUCTION", "REPAIR", "Compactor"]
+__all__ = ["INSTRUCTION", "LENGTH", "REPAIR", "Compactor"]
 
 INSTRUCTION = (
     "Summarise this conversation for yourself: after this, the summary is all that you will see "
@@ -40,13 +49,49 @@ INSTRUCTION = (
     "was tried and failed, and what is still open. Write names of files, functions and commands "
     "exactly. Answer with the summary alone, and call no tool."
 )
+LENGTH = "Use at most {words:,} words."
 REPAIR = "Your summary lacks the following, which mattered. Write it again, with them: {missing}."
-ENOUGH = 0.8
+SHORTEN = "Your summary is too long. Write it again, in at most {words:,} words."
 
 
 class _Draft(Struct, frozen=True):
+    """A summary, what it lacks, and its size in tokens. `settings` are those of the agent."""
+
     text: str
     checked: SummaryCheck
+    tokens: int
+    settings: Settings
+
+    @property
+    def lacks(self) -> bool:
+        return self.checked.score < self.settings.summary_score
+
+    @property
+    def is_too_long(self) -> bool:
+        return 0 < self.settings.summary_cap < self.tokens
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Larger for a better summary."""
+        return not self.lacks, not self.is_too_long, self.checked.score
+
+    @property
+    def repair(self) -> str:
+        """What the model is asked to do better; empty if nothing."""
+        lines: list[str] = []
+        if self.lacks:
+            lines.append(REPAIR.format(missing=", ".join(self.checked.missing)))
+        if self.is_too_long:
+            lines.append(SHORTEN.format(words=_words(self.settings)))
+        return " ".join(lines)
+
+    def problem(self, turns: int) -> Refusal | None:
+        """Why this summary of so many turns is not used; None if it is good enough."""
+        if self.lacks:
+            return SummaryLacking(turns, self.checked.probes, self.checked.missing)
+        if self.is_too_long:
+            return SummaryTooLong(self.tokens, self.settings.summary_cap)
+        return None
 
 
 class _Account(Struct):
@@ -72,9 +117,12 @@ class Compactor:
         self._tools = tools
         self._tracing = tracing or Untraced()
 
-    async def compact(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
+    async def compact(
+        self, agent: AgentId, keep: int = 0, *, anyway: bool = False
+    ) -> Done | Refusal:
         """Replaces all but the last `keep` turns by a checked summary.
 
+        A summary that lacks too much or is too long is refused, unless a person wants it `anyway`.
         Refused while a turn is open. Raises `Failure` if the model gives no summary.
         """
         opened = await self._dispatcher.open(agent)
@@ -82,7 +130,7 @@ class Compactor:
             return Imported(agent, opened.state.origin.source)
         if opened.state.open is not None:
             return TurnIsOpen(TABLE["compact"].typed)
-        return await self._compact(opened, keep)
+        return await self._compact(opened, keep, anyway=anyway)
 
     async def complete(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
         """Completes the open turn of a model that asked to compact, with a checked summary.
@@ -91,7 +139,9 @@ class Compactor:
         """
         return await self._compact(await self._dispatcher.open(agent), keep)
 
-    async def _compact(self, opened: OpenAgent, keep: int) -> Done | Refusal:
+    async def _compact(
+        self, opened: OpenAgent, keep: int, *, anyway: bool = False
+    ) -> Done | Refusal:
         state, turns = opened.state, opened.live.all_turns
         leaving = turns[: max(0, len(turns) - max(0, keep))]
         if not leaving:
@@ -99,7 +149,11 @@ class Compactor:
         with self._tracing.compaction(state) as ended:
             account = _Account()
             try:
-                answer = await self._replace_turns(opened, leaving, keep, account, ended)
+                draft = await self._summarise(opened, leaving, account)
+                problem = None if anyway else draft.problem(len(leaving))
+                answer = problem or await self._replace_turns(
+                    opened, leaving, keep, draft, account, ended
+                )
             except BaseException as error:  # the tokens used before an interrupt cost money too
                 await self._record_unused(state, account, str(error) or "interrupted")
                 raise
@@ -124,12 +178,12 @@ class Compactor:
         opened: OpenAgent,
         leaving: Sequence[Turn],
         keep: int,
+        draft: _Draft,
         account: _Account,
         ended: Callable[[Compact], None],
     ) -> Done | Refusal:
-        state, ledger = opened.state, ledger_of(leaving)
-        draft = await self._summarise(opened, probes_of(leaving, ledger), account)
-        listed = render_ledger(ledger)
+        state = opened.state
+        listed = render_ledger(ledger_of(leaving, state.workspace.folder))
         if not self._saves(opened, draft.text + listed):
             return Done("The summary is no shorter than the turns. Nothing was changed.")
         command = Compact(
@@ -146,15 +200,20 @@ class Compactor:
         return await self._dispatcher.dispatch(command, command_meta(SYSTEM))
 
     async def _summarise(
-        self, opened: OpenAgent, probes: Sequence[str], account: _Account
+        self, opened: OpenAgent, leaving: Sequence[Turn], account: _Account
     ) -> _Draft:
-        draft = await self._ask(opened, INSTRUCTION, probes, account)
-        if draft.checked.score >= ENOUGH:
+        settings = opened.state.settings
+        ledger = ledger_of(leaving, opened.state.workspace.folder)
+        probes = probes_of(leaving, ledger)
+        instruction = INSTRUCTION
+        if settings.summary_cap:
+            instruction = f"{INSTRUCTION} {LENGTH.format(words=_words(settings))}"
+        draft = await self._ask(opened, instruction, probes, account)
+        if not draft.repair:
             return draft
-        missing = ", ".join(draft.checked.missing)
-        again = f"{INSTRUCTION}\n\n{draft.text}\n\n{REPAIR.format(missing=missing)}"
+        again = f"{instruction}\n\n{draft.text}\n\n{draft.repair}"
         repaired = await self._ask(opened, again, probes, account)
-        return repaired if repaired.checked.score >= draft.checked.score else draft
+        return repaired if repaired.rank >= draft.rank else draft
 
     async def _ask(
         self, opened: OpenAgent, instruction: str, probes: Sequence[str], account: _Account
@@ -170,7 +229,8 @@ class Compactor:
         text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
         if not text:
             raise Failure("other", "The model wrote no summary. Nothing was trimmed.")
-        return _Draft(text, check_summary(text, probes))
+        tokens = self._tokens(opened, text)
+        return _Draft(text, check_summary(text, probes), tokens, opened.state.settings)
 
     async def _record(self, opened: OpenAgent, request: Request, instruction: str) -> None:
         counter = self._counter_for(request.model)
@@ -191,6 +251,14 @@ class Compactor:
 
     def _saves(self, opened: OpenAgent, summary: str) -> bool:
         counter = self._counter_for(opened.state.settings.model)
-        ratio = opened.state.ratio()
-        cost = calibrated(counter.count(summary).tokens, counter, ratio).tokens
-        return cost < history(opened.live, counter, ratio).tokens
+        size = history(opened.live, counter, opened.state.ratio())
+        return self._tokens(opened, summary) < size.tokens
+
+    def _tokens(self, opened: OpenAgent, text: str) -> int:
+        counter = self._counter_for(opened.state.settings.model)
+        return calibrated(counter.count(text).tokens, counter, opened.state.ratio()).tokens
+
+
+def _words(settings: Settings) -> int:
+    """How many words a summary may have. Three words have about four tokens."""
+    return max(1, settings.summary_cap * 3 // 4)

@@ -199,8 +199,8 @@ class ConversationController:
         if self._running is not None:
             await self._running.close()
 
-    async def _compact(self, agent: AgentId, keep: int) -> Done | Refusal:
-        return await self.running.compact(agent, keep)
+    async def _compact(self, agent: AgentId, keep: int, anyway: bool) -> Done | Refusal:
+        return await self.running.compact(agent, keep, anyway)
 
     # What is typed
 

@@ -19,18 +19,19 @@ __all__ = ["command"]
     metavar="N",
     help="Keep the last N turns unchanged.",
 )
+@click.option("--anyway", is_flag=True, help="Accept a summary that lacks key facts.")
 @click.pass_obj
-def command(invocation: Invocation, agent: str, keep: int) -> None:
+def command(invocation: Invocation, agent: str, keep: int, anyway: bool) -> None:
     """Replace the history by a checked summary.
 
     The model of the agent writes the summary. It is checked against the log, and written a second
-    time if too much is missing. If anything fails, nothing changes. To undo it, type: sapwood do
-    AGENT /undo
+    time if too much is missing. If too much is still missing, or anything fails, nothing changes.
+    To undo it, type: sapwood do AGENT /undo
     """
-    invocation.run(lambda: _compact(invocation, agent, keep))
+    invocation.run(lambda: _compact(invocation, agent, keep, anyway))
 
 
-async def _compact(invocation: Invocation, typed: str, keep: int) -> None:
+async def _compact(invocation: Invocation, typed: str, keep: int, anyway: bool) -> None:
     from sapwood.app.assembly import assemble
     from sapwood.app.conversation_service import conversation_service
     from sapwood.app.engines import local_engine
@@ -52,7 +53,8 @@ async def _compact(invocation: Invocation, typed: str, keep: int) -> None:
         config = invocation.config
         service = conversation_service(connection, config, keys, compact=runner.compact)
         try:
-            answer = await slash_answer(service, agent, "compact", f"--keep {keep}")
+            typed_args = f"--keep {keep}{' --anyway' if anyway else ''}"
+            answer = await slash_answer(service, agent, "compact", typed_args)
         finally:
             await runner.close()
     click.echo(answer.message)

@@ -51,6 +51,7 @@ __all__ = [
 
 _NUMBER = re.compile(r"[0-9]+")
 _MOST = 10**9
+_ANYWAY = "--anyway"
 
 
 async def mark(call: Call) -> Changed:
@@ -148,14 +149,15 @@ async def unpin(call: Call) -> Changed:
 async def compact(call: Call) -> Changed | Compacted:
     """Has a model put a checked summary in place of the history.
 
-    A model's own wish is carried out when its turn completes.
+    A model's own wish is carried out when its turn completes. Only a person can insist on a
+    summary that the check refuses.
     """
-    keep = _kept_turns(call)
+    keep, anyway = _kept_turns(call)
     if call.by_model:
         return await _changed(call, DeferCompact(call.agent, keep))
     if call.services.compact is None:
         raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
-    done = await call.services.compact(call.agent, keep)
+    done = await call.services.compact(call.agent, keep, anyway)
     if isinstance(done, Refusal):
         raise RefusedError(done)
     return Compacted(call.agent, done.message, done.events)
@@ -205,12 +207,17 @@ def _one_name(call: Call) -> str | None:
     return call.words[0] if call.words else None
 
 
-def _kept_turns(call: Call) -> int:
-    match call.words:
+def _kept_turns(call: Call) -> tuple[int, bool]:
+    """How many turns stay, and whether a weak summary is accepted."""
+    words = call.words
+    anyway = _ANYWAY in words
+    if anyway and call.by_model:
+        raise call.misused("Only a person may accept a weak summary.")
+    match [word for word in words if word != _ANYWAY]:
         case []:
-            return 0
+            return 0, anyway
         case ["--keep", number] if _NUMBER.fullmatch(number):
-            return _counted(number)
+            return _counted(number), anyway
         case _:
             raise call.misused("Only a number of turns to keep can be given.")
 

@@ -339,6 +339,8 @@ def _require_settings(settings: Settings) -> None:
         ("window", settings.window >= 0, "0 (unknown) or a number of tokens"),
         ("levels", 0 < low <= middle <= high <= 1, "three rising shares between 0 and 1"),
         *_budget_rules(settings),
+        ("summary_cap", settings.summary_cap >= 0, "0 (no cap) or a number of tokens"),
+        ("summary_score", 0 <= settings.summary_score <= 1, "a share between 0 and 1"),
     )
     for name, holds, rule in rules:
         if not holds:

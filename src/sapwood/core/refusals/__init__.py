@@ -51,6 +51,7 @@ from sapwood.core.refusals.files import (
 )
 from sapwood.core.refusals.refusal import Refusal, nearest
 from sapwood.core.refusals.settings import BadSetting, BadValue, EmptyText, ModelTooSmall, TooLong
+from sapwood.core.refusals.summaries import SummaryLacking, SummaryTooLong
 from sapwood.core.refusals.turns import (
     AskedAgain,
     CallsOpen,
@@ -106,7 +107,9 @@ __all__ = [
     "RevertOvertaken",
     "RootNeedsHuman",
     "StaleRequest",
+    "SummaryLacking",
     "SummaryOutdated",
+    "SummaryTooLong",
     "TooLong",
     "TooManyPins",
     "TooManyTopics",
