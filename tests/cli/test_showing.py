@@ -102,5 +102,12 @@ def test_programs_get_a_line_of_json_for_everything(capsys: pytest.CaptureFixtur
         "type": "end",
         "agent": "abc123",
         "exit": 0,
-        "used": {"input": 100, "output": 5},
+        "used": {
+            "input": 100,
+            "output": 5,
+            "cache_read": 0,
+            "cache_write": 0,
+            "cost_usd": 0.0,
+        },
+        "blocked": [],
     }

@@ -104,3 +104,12 @@ async def test_a_child_in_the_background_asks_by_its_name(tmp_path: Path) -> Non
         await stage.pilot.press("n")
         await until(lambda: stage.app.screen is stage.conversation)
         assert not (tmp_path / "a.txt").exists()
+
+
+async def test_the_change_of_an_approved_edit_stays_in_the_transcript(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        await stage.pilot.press("y")
+        await stage.sees("Done.")
+        await stage.sees("+one")
