@@ -13,6 +13,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header"
 
+audit_tools := "uv run --quiet --isolated --no-project --with-requirements requirements/audit.txt"
+
 # The whole check; the tests come last so that their closing line does
 check: fmt-check lint types contracts bench-quick tui-tmux test-parallel
 
@@ -129,6 +131,18 @@ reference *ARGS:
 lock *ARGS:
     {{ compile }} pyproject.toml --all-extras --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
+    {{ compile }} --group audit --output-file requirements/audit.txt "$@"
+
+# Known vulnerabilities of every pinned dependency; needs a network that reaches a database of them
+audit *ARGS:
+    {{ audit_tools }} pip-audit --strict --disable-pip --require-hashes -r requirements/dev.txt "$@"
+
+# A bill of materials (CycloneDX) of what `pip install sapwood[all]` brings: dist/sbom.json
+sbom:
+    mkdir -p dist
+    {{ compile }} pyproject.toml --all-extras --constraints requirements/dev.txt > dist/requirements.txt
+    {{ audit_tools }} cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+        --output-file dist/sbom.json dist/requirements.txt
 
 # Build the wheels of both distributions into dist/, without a network
 build:

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from proofs.attack import approvals, bounds, files, outputs, secrets, servers
@@ -15,6 +16,7 @@ from scripted_model import ScriptedModel
 
 __all__ = ["main"]
 
+_AT_ONCE = 3
 _MODULES = (approvals, bounds, files, outputs, secrets, servers)  # each fills the list
 
 
@@ -31,30 +33,34 @@ def main() -> int:
         folder = Path(place)
         folder.chmod(0o755)  # another user must be able to look for what is inside
         wheel = _build(folder)
-        for number, attack in enumerate(chosen):
-            began = time.monotonic()
-            fault = _try(attack, folder / str(number), wheel)
-            took = time.monotonic() - began
-            print(f"  {attack.id:4} {took:5.1f} s  {attack.sentence}", flush=True)
-            if fault:
-                succeeded.append(attack.id)
-                print(f"       SUCCEEDED: {fault}", flush=True)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            tries = [
+                (attack, pool.submit(_try, attack, folder / str(number), wheel))
+                for number, attack in enumerate(chosen)
+            ]
+            for attack, future in tries:
+                fault, took = future.result()
+                print(f"  {attack.id:4} {took:5.1f} s  {attack.sentence}", flush=True)
+                if fault:
+                    succeeded.append(attack.id)
+                    print(f"       SUCCEEDED: {fault}", flush=True)
     print(f"attacks: {len(chosen)} tried, {len(chosen) - len(succeeded)} held")
     if succeeded:
         print(f"attacks that succeeded: {', '.join(succeeded)}")
     return 1 if succeeded else 0
 
 
-def _try(attack: Attack, folder: Path, wheel: Path) -> str:
-    """Why the attack succeeded, or an empty text."""
+def _try(attack: Attack, folder: Path, wheel: Path) -> tuple[str, float]:
+    """Why the attack succeeded, or an empty text; and how many seconds it took."""
+    began, fault = time.monotonic(), ""
     with ScriptedModel() as server:
         try:
             attack.run(Victim(folder, wheel, server))
         except Broken as broken:
-            return str(broken)
+            fault = str(broken)
         except Exception:  # an attack that cannot be judged has not been held
-            return f"it could not be judged:\n{traceback.format_exc()}"
-    return ""
+            fault = f"it could not be judged:\n{traceback.format_exc()}"
+    return fault, time.monotonic() - began
 
 
 def _build(folder: Path) -> Path:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from scripted_model import ScriptedModel
 
@@ -111,23 +112,23 @@ class Victim:
         user: int | None = None,
     ) -> Ended:
         """Runs any command to its end, as the person or as another user."""
-        before = os.times()
-        done = subprocess.run(
-            command,
-            input=stdin.encode("utf-8", "surrogatepass"),
-            capture_output=True,
-            cwd=folder or self.project,
-            env=self.env(**(env or {})),
-            timeout=limit,
-            check=False,
-            user=user,
-        )
-        after = os.times()
-        spent = (after.children_user - before.children_user) + (
-            after.children_system - before.children_system
-        )
-        out = done.stdout.decode("utf-8", "replace")
-        return Ended(done.returncode, out, done.stderr.decode("utf-8", "replace"), spent)
+        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+            given.write(stdin.encode("utf-8", "surrogatepass"))
+            given.seek(0)
+            process = subprocess.Popen(
+                command,
+                stdin=given,
+                stdout=out,
+                stderr=err,
+                cwd=folder or self.project,
+                env=self.env(**(env or {})),
+                user=user,
+            )
+            code, spent = _wait(process, limit)
+            out.seek(0)
+            err.seek(0)
+            printed = out.read().decode("utf-8", "replace")
+            return Ended(code, printed, err.read().decode("utf-8", "replace"), spent)
 
     def ask(self, prompt: str, *args: str, **more: str) -> Ended:
         """Sends a prompt to a new agent by `sapwood run`."""
@@ -191,3 +192,18 @@ class Victim:
     def requests(self) -> str:
         """Everything that the model was sent, as JSON."""
         return json.dumps([request.body for request in self.server.requests], ensure_ascii=False)
+
+
+def _wait(process: "subprocess.Popen[bytes]", limit: float) -> tuple[int, float]:
+    """Waits for a process; returns its code and the processor time it took with its children."""
+    end = time.monotonic() + limit
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, usage.ru_utime + usage.ru_stime
+        if time.monotonic() > end:
+            process.kill()
+            process.wait()
+            raise subprocess.TimeoutExpired(process.args, limit)
+        time.sleep(0.02)
