@@ -184,10 +184,10 @@ class WorkspaceToolbox:
 
     async def _edit(self, call: _Call) -> ToolOutcome:
         wanted = read_arguments("edit_file", call.args, EditFile)
-        change = (wanted.old_text, wanted.new_text, wanted.all)
+        change = (wanted.old_text, wanted.new_text, wanted.all, self._secrets)
         place = await self._allowed(call, wanted.path, lambda place: preview_edit(place, *change))
         diff = await asyncio.to_thread(preview_edit, place, *change)
-        done = await asyncio.to_thread(edit_file, place, *change, self._secrets)
+        done = await asyncio.to_thread(edit_file, place, *change)
         return ToolOutcome(done, diff=shown_diff(diff))
 
     async def _shell(self, call: _Call) -> ToolOutcome:

@@ -62,9 +62,10 @@ def edit_file(place: Place, old: str, new: str, everywhere: bool, secrets: Seque
     return f"Edited {place.shown} at line{'s' if len(lines) > 1 else ''} {where}."
 
 
-def preview_edit(place: Place, old: str, new: str, everywhere: bool) -> str:
+def preview_edit(place: Place, old: str, new: str, everywhere: bool, secrets: Sequence[str]) -> str:
     """The change that an edit would make, as a diff. Raises `ToolError` if it is impossible."""
     text, _ = _read_text(place)
+    _require_no_mask(place, old + new, text, secrets)
     edited, _ = _edited(place, text, old, new, everywhere)
     return _diff(place, text, edited)
 
