@@ -91,6 +91,10 @@ crash *ARGS:
 crash-runtime *ARGS:
     python -m proofs.crash_runtime "$@"
 
+# Answers interrupted while they stream to a screen: `just crash-stream --interruptions 20`; needs tmux
+crash-stream *ARGS:
+    python -m proofs.crash_stream "$@"
+
 # The screen: every key and command, its geometry, and pictures of every kind of row
 tui-test *ARGS:
     python -m pytest tests/tui "$@"

@@ -209,6 +209,7 @@ SHOWN = [
     "/recall the leak",
     "/agents",
     "/switch abc123",
+    "/answer yes",
     "/context",
     "/replay",
     "/diff 1",

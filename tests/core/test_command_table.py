@@ -7,7 +7,8 @@ from sapwood.core.command_table import TABLE, SlashCommand
 # What the design gives to whom, and what may not run under an open turn.
 FOR_MODELS = "mark clear fork send check-mail wait kill compact recall"
 HUMAN_ONLY = (
-    "rewind edit undo redo new start agents switch archive unarchive rename context pin unpin "
+    "rewind edit undo redo new start agents switch archive unarchive rename answer context pin "
+    "unpin "
     "replay diff revert model system config permissions help exit"
 )
 BLOCKED = "clear rewind edit undo redo compact new archive revert"

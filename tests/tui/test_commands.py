@@ -110,6 +110,7 @@ CHECKS: dict[str, Check] = {
     "archive": typed("/archive", "is archived"),
     "unarchive": unarchives,
     "rename": typed("/rename Nests", "Renamed to Nests"),
+    "answer": typed("/answer yes", "No question waits"),
     "context": typed("/context", "LARGEST", "turn #"),
     "pin": typed("/pin style Be brief.", "Pinned style"),
     "unpin": typed("/unpin tone", "Unpinned tone"),

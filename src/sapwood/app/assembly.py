@@ -53,16 +53,22 @@ def assemble(
     root: AgentId | None = None,
     engine: Engine | None = None,
     approve: "AskPermission | None" = None,
+    ask_seconds: float = 0.0,
 ) -> AgentRunner:
     """Returns a runner for the agents of this space, not started yet.
 
     `allow` are permission rules such as `shell(git *)` for the agent `root` and its descendants
     only, because this process may also drive agents of other users. A configured 'deny' overrides
     them. `engine` replaces the configured engine. `approve` asks the user about calls that no rule
-    decides; without it such calls are denied.
+    decides. Without it, such a question waits for `ask_seconds` for an answer from a screen of
+    another process; then the call is denied.
     """
     models = Models(keys, urls=config.base_urls)
     grants = _grants(connection, allow, root)
+    if approve is None and ask_seconds:
+        from sapwood.app.permission_questions import PermissionQuestions
+
+        approve = PermissionQuestions(connection, seconds=ask_seconds).ask
     toolbox = _toolbox(config, grants, approve, tuple(keys.values()))
     return AgentRunner(
         connection,
@@ -93,7 +99,7 @@ async def worker(
     require_durable_engine()
     config = config if at_once is None else structs.replace(config, workers=at_once)
     engine = engine_for(config, connection.outages)
-    runner = assemble(connection, config, keys, engine=engine)
+    runner = assemble(connection, config, keys, engine=engine, ask_seconds=config.ask_seconds)
     await runner.start()
     waking = asyncio.create_task(keep_awake(connection.log, engine, [connection.space]))
     try:

@@ -130,7 +130,11 @@ class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that can be configured."""
+    """Everything that can be configured.
+
+    `ask_seconds` is how long a worker waits for a person who approves a tool call; 0 to deny at
+    once.
+    """
 
     database: str = ""
     space: str = "local"
@@ -148,6 +152,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     permission_mode: PermissionMode = "ask"
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
     workers: Annotated[int, Meta(ge=1)] = 100
+    ask_seconds: Natural = 60
     telemetry: TelemetryConfig = TelemetryConfig()
 
     @property

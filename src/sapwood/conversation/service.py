@@ -25,7 +25,14 @@ from sapwood.conversation.answers import (
     Switched,
 )
 from sapwood.conversation.call import Call, Caller, ModelCall, Person, Services
-from sapwood.conversation.handlers import agents, context, inspection, permissions, settings
+from sapwood.conversation.handlers import (
+    agents,
+    context,
+    inspection,
+    permissions,
+    questions,
+    settings,
+)
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.wait_command import wait
 from sapwood.core.checkpoint import Unsaved
@@ -85,6 +92,7 @@ HANDLERS: dict[str, Handler] = {
     "archive": agents.archive,
     "unarchive": agents.unarchive,
     "rename": agents.rename,
+    "answer": questions.answer,
     "context": inspection.context,
     "pin": context.pin,
     "unpin": context.unpin,

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from sapwood.core.commands import (
     AddPin,
+    AnswerQuestion,
     Archive,
     Clear,
     Command,
@@ -310,6 +311,13 @@ TABLE = CommandTable(
             "Give this conversation another name",
             (Argument("NAME", ("name",), required=True),),
             decides=(Rename,),
+        ),
+        SlashCommand(
+            "answer",
+            "Answer a tool call that waits for approval: yes, always or no",
+            (Argument("ANSWER", required=True), Argument("REASON", follows=True)),
+            decides=(AnswerQuestion,),
+            without_agent="refused",
         ),
         SlashCommand("context", "Show what fills the window", without_agent="refused"),
         SlashCommand(

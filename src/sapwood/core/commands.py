@@ -233,6 +233,25 @@ class StartTool(_InTurn, frozen=True):
     tool_call: str
 
 
+class AskQuestion(_InTurn, frozen=True):
+    """Ask whoever watches the agent whether a tool call may run."""
+
+    question: str
+    tool: str
+    subject: str
+    shown: str
+    hash: str
+
+
+class AnswerQuestion(_Command, frozen=True):
+    """Answer a question. `hash` is that of the question that was shown. The first answer counts."""
+
+    question: str
+    hash: str
+    allowed: bool
+    answer: str = "{}"
+
+
 class FinishTool(_InTurn, frozen=True):
     """Record the result of a tool call.
 
@@ -439,6 +458,8 @@ Command = (
     | AddReply
     | StreamReply
     | StartTool
+    | AskQuestion
+    | AnswerQuestion
     | FinishTool
     | CompleteTurn
     | InterruptTurn

@@ -30,6 +30,7 @@ from sapwood.core.state import (
     Files,
     Focus,
     Letter,
+    OpenQuestion,
     OpenTurn,
     Reverting,
     State,
@@ -81,6 +82,10 @@ def evolve(state: State, recorded: Recorded) -> State:
             return state
         case events.ReplyLost():
             return _open(state, asked=0, estimate=0, called="")
+        case events.QuestionAsked():
+            return _asked(state, recorded, event)
+        case events.QuestionAnswered():
+            return _answered(state, event)
         case events.ToolStarted():
             return _tool_started(state, event)
         case events.ToolFinished():
@@ -242,6 +247,17 @@ def _replied(state: State, event: events.ReplyAdded) -> State:
     return structs.replace(after, calibration={**state.calibration, turn.called: learnt})
 
 
+def _asked(state: State, recorded: Recorded, event: events.QuestionAsked) -> State:
+    open_ = state.open.questions if state.open else ()
+    question = OpenQuestion(event.question, event.hash, recorded.version)
+    return _open(state, questions=(*open_, question))
+
+
+def _answered(state: State, event: events.QuestionAnswered) -> State:
+    open_ = state.open.questions if state.open else ()
+    return _open(state, questions=tuple(q for q in open_ if q.question != event.question))
+
+
 def _tool_started(state: State, event: events.ToolStarted) -> State:
     turn = state.open
     return state if turn is None else _open(state, started=(*turn.started, event.call))
@@ -253,7 +269,8 @@ def _finished(state: State, event: events.ToolFinished) -> State:
         return state
     return _open(
         state,
-        calls=tuple([call for call in turn.calls if call != event.call]),
+        calls=(left := tuple([call for call in turn.calls if call != event.call])),
+        questions=turn.questions if left else (),
         started=tuple([call for call in turn.started if call != event.call]),
     )
 

@@ -62,6 +62,8 @@ def text_of(event: Event) -> str:
             | events.SettingsChanged()
             | events.PinRemoved()
             | events.ModelCalled()
+            | events.QuestionAsked()
+            | events.QuestionAnswered()
             | events.ReplyStreamed()
             | events.ToolStarted()
             | events.TurnCompleted()

@@ -27,6 +27,7 @@ __all__ = [
     "Files",
     "Focus",
     "Letter",
+    "OpenQuestion",
     "OpenTurn",
     "Reverting",
     "State",
@@ -57,6 +58,14 @@ BACKGROUND_KEPT = 64
 Status = Literal["none", "running", "archived", "killed"]
 
 
+class OpenQuestion(Struct, frozen=True):
+    """A question that nobody has answered: its id, its hash and the version of its event."""
+
+    question: str
+    hash: str
+    asked: int
+
+
 class OpenTurn(Struct, frozen=True, omit_defaults=True):
     """What the state knows about the open turn.
 
@@ -73,6 +82,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     estimate: int = 0
     called: str = ""
     deferred: ClearDeferred | None = None
+    questions: tuple[OpenQuestion, ...] = ()
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):

@@ -297,6 +297,8 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 return _ended(turn, items, started, recorded, "failed", event.size, event.error)
             case (
                 kinds.ModelCalled()
+                | kinds.QuestionAsked()
+                | kinds.QuestionAnswered()
                 | kinds.ToolFinished()
                 | kinds.TurnStarted()
                 | kinds.TurnRecorded()

@@ -44,9 +44,11 @@ _T = TypeVar("_T")
 _Convert = Callable[[Any, Mask], Any]
 
 # Ids of other programs: a number is converted to its digits.
-_IDENTIFIERS = frozenset({"id", "call", "tool_call", "mail", "session", "command", "nonce"})
+_IDENTIFIERS = frozenset(
+    {"id", "call", "tool_call", "mail", "session", "command", "nonce", "question"}
+)
 _LABELS = frozenset({"name", "topic", "mark", "model", "provider", "source", "path", "words"})
-_JSON = frozenset({"args", "params"})
+_JSON = frozenset({"args", "params", "shown", "answer"})
 # Values that are sent back, compared or opened unchanged: masking would break them.
 _EXACT = frozenset(
     {"hash", "tools", "signature", "failure", "commit", "tree", "folder", "worktree", "branch"}

@@ -14,6 +14,12 @@ from sapwood.app.assembly import assemble
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import conversation_service
 from sapwood.app.engines import LazyEngine
+from sapwood.app.permission_questions import (
+    PermissionQuestions,
+    PostedQuestion,
+    posted_question,
+    send_answer,
+)
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.script import CommandStep
@@ -21,6 +27,7 @@ from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.conversation.session import ConversationSession
 from sapwood.core.command_table import SlashCommand
 from sapwood.core.errors import SapwoodError
+from sapwood.core.events import QuestionAsked
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.refusals import Refusal
@@ -61,6 +68,9 @@ class ConversationController:
         self.config = config
         self.keys = keys
         self.session = ConversationSession(self._service(), folder)
+        self.questions = PermissionQuestions(
+            connection, lambda question: self.face.ask_permission(question)
+        )
         self._running: AgentRunner | None = None
         self._engine: LazyEngine | None = None
         self._started = False
@@ -131,6 +141,28 @@ class ConversationController:
         """What had arrived of an unfinished reply at a version of the log."""
         return await words_so_far(self.connection, agent, version)
 
+    async def waiting_questions(self) -> list[PostedQuestion]:
+        """The questions of the shown agent that nobody has answered and no page here shows."""
+        state = await self.state()
+        found: list[PostedQuestion] = []
+        if state is None or state.open is None:
+            return found
+        for each in state.open.questions:
+            [recorded] = await self.connection.log.read(
+                self.connection.space, state.agent, each.asked, each.asked
+            )
+            is_here = each.question in self.questions.asked_here
+            if not is_here and isinstance(recorded.event, QuestionAsked):
+                posted = posted_question(recorded.event)
+                found += [posted] if posted else []
+        return found
+
+    async def answer(self, posted: PostedQuestion) -> None:
+        """Asks the person about a call that another process runs, and sends the answer there."""
+        answer = await self.face.ask_permission(posted.question)
+        if refused := await send_answer(self.connection, posted, answer):
+            self.face.show_refusal(refused.sentence)
+
     # What runs
 
     @property
@@ -143,7 +175,7 @@ class ConversationController:
                 self.config,
                 self.keys,
                 engine=self._engine,
-                approve=lambda question: self.face.ask_permission(question),
+                approve=self.questions.ask,
             )
         return self._running
 

@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.completion import KnownNames, choices, is_complete
 from sapwood.core.command_table import TABLE
-from sapwood.core.errors import SapwoodError
+from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId
 from sapwood.tui.composer import CompletionPopup, Composer
@@ -59,6 +59,7 @@ class ConversationScreen(ConversationView):
         super().__init__(controller)
         self.pages = Pages(self)
         self._refused_text = ""
+        self._asking: dict[str, asyncio.Task[None]] = {}
         self._pressed: dict[str, float] = {}
         self._typed_at = -_PAUSE
         self.last_typed: Callable[[], float] = time.monotonic
@@ -207,6 +208,24 @@ class ConversationScreen(ConversationView):
         state = self._surroundings.state if self._surroundings else None
         if failed.failure == "bad_key" and state is not None and self.is_current:
             self.pages.ask_for_key(state.settings.model, failed.error)
+
+    def show_questions(self) -> None:
+        """Opens a page for each question of another process, and closes pages of answered ones."""
+        self._update_questions()
+
+    @work(group="questions", exclusive=True)
+    async def _update_questions(self) -> None:
+        try:
+            waiting = {posted.id: posted for posted in await self.controller.waiting_questions()}
+        except LogAway:  # the next event of this agent comes when it is back
+            return
+        for id_, asking in list(self._asking.items()):
+            if id_ not in waiting or asking.done():
+                asking.cancel()
+                del self._asking[id_]
+        for id_, posted in waiting.items():
+            if id_ not in self._asking:
+                self._asking[id_] = asyncio.ensure_future(self.controller.answer(posted))
 
     @work(group="stop")
     async def _stop(self, agent: AgentId) -> None:

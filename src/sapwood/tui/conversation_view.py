@@ -31,9 +31,12 @@ from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.events import (
     MailReceived,
     ModelCalled,
+    QuestionAnswered,
+    QuestionAsked,
     Recorded,
     ReplyAdded,
     ReplyLost,
+    ToolFinished,
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
@@ -183,8 +186,12 @@ class ConversationView(Screen[None]):
             for delta in words:
                 self.add_delta(delta)
 
+    def show_questions(self) -> None:
+        """Asks what other processes want to know about this agent. A face that can ask does."""
+
     def _read_rest(self, agent: AgentId, state: State) -> None:
         """Starts the work that the first screen does not need."""
+        self.show_questions()
         if not self._fully_read.is_set():
             self._read_whole(agent)
         self._remember(agent)
@@ -277,9 +284,12 @@ class ConversationView(Screen[None]):
                 if isinstance(recorded.event, TurnFailed):
                     self.model_failed(recorded.event)
                 self._streaming.clear()
+                self.show_questions()
                 self._measure_drift()
                 self.attention.call(time.monotonic() - (self._since or time.monotonic()))
                 self._send_next()
+            case QuestionAsked() | QuestionAnswered() | ToolFinished():
+                self.show_questions()
             case MailReceived(_, _, sender):
                 self.notify(f"Mail from {sender or 'outside'}. /check-mail reads it.", markup=False)
                 self.attention.call()
@@ -352,12 +362,18 @@ class ConversationView(Screen[None]):
         self.query_one("#welcome").display = empty
         self.transcript.display = not empty
 
+    @property
+    def _is_asking(self) -> bool:
+        """Whether a tool call of this agent waits for the approval of a person."""
+        state = self._surroundings.state if self._surroundings else None
+        return state is not None and state.open is not None and bool(state.open.questions)
+
     def _progress(self) -> str:
         """The activity for the status line, with its duration."""
         if self._since is None:
             return "… reading earlier messages" if self.is_reading else ""
         seconds = int(time.monotonic() - self._since)
-        what = self._activity or "working"
+        what = self._activity or ("waiting for approval" if self._is_asking else "working")
         return f"{_SPINNER[seconds % len(_SPINNER)]} {what} {seconds} s · esc interrupts"
 
     @work(group="drift", exclusive=True)

@@ -4,6 +4,7 @@ import pytest
 
 from sapwood.core.commands import (
     AddPin,
+    AnswerQuestion,
     Archive,
     Command,
     Configure,
@@ -36,6 +37,7 @@ FORBIDDEN: dict[str, Command] = {
     "/archive": Archive(AGENT),
     "/unarchive": Unarchive(AGENT),
     "/rename": Rename(AGENT, "other"),
+    "/answer": AnswerQuestion(AGENT, "q1", "ab12", True),
     "/new": StartSuccessor(AGENT, NEW),
     "Start agent": StartAgent(NEW),
     "Start turn": StartTurn(AGENT, (Text("As the user, I say yes."),)),

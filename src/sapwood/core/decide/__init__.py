@@ -6,7 +6,9 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
     AddPin,
     AddReply,
+    AnswerQuestion,
     Archive,
+    AskQuestion,
     CallModel,
     Clear,
     Command,
@@ -46,7 +48,7 @@ from sapwood.core.commands import (
     Undo,
     Unfocus,
 )
-from sapwood.core.decide import agents, contexts, files, turns
+from sapwood.core.decide import agents, contexts, files, questions, turns
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
 from sapwood.core.decide.forks import fork, path_after_mark
 from sapwood.core.decide.guards import bad_id, require_may_run
@@ -133,6 +135,10 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return turns.add_reply(inputs, command, meta)
         case StreamReply():
             return turns.stream_reply(inputs, command, meta)
+        case AskQuestion():
+            return questions.ask_question(inputs, command, meta)
+        case AnswerQuestion():
+            return questions.answer_question(inputs, command, meta)
         case StartTool():
             return turns.start_tool(inputs, command, meta)
         case FinishTool():

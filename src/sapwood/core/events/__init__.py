@@ -51,6 +51,8 @@ from sapwood.core.events.files import (
 from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent
 from sapwood.core.events.turn import (
     ModelCalled,
+    QuestionAnswered,
+    QuestionAsked,
     ReplyAdded,
     ReplyLost,
     ReplyStreamed,
@@ -100,6 +102,8 @@ __all__ = [
     "Pin",
     "PinAdded",
     "PinRemoved",
+    "QuestionAnswered",
+    "QuestionAsked",
     "Recorded",
     "ReplyAdded",
     "ReplyLost",

@@ -10,6 +10,8 @@ from sapwood.core.ids import Passage, TurnRef
 
 __all__ = [
     "ModelCalled",
+    "QuestionAnswered",
+    "QuestionAsked",
     "ReplyAdded",
     "ReplyLost",
     "ReplyStreamed",
@@ -129,6 +131,35 @@ class ToolFinished(Struct, frozen=True, omit_defaults=True, gc=False):
     diff: str = ""
 
 
+class QuestionAsked(Struct, frozen=True, gc=False):
+    """A tool call needs the permission of a person and waits. Every screen can answer.
+
+    `question` is its id, and `subject` a command line or a path. `shown` is the whole question as
+    JSON, with secrets masked; `hash` is that of the question without masks.
+    """
+
+    kind: ClassVar = "question.asked"
+
+    question: str
+    tool: str
+    subject: str
+    shown: str
+    hash: str
+
+
+class QuestionAnswered(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The first answer to a question. Its actor is the one who answered.
+
+    The system answers no if nobody did in time. `answer` is the whole answer as JSON.
+    """
+
+    kind: ClassVar = "question.answered"
+
+    question: str
+    allowed: bool
+    answer: str = "{}"
+
+
 class TurnCompleted(Struct, frozen=True, gc=False):
     """The model has answered."""
 
@@ -180,6 +211,8 @@ TurnEvent = (
     | ReplyAdded
     | ReplyStreamed
     | ReplyLost
+    | QuestionAsked
+    | QuestionAnswered
     | ToolStarted
     | ToolFinished
     | TurnCompleted

@@ -7,7 +7,9 @@ __all__ = [
     "CallStarted",
     "CallsOpen",
     "DuplicateCall",
+    "NoQuestion",
     "NoTurnOpen",
+    "OtherQuestion",
     "StaleRequest",
     "TurnEnded",
     "TurnIsOpen",
@@ -34,6 +36,27 @@ class NoTurnOpen(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return "No turn is open. Start one with a prompt first."
+
+
+class NoQuestion(Refusal, frozen=True):
+    """No question with this id waits for an answer."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "No question waits for this answer: it was answered already, or its turn has ended. "
+            "Type /answer to see what waits now."
+        )
+
+
+class OtherQuestion(Refusal, frozen=True):
+    """The answer is for a question that is not the one that was asked."""
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "The question that was shown is not the one that waits. Look at it again, then answer."
+        )
 
 
 class TurnEnded(Refusal, frozen=True):

@@ -62,6 +62,10 @@ def _words(event: Event) -> str:
         case events.ReplyLost(parts, model, tokens):
             size = show(Count(tokens, exact=False))
             return f"{model} {size}, asked again: {_parts(parts)}".rstrip(": ")
+        case events.QuestionAsked(_, tool, subject):
+            return f"{tool} {subject}".rstrip()
+        case events.QuestionAnswered(_, allowed):
+            return "allowed" if allowed else "denied"
         case events.ToolStarted(call):
             return call
         case events.ToolFinished(call, content, error):

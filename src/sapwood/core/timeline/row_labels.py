@@ -67,18 +67,18 @@ def notice(event: Event) -> tuple[str, str]:
             return "↶", "Undone"
         case events.ContextRedone():
             return "↷", "Redone"
-        case events.ReplyLost(_, model, tokens):
-            return "↻", (
-                f"The answer broke off, because the process that asked ended. {model} is asked "
-                f"again. The provider may charge for both calls "
-                f"({show(Count(tokens, exact=False))} tokens each)"
-            )
+        case events.ReplyLost(_, _, tokens):
+            size = show(Count(tokens, exact=False))
+            return "↻", f"Asked again, may be billed twice ({size} tokens): its process had ended"
+        case events.QuestionAnswered(_, allowed):
+            return "?", "Allowed" if allowed else "Denied"
         case (
             events.AgentStarted()
             | events.Focused()
             | events.Unfocused()
             | events.TurnStarted()
             | events.ModelCalled()
+            | events.QuestionAsked()
             | events.ReplyAdded()
             | events.ReplyStreamed()
             | events.ToolStarted()

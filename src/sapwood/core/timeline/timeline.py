@@ -190,6 +190,8 @@ class Timeline:
             case (
                 # These have no row: other rows, a sidebar or the log show them.
                 events.ModelCalled()
+                | events.QuestionAsked()
+                | events.QuestionAnswered()
                 | events.ReplyStreamed()
                 | events.ToolStarted()
                 | events.SummaryDropped()

@@ -32,6 +32,7 @@ __all__ = [
     "AskPermission",
     "Deny",
     "Grants",
+    "NobodyAnswers",
     "PermissionAnswer",
     "PermissionGate",
     "PermissionOffer",
@@ -100,6 +101,10 @@ class Deny(Struct, frozen=True, tag="no"):
 PermissionAnswer = AllowOnce | AllowAlways | Deny
 AskPermission = Callable[[PermissionQuestion], Awaitable[PermissionAnswer]]
 """Asks the person who may decide. It is cancelled when the turn is interrupted."""
+
+
+class NobodyAnswers(Exception):
+    """Nobody answered the question in time."""
 
 
 Grants = Callable[[AgentId], Awaitable[PermissionRules]]
@@ -220,7 +225,11 @@ class PermissionGate:
             _offers(action, decision, workspace),
         )
         question = await asyncio.to_thread(_masked, question, action, self._secrets)
-        match await self._approve(question):
+        try:
+            answer = await self._approve(question)
+        except NobodyAnswers:
+            raise ToolBlocked(*_nobody_can_be_asked(action, decision)) from None
+        match answer:
             case AllowOnce():
                 pass
             case AllowAlways(rules):
