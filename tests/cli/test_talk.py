@@ -192,8 +192,7 @@ async def test_stopping_keeps_the_words_that_were_said() -> None:
         assert "kept" in ended.problem
         turns = await texts(at.agent)
         assert turns[0] == "Hello!"
-        assert turns[1].startswith("The first words")
-        assert "[interrupted: after 3 seconds]" in turns[1]
+        assert turns[1] == "The first words"
         assert (await at.agent.state()).open is None
         assert at.shown.answers == []
 
@@ -305,4 +304,4 @@ async def test_the_model_is_shown_and_changed() -> None:
 async def test_words_of_the_model_are_texts() -> None:
     async with talking(lambda _, heard: Answer((Text("a"), Text("b")), "planned")) as at:
         await at.play("Hello!")
-        assert at.shown.pieces == ["a", "b"]
+        assert at.shown.pieces == ["ab"]

@@ -15,7 +15,7 @@ from sapwood.app.connection import connect
 from sapwood.core.commands import Configure
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted
+from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted, TurnFailed
 from sapwood.core.model_calls import Answer, Effect, Failure, ToolOutcome, ToolUse
 from sapwood.core.refusals import Refusal, SummaryLacking
 from sapwood.core.settings import SettingsChange
@@ -173,7 +173,10 @@ async def test_a_failing_model_fails_the_turn_and_keeps_the_prompt() -> None:
         agent = await at.wood.start(model="planned")
         await agent.submit("hello")
         await at.idle(agent)
-        assert await said(agent) == ["hello", "[failed: There is no key for planned.]"]
+        assert await said(agent) == ["hello"]
+        ended = (await agent.events())[-1].event
+        assert isinstance(ended, TurnFailed)
+        assert ended.error == "There is no key for planned."
 
 
 async def test_a_request_too_long_is_tried_once_more_with_results_masked() -> None:
@@ -388,7 +391,7 @@ async def test_an_interrupt_stops_the_model_and_keeps_what_was_there() -> None:
         await at.model.asked.wait()
         await agent.interrupt("enough")
         await at.idle(agent)
-        assert await said(agent) == ["think hard", "[interrupted: enough]"]
+        assert await said(agent) == ["think hard"]
 
 
 class Tools(NoTools):
@@ -437,7 +440,9 @@ async def test_replies_that_are_cut_off_again_and_again_fail_the_turn() -> None:
         await at.idle(agent)
         assert tools.ran == []
         assert len(at.model.requests) == 3
-        assert "Ask for smaller steps" in (await said(agent))[-1]
+        ended = (await agent.events())[-1].event
+        assert isinstance(ended, TurnFailed)
+        assert "Ask for smaller steps" in ended.error
 
 
 async def test_a_text_that_was_cut_off_completes_the_turn_and_says_so() -> None:
@@ -445,10 +450,10 @@ async def test_a_text_that_was_cut_off_completes_the_turn_and_says_so() -> None:
         agent = await at.wood.start(model="planned")
         await agent.submit("tell")
         await at.idle(agent)
-        assert (await said(agent))[1:] == [
-            "Once upon",
-            "[cut off: the reply ran into the limit of its length]",
-        ]
+        assert (await said(agent))[1:] == ["Once upon"]
+        await agent.submit("go on")
+        await at.idle(agent)
+        assert "Your reply before this was cut off" in (await said(agent))[2]
 
 
 def compacting(request: Request, heard: str) -> Planned:

@@ -200,6 +200,19 @@ async def test_a_screen_that_opens_in_the_middle_gets_the_words_so_far(tmp_path:
         assert "".join(delta.text for delta in words) == "".join(WORDS)
 
 
+async def test_a_program_that_joins_the_deltas_gets_the_whole_answer_once(tmp_path: Path) -> None:
+    async with stage(tmp_path) as at:
+        at.model.say(*WORDS, "The end.", None)
+        joined = ""
+        async with aclosing(at.running.watch(at.agent.id, 0)) as items:
+            async for item in items:
+                if isinstance(item.what, Delta):
+                    joined += item.what.text
+                elif isinstance(item.what, Recorded) and isinstance(item.what.event, ReplyAdded):
+                    break
+        assert joined == "".join(WORDS) + "The end."
+
+
 async def test_a_secret_that_arrives_in_pieces_is_stored_nowhere(tmp_path: Path) -> None:
     async with stage(tmp_path) as at:
         at.model.say("Use ", TOKEN[:9], TOKEN[9:20], TOKEN[20:], " for it. ")

@@ -36,7 +36,7 @@ async def _a_reply_is_cut_off(system: SystemUnderTest) -> None:
     replies = [r.event for r in await agent.events() if isinstance(r.event, ReplyAdded)]
     checks.same("and so does the log", [reply.ended for reply in replies], ["length"])
     await system.ask(agent, "What was that?")
-    checks.within("and the model sees the mark", "[cut off:", seen[-1].messages[1].text)
+    checks.within("and the model is told", "was cut off:", seen[-1].messages[2].text)
 
 
 async def _a_call_is_cut_off(system: SystemUnderTest) -> None:

@@ -13,7 +13,7 @@ from sapwood.conversation.model_tool import ModelCommandTool
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import InterruptTurn
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
-from sapwood.core.events import Recorded, ReplyStreamed
+from sapwood.core.events import Event, ModelCalled, Recorded, ReplyAdded, ReplyStreamed
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
@@ -142,8 +142,8 @@ class AgentRunner:
     async def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
         """Yields the events of an agent after a version, from any process, as they are stored.
 
-        Before an event with words of an unfinished reply, yields these words as deltas. Never ends
-        by itself. Raises the error with which reading the log fails.
+        Before an event with words of a reply, yields those words as deltas that it has not yielded
+        yet. Never ends by itself. Raises the error with which reading the log fails.
         """
         queue: asyncio.Queue[AgentOutput | Exception] = asyncio.Queue()
 
@@ -154,10 +154,10 @@ class AgentRunner:
         async def follow() -> None:
             log, space = self.connection.log, self.connection.space
             try:
+                streamed = _StreamedReply()
                 async for recorded in log.follow(space, agent, after):
-                    if isinstance(recorded.event, ReplyStreamed):
-                        for delta in _deltas(recorded.event.parts):
-                            queue.put_nowait(AgentOutput(agent, delta))
+                    for delta in streamed.deltas_of(recorded.event):
+                        queue.put_nowait(AgentOutput(agent, delta))
                     queue.put_nowait(AgentOutput(agent, recorded))
             except Exception as error:  # raised again to the caller below
                 queue.put_nowait(error)
@@ -179,6 +179,43 @@ class AgentRunner:
     def _publish(self, agent: AgentId, what: DriveFailure) -> None:
         for listen in tuple(self._listeners):
             listen(agent, what)
+
+
+class _StreamedReply:
+    """Turns the events of an agent into deltas: each word of a reply once."""
+
+    def __init__(self) -> None:
+        self._parts: tuple[ReplyPart, ...] | None = None
+
+    def deltas_of(self, event: Event) -> list[Delta]:
+        """The words of the event that were not in an earlier one."""
+        match event:
+            case ModelCalled(instruction=""):
+                self._parts = ()
+            case ReplyStreamed(parts):
+                if self._parts is not None:
+                    self._parts = (*self._parts, *parts)
+                return _deltas(parts)
+            case ReplyAdded(parts):
+                # Who came in the middle of a reply has seen an unknown part of it.
+                streamed, self._parts = self._parts, None
+                return [] if streamed is None else _rest_of(parts, streamed)
+            case _:
+                pass
+        return []
+
+
+def _rest_of(parts: tuple[ReplyPart, ...], streamed: tuple[ReplyPart, ...]) -> list[Delta]:
+    """The deltas of a reply that were not streamed before it was complete."""
+    rest: list[Delta] = []
+    seen, whole = _deltas(streamed), _deltas(parts)
+    for kind in ("thinking", "text"):
+        said = "".join(delta.text for delta in seen if delta.kind == kind)
+        full = "".join(delta.text for delta in whole if delta.kind == kind)
+        if full.startswith(said) and full != said:
+            rest.append(Delta(kind, full[len(said) :]))
+    calls = [delta for delta in whole if delta.kind == "call"]
+    return rest + calls[sum(delta.kind == "call" for delta in seen) :]
 
 
 async def words_so_far(connection: Connection, agent: AgentId, version: int) -> list[Delta]:

@@ -1,7 +1,8 @@
 """Stores the words of a reply while they arrive. Screens show only words that are stored.
 
-So whatever is killed when, each word that a person saw as an answer is in the log. A piece is
-stored at once, and the next ones after `INTERVAL` seconds each.
+So whatever is killed when, each word that a person saw as an answer is in the log. The first piece
+is stored after `FIRST` seconds, and the next ones after `INTERVAL` seconds each. A reply that is
+complete before that needs no piece.
 
 A secret may arrive in several pieces, and a mask finds only whole ones. So a piece ends where a
 secret cannot go on, and it is masked together with the text before it.
@@ -25,10 +26,13 @@ from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.command_batch import SentCommand
 from sapwood.runtime.dispatch import Dispatcher
 
-__all__ = ["INTERVAL", "MaskedStream", "ReplyStream"]
+__all__ = ["FIRST", "INTERVAL", "MaskedStream", "ReplyStream"]
 
 INTERVAL = 0.2
 """Seconds between two stored pieces of one reply."""
+
+FIRST = 0.1
+"""Seconds from the first word of a reply to its first piece."""
 
 _WINDOW = 16_384
 """The most characters before a piece that are masked together with it."""
@@ -133,6 +137,8 @@ class ReplyStream:
             self._ready = joined_parts(self._ready, (part,))
 
     async def _store_pieces(self) -> None:
+        await self._arrived.wait()
+        await asyncio.sleep(FIRST)
         while not self._over:
             await self._arrived.wait()
             self._arrived.clear()

@@ -126,7 +126,7 @@ def test_a_model_call_stores_the_manifest_first() -> None:
     command = CallModel(agent, "scripted", digest(world.request(agent)), 7, '{"n":1}', "tools")
     does(world, command)
     assert last_event(world, agent) == ModelCalled(
-        "scripted", world.states[agent].context, command.hash, 7, '{"n":1}', "tools"
+        "scripted", world.states[agent].context, command.hash, 7, '{"n":1}', "tools", view=2
     )
 
 
@@ -286,23 +286,50 @@ def test_an_interrupted_turn_keeps_what_was_there_and_closes_its_calls() -> None
     assert says == "Interrupted. What was there is kept."
     assert isinstance(last_event(world, agent), TurnInterrupted)
     assert results(world, agent) == ["found", "[interrupted: the user pressed esc]"]
-    assert said(world, agent)[-1] == "[interrupted: the user pressed esc]"
+    assert (
+        note_after(world, agent) == "Your turn before this was interrupted: the user pressed esc."
+    )
 
 
-def test_a_turn_interrupted_at_once_still_has_two_sides() -> None:
+def note_after(world: World, agent: AgentId) -> str:
+    """What the next prompt tells the model about the turn before."""
+    opens(world, agent, "next")
+    message = world.request(agent).messages[-1]
+    assert message.role == "user"
+    *_, note, prompt = [part.text for part in message.parts if isinstance(part, Text)]
+    assert prompt == "next"
+    label, _, sentence = note.partition("\n")
+    assert "not the user's words" in label
+    return sentence
+
+
+def test_a_turn_interrupted_at_once_is_told_with_the_next_prompt() -> None:
     world, agent = conversation()
     opens(world, agent, "ask")
     does(world, InterruptTurn(agent))
     world.turn(agent, "again", "answer")
-    assert said(world, agent) == ["ask", "[interrupted]", "again", "answer"]
+    asked, answered = said(world, agent)
+    assert asked.startswith("ask\n\n[From the program")
+    assert asked.endswith("Your turn before this was interrupted.\n\nagain")
+    assert answered == "answer"
 
 
-def test_an_interrupted_answer_says_where_it_stopped() -> None:
+def test_a_request_of_the_first_view_is_built_as_it_was() -> None:
+    world, agent = conversation()
+    opens(world, agent, "ask")
+    does(world, InterruptTurn(agent))
+    opens(world, agent, "again")
+    request = view(world.states[agent], world.lives[agent], version=1)
+    assert [message.text for message in request.messages] == ["ask", "[interrupted]", "again"]
+
+
+def test_an_interrupted_answer_is_given_to_the_model_as_it_was() -> None:
     world, agent = conversation()
     opens(world, agent, "ask")
     does(world, AddReply(agent, (Text("Once upon"),)))
     does(world, InterruptTurn(agent))
-    assert said(world, agent) == ["ask", "Once upon\n\n[interrupted]"]
+    assert said(world, agent) == ["ask", "Once upon"]
+    assert note_after(world, agent) == "Your turn before this was interrupted."
 
 
 def test_a_failed_turn_keeps_what_was_there_and_says_why() -> None:
@@ -311,7 +338,8 @@ def test_a_failed_turn_keeps_what_was_there_and_says_why() -> None:
     does(world, FailTurn(agent, "no network"))
     event = last_event(world, agent)
     assert isinstance(event, TurnFailed)
-    assert said(world, agent) == ["ask", "[failed: no network]"]
+    assert said(world, agent) == ["ask"]
+    assert note_after(world, agent) == "Your turn before this failed: no network."
 
 
 def test_a_turn_completed_without_an_answer_says_so() -> None:
@@ -319,7 +347,8 @@ def test_a_turn_completed_without_an_answer_says_so() -> None:
     opens(world, agent, "ask")
     does(world, AddReply(agent, (Thinking("hm"), Text(" "))))
     does(world, CompleteTurn(agent))
-    assert said(world, agent) == ["ask", "[no answer]"]
+    assert said(world, agent) == ["ask"]
+    assert note_after(world, agent) == "Your turn before this ended without an answer."
 
 
 # Turns recorded as a whole
@@ -346,7 +375,7 @@ def test_a_recorded_turn_may_have_been_interrupted_or_failed() -> None:
     does(world, RecordTurn(agent, (Text("ask"),), (RecordedReply((ONE,)),), "interrupted", "esc"))
     does(world, RecordTurn(agent, (Text("ask"),), (), "failed", "no network"))
     assert results(world, agent) == ["[interrupted: esc]"]
-    assert said(world, agent)[-1] == "[failed: no network]"
+    assert note_after(world, agent) == "Your turn before this failed: no network."
 
 
 BAD_TURNS = {
@@ -417,7 +446,8 @@ def test_an_interrupt_keeps_what_was_said_in_one_command() -> None:
     reply, end = world.logs[agent][-2:]
     assert reply.command == end.command
     assert reply.event == ReplyAdded((Text("The heron"),), "scripted", ended="cut")
-    assert said(world, agent)[-1] == "The heron\n\n[interrupted: enough]"
+    assert said(world, agent)[-1] == "The heron"
+    assert note_after(world, agent) == "Your turn before this was interrupted: enough."
 
 
 def test_words_that_were_stored_become_the_reply_of_an_interrupted_or_failed_turn() -> None:
@@ -454,7 +484,7 @@ def test_what_is_in_the_log_already_is_not_kept_twice() -> None:
     call = calls(world, agent)
     does(world, AddReply(agent, (Text("The heron nests."),)))
     does(world, InterruptTurn(agent, "", "The heron", call))
-    assert said(world, agent)[-1] == "The heron nests.\n\n[interrupted]"
+    assert said(world, agent)[-1] == "The heron nests."
 
 
 def test_words_of_an_earlier_call_are_not_taken_for_those_of_a_later_one() -> None:
@@ -466,7 +496,7 @@ def test_words_of_an_earlier_call_are_not_taken_for_those_of_a_later_one() -> No
     calls(world, agent)
     does(world, InterruptTurn(agent, "", "I lo", call))
     assert "I lo" not in [each.text for each in world.request(agent).messages]
-    assert said(world, agent)[-1] == "[interrupted]"
+    assert note_after(world, agent) == "Your turn before this was interrupted."
 
 
 @pytest.mark.parametrize("words", ["", "  \n"])
@@ -521,8 +551,10 @@ def test_a_reply_that_was_cut_off_says_so(ended: Ended, why: str) -> None:
     opens(world, agent, "Tell me.")
     does(world, AddReply(agent, (Text("Once upon"),), ended=ended))
     does(world, CompleteTurn(agent))
-    assert said(world, agent)[-1].startswith("Once upon\n\n[cut off: ")
-    assert why in said(world, agent)[-1]
+    assert said(world, agent)[-1] == "Once upon"
+    note = note_after(world, agent)
+    assert note.startswith("Your reply before this was cut off: ")
+    assert why in note
 
 
 def test_one_that_was_cut_off_in_a_call_ends_with_the_call() -> None:

@@ -1,5 +1,6 @@
 """Decisions about questions of tool calls to people. The first answer counts; no model answers."""
 
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import AnswerQuestion, AskQuestion, CommandMeta
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import require_running, require_turn
@@ -22,7 +23,7 @@ def answer_question(inputs: DecisionInput, command: AnswerQuestion, meta: Comman
     state = inputs.state
     require_running(state)
     if command.allowed and meta.actor.role != "human":
-        raise Refused(HumanOnly("/answer"))
+        raise Refused(HumanOnly(TABLE.label_of(AnswerQuestion)))
     waiting = state.open.questions if state.open else ()
     asked = next((each for each in waiting if each.question == command.question), None)
     if asked is None:

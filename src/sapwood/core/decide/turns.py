@@ -57,7 +57,7 @@ from sapwood.core.spending import call_problem, restart_problem
 from sapwood.core.state import OpenTurn
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import recorded_turn
-from sapwood.core.view import view
+from sapwood.core.view import VIEW, view
 from sapwood.core.view.request import digest
 
 __all__ = [
@@ -110,6 +110,7 @@ def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> 
             estimate=command.estimate,
             params=command.params,
             tools=command.tools,
+            view=VIEW,
             instruction=command.instruction,
             offered=command.offered,
         )

@@ -10,20 +10,30 @@ from sapwood.core.result_masks import mask_edges
 from sapwood.core.state import State
 from sapwood.core.view.frames import framed_request, framed_summary
 from sapwood.core.view.request import Block, Message, Request
-from sapwood.core.view.turns import messages_of
+from sapwood.core.view.turns import messages_of, note_after
 
-__all__ = ["front_texts", "view"]
+__all__ = ["VIEW", "front_texts", "view"]
+
+VIEW = 2
+"""The version of the view. Calls that were made with another one are replayed with that one."""
 
 
-def view(state: State, live: LivePath, model: str | None = None, instruction: str = "") -> Request:
+def view(
+    state: State,
+    live: LivePath,
+    model: str | None = None,
+    instruction: str = "",
+    *,
+    version: int = VIEW,
+) -> Request:
     """Builds the request that would be sent now.
 
     `model` replaces the agent's own model. An `instruction` is put at the end, after the prefix
-    that a provider has cached.
+    that a provider has cached. `version` is that of the view.
     """
-    messages = _messages(live)
+    messages, note = _messages(live, version)
     if instruction:
-        messages = _instructed(messages, Text(instruction))
+        messages = _instructed(messages, (*note, Text(instruction)))
     return Request(
         model=state.settings.model if model is None else model,
         system=_system(state),
@@ -31,10 +41,12 @@ def view(state: State, live: LivePath, model: str | None = None, instruction: st
     )
 
 
-def _instructed(messages: tuple[Message, ...], instruction: Text) -> tuple[Message, ...]:
+def _instructed(
+    messages: tuple[Message, ...], instruction: tuple[Text, ...]
+) -> tuple[Message, ...]:
     if messages and messages[-1].role == "user":
-        return (*messages[:-1], Message("user", (*messages[-1].parts, instruction)))
-    return (*messages, Message("user", (instruction,)))
+        return (*messages[:-1], Message("user", (*messages[-1].parts, *instruction)))
+    return (*messages, Message("user", instruction))
 
 
 def front_texts(live: LivePath) -> tuple[Text, ...]:
@@ -53,17 +65,20 @@ def _system(state: State) -> tuple[Block, ...]:
     return head + tuple(Block("pin", pin.name, pin.text) for pin in state.pins)
 
 
-def _messages(live: LivePath) -> tuple[Message, ...]:
+def _messages(live: LivePath, version: int) -> tuple[tuple[Message, ...], tuple[Text, ...]]:
+    """The messages, and what the next prompt has to tell about the last turn."""
     mask = live.context.mask
     over = mask.over if mask else 0
-    messages = [
-        message
-        for turn, edge in zip(live.all_turns, mask_edges(live), strict=True)
-        for message in messages_of(turn, edge, over)
-    ]
-    front = front_texts(live)
-    if not front:
-        return tuple(messages)
-    if not messages:
-        return (Message("user", front),)
-    return (Message("user", (*front, *messages[0].parts)), *messages[1:])
+    messages: list[Message] = []
+    before: tuple[Text, ...] = front_texts(live)
+    for turn, edge in zip(live.all_turns, mask_edges(live), strict=True):
+        first, *rest = messages_of(turn, edge, over, version=version)
+        parts = (*before, *first.parts)
+        if messages and messages[-1].role == "user":  # the turn before has no answer
+            parts = (*messages.pop().parts, *parts)
+        messages += [Message("user", parts), *rest]
+        note = note_after(turn) if version > 1 else None
+        before = (note,) if note else ()
+    if not messages and before:
+        return (Message("user", before),), ()
+    return tuple(messages), before

@@ -22,6 +22,8 @@ __all__ = [
     "framed_summary",
     "how_it_ended",
     "how_it_was_cut",
+    "how_the_turn_ended",
+    "told_by_program",
 ]
 
 PENDING = "[no result yet]"
@@ -108,6 +110,25 @@ def how_it_ended(turn: Turn) -> str:
             return f"[failed: {turn.reason}]" if turn.reason else "[failed]"
         case "completed" | "open":
             return "[no answer]"
+        case _:
+            assert_never(turn.status)
+
+
+def told_by_program(sentence: str) -> str:
+    """A sentence of Sapwood to the model, in a message of the user, with its label."""
+    return f"[From the program that runs this conversation, not the user's words]\n{sentence}"
+
+
+def how_the_turn_ended(turn: Turn) -> str:
+    """How a turn ended that was not answered, as a sentence to the model."""
+    why = f": {escaped(turn.reason)}" if turn.reason else ""
+    match turn.status:
+        case "interrupted":
+            return f"Your turn before this was interrupted{why}."
+        case "failed":
+            return f"Your turn before this failed{why}."
+        case "completed" | "open":
+            return "Your turn before this ended without an answer."
         case _:
             assert_never(turn.status)
 

@@ -1,4 +1,7 @@
-"""The messages of a turn: prompt, replies, results. The last one is always the assistant's.
+"""The messages of a turn: prompt, replies, results.
+
+The model is given no words that it did not say: `note_after` tells it how its turn ended, in the
+message with the next prompt. The first view put such words into its mouth; it builds old requests.
 
 Every reply with calls is followed by one message with a result for each call, in order. A call
 without a result gets a placeholder.
@@ -13,15 +16,17 @@ from sapwood.core.view.frames import (
     framed_prompt,
     how_it_ended,
     how_it_was_cut,
+    how_the_turn_ended,
+    told_by_program,
 )
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 
-__all__ = ["messages_of"]
+__all__ = ["messages_of", "note_after"]
 
 
-def messages_of(turn: Turn, edge: int = 0, over: int = 0) -> list[Message]:
+def messages_of(turn: Turn, edge: int = 0, over: int = 0, *, version: int = 2) -> list[Message]:
     """The messages of a turn. Results up to version `edge` with more than `over` characters are
-    masked.
+    masked. `version` is that of the view.
     """
     messages = [Message("user", framed_prompt(turn.prompt))]
     results: dict[str, Result] | None = None
@@ -29,23 +34,41 @@ def messages_of(turn: Turn, edge: int = 0, over: int = 0) -> list[Message]:
     for item in turn.items:
         if type(item) is not Reply:
             continue
-        _say(messages, _spoken(item))
+        _say(messages, _spoken(item, version))
         calls = item.calls
         if calls:
             if results is None:
                 results = {each.call: each for each in turn.items if isinstance(each, Result)}
             answers = [_answer(turn, call, results.get(call.id), masked) for call in calls]
             messages.append(Message("user", tuple(answers)))
-    if turn.status != "open":
+    if turn.status == "open":
+        return messages
+    if version == 1:
         _close(messages, turn)
+    elif messages[-1].role == "assistant" and not _answers(messages[-1]):
+        messages.pop()  # it thought, and said nothing
     return messages
 
 
-def _spoken(reply: Reply) -> tuple[MessagePart, ...]:
+def note_after(turn: Turn) -> Text | None:
+    """What the next prompt tells the model about the end of this turn; None if it just ended."""
+    replies = [item for item in turn.items if type(item) is Reply]
+    if turn.status == "completed" and replies and (cut := how_it_was_cut(replies[-1].ended)):
+        return Text(told_by_program(f"Your reply before this was {cut.strip('[]')}."))
+    if turn.status == "completed" and any(_answers_in(reply) for reply in replies[-1:]):
+        return None
+    return None if turn.status == "open" else Text(told_by_program(how_the_turn_ended(turn)))
+
+
+def _answers_in(reply: Reply) -> bool:
+    return any(type(part) is Text and part.text.strip() for part in reply.parts)
+
+
+def _spoken(reply: Reply, version: int) -> tuple[MessagePart, ...]:
     spoken: list[MessagePart] = [
         part for part in reply.parts if type(part) is not Text or part.text.strip()
     ]
-    if not reply.calls and (cut := how_it_was_cut(reply.ended)):
+    if version == 1 and not reply.calls and (cut := how_it_was_cut(reply.ended)):
         spoken.append(Text(cut))
     return tuple(spoken)
 
