@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,19 @@ async def test_every_process_ends_with_the_call(home: Home) -> None:
     seconds = "86" + str(os.getpid())
     said = await home.run(f"setsid env -i sleep {seconds} & sleep 0.2; echo done")
     assert "done\n" in said
+    assert marked(seconds) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
+@pytest.mark.parametrize("way", ["ends", "times out"])
+async def test_without_a_sandbox_too_every_process_ends_with_the_call(home: Home, way: str) -> None:
+    seconds = f"87{way == 'ends':d}{os.getpid()}"
+    place = Place(str(home.project), str(home.project), ".")
+    command = f"setsid env -i sleep {seconds} & echo started"
+    if way == "times out":
+        command = f"trap '' TERM; {command}; sleep 60"
+    result = await run_shell(command, place, 1.0, dict(os.environ))
+    assert "started\n" in result.text
     assert marked(seconds) == []
 
 

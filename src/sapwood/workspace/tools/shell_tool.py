@@ -3,10 +3,12 @@
 import asyncio
 import shutil
 import signal
+import sys
 from collections.abc import Mapping
 
 from msgspec import Struct
 
+from sapwood.workspace import process_reaper
 from sapwood.workspace.places import Place, is_folder
 from sapwood.workspace.programs import ProgramResult, run_program
 from sapwood.workspace.sandbox import Sandbox
@@ -39,6 +41,8 @@ async def run_shell(
     arguments = [shell, "-c", command]
     if sandbox is not None:
         arguments = await asyncio.to_thread(sandbox.command, arguments, place.root, place.real)
+    elif sys.platform == "linux" and sys.executable:
+        arguments = [sys.executable, "-I", "-S", process_reaper.__file__, *arguments]
     try:
         result = await run_program(
             arguments,
