@@ -28,7 +28,7 @@ from sapwood.context_actions.session_input import SessionInput
 from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.core.errors import SapwoodError
 from sapwood.core.token_count import Counter
-from sapwood.tokens import CachingCounter, counter_for
+from sapwood.tokens import CachingCounter, FeatureCounter, counter_for
 
 __all__ = ["ContextActions"]
 
@@ -82,6 +82,8 @@ class ContextActions:
         """The actions that read the whole session and run in a thread."""
         session = source.session
         counter = CachingCounter(counter_for(session.model))
+        if request.action == "prune" and session.source != "sapwood":
+            counter = CachingCounter(FeatureCounter())  # as in the warnings of hooks
         match request.action:
             case "estimate":
                 return estimate(

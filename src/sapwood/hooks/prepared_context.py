@@ -84,11 +84,11 @@ def prepare(
     from sapwood.context_actions.project_focus import ProjectFocus
     from sapwood.hooks.hook_archives import recent_archives
     from sapwood.runtime.clock_and_ids import new_nonce
-    from sapwood.tokens import CachingCounter, counter_for
+    from sapwood.tokens import CachingCounter, FeatureCounter
 
     length, focus_changed_at = watched.size, _focus_changed_at()
     session = watched.read(size)
-    counter = CachingCounter(counter_for(session.model))
+    counter = CachingCounter(FeatureCounter())  # a vocabulary takes longer than a hook may run
     config = load_config(environ)
     focus = asyncio.run(ProjectFocus(config, connect).read(session.folder, session.id))
     names = names_in_focus(focus)
