@@ -71,6 +71,10 @@ eval NAME *ARGS:
 e2e *ARGS:
     python -m proofs.e2e "$@"
 
+# A fork bomb and a rewind loop of a scripted model end by the default budgets; prints the counts
+bounds:
+    python -m pytest -q -rP tests/cli/test_bounds.py
+
 # The laws, on generated histories
 prove *ARGS:
     python -m proofs.laws "$@"

@@ -62,6 +62,7 @@ def test_a_rewind_loop_ends_by_the_default_budget(sapwood: Sapwooder, model: Scr
     ) in ran.err
     assert len(model.requests) == 2 * (limit + 1)
     assert "idle" in sapwood("agents").out
+    print(f"rewind loop: {len(model.requests)} model calls. {ran.err.splitlines()[-1]}")
 
 
 def test_a_fork_bomb_ends_by_the_default_budget(sapwood: Sapwooder, model: ScriptedModel) -> None:
@@ -81,6 +82,9 @@ def test_a_fork_bomb_ends_by_the_default_budget(sapwood: Sapwooder, model: Scrip
     listed = [json.loads(line) for line in lines]
     assert len(listed) == limits.budget_agents
     assert not [agent for agent in listed if agent.get("working")]
+    print(
+        f"fork bomb: {len(listed)} agents, {len(model.requests)} calls. {ran.err.splitlines()[-1]}"
+    )
 
 
 def test_a_person_raises_a_budget_and_goes_on(sapwood: Sapwooder, model: ScriptedModel) -> None:

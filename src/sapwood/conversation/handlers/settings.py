@@ -14,6 +14,7 @@ from sapwood.core.settings import BUDGET, SettingsChange, field_of, typed_name
 __all__ = ["config", "model", "system"]
 
 _EMPTY = ('""', "''")
+_SHARES = ("levels", "low_water", "summary_score", "budget_cost")
 _COUNTS = ("cap", "window", "mask_over")
 _SHORT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kKmM])")
 _UNITS = {"k": 1_000, "m": 1_000_000}
@@ -84,9 +85,7 @@ def _change(call: Call) -> SettingsChange:
         return msgspec.convert({name: value}, SettingsChange, strict=False)
     except msgspec.ValidationError:
         rule = "three numbers such as 0.5 0.65 0.85" if name == "levels" else "a number such as 0.6"
-        known_rule = (
-            rule if name in ("levels", "low_water") else "a whole number such as 100000 or 100k"
-        )
+        known_rule = rule if name in _SHARES else "a whole number such as 100000 or 100k"
         if name == "permission_mode":
             known_rule = "one of ask, accept-edits, read-only, all"
         raise RefusedError(BadSetting(typed, known_rule)) from None
