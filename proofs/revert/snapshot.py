@@ -43,8 +43,12 @@ class Snapshot(Struct, frozen=True):
         above = _above(path)
         if any(folder in self.nested for folder in above):
             return False
-        if entry.kind == "large" or not self._readable(entry, above):
+        if entry.kind == "large":
             return False
+        if not self._readable(entry, above):
+            # In a folder that can be entered and not listed, files that are known are covered.
+            known = all(self.folders.get(folder, 0o700) & stat.S_IXUSR for folder in above)
+            return None if known and entry.mode & stat.S_IRUSR else False
         ignored = (self.ignores_names and path.endswith(IGNORED_NAME)) or (
             self.ignores_folder and above[:1] == [IGNORED_FOLDER]
         )
