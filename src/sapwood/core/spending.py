@@ -43,7 +43,7 @@ def account_of(states: Iterable[State], agent: AgentId) -> Account:
     root, depth = known[agent], 0
     while (above := _parent(root, known)) is not None and above.origin is None:
         root, depth = above, depth + 1
-    family = [state for state in known.values() if _is_below(state, root.agent, known)]
+    family = _family(root, known)
     return Account(
         root.agent,
         root.settings,
@@ -81,14 +81,18 @@ def restart_problem(limits: Settings, state: State) -> BudgetReached | None:
     return None
 
 
-def _is_below(state: State, root: AgentId, known: dict[AgentId, State]) -> bool:
-    """Whether the agent is the root or one of its descendants."""
-    while state.agent != root:
-        above = _parent(state, known)
-        if above is None:
-            return False
-        state = above
-    return True
+def _family(root: State, known: dict[AgentId, State]) -> list[State]:
+    """The root and its descendants. Each agent is looked at once, however deep the tree is."""
+    below = {root.agent: True}
+    for state in known.values():
+        path: list[AgentId] = []
+        above: State | None = state
+        while above is not None and above.agent not in below:
+            path.append(above.agent)
+            above = _parent(above, known)
+        found = above is not None and below[above.agent]
+        below.update(dict.fromkeys(path, found))
+    return [state for state in known.values() if below[state.agent]]
 
 
 def _parent(state: State, known: dict[AgentId, State]) -> State | None:
