@@ -15,7 +15,7 @@ async def test_a_request_is_for_the_agents_model_or_another(agent: Agent) -> Non
 
 
 async def test_a_budget_tells_the_blocks_apart_and_how_full_the_window_is(wood: Sapwood) -> None:
-    agent = await wood.start(system="Be brief.", pins={"rule": "No jargon."})
+    agent = await wood.start(system="Be brief.", pins={"rule": "No jargon."}, cap=0)
     await agent.record("word " * 80, "ok")
     budget = await agent.budget()
     assert min(budget.system.tokens, budget.pins.tokens, budget.history.tokens) > 0
