@@ -171,7 +171,7 @@ async def test_completion_fills_in_a_mark() -> None:
     agent = await talk(Sapwood(connection))
     async with on_stage(agent.id, connection=connection) as stage:
         await stage.pilot.press("/", "r", "e", "w")
-        await stage.sees("Go back to a mark, or to the newest")
+        await stage.sees("Go back to a mark, or to before a turn")
         await stage.pilot.press("tab")
         assert stage.conversation.composer.text == "/rewind "
         await stage.pilot.press("S", "tab")
