@@ -8,7 +8,7 @@ from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.turn_lookup import context_before
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text
-from sapwood.core.context import Context
+from sapwood.core.context import Context, undo_step
 from sapwood.core.context_diff import diff
 from sapwood.core.history_size import calibrated, size_of
 from sapwood.core.ids import AgentId, TurnRef
@@ -22,8 +22,9 @@ __all__ = ["RewindPlace", "RewindPreview", "preview_rewind", "rewind_places"]
 class RewindPlace(Struct, frozen=True):
     """A place to go back to: the line to type, the mark's name and version, and its context.
 
-    The place before the last context command has no mark. A place before a turn has that `turn`
-    and its `prompt`; its context is read when it is needed.
+    The place before the last context command has neither mark nor version; an unnamed mark has a
+    version. A place before a turn has that `turn` and its `prompt`; its context is read when it is
+    needed.
     """
 
     line: str
@@ -57,10 +58,12 @@ async def rewind_places(
     state = opened.state
     places: list[RewindPlace] = []
     if state.undo:
-        places.append(RewindPlace(TABLE["undo"].typed, state.undo[-1].context))
+        before, _ = undo_step(state.undo[-1], state.context, state.marks)
+        places.append(RewindPlace(TABLE["undo"].typed, before))
     for mark in reversed(state.marks):
-        if mark.name:
-            line = f"{TABLE['rewind'].typed} {mark.name}"
+        is_newest = mark is state.marks[-1]  # `/rewind` alone goes to it
+        if mark.name or is_newest:
+            line = f"{TABLE['rewind'].typed} {mark.name}".rstrip()
             places.append(RewindPlace(line, mark.context, mark.name, mark.version))
     command = to_turn or TABLE["rewind"].typed
     for turn in reversed(opened.live.turns):

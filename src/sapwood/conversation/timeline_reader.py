@@ -151,9 +151,14 @@ async def read_timeline_end(
 async def read_conversation(
     log: Log, space: Space, agent: AgentId, *, everything: bool = False
 ) -> ConversationRows:
-    """Reads the rows that the model can see, or with `everything` all of them, with contents."""
+    """Reads the rows that the model can see, or with `everything` all of them, with contents.
+
+    Of the marks, those that exist now; with `everything` also the others, which are then dim.
+    """
     cache = event_cache(log, space)
     timeline = await read_timeline(log, space, agent, cache)
+    state = await open_state(log, space, agent)
+    timeline.know_marks(mark.version for mark in state.marks)
     rows = lay_out_everything(timeline) if everything else lay_out_in_view(timeline)
     found: list[ConversationRow] = []
     for row in rows:

@@ -65,8 +65,8 @@ def _paragraphs(each: ConversationRow) -> list[str]:
             return _tool(call, result)
         case TurnEnd(how, why):
             return [f"*{how}: {one_line(why)}*" if why else f"*{how}*"]
-        case MarkName(name):
-            return [f"*{one_line(mark_label(name))}*"]
+        case MarkName(name, before):
+            return [f"*{one_line(mark_label(name, before))}*"]
         case Notice(sign, words):
             return [f"*{sign} {one_line(words)}*"]
         case LeftBehind():

@@ -93,8 +93,8 @@ class _TimelineText:
             case TurnEnd(how, why):
                 words = f"({how}: {plain(why)})" if why else f"({how})"
                 lines = [self._paint(line, "warning") for line in wrapped(words, self._width)]
-            case MarkName(name):
-                lines = [self._rule(mark_label(name))]
+            case MarkName(name, before):
+                lines = [self._rule(mark_label(name, before))]
             case Notice(sign, words):
                 lines = [self._paint(cut(f"{sign} {words}", self._width), "faint")]
             case LeftBehind():

@@ -331,6 +331,15 @@ class ConversationView(Screen[None]):
         )
         if self.application.is_running:  # else the widgets are being removed
             self._show_surroundings(found)
+            await self._dim_dead_marks(found)
+
+    async def _dim_dead_marks(self, found: Surroundings) -> None:
+        """Draws marks again that a command dropped or brought back."""
+        if found.state is not None and self._fully_read.is_set():
+            before = self._timeline.changed
+            self._timeline.know_marks(mark.version for mark in found.state.marks)
+            if self._timeline.changed != before:
+                await self.sink.grow()
 
     @work(group="tell", exclusive=True)
     async def refresh_soon(self) -> None:

@@ -60,8 +60,12 @@ def lay_out_everything(timeline: Timeline) -> list[TimelineRow]:
 
 
 def is_dim(timeline: Timeline, row: TimelineRow) -> bool:
-    """Whether this row shows a message that the model cannot see."""
-    return isinstance(row, Row) and row.turn >= 0 and timeline.turns[row.turn].left != IN_VIEW
+    """Whether this row shows a message that the model cannot see, or a mark that is no more."""
+    if not isinstance(row, Row):
+        return False
+    if row.kind == "mark":
+        return row.version in timeline.dead_marks
+    return row.turn >= 0 and timeline.turns[row.turn].left != IN_VIEW
 
 
 def fold_for(

@@ -161,9 +161,13 @@ def edge_label(row: Fold | Banner | Divider) -> str:
             assert_never(row)
 
 
-def mark_label(name: str) -> str:
-    """The label of a mark."""
-    return f"◆ {name or 'unnamed mark'}"
+def mark_label(name: str, before: int = 0) -> str:
+    """The label of a mark; one that was set during a turn names the turn that it stands before.
+
+    >>> mark_label("START"), mark_label("", 12)
+    ('◆ START', '◆ unnamed mark, before #12')
+    """
+    return f"◆ {name or 'unnamed mark'}{f', before #{before}' if before else ''}"
 
 
 def way_back_label(back: WayBack | None) -> str:

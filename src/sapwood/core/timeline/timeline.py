@@ -85,6 +85,15 @@ class Timeline:
         self._undo: list[int] = []
         self._redo: list[int] = []
         self._by_window: dict[int, TurnRef | None] = {}
+        self.dead_marks: frozenset[int] = frozenset()
+
+    def know_marks(self, live: Iterable[int]) -> None:
+        """Takes the versions of the marks that exist now; the rows of all others are dead marks."""
+        set_here = (row.version for row in self.rows if row.kind == "mark")
+        dead = frozenset(set_here) - frozenset(live)
+        if dead != self.dead_marks:
+            self.dead_marks = dead
+            self.changed += 1
 
     @property
     def is_open(self) -> bool:

@@ -58,11 +58,15 @@ class RewindPage(PickerPage):
         parts = [
             *_part("leaves view", "-", "$error", found.leaving, found.leaving_size),
             *_part("comes back", "+", "$success", found.returning, found.returning_size),
-            Content.styled(f"{found.shared} turns stay in view.", "$faint"),
+            Content.styled(_staying(found.shared), "$faint"),
         ]
         if found.front_differs:
             parts.append(Content.styled("The summary or carried request changes.", "$faint"))
         return Content("\n").join(parts)
+
+
+def _staying(turns: int) -> str:
+    return "1 turn stays in view." if turns == 1 else f"{turns:,} turns stay in view."
 
 
 def _part(
@@ -84,8 +88,10 @@ def _part(
 def _line(place: RewindPlace) -> Content:
     if place.turn is not None:
         return Content.assemble(("  before ", "$faint"), cut(place.prompt, 60) or "(wake-up)")
-    if not place.mark:
+    if not place.version:
         return Content.assemble(("↶ ", "$accent"), "undo the last context command")
     return Content.assemble(
-        ("◆ ", "$mark"), (place.mark, "bold"), (f"  #{place.version}", "$faint")
+        ("◆ ", "$mark"),
+        (cut(place.mark, 40) or "unnamed mark", "bold"),
+        (f"  #{place.version}", "$faint"),
     )

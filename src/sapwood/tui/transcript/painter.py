@@ -109,8 +109,8 @@ class Painter(RowRenderer):
                 lines = self._tool(call, result, opened, working)
             case TurnEnd():
                 lines = self._ending(content)
-            case MarkName(name):
-                lines = self._mark(name)
+            case MarkName(name, before):
+                lines = self._mark(name, before)
             case Notice(sign, words):
                 lines = self.plain(f"{sign} {one_line(words)}", self.colours.faint)
             case LeftBehind():
@@ -230,11 +230,13 @@ class Painter(RowRenderer):
             text.append(f": {one_line(end.why)}", self.colours.text)
         return self.barred(self.render(text), colour, " ")
 
-    def _mark(self, name: str) -> Lines:
+    def _mark(self, name: str, before: int) -> Lines:
         colour = self.colours.mark
         text = Words.assemble(
             ("◆ ", colour), (one_line(name) or "unnamed mark", f"bold {colour}"), " "
         )
+        if before:
+            text.append(f"before #{before} ", self.colours.faint)
         text.append("─" * max(0, self.width - 3 - text.cell_len), self.colours.faint)
         return self.across(text)
 
