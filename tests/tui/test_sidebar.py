@@ -82,3 +82,30 @@ async def test_a_child_is_named_after_its_goal() -> None:
         await stage.type("/fork -- Count the nests.")
         await stage.sees("Count the nests.")
     await connection.close()
+
+
+async def test_mail_stands_above_warnings() -> None:
+    connection = await connect(":memory:")
+    agent = await drifting(Sapwood(connection))
+    child = await agent.fork(name="child")
+    await child.send(agent, "Done.")
+    async with on_stage(agent.id, connection=connection, size=(120, 50)) as stage:
+        await stage.sees("1 tangent holds")
+        await stage.sees("1 unread mail")
+        shown = stage.screen()
+        assert shown.index("1 unread mail") < shown.index("1 tangent holds")
+    await connection.close()
+
+
+async def test_an_ordinary_chat_on_two_topics_shows_no_drift() -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("chat")
+    for question, answer in _TALK:
+        await agent.record(question, answer[:80])
+    async with on_stage(agent.id, connection=connection) as stage:
+        conversation = stage.conversation
+        await until(lambda: conversation._drift is not None)  # pyright: ignore[reportPrivateUsage]
+        await stage.pilot.pause()
+        assert len(conversation._drift.topics if conversation._drift else ()) > 1  # pyright: ignore[reportPrivateUsage]
+        assert "DRIFT" not in stage.screen()
+    await connection.close()

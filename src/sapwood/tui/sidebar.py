@@ -96,12 +96,13 @@ class Sidebar(VerticalScroll, can_focus=False):
         self.query_one("#agents-title").display = bool(content.agents)
         state = content.state
         self._part("marks", _marks(state) if state else [])
-        if content.drift:
-            task = f" from “{cut(content.drift.task, _ROOM - 13)}”"
+        drift = content.drift if is_drift_worth_showing(content) else None
+        if drift:
+            task = f" from “{cut(drift.task, _ROOM - 13)}”"
             self.query_one("#drift-title", Static).update(
                 Content.assemble("DRIFT", (task, "not bold $faint"))
             )
-        self._part("drift", drift_bars(content.drift) if content.drift else [])
+        self._part("drift", drift_bars(drift) if drift else [])
         self._part("focus", _focus(state) if state else [])
         self._part("warnings", warnings(state, content) if state else [])
 
@@ -170,6 +171,14 @@ def _marks(state: State) -> list[Content]:
     ]
 
 
+def is_drift_worth_showing(content: SidebarContent) -> bool:
+    """Whether somebody set a focus, or tangents hold enough to act on; not in an ordinary chat."""
+    drift, state = content.drift, content.state
+    if drift is None or state is None:
+        return False
+    return bool(state.focus) or (bool(drift.archive) and drift.frees >= _LEAST_TANGENT)
+
+
 def drift_bars(drift: Drift) -> list[Content]:
     """A bar for each topic; none for a single topic."""
     if len(drift.topics) < 2:
@@ -199,6 +208,12 @@ def warnings(state: State, content: SidebarContent) -> list[Content]:
     """What the person may want to act on, each with the command to type."""
     lines: list[Content] = []
     budget, drift = content.budget, content.drift
+    if state.inbox:
+        count = len(state.inbox)
+        lines.append(
+            Content.assemble((f"✉ {count} unread mail{'' if count == 1 else 's'}", "$mark"))
+        )
+        lines.append(Content.assemble("  ", ("/check-mail", "bold $accent")))
     if budget and budget.level and budget.share is not None:
         share = f"{budget.share:.0%}".replace("%", " %")
         colour = "$error" if budget.level == 3 else "$warning"
@@ -215,12 +230,6 @@ def warnings(state: State, content: SidebarContent) -> list[Content]:
         topics = "1 tangent holds" if count == 1 else f"{count} tangents hold"
         lines.append(Content.styled(f"▲ {topics} {tokens}", "$warning"))
         lines.append(Content.assemble("  ", ("/compact", "bold $accent"), " keeps what matters"))
-    if state.inbox:
-        count = len(state.inbox)
-        lines.append(
-            Content.assemble((f"✉ {count} unread mail{'' if count == 1 else 's'}", "$mark"))
-        )
-        lines.append(Content.assemble("  ", ("/check-mail", "bold $accent")))
     if state.status != "running":
         lines.append(Content.styled(f"▲ this agent is {state.status}", "$warning"))
         lines.append(Content.assemble("  ", ("/fork", "bold $accent"), " to continue from it"))

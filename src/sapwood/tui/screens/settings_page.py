@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 
 from sapwood.config.config_file import Config, ConfigError, config_file
 from sapwood.config.editor import Setting, list_settings, set_setting, shown_value
+from sapwood.config.setting_help import setting_help
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
 __all__ = ["SettingsPage"]
@@ -19,7 +20,7 @@ class SettingsPage(PickerPage):
     """Lists the settings. Picking one asks for its new value and writes it to the file."""
 
     HEADING: ClassVar = "Settings"
-    FOOT: ClassVar = "enter changes · esc closes · for this agent only: /config NAME VALUE"
+    FOOT: ClassVar = "enter changes · esc closes"
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -40,10 +41,12 @@ class SettingsPage(PickerPage):
         origin = f"from {found.origin}" if found.origin else "the default"
         return Content.assemble(
             (found.name, "bold $accent"),
+            f"\n{setting_help(found.name)}",
             f"\n\n{shown_value(found, self._config) or '(nothing)'}\n",
             (f"{origin}\n\n", "$faint"),
             "Enter, then type a new value.\n",
-            (f"The file is {config_file(os.environ)}", "$faint"),
+            (f"The file is {config_file(os.environ)}\n", "$faint"),
+            ("For this agent only, type: /config NAME VALUE", "$faint"),
         )
 
     def pick(self, id: str | None) -> None:
