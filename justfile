@@ -113,7 +113,7 @@ screenshots *ARGS:
 
 # Draw the pictures of tests/tui/snapshots anew; look at them before you commit
 tui-pictures:
-    SAPWOOD_WRITE_SNAPSHOTS=1 python -m pytest tests/tui/test_snapshots.py
+    SAPWOOD_WRITE_SNAPSHOTS=1 python -m pytest tests/tui/test_snapshots.py tests/tui/test_dialogs.py
 
 # Every tool called with hostile arguments, through the runtime
 fuzz-tools *ARGS:

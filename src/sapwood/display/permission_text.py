@@ -34,8 +34,12 @@ _ACTS = {
     "write_file": "write",
     "edit_file": "edit",
 }
-_ALWAYS = "Always in this project"
-"""The words of an answer whose rules are kept for the project."""
+_OFFERS = {
+    "once": ("y", "Allow once"),
+    "exact": ("a", "Always in this project"),
+    "prefix": ("p", "Always in this project"),
+}
+"""The key and the words of each way to say yes."""
 LineKind = Literal["text", "label", "added", "removed", "place"]
 
 
@@ -49,13 +53,14 @@ class ApprovalLine(Struct, frozen=True):
 class AnswerChoice(Struct, frozen=True):
     """One answer that a person can give: its key, its words, and the rules that it adds.
 
-    `answer` is None if the person gives a reason first.
+    `answer` is None if the person gives a reason first. `grants` says what it allows from then on.
     """
 
     key: str
     label: str
     answer: PermissionAnswer | None
     rules: PermissionRules = ()
+    grants: str = ""
 
     @property
     def rule_lines(self) -> list[str]:
@@ -83,13 +88,16 @@ class AnswerChoice(Struct, frozen=True):
 
 def answer_choices(question: PermissionQuestion) -> list[AnswerChoice]:
     """The answers to a question, in the order in which they are listed."""
-    choices = [AnswerChoice("y", "Allow once", AllowOnce())]
-    if question.always:
-        choices.append(AnswerChoice("a", _ALWAYS, AllowAlways(), question.always))
-    prefixes = (offer for offer in question.offers if offer.kind == "prefix")
+    choices = [
+        AnswerChoice(*_OFFERS[offer.kind], offer.answer, offer.rules, offer.grants)
+        for offer in question.offers
+    ]
+    if not question.offers:
+        choices.append(AnswerChoice(*_OFFERS["once"], AllowOnce()))
+        if question.always:
+            choices.append(AnswerChoice(*_OFFERS["exact"], AllowAlways(), question.always))
     return [
         *choices,
-        *(AnswerChoice("p", _ALWAYS, offer.answer, offer.rules) for offer in prefixes),
         AnswerChoice("n", "Deny", Deny()),
         AnswerChoice("t", "Deny with a reason", None),
     ]
@@ -125,8 +133,10 @@ def approval_lines(question: PermissionQuestion) -> list[ApprovalLine]:
     else:
         lines += _plain_lines(question.subject)
     for choice in answer_choices(question):
+        if choice.rules:
+            grants = choice.grants or f"From now on in {question.workspace}."
+            lines.append(ApprovalLine(f"{choice.key} allows: {grants}", "label"))
         if choice.rules and not choice.has_short_rule:
-            lines.append(ApprovalLine(f"{choice.key} adds, for {question.workspace}:", "label"))
             lines += [ApprovalLine(line) for rule in choice.rules for line in str(rule).split("\n")]
     return lines
 

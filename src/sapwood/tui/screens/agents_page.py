@@ -25,7 +25,7 @@ class AgentsPage(PickerPage):
     """Returns a command: `/switch ID`, or the start of one that the person completes."""
 
     HEADING: ClassVar = "Agents and mail"
-    FOOT: ClassVar = "enter switches · ctrl+n mail · ctrl+x kill · esc closes"
+    FOOT: ClassVar = "enter opens · ^n mail · ^x kill · esc closes"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+n", "type('/send')", "Write mail", priority=True),
         Binding("ctrl+x", "type('/kill')", "Kill", priority=True),
