@@ -36,6 +36,8 @@ _HELP = {
     ),
     "ask_seconds": "How long a worker waits for a person who approves a tool call.",
     "sandbox": "Whether shell commands of a model run in a sandbox: auto, on or off.",
+    "sandbox_network": "Whether shell commands in the sandbox may use the network.",
+    "sandbox_readable": "Folders of your home that shell commands in the sandbox may read.",
     "servers": "MCP servers whose tools agents may use: a command to start, or a URL.",
     "workers": "How many agents run at once.",
     "telemetry.endpoint": "Where spans for OpenTelemetry are sent. Empty means nowhere.",
