@@ -191,7 +191,7 @@ def fixed_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing in the pictures depends on the machine. No page here writes."""
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("SAPWOOD_CONFIG", "/home/ada/.config/sapwood/config.toml")
+    monkeypatch.setenv("SAPWOOD_CONFIG", "/srv/ada/settings/sapwood/config.toml")
 
 
 @pytest.mark.parametrize("name", DIALOGS)

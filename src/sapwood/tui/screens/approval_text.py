@@ -109,9 +109,10 @@ class ApprovalText(ScrollView, can_focus=False):
 
     def note_shown(self) -> None:
         """Notes which rows are in view, after they were drawn."""
-        self.call_after_refresh(self._note_shown)
+        self.call_after_refresh(self.note_shown_now)
 
-    def _note_shown(self) -> None:
+    def note_shown_now(self) -> None:
+        """Notes which rows are in view, before a key that came right after the drawing counts."""
         if not self.is_attached:
             return
         first = self.scroll_offset.y

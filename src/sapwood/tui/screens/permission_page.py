@@ -133,6 +133,7 @@ class PermissionPage(ModalPage[PermissionAnswer]):
 
     def _answer(self, choice: AnswerChoice) -> None:
         """Returns an answer, asks for the reason first, or scrolls on if not all was shown."""
+        self._text.note_shown_now()
         if choice.allows and self._text.rows_left:
             self._text.page(1)
         elif choice.answer is not None:
