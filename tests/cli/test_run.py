@@ -111,7 +111,7 @@ def test_a_script_on_stdin_is_played(sapwood: Sapwooder, model: ScriptedModel) -
         "First answer.",
         "Marked 'U'.",
         "Second answer.",
-        "Rewound to 'T'.",
+        "Rewound to 'T'. 2 turns left view.",
     ]
     assert len(model.requests) == 2
 

@@ -134,7 +134,7 @@ async def test_each_text_of_a_script_waits_for_its_answer() -> None:
         ended = await at.play("One.\n/mark A\nTwo.\n/rewind A\nThree.")
         assert ended.exit == Exit.OK
         assert at.shown.pieces == ["heard One.", "heard Two.", "heard Three."]
-        assert at.shown.answers == ["Marked 'A'.", "Rewound to 'A'."]
+        assert at.shown.answers == ["Marked 'A'.", "Rewound to 'A'. 1 turn left view."]
         assert await texts(at.agent) == ["One.", "heard One.", "Three.", "heard Three."]
 
 
@@ -237,10 +237,10 @@ async def test_children_are_waited_for() -> None:
         assert (await at.talk.wait_for_descendants()).exit == Exit.OK
         (child,) = await at.wood.agents(parent=at.agent.id)
         assert not child.working
-        assert await texts(await at.wood.agent(child.agent)) == [
-            "Find the leak.",
-            "heard Find the leak.",
-        ]
+        prompt, answer = await texts(await at.wood.agent(child.agent))
+        assert prompt.startswith("[You are a child agent. Your parent is the agent 'demo']")
+        assert prompt.endswith("Find the leak.")
+        assert answer == "heard Find the leak."
 
 
 async def test_children_are_stopped_with_everything_else() -> None:
