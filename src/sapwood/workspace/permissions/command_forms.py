@@ -43,8 +43,8 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+:/-]*")
 def forms_of(words: Sequence[str]) -> tuple[str, ...]:
     """The command in every form that a denial is compared with, the command itself first.
 
-    >>> forms_of(["env", "X=1", "/usr/bin/git", "-C", ".", "push", "origin"])[-1]
-    'git push origin'
+    >>> "git push" in forms_of(["env", "X=1", "/usr/bin/git", "-C", ".", "push"])
+    True
     """
     found: dict[str, None] = {}
     _collect(tuple(words), found)
