@@ -315,7 +315,7 @@ TABLE = CommandTable(
         SlashCommand(
             "answer",
             "Answer a tool call that waits for approval: yes, always or no",
-            (Argument("ANSWER", required=True), Argument("REASON", follows=True)),
+            (Argument("ANSWER"), Argument("REASON")),
             decides=(AnswerQuestion,),
             without_agent="refused",
         ),
