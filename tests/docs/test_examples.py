@@ -147,18 +147,3 @@ def test_the_program_of_the_guide_prints_what_the_guide_says(tmp_path: Path) -> 
 def test_the_first_example_is_short() -> None:
     first = next(block for block in blocks_of(PAGES[0]) if block.language == "python")
     assert len(first.body.splitlines()) < 20
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        *sorted(ROOT.glob("*.md")),
-        *sorted((ROOT / "docs").rglob("*.md")),
-        *sorted((ROOT / "packages").glob("*/README.md")),
-    ],
-    ids=relative,
-)
-def test_links_lead_to_files_that_are_there(page: Path) -> None:
-    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
-    assert [link for link in links if not (page.parent / link).exists()] == []
