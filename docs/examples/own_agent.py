@@ -32,7 +32,7 @@ async def main() -> None:
         print(await agent.rewind("NOON"), len((await agent.request()).messages), "messages")
         print(await agent.undo(), len((await agent.request()).messages), "messages")
         child = await agent.fork("NOON", goal="Where do they nest?")
-        print(await ask(child), [message.text for message in (await child.request()).messages])
+        print(await ask(child), [m.text.splitlines()[-1] for m in (await child.request()).messages])
         print((await wood.search("heron nests"))[0].snippet, (await agent.replay()).matches)
 
 
