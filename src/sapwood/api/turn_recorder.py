@@ -1,6 +1,7 @@
 """The class `TurnRecorder`: records a turn that another program or framework runs."""
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -11,6 +12,7 @@ from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import offline_service
 from sapwood.config.config_file import Config
 from sapwood.conversation.model_requests import manifest_for, request_for
+from sapwood.conversation.pinned_files import read_pins_again
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import (
     AddReply,
@@ -32,6 +34,8 @@ from sapwood.runtime.dispatch import Done
 from sapwood.runtime.open_agent import OpenAgent
 
 __all__ = ["AgentHandle", "TurnRecorder"]
+
+_log = logging.getLogger("sapwood.pins")
 
 
 class AgentHandle:
@@ -99,6 +103,11 @@ class TurnRecorder:
     async def __aenter__(self) -> "TurnRecorder":
         agent = self._agent
         if self._prompt is not None:
+            state = (await agent.opened()).state
+            if any(pin.source for pin in state.pins):
+                notice = await read_pins_again(agent.service.services, state)
+                if notice:
+                    _log.warning("%s", notice)
             started = await agent.do(StartTurn(agent.id, self._prompt))
             self._turn = started.events[-1].version
         elif (opened := (await agent.opened()).state.open) is not None:

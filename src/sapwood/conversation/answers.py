@@ -51,7 +51,10 @@ __all__ = [
 
 
 class Prompted(Struct, frozen=True, tag=True):
-    """A prompt opened a turn; `turn` is the version of the log at which it starts."""
+    """A prompt opened a turn; `turn` is the version of the log at which it starts.
+
+    `message` says which pinned files could not be read again; it is empty if all could.
+    """
 
     agent: AgentId
     turn: int

@@ -40,7 +40,8 @@ class ContextBreakdown(Struct, frozen=True):
     """What an agent's model sees, how large each part of it is, and what was spent on it.
 
     `turns` counts the turns in view, `carries_request` says that the last request before them is in
-    view too, and `last_turn` is the usage of each model call of the newest turn.
+    view too, and `last_turn` is the usage of each model call of the newest turn. `pinned_files` has
+    the file of each pin that was read from one.
     """
 
     agent: AgentId
@@ -56,6 +57,7 @@ class ContextBreakdown(Struct, frozen=True):
     unread: int
     spent: Usage
     last_turn: tuple[Usage, ...]
+    pinned_files: dict[str, str]
 
 
 def break_down(state: State, live: LivePath, counter: Counter) -> ContextBreakdown:
@@ -75,6 +77,7 @@ def break_down(state: State, live: LivePath, counter: Counter) -> ContextBreakdo
         len(state.inbox),
         state.spent,
         tuple(turns[-1].usages) if turns else (),
+        {pin.name: pin.source for pin in state.pins if pin.source},
     )
 
 
@@ -101,7 +104,7 @@ def largest(state: State, live: LivePath, counter: Counter, most: int = 12) -> l
     items = [
         ContextItem(
             "pin",
-            pin.name,
+            f"{pin.name} from {pin.source}" if pin.source else pin.name,
             calibrated(counter.count(pin.text).tokens, counter, ratio),
             f"{TABLE['unpin'].typed} {pin.name}",
         )

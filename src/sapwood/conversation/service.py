@@ -33,6 +33,7 @@ from sapwood.conversation.handlers import (
     questions,
     settings,
 )
+from sapwood.conversation.pinned_files import read_pins_again
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.wait_command import wait
 from sapwood.core.checkpoint import Unsaved
@@ -169,7 +170,10 @@ class ConversationService:
         return answer
 
     async def prompt(self, agent: AgentId, text: str) -> Prompted | Refusal:
-        """Opens a turn with a prompt. Raises `Failure` if the agent's model cannot be called."""
+        """Opens a turn with a prompt; pinned files that changed are read again before it.
+
+        Raises `Failure` if the agent's model cannot be called.
+        """
         services = self.services
         dispatcher = services.space.dispatcher
         state = (await dispatcher.open(agent)).state
@@ -181,12 +185,13 @@ class ConversationService:
             refused = await reverter.finish(agent)  # of a process that was killed
             if refused is not None:
                 return refused
+        notice = await read_pins_again(services, state)
         done = await dispatcher.dispatch(StartTurn(agent, (Text(text),)), command_meta())
         if isinstance(done, Refusal):
             return done
         if services.start_work is not None:
             services.start_work()
-        return Prompted(agent, done.events[-1].version)
+        return Prompted(agent, done.events[-1].version, notice)
 
     async def start(
         self,

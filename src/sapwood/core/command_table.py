@@ -322,10 +322,10 @@ TABLE = CommandTable(
         SlashCommand("context", "Show what fills the window", without_agent="refused"),
         SlashCommand(
             "pin",
-            "Keep a text in every request",
+            "Keep a text, or a file as it is now, in every request",
             (
                 Argument("NAME", ("name",), required=True),
-                Argument("TEXT", required=True, lines=True),
+                Argument("TEXT | @FILE", required=True, lines=True),
             ),
             decides=(AddPin,),
         ),

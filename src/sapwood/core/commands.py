@@ -119,10 +119,14 @@ class Configure(_Command, frozen=True):
 
 
 class AddPin(_Command, frozen=True):
-    """Put a text into every request. A pin with the same name is replaced."""
+    """Put a text into every request. A pin with the same name is replaced.
+
+    `source` is the file of the workspace from which the text was read; empty if it was typed.
+    """
 
     name: str
     text: str
+    source: str = ""
 
 
 class RemovePin(_Command, frozen=True):

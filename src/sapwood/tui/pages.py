@@ -168,8 +168,9 @@ class Pages:
                 | PermissionsShown()
             ):
                 host.show_message(answer.message)
-            case Prompted():
-                pass  # the transcript shows the prompt
+            case Prompted():  # the transcript shows the prompt
+                if answer.message:
+                    host.show_message(answer.message)
             case _:
                 assert_never(answer)
 

@@ -105,7 +105,7 @@ EXAMPLES: tuple[Event, ...] = (
     AgentKilled(LEAD, CHILD),
     SettingsChanged(SettingsChange()),
     SettingsChanged(SettingsChange("gpt-5", "", 0, 1.0, 0, 0, (0.5, 0.65, 0.85))),
-    PinAdded(Pin("rule", "No force push.")),
+    PinAdded(Pin("rule", "No force push.", "docs/rules.md")),
     PinRemoved("rule"),
     Focused("auth", 2),
     Unfocused("auth"),
@@ -265,7 +265,7 @@ destinations = st.builds(Destination, numbers, numbers, texts)
 restored = st.builds(Restored, numbers, numbers)
 shares = st.floats(0, 1)
 sizes = st.builds(Size, numbers, texts)
-pins = st.builds(Pin, texts, texts)
+pins = st.builds(Pin, texts, texts, texts)
 
 
 def any_event() -> st.SearchStrategy[Event]:

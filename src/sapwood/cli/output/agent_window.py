@@ -20,7 +20,7 @@ def context_lines(window: ContextBreakdown, width: int) -> list[str]:
     blocks = [
         ("system", budget.system, ""),
         *_tools(budget),
-        ("pins", budget.pins, ", ".join(window.pins)),
+        ("pins", budget.pins, _pins(window)),
         ("summary", budget.summary, "with the last request" if window.carries_request else ""),
         ("history", budget.history, _turns(window.turns) + _of_cap(budget)),
     ]
@@ -66,6 +66,7 @@ def context_value(window: ContextBreakdown) -> dict[str, object]:
         "last_turn": [usage_value(each) for each in window.last_turn],
         "marks": window.marks,
         "pins": window.pins,
+        "pinned_files": window.pinned_files,
         "unread": window.unread,
     }
 
@@ -79,6 +80,11 @@ def _block(name: str, count: Count, note: str, width: int, colour: str | None = 
     number = f"{show(count) if count.tokens else '0':>7}"
     number = styled(number, fg=colour) if colour else number
     return f"{name:<8} {number}  {cut(note, max(width - 18, 12))}".rstrip()
+
+
+def _pins(window: ContextBreakdown) -> str:
+    files = window.pinned_files
+    return ", ".join(f"{pin} from {files[pin]}" if pin in files else pin for pin in window.pins)
 
 
 def _turns(count: int) -> str:

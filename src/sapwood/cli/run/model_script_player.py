@@ -67,6 +67,8 @@ class ModelScriptPlayer(ScriptPlayer):
         answer = await self.service.prompt(self.agent, text)
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
+        if answer.message:
+            self.output.note(answer.message)
         return await self._print_turn(version)
 
     async def command(self, chunk: Script) -> StepResult:

@@ -11,6 +11,7 @@ from sapwood.conversation.answers import (
     PromptToEdit,
 )
 from sapwood.conversation.call import Call, Services
+from sapwood.conversation.pinned_files import file_named, pin_of_file
 from sapwood.conversation.turn_lookup import context_before, find_turn
 from sapwood.core.commands import (
     AddPin,
@@ -132,10 +133,13 @@ async def redo(call: Call) -> Changed:
 
 
 async def pin(call: Call) -> Changed:
-    """Keeps a text in every request."""
+    """Keeps a text, or the text of a file, in every request."""
     name, text = call.first_and_rest
     if not text:
         raise call.misused("A pin has name and text.")
+    if path := file_named(text):
+        state = (await call.opened()).state
+        return await _changed(call, await pin_of_file(call.services, state, name, path))
     return await _changed(call, AddPin(call.agent, name, text))
 
 

@@ -163,7 +163,7 @@ def _offer(inputs: DecisionInput, after: Settings) -> str:
 
 def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accepted:
     require_running(inputs.state)
-    pin = Pin(command.name, command.text)
+    pin = Pin(command.name, command.text, command.source)
     _require_pin(pin)
     if pin in inputs.state.pins:
         return Accepted((), f"'{pin.name}' is pinned already.")
@@ -171,7 +171,8 @@ def add_pin(inputs: DecisionInput, command: AddPin, meta: CommandMeta) -> Accept
         raise Refused(TooManyPins(PINS_LIMIT))
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(PinAdded(pin))
-    return draft.accepted(f"Pinned '{command.name}'.")
+    source = f" from {command.source}" if command.source else ""
+    return draft.accepted(f"Pinned '{command.name}'{source}.")
 
 
 def remove_pin(inputs: DecisionInput, command: RemovePin, meta: CommandMeta) -> Accepted:

@@ -27,11 +27,15 @@ __all__ = [
 ]
 
 
-class Pin(Struct, frozen=True, gc=False):
-    """Text that is in every request, whatever is trimmed."""
+class Pin(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Text that is in every request, whatever is trimmed.
+
+    `source` is the file of the workspace from which the text was read; empty if it was typed.
+    """
 
     name: str
     text: str
+    source: str = ""
 
 
 class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):

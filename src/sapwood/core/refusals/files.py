@@ -9,6 +9,7 @@ __all__ = [
     "NotRestored",
     "NotSaved",
     "OtherBranch",
+    "PinnedFileUnreadable",
     "RevertCutOff",
     "RevertOvertaken",
     "UnknownCheckpoint",
@@ -68,6 +69,20 @@ class NotSaved(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"{self.reason} The files could not be saved, so nothing was changed. Try again."
+
+
+class PinnedFileUnreadable(Refusal, frozen=True):
+    """The file that was to be pinned cannot be read, or may not be."""
+
+    path: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.path} cannot be pinned: {self.reason} Nothing was changed. "
+            "Type /pin NAME @FILE with the path of a text file in the workspace."
+        )
 
 
 class OtherBranch(Refusal, frozen=True):

@@ -46,7 +46,8 @@ def _words(event: Event) -> str:
         case events.SettingsChanged(change):
             return ", ".join(f"{name} = {value}" for name, value in change.changed_fields().items())
         case events.PinAdded(pin):
-            return f"{pin.name}: {pin.text}"
+            source = f" from {pin.source}" if pin.source else ""
+            return f"{pin.name}{source}: {pin.text}"
         case events.PinRemoved(name):
             return name
         case events.Focused(topic) | events.Unfocused(topic):
