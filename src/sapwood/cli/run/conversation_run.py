@@ -7,11 +7,13 @@ from msgspec import UNSET, Struct, structs
 from sapwood.app.assembly import assemble, require_rules
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import conversation_service
+from sapwood.app.permission_questions import PermissionQuestions
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.run.model_script_player import ModelScriptPlayer
 from sapwood.cli.run.run_output import RunOutput, RunSummary
 from sapwood.cli.run.script_player import OK, StepResult
 from sapwood.cli.run.stop_request import StopRequest
+from sapwood.cli.run.terminal_approval import TerminalApproval, can_ask
 from sapwood.config.api_keys import load_keys
 from sapwood.config.config_file import Config
 from sapwood.conversation.agent_lookup import find
@@ -57,11 +59,13 @@ async def run_conversation(
     keys = load_keys()
     agent = await choose_agent(connection, config, keys, options)
     before = await _spent(connection, agent)
-    runner = assemble(connection, config, keys, allow=options.allow, root=agent)
+    approval = _approval(agent)
+    asked = PermissionQuestions(connection, approval.ask).ask if approval else None
+    runner = assemble(connection, config, keys, allow=options.allow, root=agent, approve=asked)
     service = conversation_service(
         connection, config, keys, compact=runner.compact, allow=options.allow
     )
-    player = ModelScriptPlayer(runner, agent, service, output, stop)
+    player = ModelScriptPlayer(runner, agent, service, output, stop, approval)
     try:
         await runner.start()
         if options.seconds is not None:
@@ -75,6 +79,11 @@ async def run_conversation(
     blocked = tuple(player.blocked)
     output.end(RunSummary(player.agent, code, used, result.problem, blocked))
     return code
+
+
+def _approval(agent: AgentId) -> TerminalApproval | None:
+    """Asks the person at the terminal. Without one, tools that need approval are blocked."""
+    return TerminalApproval(agent) if can_ask() else None
 
 
 async def _play(player: ModelScriptPlayer, script: Script | None) -> StepResult:

@@ -10,6 +10,7 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.cli.run.run_output import RunOutput
 from sapwood.cli.run.script_player import OK, ScriptPlayer, StepResult
 from sapwood.cli.run.stop_request import StopRequest
+from sapwood.cli.run.terminal_approval import TerminalApproval
 from sapwood.conversation.script import Script
 from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -52,12 +53,14 @@ class ModelScriptPlayer(ScriptPlayer):
         service: ConversationService,
         output: RunOutput,
         stop: StopRequest,
+        approval: TerminalApproval | None = None,
     ) -> None:
         super().__init__(service, agent, output)
         self.connection = runner.connection
         self.blocked: list[str] = []
         self._runner = runner
         self._stop = stop
+        self._approval = approval
 
     async def prompt(self, text: str) -> StepResult:
         """Starts a turn with this prompt and prints it until it ends. Raises `RefusedError`."""
@@ -145,6 +148,8 @@ class ModelScriptPlayer(ScriptPlayer):
                     if isinstance(recorded.event, ToolFinished) and recorded.event.blocked:
                         self.blocked.append(recorded.event.blocked)
                     self.output.event(recorded)
+                    if self._approval is not None:
+                        self._approval.note_printed(recorded)
                     ended = self._end(recorded)
                     if ended is OK and await self._is_asked_again(recorded.version):
                         continue  # the model went back to the start of its turn
