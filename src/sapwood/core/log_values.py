@@ -35,8 +35,8 @@ class AgentSummary(Struct, frozen=True, omit_defaults=True):
 
     PostgreSQL indexes read `folder`, `updated` and `working` by these names: never rename them.
     `tokens` is the size of the live history, and `exact` whether it was counted or estimated.
-    `working`: a turn is open, so the agent has work to do. `source` and `session` are the program
-    of an imported agent and its id there.
+    `working`: a turn is open, so the agent has work to do. `asking`: its tool call waits for
+    approval. `source` and `session` are the program of an imported agent and its id there.
 
     >>> AgentSummary(AgentId("abc123"), version=7, name="demo", unread=2).status
     'running'
@@ -57,6 +57,7 @@ class AgentSummary(Struct, frozen=True, omit_defaults=True):
     working: bool = False
     source: str = ""
     session: str = ""
+    asking: bool = False
 
 
 class Append(Struct, frozen=True):
@@ -187,4 +188,5 @@ def summary_of(state: State, history: Count) -> AgentSummary:
         working=state.open is not None and state.status == "running",
         source=state.origin.source if state.origin else "",
         session=state.origin.session if state.origin else "",
+        asking=state.open is not None and bool(state.open.questions) and state.status == "running",
     )

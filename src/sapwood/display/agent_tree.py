@@ -14,6 +14,8 @@ def state_of(facts: AgentSummary) -> str:
         return facts.status
     if facts.source:
         return facts.source
+    if facts.asking:
+        return "waiting for approval"
     return "working" if facts.working else "idle"
 
 

@@ -26,6 +26,11 @@ _LEAST_TANGENT = 1_000
 """The least tokens in tangents that cause a warning."""
 
 _ROOM = WIDTH - 5
+_NAME = 10
+"""Columns that the sign and the name of an agent need at least."""
+
+_ASKING = ("waiting for approval", "asks you", "")
+"""What stands instead of the tokens if a tool call waits for approval; the first that fits."""
 
 
 _DRIFT_COLOURS = {"on-track": "$success", "tangent": "$warning", "noise": "$error"}
@@ -135,6 +140,10 @@ def _agent_line(facts: AgentSummary, before: str, room: int, *, here: bool) -> C
     """One agent: its state, name, tokens, source and unread mail."""
     sign, colour = _sign(facts)
     tokens = show(Count(facts.tokens, facts.exact)) if facts.tokens else ""
+    if facts.asking:
+        tokens = next(
+            words for words in _ASKING if not words or len(before) + len(words) + _NAME < room
+        )
     mail = f" ✉{facts.unread}" if facts.unread else ""
     source = f" {facts.source}" if facts.source else ""
     space = room - len(before) - 2 - len(tokens) - len(source) - len(mail) - 1
@@ -157,6 +166,8 @@ def _sign(facts: AgentSummary) -> tuple[str, str]:
         case "archived":
             return "▪", "$faint"
         case _:
+            if facts.asking:
+                return "?", "$error"
             return ("◐", "$warning") if facts.working else ("●", "$success")
 
 

@@ -17,6 +17,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.timeline.event_summary import event_summary
+from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import clock, iso, money, usage_line
 from sapwood.display.text import cut
 from sapwood.display.visible_text import json_escaped
@@ -103,14 +104,17 @@ def usage_value(usage: Usage) -> dict[str, object]:
 
 
 def facts_value(facts: Struct) -> dict[str, object]:
-    """Returns facts with ISO times. A running agent without work to do is `idle`."""
+    """Returns facts with ISO times. A running agent without work to do is `idle`.
+
+    One whose tool call waits for approval is `waiting for approval`.
+    """
     value: dict[str, object] = msgspec.to_builtins(facts)
     for name in _TIMES:
         if isinstance(at := getattr(facts, name, None), int):
             value[name] = iso(at)
     if isinstance(facts, AgentSummary):
         idle = facts.status == "running" and not facts.working
-        value["status"] = "idle" if idle else facts.status
+        value["status"] = state_of(facts) if facts.asking else "idle" if idle else facts.status
     return value
 
 

@@ -48,7 +48,7 @@ def insert_agent(
             facts.tokens,
             facts.exact,
             facts.unread,
-            facts.working,
+            _working(facts),
             facts.source,
             facts.session,
             _hour(facts),
@@ -79,7 +79,7 @@ def advance_agent(
     ).fetchone()
     # These columns are indexed and seldom change; setting them always would rewrite the indexes.
     wanted = (
-        *(facts.status, facts.name, facts.parent, facts.created, facts.working),
+        *(facts.status, facts.name, facts.parent, facts.created, _working(facts)),
         *(facts.folder, _hour(facts)),
     )
     if listed and listed != wanted:
@@ -89,6 +89,11 @@ def advance_agent(
             (*wanted, space, facts.agent),
         )
     return listed is not None
+
+
+def _working(facts: AgentSummary) -> int:
+    """The column `working`: 0 without work, 1 with work, 2 if the work waits for approval."""
+    return int(facts.working) + int(facts.working and facts.asking)
 
 
 def _hour(facts: AgentSummary) -> int:
@@ -261,4 +266,5 @@ def _summary(row: _Row) -> AgentSummary:
         bool(working),
         source,
         session,
+        working == 2,
     )
