@@ -1,5 +1,6 @@
 """What can be completed where the cursor is: commands of the table, then their arguments."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -32,6 +33,12 @@ MODELS = KNOWN_MODELS
 _AGENTS = 200
 _TURNS = 8
 _ABOUT = 60
+_RULE_WORDS = (
+    ("allow", "Add a rule that allows a tool"),
+    ("deny", "Add a rule that denies a tool"),
+    ("remove", "Remove a rule of this project"),
+)
+_VERDICTS = ("allow", "ask", "deny")
 
 Names = tuple[tuple[str, str], ...]
 """Words that an argument can be, each with a few words on it."""
@@ -53,6 +60,7 @@ class KnownNames(Struct, frozen=True):
     models: Names = ()
     pins: Names = ()
     turns: Names = ()
+    rules: Names = ()
 
     def of_kind(self, kind: ArgumentKind) -> Names:
         """The names that an argument of this kind can be."""
@@ -69,6 +77,10 @@ class KnownNames(Struct, frozen=True):
                 return self.turns
             case "setting":
                 return tuple((typed_name(name), "") for name in SettingsChange.__struct_fields__)
+            case "permission":
+                return _permission_words()
+            case "rule":
+                return self.rules
             case "command":
                 return tuple((row.name, row.help) for row in TABLE.rows)
             case "call" | "name" | "number" | "text":
@@ -113,7 +125,7 @@ def _is_valid(word: str, kind: ArgumentKind, known: KnownNames) -> bool:
     match kind:
         case "number" | "turn":
             return word.isascii() and word.isdigit()
-        case "call" | "name" | "text":
+        case "call" | "name" | "rule" | "text":
             return True
         case "agent":
             return word == "parent" or _names_one_agent(word, known.agents)
@@ -138,6 +150,7 @@ async def known_names(space: OpenSpace, state: State | None) -> KnownNames:
         agents=tuple(_agent(facts) for facts in agents if facts.status == "running"),
         models=model_names(),
         turns=await _turns(space, state) if state else (),
+        rules=await _rules(state) if state else (),
         pins=tuple((pin.name, _one_line(pin.text)) for pin in state.pins) if state else (),
     )
 
@@ -174,6 +187,8 @@ def _arguments(row: SlashCommand, words: Sequence[str], known: KnownNames) -> li
         return []
     typed = words[-1].casefold()
     names = [name for kind in argument.kinds for name in known.of_kind(kind)]
+    if "rule" in argument.kinds and words[0] != "remove":  # a new rule starts with its tool
+        names = _tools() if words[0] in _VERDICTS else []
     starting = [name for name in names if name[0].casefold().startswith(typed)]
     starting.sort(key=lambda name: name[0] != words[-1])
     inside = [name for name in names if typed in name[0].casefold() and name not in starting]
@@ -188,6 +203,32 @@ def _argument_at(row: SlashCommand, index: int) -> Argument | None:
         if place == index or (argument.repeats and place < index):
             return argument
     return None
+
+
+def _permission_words() -> Names:
+    """What can follow `/permissions`: the modes, and what can be done with a rule."""
+    from sapwood.workspace.permissions.permission_rules import MODES
+
+    return (*MODES.items(), *_RULE_WORDS)
+
+
+def _tools() -> list[tuple[str, str]]:
+    from sapwood.workspace.permissions.permission_rules import TOOLS
+
+    return [(f"{tool}(", "") for tool in TOOLS]
+
+
+async def _rules(state: State) -> Names:
+    """The rules that are kept for the project of an agent; none if they cannot be read."""
+    from sapwood.workspace.permissions.kept_rules import KeptRules, project_folder
+    from sapwood.workspace.tool_output import ToolError
+
+    folder = project_folder(state.workspace)
+    try:
+        kept = await asyncio.to_thread(KeptRules().rules, folder) if folder else ()
+    except ToolError:
+        return ()
+    return tuple((str(rule), "") for rule in kept)
 
 
 def _marks(state: State) -> Names:

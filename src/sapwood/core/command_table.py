@@ -41,7 +41,19 @@ SLASH = "slash"
 """The name of the tool by which models use slash commands."""
 
 ArgumentKind = Literal[
-    "agent", "call", "command", "mark", "model", "name", "number", "pin", "setting", "text", "turn"
+    "agent",
+    "call",
+    "command",
+    "mark",
+    "model",
+    "name",
+    "number",
+    "permission",
+    "pin",
+    "rule",
+    "setting",
+    "text",
+    "turn",
 ]
 """What an argument names. Completion offers what exists of that kind."""
 
@@ -377,7 +389,10 @@ TABLE = CommandTable(
         SlashCommand(
             "permissions",
             "Show or change what tools may do",
-            (Argument("MODE | allow | deny | remove"), Argument("RULE", follows=True)),
+            (
+                Argument("MODE | allow | deny | remove", ("permission",)),
+                Argument("RULE", ("rule",), follows=True),
+            ),
             without_agent="answers bare",
         ),
         SlashCommand(

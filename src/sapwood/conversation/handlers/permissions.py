@@ -1,14 +1,13 @@
 """The handler of `/permissions`: shows and changes the mode of an agent and a project's rules."""
 
 import asyncio
-import os
 
 from sapwood.conversation.answers import Changed, PermissionsShown
 from sapwood.conversation.call import Call
 from sapwood.core.commands import Configure
 from sapwood.core.refusals import nearest
-from sapwood.core.settings import SettingsChange, Workspace
-from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
+from sapwood.core.settings import SettingsChange
+from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources, project_folder
 from sapwood.workspace.permissions.permission_rules import MODES, RuleError, mode_of, parse_rules
 
 __all__ = ["permissions"]
@@ -40,7 +39,7 @@ async def _shown(call: Call) -> PermissionsShown:
     state = (await call.opened()).state if call.current else None
     mode = state.settings.permission_mode if state else "ask"
     sources = call.services.permissions or RuleSources()
-    rules = await sources.listed(_folder(state.workspace) if state else "")
+    rules = await sources.listed(project_folder(state.workspace) if state else "")
     return PermissionsShown(mode, MODES[mode], rules)
 
 
@@ -71,13 +70,7 @@ async def _removed(call: Call, line: str) -> Changed:
 
 async def _project(call: Call) -> tuple[KeptRules, str]:
     sources = call.services.permissions
-    folder = _folder((await call.opened()).state.workspace)
+    folder = project_folder((await call.opened()).state.workspace)
     if sources is None or sources.kept is None or not folder:
         raise call.misused("Rules can be kept only for an agent that works in a folder.")
     return sources.kept, folder
-
-
-def _folder(workspace: Workspace) -> str:
-    """The project's folder as the tools see it, without symlinks; '' if there is none."""
-    folder = workspace.worktree or workspace.folder
-    return os.path.realpath(os.path.expanduser(folder)) if folder else ""

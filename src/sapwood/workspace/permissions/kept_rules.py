@@ -1,6 +1,7 @@
 """The rules of a project that outlast the process, and all rules of an agent with their sources."""
 
 import asyncio
+import os
 
 from msgspec import Struct
 
@@ -11,10 +12,11 @@ from sapwood.config.project_rules import (
     remove_project_rule,
 )
 from sapwood.core.errors import SapwoodError
+from sapwood.core.settings import Workspace
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["KeptRules", "RuleSources", "SourcedRule"]
+__all__ = ["KeptRules", "RuleSources", "SourcedRule", "project_folder"]
 
 
 class KeptRules:
@@ -78,3 +80,9 @@ class RuleSources(Struct, frozen=True):
             *(SourcedRule(rule, "this run") for rule in self.this_run),
             *(SourcedRule(rule, "this project") for rule in allowing),
         )
+
+
+def project_folder(workspace: Workspace) -> str:
+    """The project's folder as the tools see it, without symlinks; '' if there is none."""
+    folder = workspace.worktree or workspace.folder
+    return os.path.realpath(os.path.expanduser(folder)) if folder else ""
