@@ -100,6 +100,13 @@ async def nothing_happens(stage: Stage) -> None:
     assert stage.app.screen is stage.conversation
 
 
+async def shows_the_message(stage: Stage) -> None:
+    assert stage.app.screen is stage.conversation  # there is none
+    stage.conversation.show_message("Marked 'HERE'.")
+    await stage.pilot.press("f7")
+    await opens(stage, " Message ")
+
+
 async def has_written(stage: Stage) -> None:
     assert stage.conversation.composer.text == "written elsewhere"
 
@@ -117,6 +124,7 @@ CHECKS: dict[str, Check] = {
     "rewind": page("There is no mark yet"),
     "resume": page("Conversations"),
     "help": page("Start a new line"),
+    "message": shows_the_message,
     "history": page("Sent messages"),
     "editor": has_written,
     "mouse": leaves_the_mouse,

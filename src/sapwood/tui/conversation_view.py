@@ -9,7 +9,9 @@ from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from sapwood.analysis.topic_drift import Drift
@@ -63,6 +65,8 @@ _FRAME = 0.05
 POLL_SECONDS = 1.0
 """Seconds between two updates of the clock and of the other agents."""
 
+_NOTICE_ROWS = 4
+_NOTICE_PADDING = 4
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -83,6 +87,7 @@ class ConversationView(Screen[None]):
         self._drawing = False
         self._refreshed_at = -1
         self._activity = ""
+        self.message = ""
         self._since: float | None = None
         self._drift: Drift | None = None
 
@@ -409,9 +414,30 @@ class ConversationView(Screen[None]):
 
     def _set_notice(self, text: str, *, refused: bool = False) -> None:
         notice = self.query_one("#notice", Static)
-        notice.update(plain(text))
+        self.message = text
+        self._fit_notice()
         notice.display = bool(text)
         notice.set_class(refused, "refused")
+
+    def on_resize(self) -> None:
+        """Wraps the message for the new width."""
+        self._fit_notice()
+
+    def _fit_notice(self) -> None:
+        """Shows the rows of the message that fit, and how to see the others."""
+        notice = self.query_one("#notice", Static)
+        around = notice.parent
+        width = around.content_size.width if isinstance(around, Widget) else 0
+        notice.update(self._first_rows(plain(self.message), width or self.size.width))
+
+    def _first_rows(self, text: str, width: int) -> str:
+        rows = Content(text).wrap(max(1, width - _NOTICE_PADDING))
+        if len(rows) <= _NOTICE_ROWS:
+            return text
+        key = self.controller.config.screen.keys.get("message", "f7").partition(",")[0]
+        first = [str(row) for row in rows[: _NOTICE_ROWS - 1]]
+        left = len(rows) - len(first)
+        return "\n".join([*first, f"… {left:,} more lines: {key} shows all"])
 
     def _show_queue(self) -> None:
         queue = self.query_one("#queue", Static)

@@ -58,6 +58,7 @@ class PageHost(Protocol):
     """The screen under the pages."""
 
     controller: "ConversationController"
+    message: str
 
     @property
     def application(self) -> "App[object]":
@@ -103,7 +104,11 @@ class Pages:
 
     def __init__(self, host: PageHost) -> None:
         self._host = host
-        self._pages = {"history": self._history, "rewind": self._rewind}
+        self._pages = {
+            "history": self._history,
+            "message": self._message,
+            "rewind": self._rewind,
+        }
 
     async def show(self, answer: "CommandAnswer") -> None:
         """Shows an answer: as a message, on a page, or by opening another conversation."""
@@ -206,6 +211,12 @@ class Pages:
         from sapwood.tui.screens.search_pages import HistoryPage
 
         self._push(HistoryPage(self._host.composer.sent), self._put)
+
+    async def _message(self) -> None:
+        from sapwood.tui.screens.message_page import MessagePage
+
+        if self._host.message:
+            self._push(MessagePage(self._host.message))
 
     async def _rewind(self) -> None:
         from sapwood.tui.screens.rewind_page import RewindPage
