@@ -1,0 +1,44 @@
+"""A screen that is killed right after a prompt appeared on it has stored the prompt (T4)."""
+
+import sys
+
+import pytest
+
+from sapwood.api import Sapwood
+from sapwood.core.events import TurnStarted
+from sapwood.core.search_text import text_of
+from scripted_model import ScriptedModel
+from tests.cli.calling import Database, Sapwooder
+from tests.cli.hostile_text import Terminal
+
+pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
+
+PROMPT = "storks-in-oslo"
+
+
+@pytest.mark.parametrize("face", [(), ("--inline",)], ids=["full", "inline"])
+def test_a_prompt_on_the_screen_outlasts_kill_9(
+    face: tuple[str, ...], model: ScriptedModel, database: Database, sapwood: Sapwooder
+) -> None:
+    model.replies(["On roofs."])
+    terminal = Terminal([sys.executable, "-m", "sapwood.cli", *face])
+    try:
+        terminal.until("╭".encode())  # the composer is there
+        terminal.press(PROMPT.encode())
+        terminal.until(PROMPT.encode())
+        sent = len(terminal.written)
+        terminal.press(b"\r")
+        terminal.until(b"you", sent)  # the title of the prompt in the conversation
+    finally:
+        terminal.close()  # kill -9
+
+    found: list[str] = []
+
+    async def read(wood: Sapwood) -> None:
+        for agent in await wood.agents():
+            events = await (await wood.agent(agent.agent)).events()
+            found.extend(text_of(e.event) for e in events if isinstance(e.event, TurnStarted))
+
+    database(read)
+    assert found == [PROMPT]
+    assert "On roofs." in sapwood("run", "--continue").out
