@@ -1,18 +1,21 @@
 """Masking: time on the worst texts, the event loop meanwhile, and which secrets are found.
 
-`just bench mask` masks one megabyte of each of the worst texts; masks such texts with
-`Dispatcher.mask` while a task measures how long the event loop waits; masks more than 200 forms of
-secrets in five forms of text; and searches the files of this repository. It does not measure the
-rest of a dispatch, such as counting and storing. Times are divided by how much slower the machine
-is than at rest, and the wait is compared with that of an idle loop. It prints every figure and
-fails if one is short.
+`just bench mask` masks one megabyte of each of the worst texts, and prints the CPU time as
+measured, the best of three. It records turns with such a prompt, reply, argument and result in an
+SQLite file, while a task measures how long the event loop waits: the longest wait of each turn,
+minus the longest wait of the same task while nothing was done, just before. It masks more than 200
+forms of secrets in five forms of text, and searches the files of this repository. It prints every
+figure and fails if one is short.
 """
 
 import asyncio
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
 
 import sapwood
 from bench import QUICK_SLACK
@@ -24,11 +27,13 @@ from sapwood.redaction import find_secrets, mask_secrets
 
 _LIMIT = 0.25
 """Seconds of CPU for one megabyte."""
-_ROUNDS = 5
+_ROUNDS = 3
 """A busy machine may need several rounds; the best counts."""
 _LONGEST_WAIT = 0.050
 _SHARE = 0.95
-_HELD_OUT_SHARE = 0.80
+_HELD_OUT_SHARE = 0.70
+"""Of forms whose issuer no rule knows. Chosen before the first measurement: such a token is found
+by its name or place only, and at least two of three are usually stored with one."""
 _FORMS = 200
 _FALSE_MASKS = 1.0
 """False masks per 10,000 lines."""
@@ -58,36 +63,12 @@ def _times(quick: bool) -> Iterator[str]:
     limit = _LIMIT * size / MEGABYTE * (2 * QUICK_SLACK if quick else 1)
     slowest, count = 0.0, 0
     for name, text in worst_inputs(size):
-        slowness = _slowness()
-        best = _best(text, limit) / slowness
+        best = _best(text, limit)
         slowest, count = max(slowest, best), count + 1
-        print(
-            f"{name:28} {best * 1000:5.0f} ms of CPU for {len(text):,} characters"
-            + (f" (measured on a machine {slowness:.1f} times slower than at rest)")
-            * (slowness > _BUSY)
-        )
+        print(f"{name:28} {best * 1000:5.0f} ms of CPU for {len(text):,} characters")
         if best > limit:
             yield f"{name}: {best:.3f} s of CPU, at most {limit:.3f} s"
     print(f"slowest of {count} texts: {slowest:.3f} s of CPU, at most {limit:.3f} s")
-
-
-def _slowness() -> float:
-    """How much slower this machine is now than at rest: other programs share its caches and cores.
-
-    A fixed piece of work is timed; the fastest run ever seen is taken for the machine at rest.
-    """
-    runs: list[float] = []
-    for _ in range(_REFERENCE_RUNS):
-        before = time.process_time()
-        sum(len(str(number)) for number in range(10_000))
-        runs.append(time.process_time() - before)
-    _FASTEST[0] = min(_FASTEST[0], *runs)
-    return max(1.0, sorted(runs)[len(runs) // 2] / _FASTEST[0])
-
-
-_REFERENCE_RUNS = 25
-_FASTEST = [float("inf")]
-_BUSY = 1.2
 
 
 def _best(text: str, limit: float) -> float:
@@ -102,36 +83,62 @@ def _best(text: str, limit: float) -> float:
 
 
 async def _waits(quick: bool) -> list[str]:
-    """Masks long prompts, replies and results in a database, and measures the event loop."""
-    texts = [text for _, text in worst_inputs(MEGABYTE // 4 if quick else MEGABYTE)]
+    """Records turns of long texts in a database, and measures how long the event loop waits."""
+    size = MEGABYTE // 4 if quick else MEGABYTE
     limit = _LONGEST_WAIT * (2 * QUICK_SLACK if quick else 1)
-    best, idle = float("inf"), 0.0
+    texts = list(worst_inputs(size))
+    misses: list[str] = []
+    with TemporaryDirectory() as folder:
+        async with sapwood.open(Path(folder) / "wood.db") as wood:
+            for name, text in texts[::6] if quick else texts:
+                best = await _longest_wait(wood, text, limit)
+                print(f"event loop, {name:28} {best}")
+                if best.more > limit:
+                    misses.append(f"the event loop, {name}: {best}, limit {limit * 1000:.0f} ms")
+    return misses
+
+
+class _Wait(Struct, frozen=True, order=True):
+    """The longest wait while a turn was recorded, and how much longer than at rest it was.
+
+    `cpu` is the CPU time of the whole process during this wait: the rest of it, other programs had
+    the processor.
+    """
+
+    more: float
+    whole: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return (
+            f"{max(0.0, self.more) * 1000:4.0f} ms more than at rest "
+            f"(waited {self.whole * 1000:.0f} ms, CPU time in it {self.cpu * 1000:.0f} ms)"
+        )
+
+
+async def _longest_wait(wood: sapwood.Sapwood, text: str, limit: float) -> _Wait:
+    """Records a turn of such texts; the best of a few rounds."""
+    args = json.dumps({"command": text})
+    ticker = _Ticker()
+    ticking = asyncio.create_task(ticker.run())
+    best = _Wait(float("inf"), float("inf"), 0.0)
     for _ in range(_ROUNDS):
-        with TemporaryDirectory() as folder:
-            waited, idle = await _longest_wait(Path(folder) / "wood.db", texts[::4])
-            best = min(best, waited)
-        if best <= limit + idle:
-            break
-    print(
-        f"event loop: waited at most {best * 1000:.0f} ms, without masking {idle * 1000:.0f} ms, "
-        f"limit {limit * 1000:.0f} ms more"
-    )
-    return [f"the event loop waited {best * 1000:.0f} ms"] if best > limit + idle else []
-
-
-async def _longest_wait(path: Path, texts: list[str]) -> tuple[float, float]:
-    """Returns the longest wait while texts are masked, and while nothing is done as long."""
-    async with sapwood.open(path) as wood:
+        ticker.longest = 0.0
+        await asyncio.sleep(_REST)
+        idle, ticker.longest = ticker.longest, 0.0
         agent = await wood.start("masking")
-        ticker = _Ticker()
-        ticking = asyncio.create_task(ticker.run())
-        started = time.perf_counter()
-        for text in texts:
-            await agent.connection.dispatcher.mask(text)
-        masking, ticker.longest = ticker.longest, 0.0
-        await asyncio.sleep(time.perf_counter() - started)
-        ticking.cancel()
-        return masking, ticker.longest
+        async with agent.turn(text) as turn:
+            await turn.reply(text, calls=[sapwood.ToolCall("1", "shell", args)])
+            await turn.result("1", text)
+            await turn.reply("done")
+        best = min(best, _Wait(ticker.longest - idle, ticker.longest, ticker.cpu))
+        if best.more <= limit:
+            break
+    ticking.cancel()
+    return best
+
+
+_REST = 0.5
 
 
 class _Ticker:
@@ -139,14 +146,17 @@ class _Ticker:
 
     def __init__(self) -> None:
         self.longest = 0.0
+        self.cpu = 0.0
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
         pause = 0.002
         while True:
-            before = time.perf_counter()
+            before, cpu = time.perf_counter(), time.process_time()
             await asyncio.sleep(pause)
-            self.longest = max(self.longest, time.perf_counter() - before - pause)
+            waited = time.perf_counter() - before - pause
+            if waited > self.longest:
+                self.longest, self.cpu = waited, time.process_time() - cpu
 
 
 def _shares() -> Iterator[str]:

@@ -13,6 +13,7 @@ from random import Random
 from msgspec import Struct
 
 from bench.secret_form_lists import CONTEXTS, TOKENS
+from bench.secret_forms_seen import SEEN
 
 __all__ = ["Sample", "samples", "tuned_forms"]
 
@@ -54,7 +55,8 @@ def tuned_forms() -> dict[str, str]:
         f"token {n}: {form[:10]}": _AROUND[n % len(_AROUND)].format(f"«{form}»")
         for n, form in enumerate(TOKENS)
     }
-    return tokens | {f"place {n}: {form[:24]}": form for n, form in enumerate(CONTEXTS)}
+    places = {f"place {n}: {form[:24]}": form for n, form in enumerate(CONTEXTS)}
+    return tokens | places | SEEN
 
 
 def _filled(random: Random, field: re.Match[str]) -> str:

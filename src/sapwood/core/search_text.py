@@ -7,6 +7,7 @@ phrase.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import assert_never
 
 from sapwood.core import events
@@ -21,6 +22,9 @@ _UNSPACED = (
 _TERM = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _QUERY = re.compile(r'"([^"]+)"|(\S+)')
 _SNIPPET = 160
+_PIECE = 16_384
+"""Characters that are cut into terms in one step."""
+_BETWEEN_TERMS = re.compile(r"[\x00-/:-@\[-`{-\x7f]")
 
 
 def text_of(event: Event) -> str:
@@ -96,8 +100,22 @@ def _words(item: ReplyAdded | ReplyLost | RecordedReply | RecordedResult) -> str
 
 
 def index_terms(text: str) -> str:
-    """The text as ASCII terms with spaces between them, for an index."""
-    return " ".join(_ascii(term) for term in _terms(text))
+    """The text as ASCII terms with spaces between them, for an index.
+
+    A long text is cut into pieces: one call for all of it would block every other thread.
+    """
+    pieces = [text] if len(text) <= _PIECE else _pieces(text)
+    return " ".join(_ascii(term) for piece in pieces for term in _terms(piece))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cuts a text before ASCII characters that belong to no term, if there are any."""
+    start = 0
+    while start < len(text):
+        cut = _BETWEEN_TERMS.search(text, start + _PIECE, start + 2 * _PIECE)
+        end = cut.start() if cut else start + 2 * _PIECE
+        yield text[start:end]
+        start = end
 
 
 def query_phrases(query: str) -> list[list[str]]:

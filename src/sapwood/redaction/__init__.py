@@ -75,9 +75,11 @@ def mask_secrets(
         found = find_secrets(text, known)
         if only is not None:
             found = [secret for secret in found if only(text[secret.start : secret.end])]
-        again = any(_touches_word(text, secret) for secret in found)
-        text = "".join(_pieces(text, found)) if found else text
-        if not again:
+        if not found:
+            break
+        pieces = _pieces(text, found)
+        text = "".join(pieces)
+        if not _touch_words(pieces):
             break
     return text
 
@@ -91,10 +93,11 @@ def find_masks(text: str) -> list[str]:
     return _MASK.findall(text) if "[secret: " in text else []
 
 
-def _touches_word(text: str, secret: Secret) -> bool:
-    """Whether a letter or digit stands directly before or after a secret."""
-    before = text[secret.start - 1 : secret.start]
-    return before.isalnum() or text[secret.end : secret.end + 1].isalnum()
+def _touch_words(pieces: list[str]) -> bool:
+    """Whether a letter or digit stands directly before or after a mask."""
+    return any(text[-1:].isalnum() for text in pieces[:-1:2]) or any(
+        text[:1].isalnum() for text in pieces[2::2]
+    )
 
 
 def _outside_masks(text: str, spans: Iterable[Span]) -> Iterator[Span]:
@@ -131,17 +134,22 @@ def _joined(spans: Iterable[Span]) -> Iterator[Secret]:
         yield Secret(current.kind, current.start, current.end)
 
 
-def _pieces(text: str, found: Iterable[Secret]) -> Iterator[str]:
+def _pieces(text: str, found: Iterable[Secret]) -> list[str]:
+    """Cuts the text into what is not secret and masks, in turn."""
+    pieces: list[str] = []
     position = 0
     for secret in found:
-        yield text[position : secret.start]
-        yield _mask(secret.kind, text[secret.start : secret.end])
-        position = secret.end
-    yield text[position:]
+        start, end = secret.start, secret.end
+        pieces += (text[position:start], _mask(secret.kind, text[start:end]))
+        position = end
+    pieces.append(text[position:])
+    return pieces
 
 
 def _mask(kind: str, value: str) -> str:
+    if len(value) < _TAIL_MIN_LENGTH or kind == PRIVATE_KEY:
+        return f"[secret: {kind}]"
     tail = value[-4:]
-    if len(value) < _TAIL_MIN_LENGTH or not _TAIL.fullmatch(tail) or kind == PRIVATE_KEY:
+    if not _TAIL.fullmatch(tail):
         return f"[secret: {kind}]"
     return f"[secret: {kind} …{tail}]"

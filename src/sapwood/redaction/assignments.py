@@ -10,7 +10,8 @@ at a bounded part of the text after the name, so the time grows with the length 
 import re
 import string
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.value_shapes import is_placeholder, looks_random, looks_typed
@@ -19,21 +20,26 @@ __all__ = ["ASSIGNED_KINDS", "find_assigned_values"]
 
 ASSIGNED_KINDS = frozenset({"credential", "password"})
 
-_QUOTED = r"""[brfu]{0,2}\\{0,3}["'`](?P<quoted>[^\s"'`\\]{6,128})"""
+_QUOTED = r"""(?:[brfu]{0,2}|\[\]byte\()\\{0,3}["'`](?P<quoted>[^\s"'`\\]{6,128})"""
 _BARE = r"""(?P<bare>[^\s"'`\\,;&|<>(){}\[\]]{6,128}+)(?![(\[{])"""
 _ENV = r"""(?P<env>[^\s"'`\\]{6,128})"""
 _ELEMENT = r">(?P<element>[^\s<>]{6,128})<"
+_FALLBACK = r"""=[ ]{0,2}[a-z_][\w.\[\]()]{0,40}[ ]{1,2}(?:\|\||\?\?|or)(?=[ ]{1,2}["'`])"""
+_DECLARED_TYPE = r"""[ ]as[ ][a-z]{3,12}[ ]{0,2}="""
 _TYPED = r""":[ ]{0,2}[a-z][\w.|\[\]]{0,30}(?:[ ]\|[ ]\w{1,30})?[ ]{0,2}=(?!=)"""
 _FIELD = r"""\\{0,3}["']?,?\s{1,40}\\{0,3}["']?value\\{0,3}["']?[ ]{0,2}[:=]"""
 _ASSIGN = (
     r"""\\{0,3}["'`]?\]?[ \t]{0,8}"""
-    rf"""(?:{_TYPED}|=>|:=|==?|:|,(?=[ ]?\\{{0,3}}["'])|{_FIELD})[ \t]{{0,8}}"""
+    rf"""(?:{_TYPED}|{_FALLBACK}|{_DECLARED_TYPE}|=>|:=|==?|:"""
+    rf"""|,(?=[ ]?\\{{0,3}}["'])|{_FIELD})[ \t]{{0,8}}"""
 )
 _SUFFIX = r"(?:[_.-][a-z0-9_.-]{1,24}|\d{1,3})?"
 _VALUE = (
     rf"(?:(?P<sign>{_ASSIGN}|(?P<space>[ \t]{{1,4}}))(?=(?:{_QUOTED}|{_BARE}|{_ENV}))"
     rf"|(?={_ELEMENT}))"
 )
+_MOST_MATCHED = 128
+"""The most characters of a value that the patterns match; `_REST` matches the others."""
 _REST = {
     "quoted": re.compile(r"""[^\s"'`\\]*+"""),
     "bare": re.compile(r"""[^\s"'`\\,;&|<>(){}\[\]]*+"""),
@@ -51,17 +57,24 @@ _LAST_PART = re.compile(r"[_.-]")
 _NOT_SECRET = tuple(
     "next page prev previous continuation starting sync cursor resume change".split()
 )
-_SECRET_KEY = tuple(
+_SECRET_KEY_NAMES = (
     "api app application access secret private auth signing encryption encrypt master account "
     "storage shared preshared service session webhook deploy license client consumer subscription "
     "jwt hmac aes admin server function functions host integration ingest bot user write read site "
-    "team org project rest ? &".split()
+    "team org project rest"
 )
-"""What stands before `key` in the names of secret keys and in the query of a URL."""
+"""What stands before `key` in the names of secret keys."""
+_SECRET_KEY = {
+    name[-2:]: tuple(each for each in _SECRET_KEY_NAMES.split() if each[-2:] == name[-2:])
+    for name in _SECRET_KEY_NAMES.split()
+}
+"""The same by their last two letters, because one look-up is faster than 50 comparisons."""
 _PW_OWNER = ("bind", "root", "user", "admin", "db", "my", "smtp", "mail", "_", "-")
 _FLAG = re.compile(r"(?:^|\s)--?(?:[\w-]{0,20}[-_])?$", re.ASCII)
 _LOGIN = re.compile(r"login[ \t]{1,8}\S{1,80}[ \t\r\n]{1,8}$", re.ASCII)
-_DECLARED = re.compile(r"(?:^|\s)(?:env|arg|setx|set)[ \t]{1,4}[\w-]{0,40}$", re.ASCII)
+_DECLARED = re.compile(
+    r"(?:^|[\s(])(?:env|arg|setx|setq|set)[ \t]{1,4}(?:[\w-]{0,40}|[\w./-]{1,64}:_)$", re.ASCII
+)
 _CONTEXT = 24
 """Characters before a name that are examined."""
 _LOGIN_CONTEXT = 100
@@ -69,7 +82,7 @@ _ENV_CHARACTERS = string.ascii_uppercase + string.digits + "_"
 _ENV_NAME_LENGTH = 64
 
 
-class _Place(NamedTuple):
+class _Place(Struct, gc=False):
     """A name and the value after it.
 
     `lower` is the searched text in lower case, `start` where the name starts, `name` the name,
@@ -86,7 +99,8 @@ class _Place(NamedTuple):
 
     def before(self, size: int = _CONTEXT) -> str:
         """Returns some characters before the name."""
-        return self.lower[max(0, self.start - size) : self.start]
+        first = self.start - size
+        return self.lower[first if first > 0 else 0 : self.start]
 
 
 def find_assigned_values(searched: Searched) -> Iterator[Span]:
@@ -101,28 +115,25 @@ def _values_after(
     searched: Searched, kind: str, pattern: re.Pattern[str], accepts: "_Accepts"
 ) -> Iterator[Span]:
     text, lower = searched.text, searched.lower
-    judged: dict[tuple[str, str, bool], bool] = {}
     done = 0
+    sign_group, space_group = pattern.groupindex["sign"], pattern.groupindex["space"]
     for match in pattern.finditer(lower):
-        begin = match.start()
+        begin, after_sign = match.span()
         if begin < done:
             continue
         group = match.lastgroup or ""
-        start, end = match.span(group)
-        sign = match.start("sign") if group != "element" else match.end()
+        start, end = match.span(match.lastindex or 0)
+        sign = match.start(sign_group) if group != "element" else after_sign
         in_env = lower[sign] == "=" and text[sign - 1].isupper() and _is_env_name(text, sign)
         if group == "env" and not in_env:
             continue
-        before, value = lower[begin - _CONTEXT if begin > _CONTEXT else 0 : start], text[start:end]
-        accepted = judged.get((before, value, in_env))
-        if accepted is None:
-            name, is_spaced = lower[begin:sign], match["space"] is not None
-            accepted = accepts(_Place(lower, begin, name, value, group, is_spaced, in_env))
-            if not accepted:  # one that is accepted is skipped with its value
-                judged[before, value, in_env] = False
-        if accepted:
-            rest = _REST["env" if in_env and group == "bare" else group].match(text, end)
-            done = rest.end() if rest else end
+        is_spaced = match.start(space_group) >= 0
+        name, value = lower[begin:sign], text[start:end]
+        if accepts(_Place(lower, begin, name, value, group, is_spaced, in_env)):
+            done = end
+            if in_env or end - start >= _MOST_MATCHED:
+                rest = _REST["env" if in_env and group == "bare" else group].match(text, end)
+                done = rest.end() if rest else end
             yield Span(start, done, kind)
 
 
@@ -167,7 +178,7 @@ def _is_stated_password(place: _Place) -> bool:
 
 
 def _is_credential(place: _Place) -> bool:
-    return _is_secret_value(place) and _is_named_secret(place)
+    return _is_named_secret(place) and _is_secret_value(place)
 
 
 def _is_secret_value(place: _Place) -> bool:
@@ -184,14 +195,15 @@ def _is_named_secret(place: _Place) -> bool:
 def _is_key(place: _Place) -> bool:
     if not _is_secret_value(place):
         return False
-    if place.before().rstrip("_. -").endswith(_SECRET_KEY):
+    before = place.before().rstrip("_. -")
+    if before.endswith(_SECRET_KEY.get(before[-2:], ("?", "&"))):
         return _is_named_secret(place)
     return place.in_env and not _is_about(place.name) and looks_random(place.value)
 
 
 def _is_about(name: str) -> bool:
     """Whether the name is that of a fact about a secret, such as `token_count`."""
-    return _LAST_PART.split(name)[-1] in _NOT_THE_VALUE if _LAST_PART.search(name) else False
+    return not name.isalnum() and _LAST_PART.split(name)[-1] in _NOT_THE_VALUE
 
 
 def _is_auth(place: _Place) -> bool:

@@ -5,7 +5,8 @@ slow to search. The finders look for ASCII only, and ASCII characters are the sa
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 __all__ = ["ByteText", "Searched", "Span"]
 
@@ -13,7 +14,7 @@ _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 """The bytes of a UTF-8 character after its first byte."""
 
 
-class Span(NamedTuple):
+class Span(Struct, frozen=True, order=True, gc=False):
     """Where a secret begins and ends, and its kind."""
 
     start: int

@@ -63,6 +63,8 @@ _LINES = (
     ),
     (_HASH, ":", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
     # A line of .pgpass: host, port, database, user, password.
+    (_PASSWORD, "private-key", re.compile(r"private-key[ \t]{1,4}([A-Za-z0-9+/]{43}=)")),
+    (_PASSWORD, " login ", re.compile(r"(?:wandb|netlify|snyk) login ([0-9a-f-]{32,64})\b")),
     (_PASSWORD, ":", re.compile(r":(?:5432|\*):[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
     (
         _PASSWORD,
@@ -129,13 +131,14 @@ def _options(text: str, option: re.Pattern[str], programs: tuple[str, ...]) -> I
             present = [program for program in programs if program in text]
             if not present and option is _SHORT_OPTION:
                 return
-        value = match["value"]
-        if value.isdigit() or is_placeholder(value):
-            continue
-        if (option is _USER_OPTION and looks_typed(value)) or _is_after(
-            present, text, match.start()
+        start, end = match.span("value")
+        value = text[start:end]
+        if (option is _USER_OPTION and looks_typed(value)) or (
+            not value.isdigit()
+            and not is_placeholder(value)
+            and _is_after(present, text, match.start())
         ):
-            yield Span(*match.span("value"), _PASSWORD)
+            yield Span(start, end, _PASSWORD)
 
 
 def _is_after(programs: list[str], text: str, position: int) -> bool:

@@ -17,37 +17,44 @@ from sapwood.redaction.token_search import find_tokens
 
 __all__ = ["find_spans"]
 
-_PIECE = 256 * 1024
+_PIECE = 128 * 1024
 _BEFORE = 512
 """Characters before a piece that are searched with it, as the context of what begins in it."""
-_AFTER = 32 * 1024
-"""Characters after a piece that are searched with it: at least the longest private key."""
+_AFTER = 10 * 1024
+"""Characters after a piece that are searched with it: at least the longest list of cookies."""
+_AFTER_KEY = 32 * 1024
+"""The same if the text may have a private key: at least the longest one."""
+_LONG_KNOWN = 1_024
 _REST_OF_WORD = re.compile(r"[\w.~+/=%-]*+", re.ASCII)
 
 
 def find_spans(text: str, known: Sequence[str]) -> list[Span]:
     """Returns the span of every secret, unordered. The text has one character a byte."""
-    if len(text) <= _PIECE + _AFTER:
+    after = _after(text, known)
+    if len(text) <= _PIECE + after:
         return list(_search(text, known))
     found: list[Span] = []
     for start in range(0, len(text), _PIECE):
         first = max(0, start - _BEFORE)
-        last = min(len(text), start + _PIECE + _AFTER)
-        found.extend(
-            _whole(text, first, last, span)
-            for span in _search(text[first:last], known)
-            if start <= first + span.start < start + _PIECE
-        )
+        last = min(len(text), start + _PIECE + after)
+        for span in _search(text[first:last], known):
+            begin, end = first + span.start, first + span.end
+            if start <= begin < start + _PIECE:
+                found.append(Span(begin, _word_end(text, end) if end == last else end, span.kind))
     return found
 
 
-def _whole(text: str, first: int, last: int, span: Span) -> Span:
-    """Returns the span in the whole text; a word that reaches the end of a piece is continued."""
-    end = first + span.end
-    if end == last:
-        rest = _REST_OF_WORD.match(text, end)
-        end = rest.end() if rest else end
-    return Span(first + span.start, end, span.kind)
+def _after(text: str, known: Sequence[str]) -> int:
+    may_have_key = "PRIVATE" in text or "Private" in text or "RSAKeyValue" in text
+    if may_have_key or any(len(value) > _LONG_KNOWN for value in known):
+        return _AFTER_KEY
+    return _AFTER
+
+
+def _word_end(text: str, end: int) -> int:
+    """Where the word ends that reaches the end of a piece."""
+    rest = _REST_OF_WORD.match(text, end)
+    return rest.end() if rest else end
 
 
 def _search(text: str, known: Sequence[str]) -> Iterator[Span]:

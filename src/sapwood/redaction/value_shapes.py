@@ -1,6 +1,8 @@
 """Judges whether a value looks like a secret: random, or as a person chooses a password."""
 
 import re
+from functools import cache
+from math import ceil
 
 __all__ = ["is_placeholder", "looks_random", "looks_typed"]
 
@@ -10,15 +12,18 @@ _PLACEHOLDER_PARTS = re.compile(
     r"\[secret: |[$#{]\{|%[(sdvr]|process\.env|environ|getenv"
 )
 _PLACEHOLDER_STARTS = ("$", "%", "<", "{", "env.", "env:")
+_PLACEHOLDER_FIRST = frozenset(start[0] for start in _PLACEHOLDER_STARTS)
 _PLACEHOLDERS = frozenset(
     "user pass pw password passwd secret token test testing root admin postgres guest none null "
     "nil true false undefined string optional required unset empty default".split()
 )
+_PATH_OR_URL = r"[~.]{0,2}/|[a-z][a-z0-9+.-]{0,20}://|arn:"
+_LETTER_AND_DIGIT = re.compile(
+    rf"(?!{_PATH_OR_URL})"
+    r"[^0-9A-Za-z]*+(?:[0-9][^A-Za-z]*+[A-Za-z]|[A-Za-z][^0-9]*+[0-9])"
+)
+_LETTER_OR_DIGIT = re.compile(rf"(?!{_PATH_OR_URL})[^0-9A-Za-z]*+[0-9A-Za-z]")
 _NAME = re.compile(r"[A-Za-z_]+(?:[._:-]+[A-Za-z_]+)*+")
-_PATH_OR_URL = re.compile(r"[~.]{0,2}/|[a-z][a-z0-9+.-]{0,20}://|arn:")
-_CLASSES = re.compile(r"[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]+")
-_LETTER = re.compile(r"[A-Za-z]")
-_DIGIT = re.compile(r"[0-9]")
 _RANDOM_LENGTH = 12
 _RANDOM_CHARACTERS = 8
 """Different characters. Random texts of twelve characters or more have more, most words less."""
@@ -30,22 +35,28 @@ _TYPED_LENGTH = 8
 def is_placeholder(value: str) -> bool:
     """Whether a value is a placeholder or names the source of a secret, such as `$TOKEN`."""
     lower = value.lower()
-    if lower in _PLACEHOLDERS or lower.startswith(_PLACEHOLDER_STARTS):
-        return True
-    return _PLACEHOLDER_PARTS.search(lower) is not None
+    return (
+        lower in _PLACEHOLDERS
+        or _PLACEHOLDER_PARTS.search(lower) is not None
+        or (lower[:1] in _PLACEHOLDER_FIRST and lower.startswith(_PLACEHOLDER_STARTS))
+    )
 
 
 def looks_random(value: str) -> bool:
     """Whether a machine may have made the value: long, mixed, and no path, name or number."""
     return (
         len(value) >= _RANDOM_LENGTH
-        and _DIGIT.search(value) is not None
-        and _LETTER.search(value) is not None
-        and len(_CLASSES.findall(value)) >= _RANDOM_CHANGES * len(value)
+        and _LETTER_AND_DIGIT.match(value) is not None
+        and _runs(ceil(_RANDOM_CHANGES * len(value))).match(value) is not None
         and not is_placeholder(value)
-        and _PATH_OR_URL.match(value) is None
         and len(set(value)) >= _RANDOM_CHARACTERS
     )
+
+
+@cache
+def _runs(count: int) -> re.Pattern[str]:
+    """Returns a pattern for at least so many runs of characters of one class."""
+    return re.compile(r"(?:[a-z]++|[A-Z]++|[0-9]++|[^A-Za-z0-9]++)" + f"{{{count}}}")
 
 
 def looks_typed(value: str) -> bool:
@@ -54,7 +65,6 @@ def looks_typed(value: str) -> bool:
         len(value) >= _TYPED_LENGTH
         and _NAME.fullmatch(value) is None
         and not value.lstrip("-").isdigit()
-        and (_LETTER.search(value) is not None or _DIGIT.search(value) is not None)
+        and _LETTER_OR_DIGIT.match(value) is not None
         and not is_placeholder(value)
-        and _PATH_OR_URL.match(value) is None
     )

@@ -18,9 +18,14 @@ from sapwood.core.commands import (
     CallModel,
     Command,
     CommandMeta,
+    Compact,
+    CompleteTurn,
     Configure,
+    FailTurn,
     Fork,
+    InterruptTurn,
     Kill,
+    RecordTurn,
     Send,
     StartSuccessor,
 )
@@ -35,10 +40,11 @@ from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionCo
 from sapwood.core.refusals import Refusal
 from sapwood.core.spending import Account
 from sapwood.core.state import State
+from sapwood.core.text_size import LARGE_TEXT, text_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.runtime.command_batch import Batch, SentCommand, decide_all
 from sapwood.runtime.family_account import FamilyAccounts
-from sapwood.runtime.gate import Gate, Mask, text_size
+from sapwood.runtime.gate import Gate, Mask
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import (
     SNAPSHOT_EVERY,
@@ -54,8 +60,8 @@ from sapwood.runtime.open_agent import (
 __all__ = ["Dispatcher", "Done"]
 
 _TRIES = 50
-_LARGE = 8_000
-"""Characters from which a command is masked in a thread, so that the event loop is not blocked."""
+_LARGE_TURN = 200_000
+"""Characters of a turn from which its end is decided in a thread: its texts are counted then."""
 _LOCKS_KEPT = 1024
 _FORKS = AgentId("")
 """The lock of all forks by models. No agent has this id."""
@@ -185,7 +191,7 @@ class Dispatcher:
 
     async def mask(self, text: str) -> str:
         """The same for a text of any length: a large one is masked in a thread."""
-        if len(text) < _LARGE:
+        if len(text) < LARGE_TEXT:
             return self._gate.mask(text)
         return await asyncio.to_thread(self._gate.mask, text)
 
@@ -199,10 +205,10 @@ class Dispatcher:
 
     async def _admit(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
         """Returns the command and its meta data in the form that can be stored, or a refusal."""
-        if text_size(command) < _LARGE:
+        if text_size(command) < LARGE_TEXT:
             converted = self._gate.command(command)
         else:
-            converted = await asyncio.to_thread(self._gate.command, command)
+            converted = await asyncio.to_thread(self._admit_large, command)
         if isinstance(converted, Refusal):
             return converted
         converted_meta = self._gate.meta(meta)
@@ -210,12 +216,26 @@ class Dispatcher:
             return converted_meta
         return bad_id(converted, converted_meta) or (converted, converted_meta)
 
+    def _admit_large(self, command: Command) -> Command | Refusal:
+        """Converts and masks a command, and counts its long texts. The counter keeps the counts."""
+        converted = self._gate.command(command)
+        opened = self._opened.get(command.agent)
+        if opened is not None and not isinstance(converted, Refusal):
+            counter = self._counter_for(opened.state.settings.model)
+            for text in texts_in(converted):
+                if isinstance(text, str) and len(text) >= LARGE_TEXT:
+                    counter.count(text)
+        return converted
+
     async def _try(
         self, command: Command, meta: CommandMeta, taken: set[AgentId]
     ) -> Done | Refusal | None:
         """Returns the answer, or None if others changed the state since it was read."""
         inputs = await self._inputs(command, taken)
-        decision = decide(inputs, command, meta)
+        if isinstance(command, _COUNTS_TURN) and _turn_size(inputs, command) >= _LARGE_TURN:
+            decision = await asyncio.to_thread(decide, inputs, command, meta)
+        else:
+            decision = decide(inputs, command, meta)
         if isinstance(decision, Refusal) or not decision.changes:
             receipt = await self._log.receipt(self._space, meta.id)
             if receipt is not None:
@@ -425,6 +445,14 @@ class _Locks:
     async def __aexit__(self, *_: object) -> None:
         for lock in self._locks[: self._taken]:
             lock.release()
+
+
+_COUNTS_TURN = CompleteTurn | InterruptTurn | FailTurn | Compact | Kill | RecordTurn
+"""Commands whose decision counts the tokens of a whole turn."""
+
+
+def _turn_size(inputs: DecisionInput, command: Command) -> int:
+    return text_size(inputs.live.open) + text_size(command)
 
 
 def _touched(command: Command) -> set[AgentId]:

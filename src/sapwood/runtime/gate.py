@@ -35,7 +35,7 @@ from sapwood.runtime.conversion import (
     as_text,
 )
 
-__all__ = ["Gate", "Mask", "text_size"]
+__all__ = ["Gate", "Mask"]
 
 Mask = Callable[[str], str]
 """Returns a text with its secrets masked."""
@@ -85,19 +85,6 @@ class Gate:
             return _struct(kind)(value, self._mask)
         except Unfit as unfit:
             return BadValue(unfit.place, unfit.rule, unfit.given)
-
-
-def text_size(value: object) -> int:
-    """Returns about how many characters of text a command holds."""
-    if isinstance(value, str | bytes | bytearray):
-        return len(value)
-    if isinstance(value, Struct):
-        return sum(text_size(getattr(value, name, None)) for name in value.__struct_fields__)
-    if isinstance(value, tuple | list):
-        return sum(map(text_size, cast("list[object]", value)))
-    if isinstance(value, dict):
-        return sum(map(text_size, cast("dict[object, object]", value).values()))
-    return 0
 
 
 def _unmasked(text: str) -> str:

@@ -6,7 +6,7 @@ for models whose vocabulary is not public. `python -m bench tokens` prints how f
 """
 
 from sapwood.core.token_count import Count
-from sapwood.tokens.text_shapes import classes_of, features_of, shapes_of
+from sapwood.tokens.text_shapes import classes_of, features_of, pieces_of, shapes_of
 
 __all__ = ["WEIGHTS", "Chars4Counter", "FeatureCounter"]
 
@@ -49,7 +49,7 @@ class FeatureCounter:
 
     def count(self, text: str) -> Count:
         """An estimate; at least one token for a text that is not empty."""
-        hundredths = _cost(classes_of(text))
+        hundredths = sum(map(_cost, pieces_of(classes_of(text))))
         return Count(max((hundredths + 50) // 100, min(1, len(text))), exact=False)
 
 

@@ -9,8 +9,9 @@ feature.
 """
 
 import re
+from collections.abc import Iterator
 
-__all__ = ["FEATURES", "classes_of", "features_of", "shapes_of"]
+__all__ = ["FEATURES", "classes_of", "features_of", "pieces_of", "shapes_of"]
 
 FEATURES = (
     "word",  # a run of letters, with the character before it
@@ -57,6 +58,9 @@ _PER_CHARACTER = {
     b"i": "brahmic",
     b"e": "emoji",
 }
+_SHAPE_END = re.compile(rb"(?<=[aAl0])[^aAl0]|(?<=[cksyjhie])[^cksyjhie]")
+_LONG = 16_384
+"""Characters that are searched in one step."""
 _SAME = re.compile(rb"(?s)(.)\1*")
 _MARKS = bytes(range(0x21, 0x30)) + b":;<=>?@[\\]^_`{|}~"
 
@@ -113,7 +117,29 @@ def shapes_of(classes: bytes) -> list[bytes]:
     >>> shapes_of(b"aaaAaaaAaaa(00)")
     [b'aaaAaaaAaaa', b'(', b'00', b')']
     """
-    return _PIECE.findall(classes)
+    return _found(_PIECE, classes)
+
+
+def pieces_of(classes: bytes) -> Iterator[bytes]:
+    """Cuts long classes where a shape ends in any case: the shapes are the same.
+
+    One step over a long text would block every other thread.
+    """
+    start, searched = 0, _LONG
+    while searched < len(classes):
+        cut = _SHAPE_END.search(classes, searched, searched + _LONG)
+        searched += _LONG
+        if cut:
+            yield classes[start : cut.start()]
+            start, searched = cut.start(), cut.start() + _LONG
+    yield classes[start:]
+
+
+def _found(pattern: re.Pattern[bytes], classes: bytes) -> list[bytes]:
+    """All matches; in a long text one by one, so that other threads can run meanwhile."""
+    if len(classes) <= 2 * _LONG:
+        return pattern.findall(classes)
+    return [match[0] for match in pattern.finditer(classes)]
 
 
 def features_of(shape: bytes) -> dict[str, int]:
@@ -128,11 +154,17 @@ def features_of(shape: bytes) -> dict[str, int]:
     if name := _PER_CHARACTER.get(core[:1]):
         return {name: len(core)}
     if core[0] in _MARKS and core[-1] in _MARKS:
-        return {"punctuation": 1, "change": len(_SAME.findall(core)) - 1}
+        return {"punctuation": 1, "change": _changes(core)}
     if b"0" not in core:
         return _word(core)
-    runs = len(_RUN.findall(core))
+    runs = len(_found(_RUN, core))
     return {"mixed": runs} if runs > 1 else {"digits": -(-len(core) // 3)}
+
+
+def _changes(core: bytes) -> int:
+    """How many characters differ from the one before, counted in steps."""
+    steps = range(0, len(core), _LONG)
+    return sum(len(_SAME.findall(core[step : step + _LONG + 1])) - 1 for step in steps)
 
 
 def _blank(shape: bytes) -> str:
@@ -142,7 +174,7 @@ def _blank(shape: bytes) -> str:
 
 
 def _word(core: bytes) -> dict[str, int]:
-    parts = _PART.findall(core)
+    parts = _found(_PART, core)
     found = {
         "word": 1,
         "glued": int(core[0] in _MARKS),

@@ -75,7 +75,7 @@ def _nothing() -> None: ...
 class _Job(Generic[T]):
     """Work for the writer, and its result or error afterwards."""
 
-    __slots__ = ("durable", "error", "future", "result", "then", "work")
+    __slots__ = ("durable", "error", "future", "in_thread", "result", "then", "work")
 
     def __init__(
         self,
@@ -83,8 +83,10 @@ class _Job(Generic[T]):
         future: "asyncio.Future[T]",
         then: Callable[[], None],
         durable: bool,
+        in_thread: bool,
     ) -> None:
         self.work = work
+        self.in_thread = in_thread
         self.future = future
         self.then = then
         self.durable = durable
@@ -130,15 +132,17 @@ class Writer:
         then: Callable[[], None] = _nothing,
         *,
         durable: bool = True,
+        in_thread: bool = False,
     ) -> T:
         """Runs `work` in a transaction and returns its result; calls `then` after the commit.
 
         With `durable=False` the transaction is not flushed to disk: for work that can be repeated.
+        Work with `in_thread=True` is never done on the event loop: for large commits.
         Raises what `work` raises, or `LogError` if the log is closed or SQLite fails.
         """
         if self._closed:
             raise closed_error()
-        job = _Job(work, self._loop.create_future(), then, durable)
+        job = _Job(work, self._loop.create_future(), then, durable, in_thread)
         if not self._submitted:
             self._loop.call_soon(self._start_submitted)
         self._submitted.append(job)
@@ -162,7 +166,7 @@ class Writer:
             self._jobs.put(job)
 
     def _done_inline(self, job: _Job[Any]) -> bool:
-        if not (job.durable and self._inline.is_fast):
+        if job.in_thread or not (job.durable and self._inline.is_fast):
             return False
         try:
             job.result = self._inline.run(job.work)
