@@ -158,3 +158,11 @@ def test_without_a_literal_match_a_snippet_is_the_beginning() -> None:
 @given(st.text(max_size=200), st.text(max_size=20))
 def test_a_snippet_is_one_line(text: str, query: str) -> None:
     assert len(snippet_of(text, query).splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    "word", ["maple_river-stone ", "x.", "Ärger—naïve ", "e\u0301te\u0301 ", "数据 refresh "]
+)
+def test_a_long_text_has_the_terms_of_its_parts(word: str) -> None:
+    text = word * (100_000 // len(word))
+    assert index_terms(text).split() == index_terms(word).split() * text.count(word)

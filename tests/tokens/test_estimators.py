@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bench import token_weights
 from sapwood.core.token_count import Count
-from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter
+from sapwood.tokens import Chars4Counter, ExactCounter, FeatureCounter, text_shapes
 from sapwood.tokens.estimators import WEIGHTS
 from sapwood.tokens.text_shapes import FEATURES, classes_of, features_of, shapes_of
 
@@ -94,3 +94,19 @@ def test_every_four_characters_are_a_token(text: str, tokens: int) -> None:
 
 def test_characters_are_counted_and_not_bytes() -> None:
     assert Chars4Counter().count("一二三四").tokens == 1
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["getUserName(42) ", "a1B2", "-", '\\"', "=->", "→", "数据。", "  x\n \n", "\n", "été3 ", "aA"],
+)
+def test_a_long_text_is_counted_in_pieces_with_the_same_result(part: str) -> None:
+    text = part * (60_000 // len(part)) + "end"
+    shapes = text_shapes._PIECE.findall(text_shapes.classes_of(text))  # pyright: ignore[reportPrivateUsage]
+    pieces = text_shapes.pieces_of(text_shapes.classes_of(text))
+    assert [shape for piece in pieces for shape in text_shapes.shapes_of(piece)] == shapes
+
+
+def test_changes_of_a_long_run_of_marks_are_counted_in_steps() -> None:
+    assert text_shapes.features_of(b"-=" * 20_000)["change"] == 39_999
+    assert text_shapes.features_of(b"-" * 40_000)["change"] == 0

@@ -70,7 +70,8 @@ _SECRET_KEY = {
 }
 """The same by their last two letters, because one look-up is faster than 50 comparisons."""
 _PW_OWNER = ("bind", "root", "user", "admin", "db", "my", "smtp", "mail", "_", "-")
-_FLAG = re.compile(r"(?:^|\s)--?(?:[\w-]{0,20}[-_])?$", re.ASCII)
+_FLAG = re.compile(r"(?:^|\s)(?:--?(?:[\w-]{0,20}[-_])?(?:api|auth|access)?|add-auth)$", re.ASCII)
+_KEY_HEADER = re.compile(r"(?:^|[\s\"'])x-[a-z-]{2,20}$", re.ASCII)
 _LOGIN = re.compile(r"login[ \t]{1,8}\S{1,80}[ \t\r\n]{1,8}$", re.ASCII)
 _DECLARED = re.compile(
     r"(?:^|[\s(])(?:env|arg|setx|setq|set)[ \t]{1,4}(?:[\w-]{0,40}|[\w./-]{1,64}:_)$", re.ASCII
@@ -198,7 +199,9 @@ def _is_key(place: _Place) -> bool:
     before = place.before().rstrip("_. -")
     if before.endswith(_SECRET_KEY.get(before[-2:], ("?", "&"))):
         return _is_named_secret(place)
-    return place.in_env and not _is_about(place.name) and looks_random(place.value)
+    if place.in_env or _KEY_HEADER.search(before):
+        return not _is_about(place.name) and looks_random(place.value)
+    return False
 
 
 def _is_about(name: str) -> bool:
@@ -239,6 +242,7 @@ _NAMES: tuple[tuple[str, str, re.Pattern[str], _Accepts], ...] = tuple(
         ("credential", "key", rf"(?<=[a-z0-9_.?& -]key){_SUFFIX}", _is_key),
         ("credential", "cred", r"(?:ential)?s?", _is_credential),
         ("credential", "auth", r"(?:key|code)?", _is_auth),
+        ("credential", "appid", "", _is_signature),
         ("credential", "sig", r"(?:nature)?", _is_signature),
     )
 )

@@ -42,6 +42,8 @@ _MODEL_PROVIDERS = (
     ("anyscale-key", "esecret_", rf"{_A}{{24,}}"),
     ("runpod-key", "rpa_", rf"{_A}{{40,}}"),
     ("e2b-key", "e2b_", rf"{_H}{{40}}"),
+    ("helicone-key", "sk-helicone-", rf"{_W}{{20,}}"),
+    ("pydantic-token", "pylf_v1_", r"\w{40,}"),
 )
 _CLOUDS = (
     ("aws-key", "AKIA ASIA ABIA ACCA", rf"[A-Z0-9]{{16}}{_NOT_LONGER}"),
@@ -73,6 +75,10 @@ _CLOUDS = (
     ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.-]{40,}"),
     ("onepassword-token", "ops_eyJ", rf"{_B}{{40,}}"),
     ("harness-token", "pat. sat.", rf"{_W}{{22}}\.{_H}{{24}}\.{_A}{{20}}"),
+    ("deno-token", "ddp_ ddo_", rf"{_A}{{32,}}"),
+    ("astra-token", "AstraCS:", rf"{_A}{{24}}:{_H}{{64}}"),
+    ("openshift-token", "sha256~", rf"{_W}{{43}}"),
+    ("scaleway-token", "tk-us-", rf"{_W}{{48}}"),
     ("defined-key", "dnkey-", r"[A-Za-z0-9=_-]{40,}"),
 )
 _CODE_HOSTS = (
@@ -101,6 +107,8 @@ _CODE_HOSTS = (
     ("sonar-token", "sqp_ squ_ sqa_", rf"{_H}{{40}}"),
     ("postman-key", "PMAK-", rf"{_H}{{24}}-{_H}{{34}}"),
     ("readme-key", "rdme_", r"[a-z0-9]{60,}"),
+    ("depot-token", "depot_project_ depot_user_ depot_org_", rf"{_H}{{40,}}"),
+    ("chromatic-token", "chpt_", rf"{_H}{{12,}}{_NOT_LONGER}"),
     ("prefect-key", "pnu_ pnb_", rf"{_A}{{36}}"),
 )
 _SERVICES = (
@@ -145,6 +153,19 @@ _SERVICES = (
     ("frameio-token", "fio-u-", rf"{_W}{{60,}}"),
     ("mapbox-token", "sk.eyJ", r"[\w.-]{60,}"),
     ("intercom-token", "dG9rOj", r"[A-Za-z0-9+/=]{30,}"),
+    ("adafruit-key", "aio_", rf"{_A}{{28}}{_NOT_LONGER}"),
+    ("adobe-secret", "p8e-", rf"{_W}{{32}}"),
+    ("apify-token", "apify_api_", rf"{_A}{{32,}}"),
+    ("inngest-key", "signkey-prod- signkey-test-", rf"{_H}{{32,}}"),
+    ("lob-key", "live_ test_", rf"{_H}{{35}}{_NOT_LONGER}"),
+    ("paypal-token", "access_token$production$", rf"[a-z0-9]{{16}}\${_H}{{32}}"),
+    ("polar-token", "polar_oat_ polar_pat_", rf"{_A}{{32,}}"),
+    ("pubnub-key", "sec-c-", rf"{_B}{{36,}}"),
+    ("rootly-key", "rootly_", rf"{_H}{{64}}"),
+    ("unkey-key", "unkey_", rf"{_A}{{16,}}{_NOT_LONGER}"),
+    ("wakatime-key", "waka_", _UUID),
+    ("xata-key", "xau_", rf"{_A}{{32,}}"),
+    ("zuplo-key", "zpka_", rf"{_H}{{32}}_{_H}{{8}}"),
     ("settlemint-token", "sm_aat_ sm_pat_ sm_sat_", rf"{_A}{{16,}}"),
 )
 _KEYS = (

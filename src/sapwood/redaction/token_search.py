@@ -55,6 +55,9 @@ _VAGUE = frozenset(prefix for _, prefixes, _ in VAGUE_FORMS for prefix in prefix
 _PREFIX_LENGTH = 24
 """At least the length of the longest prefix before a long word."""
 _LONG_WORD = 16
+_STEP = 16_384
+_LONGEST_START = 256
+"""At least the characters by which a token is recognised; it may be longer."""
 _SAMPLE = 128
 """Characters of a token that are judged."""
 _DENSE = 0.2
@@ -158,13 +161,26 @@ def _long_words(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _prefixed(text: str, words: list[tuple[int, int]] | None) -> Iterator[Span]:
     """Yields tokens with a known prefix. If `words` are given, they begin in one of them."""
-    for match in _TOKEN.finditer(text) if words is None else _tokens_in(text, words):
+    for match in _all_tokens(text) if words is None else _tokens_in(text, words):
         start, end = match.span()
         prefix = _prefix(text, start)
         if prefix not in _VAGUE or looks_random(
             text[start + len(prefix) : min(end, start + _SAMPLE)]
         ):
             yield Span(start, end, _KINDS[prefix])
+
+
+def _all_tokens(text: str) -> Iterator[re.Match[str]]:
+    """Searches in short steps: one step over a long text would block every other thread."""
+    position = 0
+    for step in range(0, len(text), _STEP):
+        stop = step + _STEP
+        for begun in _TOKEN.finditer(text, max(step, position), stop + _LONGEST_START):
+            if begun.start() >= stop:
+                break
+            token = _TOKEN.match(text, begun.start()) or begun
+            position = token.end()
+            yield token
 
 
 def _tokens_in(text: str, words: list[tuple[int, int]]) -> Iterator[re.Match[str]]:
