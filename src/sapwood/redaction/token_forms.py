@@ -108,7 +108,7 @@ _CODE_HOSTS = (
     ("postman-key", "PMAK-", rf"{_H}{{24}}-{_H}{{34}}"),
     ("readme-key", "rdme_", r"[a-z0-9]{60,}"),
     ("depot-token", "depot_project_ depot_user_ depot_org_", rf"{_H}{{40,}}"),
-    ("chromatic-token", "chpt_", rf"{_H}{{12,}}{_NOT_LONGER}"),
+    ("chromatic-token", "chpt_", rf"{_H}{{12,40}}{_NOT_LONGER}"),
     ("prefect-key", "pnu_ pnb_", rf"{_A}{{36}}"),
 )
 _SERVICES = (
@@ -162,7 +162,7 @@ _SERVICES = (
     ("polar-token", "polar_oat_ polar_pat_", rf"{_A}{{32,}}"),
     ("pubnub-key", "sec-c-", rf"{_B}{{36,}}"),
     ("rootly-key", "rootly_", rf"{_H}{{64}}"),
-    ("unkey-key", "unkey_", rf"{_A}{{16,}}{_NOT_LONGER}"),
+    ("unkey-key", "unkey_", rf"{_A}{{16,40}}{_NOT_LONGER}"),
     ("wakatime-key", "waka_", _UUID),
     ("xata-key", "xau_", rf"{_A}{{32,}}"),
     ("zuplo-key", "zpka_", rf"{_H}{{32}}_{_H}{{8}}"),
