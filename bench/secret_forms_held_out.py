@@ -1,8 +1,9 @@
 """Forms of secrets that the rules were not made for: 40 services and programs.
 
-They were written after the rules, as their issuers' documentation shows them, and are measured
-apart. A token without a name beside it, whose prefix no rule knows, is not found. Do not tune the
-rules on them: a form whose miss was looked at moves to `secret_forms_seen`.
+They were written after the rules, from memory, by someone who knew the rules, and are measured
+apart. Most have a name or an option beside them. Of 60 forms before them, many of which were tokens
+alone, 63 % were masked. Do not tune the rules on these: a form whose miss was looked at moves to
+`secret_forms_seen`.
 """
 
 __all__ = ["HELD_OUT"]
