@@ -30,6 +30,7 @@ from sapwood.core.commands import (
     InterruptTurn,
     KeepLast,
     Kill,
+    Load,
     MakeCheckpoint,
     MaskResults,
     ReadMail,
@@ -51,7 +52,7 @@ from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, 
 from sapwood.core.context import ROOT
 from sapwood.core.events import HUMAN, SYSTEM, Actor, TurnRecorded, TurnStarted
 from sapwood.core.evolve import evolve
-from sapwood.core.ids import AgentId, TurnRef
+from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.state import State
 from sapwood.core.view.request import digest
@@ -211,6 +212,15 @@ def _back_to_turn(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     return [Step(Rewind(agent, before=turn, context=state.context), MODEL if b % 7 == 0 else HUMAN)]
 
 
+def _loaded(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+    """A turn of this agent comes back as a quotation."""
+    starts = [r for r in world.logs[agent] if isinstance(r.event, TurnStarted | TurnRecorded)]
+    if not starts:
+        return []
+    source = EventRef(agent, starts[a % len(starts)].version)
+    return [Step(Load(agent, source, _words(b)), MODEL if b % 5 == 0 else HUMAN)]
+
+
 def _change(a: int, b: int) -> SettingsChange:
     match a % 4:
         case 0:
@@ -253,6 +263,7 @@ OPERATIONS: tuple[_Maker, ...] = (
     _model(lambda w, g, a, b: Rewind(g, _mark(w, g, a), _words(b))),
     _gone_back,
     *(_back_to_turn,) * 2,
+    *(_loaded,) * 2,
     _human(lambda w, g, a, b: MakeCheckpoint(g, Saved(f"c{a}", f"t{b}"), a % 9)),
     _human(lambda w, g, a, b: Undo(g)),
     _human(lambda w, g, a, b: Undo(g)),

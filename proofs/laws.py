@@ -33,6 +33,7 @@ from sapwood.core.commands import (
     InterruptTurn,
     KeepLast,
     Kill,
+    Load,
     MaskResults,
     ReadMail,
     RecordTurn,
@@ -81,7 +82,7 @@ CONTEXT_COMMANDS = (Clear, KeepLast, Rewind, Compact, FinishRevert)
 ENDS = (CompleteTurn, InterruptTurn, FailTurn, RecordTurn)
 TRIMS = (*ENDS, KeepLast, Compact, Configure, MaskResults, StartTurn)
 FOR_MODELS = {
-    *(SetMark, Clear, KeepLast, Rewind, Fork, Send, ReadMail, Kill, DeferCompact),
+    *(SetMark, Clear, KeepLast, Load, Rewind, Fork, Send, ReadMail, Kill, DeferCompact),
     *(AddReply, CallModel, StartTool, FinishTool, CompleteTurn, InterruptTurn, FailTurn),
 }
 

@@ -103,6 +103,7 @@ CHECKS: dict[str, Check] = {
     "kill": typed("/kill child", "Killed"),
     "compact": compacts,
     "recall": typed("/recall herons", "Search everything", "everytalk:2"),
+    "load": typed("/load 99", "There is no text at"),
     "new": goes_on_fresh,
     "start": starts_beside,
     "agents": typed("/agents", "Agents and mail", "Still at it."),

@@ -3,7 +3,7 @@
 Pure.
 """
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.command_table import TABLE
@@ -17,6 +17,7 @@ from sapwood.core.state import State
 from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import Result, Turn
 from sapwood.core.view.build import front_texts
+from sapwood.core.view.frames import framed_quotation
 
 __all__ = ["Category", "ContextBreakdown", "ContextItem", "break_down", "categories", "largest"]
 
@@ -41,7 +42,7 @@ class ContextBreakdown(Struct, frozen=True):
 
     `turns` counts the turns in view, `carries_request` says that the last request before them is in
     view too, and `last_turn` is the usage of each model call of the newest turn. `pinned_files` has
-    the file of each pin that was read from one.
+    the file of each pin that was read from one, `loaded` are the turns that are quoted.
     """
 
     agent: AgentId
@@ -58,6 +59,7 @@ class ContextBreakdown(Struct, frozen=True):
     spent: Usage
     last_turn: tuple[Usage, ...]
     pinned_files: dict[str, str]
+    loaded: tuple[str, ...]
 
 
 def break_down(state: State, live: LivePath, counter: Counter) -> ContextBreakdown:
@@ -78,6 +80,7 @@ def break_down(state: State, live: LivePath, counter: Counter) -> ContextBreakdo
         state.spent,
         tuple(turns[-1].usages) if turns else (),
         {pin.name: pin.source for pin in state.pins if pin.source},
+        tuple(str(each.source) for each in live.loaded),
     )
 
 
@@ -110,7 +113,16 @@ def largest(state: State, live: LivePath, counter: Counter, most: int = 12) -> l
         )
         for pin in state.pins
     ]
-    if front := front_texts(live):
+    items += [
+        ContextItem(
+            "loaded",
+            f"turn {loaded.source}",
+            calibrated(counter.count(framed_quotation(loaded).text).tokens, counter, ratio),
+            clear,
+        )
+        for loaded in live.loaded
+    ]
+    if front := front_texts(structs.replace(live, loaded=())):
         tokens = sum(counter.count(part.text).tokens for part in front)
         items.append(
             ContextItem(

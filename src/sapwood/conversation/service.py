@@ -86,6 +86,7 @@ HANDLERS: dict[str, Handler] = {
     "kill": agents.kill,
     "compact": context.compact,
     "recall": inspection.recall,
+    "load": context.load,
     "new": agents.new,
     "start": agents.start,
     "agents": agents.agents,

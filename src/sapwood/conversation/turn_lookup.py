@@ -5,15 +5,23 @@ from msgspec import structs
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.context import Context
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import TurnRecorded, TurnStarted
-from sapwood.core.ids import TurnRef
+from sapwood.core.events import (
+    Recorded,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnRecorded,
+    TurnStarted,
+)
+from sapwood.core.ids import EventRef, TurnRef
 from sapwood.core.refusals import UnknownTurn
 from sapwood.core.turn import Turn, fold_turn, recorded_turn
 from sapwood.runtime.open_agent import OpenAgent, open_state
 
-__all__ = ["context_before", "find_turn"]
+__all__ = ["context_before", "find_turn", "turn_at"]
 
 _MOST_DIGITS = 18
+_PAGE = 200
 
 
 async def find_turn(space: OpenSpace, opened: OpenAgent, typed: str) -> Turn:
@@ -47,3 +55,33 @@ async def context_before(space: OpenSpace, opened: OpenAgent, turn: TurnRef) -> 
         return then.context
     parent = next((each.parent for each in opened.live.turns if each.first == turn.first), None)
     return structs.replace(state.context, tip=parent, mask=None)
+
+
+async def turn_at(space: OpenSpace, at: EventRef) -> Turn | None:
+    """The ended turn to which an event belongs, whole; None if there is none."""
+    started = await _start_of_turn(space, at)
+    if started is None:
+        return None
+    if isinstance(started.event, TurnRecorded):
+        return recorded_turn(at.agent, started.version, started.event)
+    events, following = list[Recorded](), started.version
+    while page := await space.log.read(space.space, at.agent, following, limit=_PAGE):
+        for recorded in page:
+            events.append(recorded)
+            if isinstance(recorded.event, TurnCompleted | TurnInterrupted | TurnFailed):
+                return fold_turn(events) if recorded.version >= at.version else None
+        following = page[-1].version + 1
+    return None
+
+
+async def _start_of_turn(space: OpenSpace, at: EventRef) -> Recorded | None:
+    last = at.version
+    while last > 0:
+        page = await space.log.read(space.space, at.agent, 1, last, limit=_PAGE, backward=True)
+        for recorded in page:
+            if isinstance(recorded.event, TurnStarted):
+                return recorded
+            if isinstance(recorded.event, TurnRecorded):
+                return recorded if recorded.version == at.version else None
+        last = page[-1].version - 1 if page else 0
+    return None

@@ -22,6 +22,7 @@ from sapwood.core.commands import (
     Fork,
     KeepLast,
     Kill,
+    Load,
     ReadMail,
     Redo,
     RemovePin,
@@ -302,6 +303,14 @@ TABLE = CommandTable(
             (Argument("QUERY", required=True),),
             "both",
             without_agent="answers",
+        ),
+        SlashCommand(
+            "load",
+            "Bring a turn that left view back, as a quotation",
+            (Argument("PLACE", ("turn", "text"), required=True),),
+            "both",
+            while_open=False,
+            decides=(Load,),
         ),
         SlashCommand(
             "new",

@@ -20,7 +20,7 @@ from sapwood.core.content import (
 )
 from sapwood.core.context import Context, Mark
 from sapwood.core.events import HUMAN, Actor, Moment, Pin
-from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
+from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.model_calls import FailureKind
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 
@@ -45,6 +45,7 @@ __all__ = [
     "InterruptTurn",
     "KeepLast",
     "Kill",
+    "Load",
     "MakeCheckpoint",
     "MaskResults",
     "MissCheckpoint",
@@ -116,6 +117,16 @@ class Configure(_Command, frozen=True):
     """Change settings."""
 
     change: SettingsChange
+
+
+class Load(_Command, frozen=True):
+    """Bring a turn out of view back in front of the live path, as a quotation.
+
+    `source` is the place at which the turn starts, `text` is what it said.
+    """
+
+    source: EventRef
+    text: str
 
 
 class AddPin(_Command, frozen=True):
@@ -448,6 +459,7 @@ Command = (
     StartAgent
     | Configure
     | AddPin
+    | Load
     | RemovePin
     | Focus
     | Unfocus

@@ -26,6 +26,7 @@ __all__ = [
     "as_of_turn",
     "find_mark",
     "keep_marks",
+    "loaded_after_trim",
     "undo_step",
 ]
 
@@ -47,6 +48,7 @@ class Context(Struct, frozen=True, omit_defaults=True):
 
     `summary` is the event with the summary of the turns before `head`. `request` is the event with
     the last user request if `head` has moved past it: the request stays in view, word for word.
+    `loaded` are the events with quoted turns that stand in front of the live path.
     """
 
     tip: TurnRef | None = None
@@ -54,6 +56,7 @@ class Context(Struct, frozen=True, omit_defaults=True):
     summary: EventRef | None = None
     request: EventRef | None = None
     mask: Mask | None = None
+    loaded: tuple[EventRef, ...] = ()
 
 
 ROOT = Context()
@@ -89,6 +92,11 @@ class Step(Struct, frozen=True):
     left: tuple[Note, ...] = ()
     cause: StepCause = ""
     slid: int = 0
+
+
+def loaded_after_trim(context: Context, cause: str) -> tuple[EventRef, ...]:
+    """The quoted turns that stay after a trim: a `/clear` drops them, a summary does not."""
+    return () if cause in ("clear", "keep") else context.loaded
 
 
 def as_of_turn(context: Context, agent: AgentId, first: int) -> Context:
@@ -137,6 +145,6 @@ def undo_step(
     before = step.context
     mask = context.mask or before.mask
     return (
-        Context(context.tip, before.head, before.summary, before.request, mask),
+        Context(context.tip, before.head, before.summary, before.request, mask, before.loaded),
         older + since,
     )

@@ -43,8 +43,9 @@ class ContextDiff(Struct, frozen=True):
 def view_change(before: LivePath, after: LivePath) -> str:
     """What came into view and what left it, as a sentence; empty if the model sees the same."""
     found = diff(before, after)
-    came = _listed(len(found.only_right), after.summary if not before.summary else None)
-    left = _listed(len(found.only_left), before.summary if not after.summary else None)
+    more = len(after.loaded) - len(before.loaded)
+    came = _listed(len(found.only_right), after.summary if not before.summary else None, more)
+    left = _listed(len(found.only_left), before.summary if not after.summary else None, -more)
     said = [f"{came} came into view" if came else "", f"{left} left view" if left else ""]
     if not came and not left:
         said = ["the summary or the carried request changed" if found.front_differs else ""]
@@ -52,9 +53,10 @@ def view_change(before: LivePath, after: LivePath) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
-def _listed(turns: int, summary: ContextSummarized | None) -> str:
+def _listed(turns: int, summary: ContextSummarized | None, loaded: int) -> str:
     parts = [f"{turns} turn{'' if turns == 1 else 's'}"] if turns else []
     parts += ["the summary"] if summary else []
+    parts += [f"{loaded} loaded turn{'' if loaded == 1 else 's'}"] if loaded > 0 else []
     return " and ".join(parts)
 
 

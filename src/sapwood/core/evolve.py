@@ -18,6 +18,7 @@ from sapwood.core.context import (
     StepCause,
     as_of_turn,
     keep_marks,
+    loaded_after_trim,
     undo_step,
 )
 from sapwood.core.events import Recorded
@@ -100,6 +101,8 @@ def evolve(state: State, recorded: Recorded) -> State:
             return _trimmed(state, recorded, event)
         case events.ContextSummarized() | events.SummaryDropped():
             return _spent(state, event.usage)
+        case events.ContextLoaded():
+            return _loaded(state, recorded)
         case events.ContextRewound():
             return _rewound(state, recorded, event)
         case events.ContextReverted():
@@ -286,7 +289,8 @@ def _marked(state: State, recorded: Recorded, event: events.MarkSet) -> State:
 
 def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> State:
     tip = state.context.tip
-    context = Context(tip, event.head, event.summary, event.request, event.mask)
+    loaded = loaded_after_trim(state.context, event.cause)
+    context = Context(tip, event.head, event.summary, event.request, event.mask, loaded)
     if event.cause == "window":
         state = _window_stepped(state, recorded.version)
         return structs.replace(state, context=context, slid=recorded.version)
@@ -294,6 +298,13 @@ def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> 
     state = _stepped(state, "head", recorded.version, event.cause, notes)
     marks = () if event.cause == "clear" else state.marks
     return structs.replace(state, context=context, marks=marks, notes=notes)
+
+
+def _loaded(state: State, recorded: Recorded) -> State:
+    context = state.context
+    context = structs.replace(context, loaded=(*context.loaded, recorded.ref))
+    state = _stepped(state, "head", recorded.version, "load", state.notes)
+    return structs.replace(state, context=context)
 
 
 def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> State:

@@ -12,6 +12,7 @@ from sapwood.core.append_only import AppendOnlySequence
 from sapwood.core.content import PromptPart
 from sapwood.core.context import ROOT, Context
 from sapwood.core.events import (
+    ContextLoaded,
     ContextSummarized,
     Recorded,
     Size,
@@ -40,6 +41,7 @@ class LivePath(Struct, frozen=True):
     summary: ContextSummarized | None = None
     request: tuple[PromptPart, ...] = ()
     weight: Size | None = None
+    loaded: tuple[ContextLoaded, ...] = ()
 
     @property
     def all_turns(self) -> Sequence[Turn]:
@@ -71,12 +73,15 @@ def inherited(live: LivePath, context: Context) -> LivePath | None:
     kept = _after(live.turns, context.head, live.context.head)
     if kept is None or context.summary not in (None, live.context.summary):
         return None
+    if context.loaded not in ((), live.context.loaded):
+        return None
     request = _carried(live, context.request)
     if request is None:
         return None
     summary = live.summary if context.summary else None
     weight = live.weight if len(kept) == len(live.turns) else _weigh(kept)
-    return LivePath(context, kept, live.open, summary, request, weight)
+    loaded = live.loaded if context.loaded else ()
+    return LivePath(context, kept, live.open, summary, request, weight, loaded)
 
 
 def _weigh(turns: Sequence[Turn]) -> Size | None:
@@ -115,7 +120,8 @@ def _joined(live: LivePath, ended: Turn) -> LivePath | None:
     turns = (
         live.turns if isinstance(live.turns, AppendOnlySequence) else AppendOnlySequence(live.turns)
     )
-    return LivePath(context, turns.plus(ended), None, live.summary, live.request, weight)
+    grown = turns.plus(ended)
+    return LivePath(context, grown, None, live.summary, live.request, weight, live.loaded)
 
 
 def _after(
@@ -165,7 +171,7 @@ class Walk:
         self._turns: list[Turn] = []
         self._buffer = known
         self._stride = self.FIRST_STRIDE
-        self._aside = [ref for ref in (context.summary, context.request) if ref]
+        self._aside = [ref for ref in (context.summary, context.request, *context.loaded) if ref]
         self._found: dict[EventRef, Recorded] = {}
         if known:
             self._take_what_follows()
@@ -236,6 +242,7 @@ class Walk:
             summary = self._found[self._context.summary].event
         if self._context.request:
             request = self._found[self._context.request].event
+        loaded = [self._found[ref].event for ref in self._context.loaded]
         turns = tuple(reversed(self._turns))
         return LivePath(
             self._context,
@@ -244,4 +251,5 @@ class Walk:
             summary if isinstance(summary, ContextSummarized) else None,
             request.prompt if isinstance(request, TurnStarted | TurnRecorded) else (),
             _weigh(turns),
+            tuple([event for event in loaded if isinstance(event, ContextLoaded)]),
         )

@@ -74,6 +74,7 @@ def text_of(event: Event) -> str:
             | events.TurnInterrupted()
             | events.ContextTrimmed()
             | events.SummaryDropped()
+            | events.ContextLoaded()  # the turn itself is found
             | events.ContextReverted()
             | events.ContextUndone()
             | events.ContextRedone()

@@ -317,6 +317,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.ContextTrimmed()
                 | kinds.ContextSummarized()
                 | kinds.SummaryDropped()
+                | kinds.ContextLoaded()
                 | kinds.ContextRewound()
                 | kinds.ContextReverted()
                 | kinds.ContextUndone()

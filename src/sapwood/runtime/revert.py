@@ -163,7 +163,7 @@ class Reverter:
         live = await read_live(self._log, self._space, state, context=start)
         for turn in live.turns:
             if (turn.agent, turn.first) == (target.of, target.turn):
-                return Context(turn.parent, start.head, start.summary, start.request)
+                return structs.replace(start, tip=turn.parent, mask=None)
         return start
 
     async def _notes_in_view(self, state: State, context: Context) -> tuple[Note, ...]:

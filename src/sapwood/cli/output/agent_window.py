@@ -21,7 +21,7 @@ def context_lines(window: ContextBreakdown, width: int) -> list[str]:
         ("system", budget.system, ""),
         *_tools(budget),
         ("pins", budget.pins, _pins(window)),
-        ("summary", budget.summary, "with the last request" if window.carries_request else ""),
+        ("summary", budget.summary, _front(window)),
         ("history", budget.history, _turns(window.turns) + _of_cap(budget)),
     ]
     lines = [cut(f"{window.agent} {one_line(window.name)}", width), ""]
@@ -67,6 +67,7 @@ def context_value(window: ContextBreakdown) -> dict[str, object]:
         "marks": window.marks,
         "pins": window.pins,
         "pinned_files": window.pinned_files,
+        "loaded": window.loaded,
         "unread": window.unread,
     }
 
@@ -85,6 +86,12 @@ def _block(name: str, count: Count, note: str, width: int, colour: str | None = 
 def _pins(window: ContextBreakdown) -> str:
     files = window.pinned_files
     return ", ".join(f"{pin} from {files[pin]}" if pin in files else pin for pin in window.pins)
+
+
+def _front(window: ContextBreakdown) -> str:
+    with_ = ["the last request"] if window.carries_request else []
+    with_ += [f"turn {place}" for place in window.loaded]
+    return f"with {', '.join(with_)}" if with_ else ""
 
 
 def _turns(count: int) -> str:

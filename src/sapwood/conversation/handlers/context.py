@@ -12,13 +12,14 @@ from sapwood.conversation.answers import (
 )
 from sapwood.conversation.call import Call, Services
 from sapwood.conversation.pinned_files import file_named, pin_of_file
-from sapwood.conversation.turn_lookup import context_before, find_turn
+from sapwood.conversation.turn_lookup import context_before, find_turn, turn_at
 from sapwood.core.commands import (
     AddPin,
     Clear,
     Command,
     DeferCompact,
     KeepLast,
+    Load,
     Redo,
     RemovePin,
     Rewind,
@@ -26,12 +27,14 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.content import Text
+from sapwood.core.context import Context
 from sapwood.core.context_diff import view_change
 from sapwood.core.errors import RefusedError
-from sapwood.core.ids import TurnRef
-from sapwood.core.refusals import ModelNeeded, NoCheckpoint, Refusal, UnknownTurn
+from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.quoted_turn import quoted_turn
+from sapwood.core.refusals import ModelNeeded, NoCheckpoint, NoPassage, Refusal, UnknownTurn
 from sapwood.core.turn import Turn
-from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.open_agent import OpenAgent, read_live
 
 if TYPE_CHECKING:
     from sapwood.runtime.revert import Reverter
@@ -40,6 +43,7 @@ __all__ = [
     "clear",
     "compact",
     "edit",
+    "load",
     "mark",
     "pin",
     "redo",
@@ -51,6 +55,7 @@ __all__ = [
 ]
 
 _NUMBER = re.compile(r"[0-9]+")
+_PLACE = re.compile(r"#?(?:(?P<agent>[\w.-]+):)?(?P<version>[0-9]{1,18})(?::[0-9]{1,18})?")
 _MOST = 10**9
 _ANYWAY = "--anyway"
 
@@ -130,6 +135,32 @@ async def undo(call: Call) -> Changed:
 async def redo(call: Call) -> Changed:
     """Takes the last undo back."""
     return await _moved(call, Redo(call.agent))
+
+
+async def load(call: Call) -> Changed:
+    """Brings a turn that left view back, as a quotation in front of the turns in view.
+
+    A model may load turns of its own and turns that its agent inherited.
+    """
+    place = _PLACE.fullmatch(call.run.args.strip())
+    if place is None:
+        raise call.misused("A place is AGENT:VERSION, as /recall shows it, or a turn's number.")
+    at = EventRef(AgentId(place["agent"] or call.agent), int(place["version"]))
+    turn = await turn_at(call.space, at)
+    if turn is None or (call.by_model and not await _is_own(call, turn)):
+        raise RefusedError(NoPassage(str(at)))
+    source = EventRef(turn.agent, turn.first)
+    return await _changed(call, Load(call.agent, source, quoted_turn(turn)))
+
+
+async def _is_own(call: Call, turn: Turn) -> bool:
+    """Whether a turn is in the agent's own log, or one that it inherited from an ancestor."""
+    state = (await call.opened()).state
+    if turn.agent == state.agent:
+        return True
+    space = call.space
+    path = await read_live(space.log, space.space, state, context=Context(state.context.tip))
+    return any((each.agent, each.first) == (turn.agent, turn.first) for each in path.turns)
 
 
 async def pin(call: Call) -> Changed:

@@ -26,6 +26,7 @@ from sapwood.core.commands import (
     InterruptTurn,
     KeepLast,
     Kill,
+    Load,
     MakeCheckpoint,
     MaskResults,
     MissCheckpoint,
@@ -72,7 +73,7 @@ _FOR_MODELS: frozenset[type[Command]] = frozenset(
 _ELSEWHERE: frozenset[type[Command]] = frozenset(
     {
         *(StartTurn, RecordTurn, Configure, Send),
-        *(Clear, KeepLast, Rewind, Undo, Redo, Compact, MaskResults),
+        *(Clear, KeepLast, Load, Rewind, Undo, Redo, Compact, MaskResults),
         *(MakeCheckpoint, MissCheckpoint, StartRevert, FinishRevert),
     }
 )
@@ -125,6 +126,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.send(inputs, command, meta)
         case ReadMail():
             return agents.read_mail(inputs, command, meta)
+        case Load():
+            return contexts.load(inputs, command, meta)
         case Fork():
             return fork(inputs, command, meta)
         case StartTurn():

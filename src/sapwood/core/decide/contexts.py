@@ -10,6 +10,7 @@ from sapwood.core.commands import (
     DeferCompact,
     DropSummary,
     KeepLast,
+    Load,
     MaskResults,
     Redo,
     ReturnTo,
@@ -21,6 +22,7 @@ from sapwood.core.context import Context, Mark, Mask, Step, StepCause, find_mark
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
     require_exists,
+    require_length,
     require_mark,
     require_mark_name,
     require_may_run,
@@ -33,6 +35,7 @@ from sapwood.core.decide.guards import (
 from sapwood.core.decide.trims import overflow, trim, trims_request
 from sapwood.core.events import (
     ClearDeferred,
+    ContextLoaded,
     ContextRedone,
     ContextRewound,
     ContextSummarized,
@@ -52,6 +55,7 @@ from sapwood.core.refusals import (
     NothingToUndo,
     NotImported,
     SummaryOutdated,
+    TooManyLoaded,
 )
 from sapwood.core.result_masks import live_mask, mask_edges
 from sapwood.core.state import State
@@ -65,6 +69,7 @@ __all__ = [
     "defer_compact",
     "drop_summary",
     "keep_last",
+    "load",
     "mask_results",
     "redo",
     "restarts_turn",
@@ -73,6 +78,13 @@ __all__ = [
     "set_mark",
     "undo",
 ]
+
+
+LOAD_LIMIT = 64_000
+"""The most characters of one quoted turn: it is in every request."""
+
+LOADS_KEPT = 8
+"""The most quoted turns in front of the live path."""
 
 
 def set_mark(inputs: DecisionInput, command: SetMark, meta: CommandMeta) -> Accepted:
@@ -127,6 +139,7 @@ def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Ac
         return Accepted((), f"Nothing to trim: {count} {_turns(count)} in view.")
     gone = [f"{leaving} {_turns(leaving)}"] if leaving else []
     gone += ["the summary"] if live.summary else []
+    gone += ["what was loaded"] if live.loaded else []
     left = " and ".join(gone) or "the carried request"
     return draft.accepted(f"Kept the last {count}; {left} left view.")
 
@@ -136,7 +149,8 @@ def _keep(draft: Draft, turns: int, counter: Counter) -> None:
     live = draft.live
     assert live is not None, "a trim needs the live path"
     leaving = max(0, len(live.turns) - turns)
-    if leaving or live.context.summary or trims_request(live):
+    context = live.context
+    if leaving or context.summary or context.loaded or trims_request(live):
         trim(draft, "keep", leaving, counter, mask=live.context.mask)
 
 
@@ -194,6 +208,21 @@ def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Ac
     return draft.accepted("Returned to an earlier turn.")
 
 
+def load(inputs: DecisionInput, command: Load, meta: CommandMeta) -> Accepted:
+    state, live, source = inputs.state, inputs.live, command.source
+    require_running(state)
+    require_text(command.text, "turn")
+    require_length(command.text, LOAD_LIMIT, "turn")
+    in_view = any((turn.agent, turn.first) == (source.agent, source.version) for turn in live.turns)
+    if in_view or any(each.source == source for each in live.loaded):
+        return Accepted((), f"Turn {source} is in view already.")
+    if len(state.context.loaded) >= LOADS_KEPT:
+        raise Refused(TooManyLoaded(LOADS_KEPT))
+    draft = Draft(state, live, meta)
+    draft.add(ContextLoaded(source, command.text, draft.nonce))
+    return draft.accepted(f"Loaded turn {source}. It is quoted in front of the turns in view.")
+
+
 def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
     state = inputs.state
     require_running(inputs.state)
@@ -243,7 +272,7 @@ def _context_before(inputs: DecisionInput, step: Step) -> Context:
         return context
     if context.head == now.head or any(turn.ref == context.head for turn in inputs.live.turns):
         return context
-    return Context(now.tip, now.head, context.summary, now.request, now.mask)
+    return Context(now.tip, now.head, context.summary, now.request, now.mask, context.loaded)
 
 
 def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accepted:

@@ -13,6 +13,7 @@ __all__ = [
     "Cause",
     "ClearDeferred",
     "ContextEvent",
+    "ContextLoaded",
     "ContextRedone",
     "ContextReverted",
     "ContextRewound",
@@ -83,6 +84,20 @@ class SummaryDropped(Struct, frozen=True, omit_defaults=True, gc=False):
     model: str
     usage: Usage
     reason: str = ""
+
+
+class ContextLoaded(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A turn out of view came back in front of the live path, as a quotation.
+
+    `source` is the place at which the turn starts, and `fence` marks the end of the quotation in a
+    request.
+    """
+
+    kind: ClassVar = "context.loaded"
+
+    source: EventRef
+    text: str
+    fence: str = ""
 
 
 class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -167,6 +182,7 @@ ContextEvent = (
     | ContextTrimmed
     | ContextSummarized
     | SummaryDropped
+    | ContextLoaded
     | ContextRewound
     | ContextReverted
     | ContextUndone

@@ -9,6 +9,7 @@ __all__ = [
     "NothingToRedo",
     "NothingToUndo",
     "SummaryOutdated",
+    "TooManyLoaded",
     "TooManyPins",
     "TooManyTopics",
     "UnknownMark",
@@ -70,6 +71,19 @@ class UnknownTurn(Refusal, frozen=True):
             else "No turn is in view: write a prompt."
         )
         return f"There is no turn {quoted(self.typed)}. {instead} Nothing was changed."
+
+
+class TooManyLoaded(Refusal, frozen=True):
+    """As many turns are quoted in front of the live path as may be."""
+
+    most: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.most} loaded turns are in view, and more may not be. "
+            "/undo takes the last one out, /clear all. Nothing was changed."
+        )
 
 
 class NoMarks(Refusal, frozen=True):

@@ -85,6 +85,8 @@ def _words(event: Event) -> str:
             return f"{cause}: {turns} turns, {_tilde(exact)}{tokens} tokens left behind"
         case events.ContextSummarized(text, _, score):
             return f"{'' if score is None else f'{score:.0%} '}{text}"
+        case events.ContextLoaded(source, text):
+            return f"{source}: {text[:2000]}"
         case events.SummaryDropped(model, _, reason):
             return f"{model}: {reason}"
         case events.ContextRewound(before=before) if before:

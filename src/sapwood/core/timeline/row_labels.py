@@ -63,6 +63,8 @@ def notice(event: Event) -> tuple[str, str]:
             return "↶", f"Rewound to {mark or 'the newest mark'}{why}"
         case events.ContextReverted(to, restored=done):
             return "↶", f"Files and context as {to.words} · {done.written + done.removed:,} changed"
+        case events.ContextLoaded():
+            return "❝", f"Loaded turn {_one_line(event_summary(event))}"
         case events.ContextUndone():
             return "↶", "Undone"
         case events.ContextRedone():

@@ -7,7 +7,7 @@ It also follows the context as far as readers need it: which turns are on the pa
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core import events
 from sapwood.core.content import (
@@ -19,7 +19,7 @@ from sapwood.core.content import (
     Thinking,
     ToolCall,
 )
-from sapwood.core.context import ROOT, Context
+from sapwood.core.context import ROOT, Context, loaded_after_trim
 from sapwood.core.events import Cause, ContextTrimmed, Recorded, TurnRecorded
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.state import UNDO_DEPTH, WINDOW_STEPS
@@ -166,6 +166,11 @@ class Timeline:
                 self._summary = recorded.ref
             case events.ContextTrimmed():
                 self._trimmed(recorded, event)
+            case events.ContextLoaded():
+                self._step(version)
+                loaded = (*self.context.loaded, recorded.ref)
+                self.context = structs.replace(self.context, loaded=loaded)
+                self._append("event", agent, version, turn=-1)
             case events.ContextRewound():
                 self._step(version)
                 self._jumped(
@@ -280,12 +285,15 @@ class Timeline:
         self._path.append(self._open)
         self._open = None
         before = self.context
-        self.context = Context(ref, before.head, before.summary, before.request)
+        self.context = Context(
+            ref, before.head, before.summary, before.request, loaded=before.loaded
+        )
 
     # Moves of the context
 
     def _trimmed(self, recorded: Recorded, event: ContextTrimmed) -> None:
-        self.context = Context(self.context.tip, event.head, event.summary, event.request)
+        tip, loaded = self.context.tip, loaded_after_trim(self.context, event.cause)
+        self.context = Context(tip, event.head, event.summary, event.request, loaded=loaded)
         edge = self._place.get(event.head) if event.head else None
         leaving = self._path.index(edge) + 1 if edge in self._path else 0
         gone, self._path = self._path[:leaving], self._path[leaving:]

@@ -1,14 +1,15 @@
 """`view(state, live)`: the request of a context.
 
-System prompt and pins, then summary and carried request, then the turns. The part before the turns
-changes only when `head` moves, so between moves the provider's cached prefix stays valid.
+System prompt and pins, then summary, quoted turns and carried request, then the turns. The part
+before the turns changes only when `head` moves or a turn is loaded, so between these moments the
+provider's cached prefix stays valid.
 """
 
 from sapwood.core.content import Text
 from sapwood.core.live_path import LivePath
 from sapwood.core.result_masks import mask_edges
 from sapwood.core.state import State
-from sapwood.core.view.frames import framed_request, framed_summary
+from sapwood.core.view.frames import framed_quotation, framed_request, framed_summary
 from sapwood.core.view.request import Block, Message, Request
 from sapwood.core.view.turns import messages_of, note_after
 
@@ -50,10 +51,11 @@ def _instructed(
 
 
 def front_texts(live: LivePath) -> tuple[Text, ...]:
-    """The texts before the first live turn: the summary and the carried request."""
+    """The texts before the first live turn: summary, quoted turns, carried request."""
     front: list[Text] = []
     if live.summary is not None:
         front.append(framed_summary(live.summary))
+    front += [framed_quotation(loaded) for loaded in live.loaded]
     if live.request:
         front.append(framed_request(live.request))
     return tuple(front)

@@ -10,7 +10,7 @@ import re
 from typing import assert_never
 
 from sapwood.core.content import Ended, Note, PromptPart, Text
-from sapwood.core.events import ContextSummarized
+from sapwood.core.events import ContextLoaded, ContextSummarized
 from sapwood.core.turn import Turn
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "PENDING",
     "escaped",
     "framed_prompt",
+    "framed_quotation",
     "framed_request",
     "framed_summary",
     "how_it_ended",
@@ -93,6 +94,12 @@ def framed_summary(summary: ContextSummarized) -> Text:
     if summary.ledger:
         text += f"\n\n[From the log]\n{escaped(summary.ledger)}"
     return Text(f"{text}\n[end {summary.fence}]")
+
+
+def framed_quotation(loaded: ContextLoaded) -> Text:
+    """A turn that was loaded, as a quotation with its source."""
+    label = f"From the log: turn {loaded.source}, quoted. Nobody asks for this now."
+    return Text(_enclosed(label, loaded.text, loaded.fence))
 
 
 def framed_request(request: tuple[PromptPart, ...]) -> Text:
