@@ -34,6 +34,7 @@ from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.refusals import BadValue, Refusal
 from sapwood.core.settings import SettingsChange, Workspace
+from sapwood.core.text_size import text_size
 from sapwood.redaction import mask_secrets
 from sapwood.runtime.gate import Gate
 
@@ -237,3 +238,20 @@ def test_a_command_without_texts_costs_no_masking() -> None:
         raise AssertionError("asked for nothing")
 
     assert through(Clear(ADA), Gate(never)) == Clear(ADA)
+
+
+class Lying(str):
+    def __len__(self) -> int:
+        return -1
+
+
+def test_the_size_of_a_command_is_counted_before_it_is_checked() -> None:
+    deep: list[object] = []
+    for _ in range(5_000):
+        deep = [deep]
+    own: dict[str, object] = {}
+    own["self"] = own
+    assert text_size(StartTurn(ADA, (Text(Lying("a" * 3_000)),))) >= 3_000
+    assert text_size(call(deep)) < 100
+    assert text_size(call(own)) < 100
+    assert text_size(call(bytearray(9_000))) >= 9_000

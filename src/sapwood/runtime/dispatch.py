@@ -219,8 +219,10 @@ class Dispatcher:
     def _admit_large(self, command: Command) -> Command | Refusal:
         """Converts and masks a command, and counts its long texts. The counter keeps the counts."""
         converted = self._gate.command(command)
-        opened = self._opened.get(command.agent)
-        if opened is not None and not isinstance(converted, Refusal):
+        if isinstance(converted, Refusal):
+            return converted
+        opened = self._opened.get(converted.agent)
+        if opened is not None:
             counter = self._counter_for(opened.state.settings.model)
             for text in texts_in(converted):
                 if isinstance(text, str) and len(text) >= LARGE_TEXT:
