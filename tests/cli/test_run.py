@@ -95,6 +95,14 @@ def test_json_tells_everything(sapwood: Sapwooder, model: ScriptedModel) -> None
     assert lines[-1]["used"]["input"] > 0
 
 
+def test_answers_in_json_have_no_styles(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    model.replies(["One two three."])
+    ran = sapwood("run", "--json", stdin="Count.\n/replay\n")
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    (answer,) = [line["says"] for line in lines if line["type"] == "answer"]
+    assert answer.splitlines()[:2] == ["user", "  Count."]
+
+
 def test_an_answer_that_was_cut_off_says_so(sapwood: Sapwooder, model: ScriptedModel) -> None:
     model.replies([Reply.of("Once upon a time.", limit=9)])
     ran = sapwood("run", "-p", "Tell me a story.", "--agent", "demo", "--new")

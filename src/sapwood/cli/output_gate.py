@@ -16,7 +16,7 @@ from typing import TextIO, cast
 
 import click
 
-__all__ = ["gated_output", "styled", "ungated"]
+__all__ = ["gated_output", "styled", "ungated", "unstyled"]
 
 _OWN = str(int.from_bytes(os.urandom(6)))
 
@@ -26,6 +26,11 @@ def styled(text: str, *, fg: str | None = None, bold: bool = False, dim: bool = 
     drawn = click.style("\0", fg=fg, bold=bold or None, dim=dim or None)
     before, after = drawn.replace("\x1b[", f"\x1b[{_OWN};").split("\0")
     return f"{before}{text}{after}"
+
+
+def unstyled(text: str) -> str:
+    """The text without the sequences of `styled`, for output that is not printed to a terminal."""
+    return _own_sequence().sub("", text)
 
 
 class _GatedStream:

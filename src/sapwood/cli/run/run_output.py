@@ -9,7 +9,7 @@ from msgspec import Struct
 from sapwood.cli.console import columns
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.output.event_text import event_value, json_line, usage_value
-from sapwood.cli.output_gate import styled
+from sapwood.cli.output_gate import styled, unstyled
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.events import (
     CheckpointMissed,
@@ -164,7 +164,7 @@ class JsonOutput:
             self._print("event", **event_value(recorded))
 
     def answer(self, line: str, answer: str) -> None:
-        self._print("answer", command=line, says=answer)
+        self._print("answer", command=line, says=unstyled(answer))
 
     def note(self, words: str) -> None:
         self._print("note", says=words)
