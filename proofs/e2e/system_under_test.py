@@ -175,7 +175,7 @@ async def open_system(
         database=database,
         model=WIRES[wire],
         base_urls=base_urls(server),
-        permissions=("allow write_file(**)", "allow shell(sleep *)"),
+        permissions=("allow write_file(**)", "allow shell(sleep *)", "allow shell(cat *)"),
     )
     connection = await connect(database)
     running = assemble(connection, config, KEYS)

@@ -32,9 +32,9 @@ async def _a_reply_is_cut_off(system: SystemUnderTest) -> None:
     system.script(model)
     agent = await system.start()
     answer = await system.ask(agent, "Tell.")
-    checks.within("a cut-off reply is marked", "[cut off:", answer)
+    checks.same("a cut-off reply holds what the model said", answer, "Once upon")
     replies = [r.event for r in await agent.events() if isinstance(r.event, ReplyAdded)]
-    checks.same("and so does the log", [reply.ended for reply in replies], ["length"])
+    checks.same("the log says that it was cut off", [reply.ended for reply in replies], ["length"])
     await system.ask(agent, "What was that?")
     checks.within("and the model is told", "was cut off:", seen[-1].messages[2].text)
 
@@ -70,7 +70,7 @@ async def _a_result_is_long(system: SystemUnderTest) -> None:
     def model(asked: ModelRequest) -> ReplyLike:
         seen.append(asked)
         if not asked.results:
-            return call("read_file", path="long.txt")
+            return call("shell", command="cat long.txt")
         left_out = asked.results[-1].content.partition("characters are left out here; recall ")[2]
         if not left_out:
             return "Read."
@@ -78,10 +78,10 @@ async def _a_result_is_long(system: SystemUnderTest) -> None:
 
     system.script(model)
     agent = await system.start()
-    await system.ask(agent, "Read the long file.")
+    await system.ask(agent, "Print the long file.")
     finished = [r.event for r in await agent.events() if isinstance(r.event, ToolFinished)]
-    checks.that("the log holds the whole result", len(finished[0].content) > len(LONG))
-    shown, recalled = (asked.results[-1].content for asked in seen[1:])
+    checks.that("the log holds the whole result", LONG.strip() in finished[0].content)
+    shown, recalled = ([asked.results[-1].content for asked in seen[1:]] + ["", ""])[:2]
     checks.that("the model is sent a part", len(shown) < MOST_SHOWN + 200, len(shown))
     checks.within("with its end", "line 2999 of", shown)
     more = recalled.rpartition("\n[up to character")[0]

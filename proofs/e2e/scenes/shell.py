@@ -9,7 +9,7 @@ from typing import Any
 
 from proofs.e2e.system_under_test import LONGEST, SystemUnderTest
 from sapwood.config.toml_edit import toml_value
-from scripted_model import ModelRequest, ReplyLike, call, think
+from scripted_model import ModelRequest, Reply, ReplyLike, call, think
 
 __all__ = ["play"]
 
@@ -29,7 +29,7 @@ What did you learn?
 ANSWERS = {
     "/mark T": "Marked 'T'.",
     "/compact": "Compacted 2 turns into a summary.",
-    "/undo": "Undone.",
+    "/undo": "Undone: /compact. 2 turns came into view, the summary left view.",
     "/rewind T": "Rewound to 'T'.",
 }
 LONG = "The heron nests in the tall pine, and nobody knows for how long it has done so. " * 20
@@ -40,7 +40,7 @@ def _model(asked: ModelRequest) -> ReplyLike:
     if prompt.startswith("Summarise this conversation"):
         return "They asked what was learnt of the heron."
     if asked.results:
-        return LONG if "heron" in prompt else "Reported."
+        return Reply.of(LONG, stall=2.0) if "heron" in prompt else "Reported."
     if "Research the stork" in prompt and "What did you learn" not in prompt:
         return call("slash", command="send", args="parent It nests on the roof.")
     if "Where does the heron" in prompt:
@@ -57,8 +57,10 @@ async def play(system: SystemUnderTest) -> None:
     lines: list[dict[str, Any]] = [json.loads(line) for line in ran.stdout.splitlines()]
     kinds = [line["kind"] for line in lines if line["type"] == "event"]
     checks.same("both prompts are answered", kinds.count("turn.completed"), 2)
-    pieces = [line for line in lines if line["type"] == "delta"]
-    checks.that("answers come in pieces", len(pieces) > 10, len(pieces))
+    pieces = [line["text"] for line in lines if line["type"] == "delta"]
+    parts = [piece for piece in pieces if piece and piece in LONG]
+    checks.that("an answer is printed before it is complete", len(parts) > 1, pieces)
+    checks.same("its pieces add up to it", "".join(parts), LONG)
     answers = {line["command"]: line["says"] for line in lines if line["type"] == "answer"}
     for command, answer in ANSWERS.items():
         checks.within(f"{command} answers", answer, answers.get(command, ""))

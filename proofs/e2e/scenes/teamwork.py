@@ -1,4 +1,7 @@
-"""Delegation by a model: three children report by mail while their parent works."""
+"""Delegation by a model: three children report by mail while their parent works.
+
+Each child sends a letter of its own. Its final answer is a second one.
+"""
 
 import threading
 
@@ -13,6 +16,7 @@ TASKS = {
     "JWT": "Research JWT. Report with send to parent.",
     "COOKIES": "Research cookies. Report with send to parent.",
 }
+LETTERS = 2 * len(TASKS)
 ASKED = "Have three approaches researched while you read the notes."
 
 
@@ -28,12 +32,16 @@ async def play(system: SystemUnderTest) -> None:
     checks.that("all were with the model at once", team.met)
     for child, goal in zip(children, TASKS.values(), strict=True):
         messages = (await child.request()).messages
-        checks.same("a child is born with the text after the mark", messages[0].text, goal)
+        text, _, note = messages[0].text.partition("\n")
+        checks.same("a child is born with the text after the mark", text, goal)
+        checks.within("and knows its parent", "Your parent is the agent 'team lead'", note)
         calls = [part for m in messages for part in m.parts if isinstance(part, RecordedCall)]
         checks.many("and without its parent's calls", calls, 1)
     names = {child.id for child in children}
     signed = [letter for letter in team.letters if any(name in letter for name in names)]
-    checks.many("each letter names its sender", signed, 3)
+    checks.many("each letter names its sender", signed, LETTERS)
+    reports = [letter for letter in team.letters if "\nReported." in letter]
+    checks.many("the final answers came as mail", reports, len(TASKS))
 
 
 class _Team:
@@ -52,7 +60,8 @@ class _Team:
         if asked.results:
             return "Reported."
         self._meeting.wait(LONGEST)
-        return _slash("send", f"parent I read about it: {asked.prompt}")
+        goal = asked.messages[0].text.partition("\n")[0]
+        return _slash("send", f"parent I read about it: {goal}")
 
     def _lead(self, asked: ModelRequest) -> ReplyLike:
         forks = _calls(asked, "fork")
@@ -72,7 +81,7 @@ class _Team:
         self.letters = [part for part in _results(asked) if "Mail from agent" in part]
         heard = sum(letter.count("Mail from agent") for letter in self.letters)
         self.letters = "\n".join(self.letters).split("[Mail from")[1:]
-        return "All three reported." if heard == len(TASKS) else _slash("wait", "30")
+        return "All three reported." if heard == LETTERS else _slash("wait", "30")
 
 
 def _slash(command: str, args: str = "") -> ToolCall:

@@ -1,9 +1,9 @@
 """A streaming turn with tools: thinking, text, several calls at once, and an answer."""
 
 from proofs.e2e.system_under_test import SystemUnderTest
-from sapwood.core.content import Thinking
-from sapwood.core.events import ReplyAdded, ToolFinished
-from scripted_model import ModelRequest, ReplyLike, call, think
+from sapwood.core.content import Text, Thinking
+from sapwood.core.events import ReplyAdded, ReplyStreamed, ToolFinished
+from scripted_model import ModelRequest, Reply, ReplyLike, call, think
 
 __all__ = ["play"]
 
@@ -12,7 +12,7 @@ ANSWER = "The heron nests in the tall pine, and main.py prints its name."
 
 def _model(asked: ModelRequest) -> ReplyLike:
     if asked.results:
-        return ANSWER
+        return Reply.of(ANSWER, stall=2.0)
     return [
         think("Two files may tell."),
         "I look at the notes and at the program.",
@@ -28,7 +28,7 @@ async def play(system: SystemUnderTest) -> None:
     agent = await system.start("reader")
     pieces = await system.heard(agent, "Where does the heron nest?")
     texts = [piece.text for piece in pieces if piece.kind == "text"]
-    checks.that("the answer comes in pieces", len(texts) > 3, texts)
+    checks.that("an answer is shown before it is complete", ANSWER not in texts, texts)
     checks.same(
         "the pieces add up to the answer",
         "".join(texts),
@@ -37,6 +37,9 @@ async def play(system: SystemUnderTest) -> None:
     called = {piece.name for piece in pieces if piece.kind == "call"}
     checks.same("calls are streamed too", called, {"read_file", "search_files"})
     events = [recorded.event for recorded in await agent.events()]
+    streamed = [event for event in events if isinstance(event, ReplyStreamed)]
+    stored = [part.text for event in streamed for part in event.parts if isinstance(part, Text)]
+    checks.that("and its part is in the log", stored and set(stored) <= set(texts), stored)
     results = [event.content for event in events if isinstance(event, ToolFinished)]
     checks.many("both tools ran", results, 2)
     checks.that("they read the workspace", all("heron" in result for result in results), results)
