@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from proofs.crash_runtime.evidence import Answer, Evidence, Turn, turns_of
 from proofs.crash_runtime.model import answer_of
-from proofs.crash_runtime.rounds import tokens_in
+from proofs.crash_runtime.rounds import SCOUT, letters_in, tokens_in
 from sapwood.core.events import MailRead, MailReceived, MailSent
 from sapwood.core.ids import AgentId
 
@@ -150,6 +150,7 @@ def _check_mail(evidence: Evidence, turns: dict[AgentId, list[Turn]], findings: 
             if call.name == "slash" and call.id in answer.results and "send" in call.args
         )
     )
+    asked.update(_reports(turns))
     findings.mails = len(asked)
     for token in asked | sent | received:
         if not (sent[token] == received[token] == asked[token] == 1):
@@ -157,6 +158,16 @@ def _check_mail(evidence: Evidence, turns: dict[AgentId, list[Turn]], findings: 
             findings.note(kind, f"{token} sent {sent[token]}, received {received[token]} times")
     for agent, log in evidence.logs.items():
         _check_reading(agent, evidence, turns[agent], findings, [each.event for each in log])
+
+
+def _reports(turns: dict[AgentId, list[Turn]]) -> list[str]:
+    """The reports that are due: a scout's answer to its goal, which is its first round."""
+    goals = [each[0] for each in turns.values() if each]
+    return [
+        str(turn.answers[-1].key)
+        for turn in goals
+        if turn.round and turn.round.label.startswith(SCOUT) and turn.end == "turn.completed"
+    ]
 
 
 def _check_reading(
@@ -175,7 +186,7 @@ def _check_reading(
         elif isinstance(event, MailRead):
             read.update(event.mails)
     shown = Counter(
-        tokens_in(
+        letters_in(
             result.content
             for turn in turns
             for answer in turn.answers
@@ -185,7 +196,7 @@ def _check_reading(
     )
     label = evidence.labels[agent]
     for mail, text in letters.items():
-        (token,) = tokens_in([text])
+        (token,) = letters_in([text])
         if not read[mail] == shown[token] <= 1:
             kind = "doubled" if max(read[mail], shown[token]) > 1 else "lost"
             findings.note(
@@ -199,4 +210,4 @@ def _count(
     text: Callable[[MailSent | MailReceived], str],
 ) -> Counter[str]:
     events = (recorded.event for log in evidence.logs.values() for recorded in log)
-    return Counter(tokens_in(text(event) for event in events if isinstance(event, kind)))
+    return Counter(letters_in(text(event) for event in events if isinstance(event, kind)))

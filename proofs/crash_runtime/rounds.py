@@ -11,13 +11,16 @@ from msgspec import Struct
 from scripted_model import ToolCall, call
 from scripted_model.json_values import Json, JsonObject, is_object, objects_at, text_at
 
-__all__ = ["FOUNDER", "SCOUT", "TOKEN", "Key", "Round", "key_of", "tokens_in"]
+__all__ = ["FOUNDER", "SCOUT", "TOKEN", "Key", "Round", "key_of", "letters_in", "tokens_in"]
 
 FOUNDER, SCOUT = "oak", "elm"
 """The names of agents. Ids have no vowels, so no name is a prefix of an id."""
 
 TOKEN = re.compile(rf"\b(?:{FOUNDER}|{SCOUT})\d+(?:\.\d+){{3}}\b")
 """The trace of a tool call: agent, round, step and call."""
+
+_LETTER = re.compile(rf"{TOKEN.pattern}|(?<=\bStep ){SCOUT}\d+\.\d+\.\d+(?=, answer \d)")
+"""The trace of a letter: that of the call which sent it, or the last step of a scout's report."""
 
 _PROMPT = re.compile(r"Round (\d+) of (\w+)\. Mail: ([\w ]*)\. Scout: (\w*)\.")
 _WAITING = 3
@@ -98,6 +101,15 @@ class Round(Struct, frozen=True):
 def tokens_in(texts: Iterable[str]) -> list[str]:
     """Every token in some texts, with repetitions."""
     return [token for text in texts for token in TOKEN.findall(text)]
+
+
+def letters_in(texts: Iterable[str]) -> list[str]:
+    """The trace of every letter in some texts, with repetitions.
+
+    >>> letters_in(["Mail oak0.1.2.0.", "Its final answer: Step elm0.1.4, answer 2."])
+    ['oak0.1.2.0', 'elm0.1.4']
+    """
+    return [found for text in texts for found in _LETTER.findall(text)]
 
 
 def key_of(body: Json) -> tuple[Round, Key] | None:

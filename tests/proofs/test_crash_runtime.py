@@ -195,6 +195,20 @@ def test_doubled_mail_is_noticed() -> None:
     assert "doubled" in kinds(check(evidence([*events[:place], again, *events[place:]])))
 
 
+@pytest.mark.parametrize(("reports", "fault"), [(0, {"lost"}), (1, set[str]()), (2, {"doubled"})])
+def test_the_report_of_a_scout_is_one_letter(reports: int, fault: set[str]) -> None:
+    said = answer_of(Key("elm0", 1, 0), 1)
+    text = f"Your child has finished. Its final answer:\n\n{said}"
+    events: list[tuple[int, Event]] = [
+        (1, TurnStarted(None, (Text(Round("elm0", 1).prompt),))),
+        (2, ReplyAdded((Text(said),))),
+        *[(3, MailSent(f"report:{number}", OAK, text)) for number in range(reports)],
+        *[(3, MailReceived(f"report:{number}", text, OAK)) for number in range(reports)],
+        (4, TurnCompleted(Size(1, "c"))),
+    ]
+    assert kinds(check(evidence(events))) & {"lost", "doubled"} == fault
+
+
 def test_a_doubled_fork_is_noticed() -> None:
     seen = evidence()
     seen.labels[AgentId("another")] = "oak0"
