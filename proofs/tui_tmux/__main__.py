@@ -248,6 +248,8 @@ def answer(asked: ModelRequest) -> ReplyLike | None:
         "And storks?": "On roofs.",
         "One more thing?": "Certainly.",
     }
+    if asked.prompt.startswith("Summarise this conversation"):
+        return "They wanted another long story."  # a summary without their words is refused
     for prompt, words in answers.items():
         if asked.prompt.rstrip().endswith(prompt):
             return words

@@ -42,7 +42,7 @@ async def _sub_agent_pattern(system: SystemUnderTest) -> None:
         seen.append(asked)
         if asked.results:
             return "Reported."
-        if asked.prompt == GOAL:
+        if _goal(asked) == GOAL:
             return call("slash", command="send", args="parent OAuth2 suits us best.")
         return "I am listening."
 
@@ -56,7 +56,7 @@ async def _sub_agent_pattern(system: SystemUnderTest) -> None:
     checks.same("mark and fork report what they did", said, wanted)
     await system.idle(child)
     await system.mail(parent, 2)  # its own, and the report of its final answer
-    first = next(asked for asked in seen if asked.prompt == GOAL)
+    first = next(asked for asked in seen if _goal(asked) == GOAL)
     checks.same("the child is born with the goal alone", len(first.messages), 1)
     checks.within("the child is told of its parent", "agent 'lead'", first.messages[0].text)
     checks.that("the parent starts no turn of its own", (await parent.state()).open is None)
@@ -76,10 +76,10 @@ async def _parallel_research(system: SystemUnderTest) -> None:
     def model(asked: ModelRequest) -> ReplyLike:
         if asked.results:
             return "Reported."
-        if asked.prompt.startswith("Research") or asked.prompt.endswith(OTHER_WORK):
+        if _goal(asked).startswith("Research") or asked.prompt.endswith(OTHER_WORK):
             meeting.wait(LONGEST)
-        if asked.prompt.startswith("Research"):
-            return call("slash", command="send", args=f"parent Found: {asked.prompt[9:20]}")
+        if _goal(asked).startswith("Research"):
+            return call("slash", command="send", args=f"parent Found: {_goal(asked)[9:20]}")
         return "Meanwhile I worked."
 
     system.script(model)
@@ -99,7 +99,7 @@ async def _parallel_research(system: SystemUnderTest) -> None:
 
 
 async def _one_goal_for_two(system: SystemUnderTest) -> None:
-    system.script(lambda asked: f"I try it: {asked.prompt}")
+    system.script(lambda asked: f"I try it: {_goal(asked)}")
     parent = await system.start()
     await _submitted(parent, "Try to break the lock.\n/fork\n/fork")
     children = await system.children(parent)
@@ -111,3 +111,8 @@ async def _one_goal_for_two(system: SystemUnderTest) -> None:
 
 async def _submitted(agent: Agent, text: str) -> list[str]:
     return [outcome.message for outcome in await agent.submit(text)]
+
+
+def _goal(asked: ModelRequest) -> str:
+    """The last paragraph of the prompt. In some formats the note about the parent is before it."""
+    return asked.prompt.rpartition("\n\n")[2]
