@@ -61,7 +61,10 @@ class ToolOutcome(Struct, frozen=True):
 
 
 class Delta(Struct, frozen=True, gc=False):
-    """A piece of the answer. For a tool call, `text` is a piece of its arguments."""
+    """A piece of the answer.
+
+    For a tool call, `text` is a piece of its arguments, and the first piece has the `name`.
+    """
 
     kind: Literal["text", "thinking", "call"]
     text: str

@@ -31,7 +31,7 @@ from sapwood.models.wire.model_request import (
     thinking_field,
     tool_definitions,
 )
-from sapwood.models.wire.model_response import DeltaReader, answer_of, ending_of, reason_of
+from sapwood.models.wire.model_response import answer_of, delta_of, ending_of, reason_of
 
 __all__ = ["Caller"]
 
@@ -83,10 +83,9 @@ class Caller:
                     ),
                     instrument=False,
                 )
-                reader = DeltaReader()
                 async with request_stream as stream:
                     async for event in stream:
-                        delta = reader.delta_of(event)
+                        delta = delta_of(event)
                         if delta is not None:
                             yield delta
                     response = stream.get()

@@ -24,7 +24,7 @@ from sapwood.core.model_calls import Answer, Delta
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.signatures import REDACTED, ReasoningItem, encode_reasoning
 
-__all__ = ["DeltaReader", "Ending", "answer_of", "ending_of", "reason_of"]
+__all__ = ["Ending", "answer_of", "delta_of", "ending_of", "reason_of"]
 
 Ending = Literal["done", "length", "refused", "broken", "cut"]
 """How an answer ended; `cut` means that the stream stopped without an end."""
@@ -39,34 +39,27 @@ _ENDINGS: dict[str | None, Ending] = {
 _REASON_FIELDS = ("finish_reason", "block_reason", "refusal")
 
 
-class DeltaReader:
-    """Converts the events of one stream to deltas, and names the tool call of each piece."""
-
-    def __init__(self) -> None:
-        self._names: dict[int, str] = {}
-
-    def delta_of(self, event: ModelResponseStreamEvent) -> Delta | None:
-        """The delta of an event, or None if the event has no text."""
-        match event:
-            case PartStartEvent(part=TextPart() as part):
-                return _piece("text", part.content)
-            case PartStartEvent(part=ThinkingPart() as part):
-                return _piece("thinking", part.content)
-            case PartStartEvent(index=index, part=ToolCallPart() as part):
-                self._names[index] = part.tool_name
-                return Delta("call", _arguments_text(part.args), part.tool_name)
-            case PartDeltaEvent(delta=TextPartDelta() as delta):
-                return _piece("text", delta.content_delta)
-            case PartDeltaEvent(delta=ThinkingPartDelta() as delta):
-                return _piece("thinking", delta.content_delta or "")
-            case PartDeltaEvent(index=index, delta=ToolCallPartDelta() as delta):
-                return _piece("call", _arguments_text(delta.args_delta), self._names.get(index, ""))
-            case _:
-                return None
+def delta_of(event: ModelResponseStreamEvent) -> Delta | None:
+    """The delta of an event, or None if it has no text. The first piece of a call has its name."""
+    match event:
+        case PartStartEvent(part=TextPart() as part):
+            return _piece("text", part.content)
+        case PartStartEvent(part=ThinkingPart() as part):
+            return _piece("thinking", part.content)
+        case PartStartEvent(part=ToolCallPart() as part):
+            return Delta("call", _arguments_text(part.args), part.tool_name)
+        case PartDeltaEvent(delta=TextPartDelta() as delta):
+            return _piece("text", delta.content_delta)
+        case PartDeltaEvent(delta=ThinkingPartDelta() as delta):
+            return _piece("thinking", delta.content_delta or "")
+        case PartDeltaEvent(delta=ToolCallPartDelta() as delta):
+            return _piece("call", _arguments_text(delta.args_delta))
+        case _:
+            return None
 
 
-def _piece(kind: Literal["text", "thinking", "call"], text: str, name: str = "") -> Delta | None:
-    return Delta(kind, text, name) if text else None
+def _piece(kind: Literal["text", "thinking", "call"], text: str) -> Delta | None:
+    return Delta(kind, text) if text else None
 
 
 def reason_of(response: ModelResponse) -> str:
