@@ -151,9 +151,12 @@ class Day(Program):
         if note.exists():
             raise Failed("the file is still there")
         terminal.type("/revert")
-        terminal.sees("1 file restored")
-        if not note.exists():
-            raise Failed("the file did not come back")
+        terminal.sees("There is no checkpoint to revert to", "takes the last revert back")
+        *_, back = re.findall(r"/revert (\d+)", terminal.everything())
+        terminal.keys("C-c")
+        terminal.type(f"/revert {back}")
+        terminal.agrees(lambda text: "" if note.exists() else "the file did not come back")
+        terminal.misses("There is no checkpoint to revert to")
 
     def interrupt(self) -> None:
         """Escape stops the turn and keeps the partial answer; queued prompts wait."""
