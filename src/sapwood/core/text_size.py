@@ -13,6 +13,9 @@ LARGE_TEXT = 8_000
 On the event loop, such work would delay everything else: keys, other agents, other requests.
 """
 
+_MOST = 50_000
+_CONTAINERS = (tuple, list, dict)
+
 
 def text_size(value: object) -> int:
     """Returns about how many characters of text a struct holds."""
@@ -22,24 +25,21 @@ def text_size(value: object) -> int:
 def texts_in(value: object) -> Iterator[str | bytes | bytearray]:
     """Yields every text of a struct, of its lists and of the structs in it.
 
-    The values may be unchecked. So this calls no method of a caller's class, and it ends for values
-    that are nested deeply or that contain themselves.
+    The values may be unchecked. So this calls no method of a caller's class, and it ends after
+    `_MOST` lists for values that contain themselves.
     """
-    rest, opened = [value], set[int]()
-    while rest:
+    rest, opened = [value], 0
+    while rest and opened < _MOST:
         one = rest.pop()
         kind = type(one)
         if issubclass(kind, str | bytes | bytearray):
             yield cast("str", one)
         elif issubclass(kind, Struct):
             rest.extend(getattr(one, name, None) for name in kind.__struct_fields__)
-        elif kind in _CONTAINERS and id(one) not in opened:
-            opened.add(id(one))
+        elif kind in _CONTAINERS:
+            opened += 1
             items = cast("dict[object, object]", one).values() if kind is dict else one
             rest.extend(cast("list[object]", items))
-
-
-_CONTAINERS = (tuple, list, dict)
 
 
 def _length(text: str | bytes | bytearray) -> int:
