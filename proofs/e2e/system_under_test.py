@@ -19,6 +19,7 @@ from sapwood.conversation.configured_models import first_settings, switch_model
 from sapwood.core.commands import Configure, StartAgent
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
+from sapwood.core.events import Recorded, TurnCompleted, TurnFailed, TurnInterrupted
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
@@ -33,6 +34,7 @@ LONGEST = 60.0
 """The time limit of each wait in a scene, in seconds."""
 
 _GLANCE = 0.02
+_ENDS = (TurnCompleted, TurnFailed, TurnInterrupted)
 
 FILES = {
     "notes.txt": "The heron nests in the tall pine.\nThe stork nests on the roof.\n",
@@ -88,7 +90,7 @@ class SystemUnderTest(Struct):
             async for shown in seen:
                 if isinstance(shown.what, Delta):
                     pieces.append(shown.what)
-                elif (await agent.state()).open is None:
+                elif isinstance(shown.what, Recorded) and isinstance(shown.what.event, _ENDS):
                     break
         return pieces
 
