@@ -87,8 +87,9 @@ def invisible(victim: Victim) -> None:
 @attack("S1", "hide text from a later audit with show, log and export")
 def hidden_from_an_audit(victim: Victim) -> None:
     victim.ask(_script(("shell", {"command": "true\x1b]0;\nAFTER_THE_ESCAPE"})))
-    for args in (("show",), ("log",), ("export",)):
-        printed = victim.on_terminal(*args, _newest(victim))
+    agent = _newest(victim)
+    for args in (("show", agent), ("log", agent, "--json"), ("export", agent)):
+        printed = victim.on_terminal(*args)
         held(b"AFTER_THE_ESCAPE" in printed, f"{args[0]} hides what follows an escape")
         held(b"\x1b]0;" not in printed, f"{args[0]} passes the escape on")
 
@@ -168,7 +169,9 @@ def private_files(victim: Victim) -> None:
     ssh = victim.home / ".ssh"
     ssh.mkdir(mode=0o700)
     (ssh / "id_ed25519").write_text("PRIVATE-KEY-TEXT")
-    victim.config_file.with_name("keys.toml").write_text('anthropic = "PRIVATE-KEY-TEXT"')
+    keys = victim.config_file.with_name("keys.toml")
+    keys.write_text('anthropic = "PRIVATE-KEY-TEXT"')
+    keys.chmod(0o600)
     targets = [".ssh/authorized_keys", ".bashrc", "config/sapwood/config.toml", ".profile"]
     reads = [".ssh/id_ed25519", "config/sapwood/keys.toml"]
     before = victim.config_file.read_bytes()
@@ -176,7 +179,8 @@ def private_files(victim: Victim) -> None:
         *(("write_file", {"path": path, "content": "mine"}) for path in targets),
         *(("read_file", {"path": path}) for path in reads),
     )
-    victim.run("run", "-p", prompt, "--allow", "write_file", folder=victim.home)
+    ended = victim.run("run", "-p", prompt, "--allow", "write_file", folder=victim.home)
+    held("finished" in ended.out, f"the turn did not end: {ended.text[-300:]}")
     for path in (".ssh/authorized_keys", ".bashrc", ".profile"):
         held(not (victim.home / path).exists(), f"{path} was written")
     held(victim.config_file.read_bytes() == before, "the configuration was written")

@@ -29,7 +29,7 @@ def _edits(victim: Victim, path: str, content: str) -> None:
 
 def _reverts(victim: Victim) -> str:
     """Takes the last turn of the agent back, with its files."""
-    return victim.run("do", "me", "/revert --yes").text
+    return victim.run("do", "me", "/revert --anyway").text
 
 
 @attack("S10", "have a revert delete what no checkpoint covered")

@@ -255,7 +255,9 @@ async def test_checkpoints_outlive_the_conversation(tmp_path: Path) -> None:
             await fresh.revert()
         [outcome] = await fresh.submit(f"/revert lead:{turn}")
         assert isinstance(outcome.answer, FilesReverted)
-        assert f"before turn {turn} of lead: 1 file restored" in outcome.answer.message
+        assert (
+            f"before turn {turn} of 'write a.txt theirs': 1 file restored" in outcome.answer.message
+        )
         assert (tmp_path / "a.txt").read_text() == "mine"
         await at.agent.submit("/unarchive")
         await at.agent.revert()

@@ -74,7 +74,7 @@ async def _of_another(
     to = history.before_turn(version)
     if isinstance(to, Refusal):
         return to
-    words = f"{to.words} of {other.name or found}"
+    words = f"{to.words} of '{other.name or found}'"
     return RevertTarget(structs.replace(to, context=1, words=words), found, version, typed)
 
 
