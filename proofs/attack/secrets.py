@@ -69,7 +69,7 @@ async def main():
         async with agent.turn("My key is {_TOKEN}") as turn:
             await turn.call()
             asked = sapwood.ToolCall("1", "echo", '{{"k": "{_TOKEN}"}}')
-            await turn.reply(sapwood.RecordedReply((asked,)))
+            await turn.reply(calls=[asked])
             await turn.result("1", "{_TOKEN}")
             await turn.call()
             await turn.reply("{_TOKEN}")
