@@ -398,5 +398,6 @@ def test_goals_delegated_while_a_turn_is_open_wait_for_the_next_prompt() -> None
     does(world, Fork(agent, CHILD, goal="Find the leak.", delegated=True))
     assert said(world, agent) == ["ask 1"]
     does(world, CompleteTurn(agent))
+    assert "[Delegated to agent child" not in said(world, agent)[-1]
     opens(world, agent, "ask 2")
-    assert said(world, agent)[2].startswith("[Delegated to agent child")
+    assert "\n\n[Delegated to agent child" in said(world, agent)[-1]
