@@ -40,8 +40,8 @@ def leave_one_turn_too_few(sizes: list[int], cap: int, low_water: float) -> int:
     return max(0, _TURNS_TO_LEAVE(sizes, cap, low_water) - 1)
 
 
-def suffix_with_one_turn_more(scene: Any, now: Context, mark: Mark) -> Context:
-    return structs.replace(scene.state.context, head=None, summary=None, request=None)
+def suffix_with_one_turn_more(state: Any, now: Any, mark: Mark) -> Context:
+    return structs.replace(state.context, head=None, summary=None, request=None)
 
 
 def mask_ended_turns(path: live.LivePath) -> list[int]:
