@@ -29,6 +29,7 @@ def test_the_codes_are_a_promise() -> None:
         "TIMED_OUT": 6,
         "UNREACHABLE": 7,
         "NO_SESSION": 8,
+        "BLOCKED": 9,
     }
     assert set(MEANINGS) == set(Exit)
 

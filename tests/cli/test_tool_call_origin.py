@@ -77,6 +77,7 @@ def test_a_tool_call_that_replaces_its_shell_is_recognized(
 ) -> None:
     if not Path("/proc/self/stat").exists():
         pytest.skip("this system does not show the parents of a process")
+    assert program("config", "set", "sandbox", "off").code == 0  # the sandbox hides the program
     line = f"env -i HOME={home} {sys.executable} -m sapwood.cli config set model evil"
     model.replies([Reply.of(call("shell", command=line)), "Done."])
     ran = program("run", "-p", "Go.", "--agent", "it", "--new", "--allow", "shell")

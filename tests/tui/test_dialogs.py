@@ -106,6 +106,18 @@ def permission(question: PermissionQuestion, *keys: str) -> Open:
     return show
 
 
+def whole_permission(question: PermissionQuestion) -> Open:
+    """The question, scrolled to its end."""
+
+    async def show(stage: Stage) -> None:
+        await permission(question)(stage)
+        await stage.sees("more line")
+        while "more line" in stage.screen():
+            await stage.pilot.press("space")
+
+    return show
+
+
 def first_run(*keys: str, sees: str) -> Open:
     async def show(stage: Stage) -> None:
         stage.app.push_screen(FirstRunPage(Config(database=":memory:")))
@@ -154,9 +166,7 @@ DIALOGS = {
         permission(_question("shell", "make test", folder="node_modules/evil")), _ALL
     ),
     "permission-long-command": Dialog(permission(_question("shell", _LONG)), _ALL),
-    "permission-end-of-command": Dialog(
-        permission(_question("shell", _LONG), *["space"] * 20), _ALL
-    ),
+    "permission-end-of-command": Dialog(whole_permission(_question("shell", _LONG)), _ALL),
     "permission-long-diff": Dialog(permission(_question("edit_file", "invoice.py", _DIFF)), _ALLOW),
     "permission-invisible": Dialog(permission(_question("shell", _SLY)), _ALLOW),
     "permission-reason": Dialog(

@@ -121,7 +121,7 @@ CHECKS: dict[str, Check] = {
     "find": finds,
     "search": page("Search everything"),
     "context": page("LARGEST"),
-    "rewind": page("There is no mark yet"),
+    "rewind": page("leaves view: 1 turn"),
     "resume": page("Conversations"),
     "help": page("Start a new line"),
     "message": shows_the_message,

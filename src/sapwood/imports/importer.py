@@ -24,7 +24,7 @@ from sapwood.sources.source_programs import imported_agent_id, resume_command_fo
 from sapwood.sources.transcript_events import SessionDetails, TranscriptCompaction, TranscriptReader
 from sapwood.tokens.estimators import Chars4Counter
 
-__all__ = ["IDLE_SECONDS", "ImportResult", "Importer"]
+__all__ = ["IDLE_SECONDS", "ImportResult", "Importer", "OpenLog"]
 
 IDLE_SECONDS = 3600.0
 """A transcript that has not changed for this long is taken to have ended with its last row."""

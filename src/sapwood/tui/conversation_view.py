@@ -5,7 +5,7 @@ import time
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
-from textual import work
+from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding
 from textual.containers import Horizontal, Vertical
@@ -419,7 +419,7 @@ class ConversationView(Screen[None]):
         notice.display = bool(text)
         notice.set_class(refused, "refused")
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """Wraps the message for the new width."""
         self._fit_notice()
 
