@@ -65,7 +65,7 @@ async def test_the_preview_of_an_undo_keeps_turns_made_since_a_clear() -> None:
     await connection.close()
 
 
-async def test_the_newest_unnamed_mark_can_be_picked() -> None:
+async def test_the_place_of_an_unnamed_mark_can_be_picked() -> None:
     connection = await connect(":memory:")
     agent = await Sapwood(connection).start("here")
     await agent.record("One?", "One.")
@@ -73,7 +73,7 @@ async def test_the_newest_unnamed_mark_can_be_picked() -> None:
     await agent.record("Two?", "Two.")
     async with on_stage(agent.id, connection=connection) as stage:
         await stage.pilot.press("f3")
-        await stage.sees("unnamed mark")
+        await stage.sees("before Two?")
         await stage.sees("leaves view: 1 turn")
         await stage.pilot.press("enter")
         await stage.sees("Rewound")

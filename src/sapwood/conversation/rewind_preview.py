@@ -22,9 +22,8 @@ __all__ = ["RewindPlace", "RewindPreview", "preview_rewind", "rewind_places"]
 class RewindPlace(Struct, frozen=True):
     """A place to go back to: the line to type, the mark's name and version, and its context.
 
-    The place before the last context command has neither mark nor version; an unnamed mark has a
-    version. A place before a turn has that `turn` and its `prompt`; its context is read when it is
-    needed.
+    The place before the last context command has neither mark nor version. A place before a turn
+    has that `turn` and its `prompt`; its context is read when it is needed.
     """
 
     line: str
@@ -61,9 +60,8 @@ async def rewind_places(
         before, _ = undo_step(state.undo[-1], state.context, state.marks)
         places.append(RewindPlace(TABLE["undo"].typed, before))
     for mark in reversed(state.marks):
-        is_newest = mark is state.marks[-1]  # `/rewind` alone goes to it
-        if mark.name or is_newest:
-            line = f"{TABLE['rewind'].typed} {mark.name}".rstrip()
+        if mark.name:  # the place of an unnamed mark is that of the turn after it
+            line = f"{TABLE['rewind'].typed} {mark.name}"
             places.append(RewindPlace(line, mark.context, mark.name, mark.version))
     command = to_turn or TABLE["rewind"].typed
     for turn in reversed(opened.live.turns):

@@ -39,7 +39,7 @@ _PAUSE = 1.5
 _SLOW = "slow"
 """The worker group of commands that may take long. Keys do not wait for it: escape must stop it."""
 
-_SLOW_COMMANDS = tuple(row.typed for row in TABLE.rows if row.slow)
+_SLOW_COMMANDS = tuple(row.typed for row in TABLE.rows if row.slow or row.whole)
 
 
 def _group_of(text: str) -> str:

@@ -79,6 +79,8 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         self._fit()
 
     def _fit(self) -> None:
+        if not self.query("#why"):
+            return  # the page is opening or closing
         below = sum(1 for name in ("#left", "#warning") if self.query_one(name).display)
         answers = 1 if self.query_one("#why").display else len(self._choices)
         rows = self.page_rows - _FRAME - 2 - below - answers
@@ -99,6 +101,8 @@ class PermissionPage(ModalPage[PermissionAnswer]):
 
     def _tell_what_is_left(self) -> None:
         """Says how much of the text was not shown yet."""
+        if not self.query("#left"):
+            return  # the page is closing
         left, line = self._text.rows_left, self.query_one("#left", Static)
         if line.display != self._text.is_long:
             line.display = self._text.is_long

@@ -92,6 +92,6 @@ def _line(place: RewindPlace) -> Content:
         return Content.assemble(("↶ ", "$accent"), "undo the last context command")
     return Content.assemble(
         ("◆ ", "$mark"),
-        (cut(place.mark, 40) or "unnamed mark", "bold"),
+        (cut(place.mark, 40), "bold"),
         (f"  #{place.version}", "$faint"),
     )
