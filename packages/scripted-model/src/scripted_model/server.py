@@ -162,10 +162,12 @@ class ScriptedModel:
 
     async def _close(self, server: asyncio.Server) -> None:
         server.close()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # a connection that has just come begins its task
+        # All tasks: one that has not run yet is not in the list of its own.
+        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)  # lets the connections close
 
     async def _serve_connection(
