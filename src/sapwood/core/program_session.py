@@ -1,0 +1,32 @@
+"""Sessions of other agent programs, such as Claude Code and Codex, and the rows of a turn there."""
+
+from msgspec import Struct
+
+from sapwood.core.ids import Passage
+
+__all__ = ["NativeRows", "ProgramSession"]
+
+
+class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A session of an agent program: its id there, and the path of its transcript.
+
+    >>> ProgramSession("claude-code", "4cfa198d-2bff-4ecc-8825-6583da7ea71a").program
+    'claude-code'
+    """
+
+    program: str
+    id: str
+    path: str = ""
+
+
+class NativeRows(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The rows that a program stored for one turn.
+
+    `passage` names the first and the last of them, `hash` is the SHA-256 of their bytes, and `turn`
+    is the id that the program gave to the turn, if it has such ids.
+    """
+
+    session: ProgramSession
+    passage: Passage
+    hash: str = ""
+    turn: str = ""

@@ -1,0 +1,1 @@
+"""Agent providers: other programs that run turns, and whose sessions Sapwood changes."""
