@@ -22,6 +22,7 @@ from sapwood.core.context import Context, Mark
 from sapwood.core.events import HUMAN, Actor, Moment, Pin
 from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.model_calls import FailureKind
+from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 
 __all__ = [
@@ -50,6 +51,9 @@ __all__ = [
     "MaskResults",
     "MissCheckpoint",
     "ReadMail",
+    "RecordAssumed",
+    "RecordDifference",
+    "RecordNative",
     "RecordTurn",
     "Redo",
     "RemovePin",
@@ -455,6 +459,33 @@ class ReturnTo(_Command, frozen=True):
     turn: TurnRef | None
 
 
+class RecordAssumed(_Command, frozen=True):
+    """Record that a program's session has the history of `context`. Only the system gives it.
+
+    `rows` are the keys of the rows that were appended to its transcript, `loss` says what could not
+    be carried, and `pins` is the digest of the pins that the history begins with.
+    """
+
+    session: ProgramSession
+    by: str
+    context: Context
+    rows: tuple[str, ...] = ()
+    loss: str = ""
+    pins: str = ""
+
+
+class RecordNative(_InTurn, frozen=True):
+    """Record the rows of the open turn in the program's transcript. Only the system gives it."""
+
+    rows: NativeRows
+
+
+class RecordDifference(_Command, frozen=True):
+    """Record how a program's request differed from the history. Only the system gives it."""
+
+    text: str
+
+
 Command = (
     StartAgent
     | Configure
@@ -498,4 +529,7 @@ Command = (
     | ReadMail
     | RecordTurn
     | ReturnTo
+    | RecordAssumed
+    | RecordNative
+    | RecordDifference
 )

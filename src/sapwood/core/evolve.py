@@ -23,6 +23,7 @@ from sapwood.core.context import (
 )
 from sapwood.core.events import Recorded
 from sapwood.core.ids import TurnRef, title_of
+from sapwood.core.program_session import AssumedSession, ProgramSession
 from sapwood.core.state import (
     BACKGROUND_KEPT,
     MARKS_KEPT,
@@ -42,6 +43,31 @@ __all__ = ["evolve"]
 
 def evolve(state: State, recorded: Recorded) -> State:
     """The state after this event."""
+    after = _applied(state, recorded)
+    return after if after.session is None else _followed_by_session(state, after, recorded)
+
+
+def _followed_by_session(before: State, after: State, recorded: Recorded) -> State:
+    """Moves the context of the session too if its program itself made the change.
+
+    It made every turn whose rows are known, and everything that the system imports.
+    """
+    held = before.session
+    if held is None or before.context == after.context or held.context != before.context:
+        return after
+    match recorded.event:
+        case events.TurnCompleted() | events.TurnInterrupted() | events.TurnFailed():
+            moved = before.open is not None and before.open.native
+        case events.TurnRecorded(passage=passage):
+            moved = passage is not None
+        case _:
+            moved = before.origin is not None and recorded.actor.role == "system"
+    if not moved:
+        return after
+    return structs.replace(after, session=structs.replace(held, context=after.context))
+
+
+def _applied(state: State, recorded: Recorded) -> State:
     state = structs.replace(state, version=recorded.version, updated=recorded.at)
     event = recorded.event
     match event:
@@ -131,6 +157,13 @@ def evolve(state: State, recorded: Recorded) -> State:
             return structs.replace(state, inbox=(*state.inbox, letter))
         case events.MailRead():
             return _mail_read(state, event)
+        case events.SessionAssumed():
+            held = AssumedSession(event.session, event.context, event.pins)
+            return structs.replace(state, session=held)
+        case events.NativeRecorded():
+            return _open(state, native=True)
+        case events.SessionDiffered():
+            return state
         case events.UnreadableEvent():
             return _unreadable(state, recorded, event)
         case _:
@@ -151,9 +184,17 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         calibration=event.calibration,
         offered=event.offered,
         origin=event.origin,
+        session=_imported_session(event),
         unprompted=event.unprompted,
         notes=event.notes,
     )
+
+
+def _imported_session(event: events.AgentStarted) -> AssumedSession | None:
+    origin = event.origin
+    if origin is None:
+        return None
+    return AssumedSession(ProgramSession(origin.source, origin.session, origin.path), event.context)
 
 
 def _titled(state: State, event: events.TurnStarted) -> State:

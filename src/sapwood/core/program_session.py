@@ -2,9 +2,10 @@
 
 from msgspec import Struct
 
+from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import Passage
 
-__all__ = ["NativeRows", "ProgramSession"]
+__all__ = ["AssumedSession", "NativeRows", "ProgramSession"]
 
 
 class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -19,11 +20,23 @@ class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):
     path: str = ""
 
 
+class AssumedSession(Struct, frozen=True, omit_defaults=True):
+    """The session of an agent in a program, and the context whose history it has.
+
+    `pins` is the digest of the pins that this history begins with; empty if there are none.
+    """
+
+    session: ProgramSession
+    context: Context = ROOT
+    pins: str = ""
+
+
 class NativeRows(Struct, frozen=True, omit_defaults=True, gc=False):
     """The rows that a program stored for one turn.
 
     `passage` names the first and the last of them, `hash` is the SHA-256 of their bytes, and `turn`
-    is the id that the program gave to the turn, if it has such ids.
+    is the id that the program gave to the turn, if it has such ids. A session without an id is the
+    one from which the turn was imported.
     """
 
     session: ProgramSession

@@ -84,6 +84,9 @@ def text_of(event: Event) -> str:
             | events.CheckpointMissed()
             | events.RevertStarted()
             | events.MailRead()
+            | events.SessionAssumed()
+            | events.NativeRecorded()
+            | events.SessionDiffered()
             | events.UnreadableEvent()
         ):
             return ""

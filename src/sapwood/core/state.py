@@ -13,6 +13,7 @@ from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
 from sapwood.core.events import ClearDeferred, Pin
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
+from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.token_count import Calibration
 
@@ -71,7 +72,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
 
     `calls` have no result yet; `started` are those of them that may have had effects. `asked` is
     the version of the last model call if it has no reply yet, `called` its model, and `estimate`
-    its raw token count.
+    its raw token count. `native`: the rows of the turn in another program's transcript are known.
     """
 
     first: int
@@ -83,6 +84,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     called: str = ""
     deferred: ClearDeferred | None = None
     questions: tuple[OpenQuestion, ...] = ()
+    native: bool = False
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):
@@ -126,7 +128,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     turn of an imported agent in its transcript. `offered` is the raw token count of the tool
     schemas of the last model call. `calls` counts all model calls, `unprompted` the turns in a row
     that no human started, including those of the agents that led to this one. `titled`: the name
-    is the beginning of the first prompt.
+    is the beginning of the first prompt. `session` is the session of the program that runs the
+    agent's turns, or from which it was imported; a fork has none until its first turn there.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -166,6 +169,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     upto: Passage | None = None
     files: Files | None = None
     reverting: Reverting | None = None
+    session: AssumedSession | None = None
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

@@ -37,6 +37,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.excerpts import shortened
 from sapwood.core.ids import AgentId, EventRef, TurnRef
+from sapwood.core.program_session import NativeRows, ProgramSession
 
 __all__ = [
     "Item",
@@ -99,7 +100,8 @@ class Turn(Struct, frozen=True, gc=False):
 
     `started` are the calls that may have had effects and have no result. While the turn is open,
     `call_ids` are the ids of all its calls, so that a long turn is not searched for them, and
-    `streamed` are the words of the reply that is still arriving.
+    `streamed` are the words of the reply that is still arriving. `native` names the rows of the
+    turn in the transcript of the program that ran it; their session has no id in recorded turns.
     """
 
     agent: AgentId
@@ -114,6 +116,7 @@ class Turn(Struct, frozen=True, gc=False):
     size: Size | None = None
     reason: str = ""
     streamed: tuple[ReplyPart, ...] = ()
+    native: NativeRows | None = None
 
     @property
     def ref(self) -> TurnRef:
@@ -202,6 +205,9 @@ class Turn(Struct, frozen=True, gc=False):
         return found
 
 
+_IMPORTED = ProgramSession("", "")
+
+
 def open_turn(recorded: Recorded, event: TurnStarted) -> Turn:
     """The turn that this event opened."""
     return Turn(recorded.agent, recorded.version, event.parent, event.prompt)
@@ -226,6 +232,7 @@ def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
         last=version,
         size=event.size,
         reason=event.reason,
+        native=NativeRows(_IMPORTED, event.passage) if event.passage else None,
     )
 
 
@@ -287,6 +294,8 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
             case ToolFinished() as event if event.call in calls or event.call in turn.call_ids:
                 items.append(Result(recorded.version, event.call, event.content, event.error))
                 started.discard(event.call)
+            case kinds.NativeRecorded() as event:
+                turn = structs.replace(turn, native=event.rows)
             case TurnCompleted() as event:
                 return _ended(turn, items, started, recorded, "completed", event.size, "")
             case TurnInterrupted() as event:
@@ -330,6 +339,8 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.MailSent()
                 | kinds.MailReceived()
                 | kinds.MailRead()
+                | kinds.SessionAssumed()
+                | kinds.SessionDiffered()
                 | kinds.UnreadableEvent()
             ):
                 pass

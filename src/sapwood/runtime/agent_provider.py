@@ -14,6 +14,7 @@ from sapwood.core.model_calls import Delta
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import PermissionMode
 from sapwood.core.turn import Turn
+from sapwood.core.view.request import Message
 
 __all__ = [
     "AgentProvider",
@@ -63,11 +64,15 @@ class ProviderOptions(Struct, frozen=True):
 class HistoryTurn(Struct, frozen=True):
     """A turn of the live path, and the program's own rows of it.
 
-    `native` is None if another executor ran the turn. Then the neutral form is written.
+    `native` is None if our own loop ran the turn, or if its large results are masked now. It may
+    also name rows of another program, or of another session: that of the agent's parent. Then
+    `messages` is written: the turn as our view sends it, with labelled notes, one result for each
+    call, and stubs of masked results.
     """
 
     turn: Turn
     native: NativeRows | None = None
+    messages: tuple[Message, ...] = ()
 
 
 class History(Struct, frozen=True):
@@ -173,7 +178,11 @@ class AgentProvider(Protocol):
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
     ) -> ProgramSession:
-        """Starts the program with a session, or with a new one. Raises `Failure`."""
+        """Starts the program with a session, or with a new and empty one. Raises `Failure`.
+
+        Does nothing if the session is running here with these options. It is called before every
+        `send`, with the session that `start` or `assume` returned last.
+        """
         ...
 
     def send(
@@ -195,12 +204,14 @@ class AgentProvider(Protocol):
         ...
 
     async def assume(
-        self, session: ProgramSession, history: History, options: ProviderOptions
+        self, session: ProgramSession | None, history: History, options: ProviderOptions
     ) -> Assumed:
         """Brings the session to exactly this history, whether it is running here or at rest.
 
-        Only ever appends to files of the program, after a private copy was made. Raises
-        `SessionBusy` if another process has the session open.
+        Without a session it makes one that begins with this history, for example for a fork. A
+        session that has this history already stays as it is. Only ever appends to files of the
+        program, after a private copy was made. Raises `SessionBusy` if another process has the
+        session open.
         """
         ...
 

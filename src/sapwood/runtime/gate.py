@@ -20,6 +20,7 @@ from sapwood.core.commands import Command, CommandMeta
 from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
 from sapwood.core.ids import Origin, Passage
+from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import BadValue
 from sapwood.runtime.conversion import (
     Unfit,
@@ -51,9 +52,21 @@ _LABELS = frozenset({"name", "topic", "mark", "model", "provider", "source", "pa
 _JSON = frozenset({"args", "params", "shown", "answer"})
 # Values that are sent back, compared or opened unchanged: masking would break them.
 _EXACT = frozenset(
-    {"hash", "tools", "signature", "failure", "commit", "tree", "folder", "worktree", "branch"}
+    {
+        "hash",
+        "tools",
+        "signature",
+        "failure",
+        "commit",
+        "tree",
+        "folder",
+        "worktree",
+        "branch",
+        "rows",
+        "pins",
+    }
 )
-_EXACT_CLASSES = frozenset({Actor, Origin, Passage})
+_EXACT_CLASSES = frozenset({Actor, Origin, Passage, ProgramSession, NativeRows})
 """Classes whose texts are ids and paths: of actors, transcripts, and rows of transcripts."""
 
 _COMMANDS: frozenset[type[Command]] = frozenset(get_args(Command))

@@ -38,6 +38,7 @@ from sapwood.core.events import (
     MailSent,
     MarkSet,
     ModelCalled,
+    NativeRecorded,
     Pin,
     PinAdded,
     PinRemoved,
@@ -48,6 +49,8 @@ from sapwood.core.events import (
     ReplyStreamed,
     ResultsMasked,
     RevertStarted,
+    SessionAssumed,
+    SessionDiffered,
     SettingsChanged,
     Size,
     SummaryDropped,
@@ -61,6 +64,7 @@ from sapwood.core.events import (
     Unfocused,
 )
 from sapwood.core.ids import AgentId, EventRef, Origin, Passage, TurnRef
+from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.token_count import Calibration
 
@@ -77,6 +81,7 @@ CONTEXT = Context(
 PROMPT = (Note("mail", "The build is red.", "scout"), Text("Why? 数据 🌳"))
 CALL = ToolCall("call-1", "read", '{"path": "a.py"}')
 FILES = Saved("c" * 40, "d" * 40, (LeftOut("big.bin", "large"), LeftOut("lib/", "repository")), 3)
+SESSION = ProgramSession("claude-code", "4cfa198d", "projects/a/4cfa198d.jsonl")
 LONG = "A line of a long text.\n" * 100
 
 EXAMPLES: tuple[Event, ...] = (
@@ -216,6 +221,10 @@ EXAMPLES: tuple[Event, ...] = (
     MailRead(("m1", "m2")),
     MailRead(("m1", "m2"), noted=True),
     MailRead(("m1", "m2"), noted=True, fence="0f1e2d3c4b5a"),
+    SessionAssumed(ProgramSession("codex", "01a1")),
+    SessionAssumed(SESSION, "boundary", CONTEXT, ("row-9",), "1 image", "ab12"),
+    NativeRecorded(NativeRows(SESSION, Passage("row-1", "row-4", 9_000), "cd34", "turn-1")),
+    SessionDiffered("Turn 3 was sent although it is out of view."),
     ToolFinished("call-1", LONG),
     ReplyAdded((Text(LONG), ToolCall("call-1", "write", LONG), Text("short"))),
 )
@@ -267,6 +276,8 @@ destinations = st.builds(Destination, numbers, numbers, texts)
 restored = st.builds(Restored, numbers, numbers)
 shares = st.floats(0, 1)
 sizes = st.builds(Size, numbers, texts)
+program_sessions = st.builds(ProgramSession, texts, texts, texts)
+passages = st.builds(Passage, texts, texts, numbers)
 pins = st.builds(Pin, texts, texts, texts)
 
 
@@ -330,4 +341,15 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(MailSent, texts, agents, texts),
         st.builds(MailReceived, texts, texts, texts),
         st.builds(MailRead, st.lists(texts, max_size=3).map(tuple), st.booleans()),
+        st.builds(
+            SessionAssumed,
+            program_sessions,
+            texts,
+            contexts,
+            st.lists(texts, max_size=2).map(tuple),
+            texts,
+            texts,
+        ),
+        st.builds(NativeRecorded, st.builds(NativeRows, program_sessions, passages, texts, texts)),
+        st.builds(SessionDiffered, texts),
     )

@@ -31,6 +31,9 @@ from sapwood.core.commands import (
     MaskResults,
     MissCheckpoint,
     ReadMail,
+    RecordAssumed,
+    RecordDifference,
+    RecordNative,
     RecordTurn,
     Redo,
     RemovePin,
@@ -49,11 +52,11 @@ from sapwood.core.commands import (
     Undo,
     Unfocus,
 )
-from sapwood.core.decide import agents, contexts, files, questions, turns
+from sapwood.core.decide import agents, contexts, files, questions, sessions, turns
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
 from sapwood.core.decide.forks import fork, path_after_mark
 from sapwood.core.decide.guards import bad_id, require_may_run
-from sapwood.core.refusals import HumanOnly, Imported
+from sapwood.core.refusals import HumanOnly, Imported, SystemOnly
 
 __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide", "path_after_mark"]
 
@@ -67,6 +70,10 @@ _FOR_MODELS: frozenset[type[Command]] = frozenset(
         *(CompleteTurn, InterruptTurn, FailTurn),
     }
 )
+
+
+# What Sapwood itself records about the sessions of agent programs.
+_FOR_SYSTEM: frozenset[type[Command]] = frozenset({RecordAssumed, RecordNative, RecordDifference})
 
 
 # Not allowed on an imported conversation: they happen in its own program and are imported.
@@ -94,6 +101,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
     is_model = meta.actor.role == "model"
     if is_model and kind not in _FOR_MODELS and not TABLE.lets_models(kind):
         raise Refused(HumanOnly(TABLE.label_of(kind)))
+    if kind in _FOR_SYSTEM and meta.actor.role != "system":
+        raise Refused(SystemOnly(kind.__name__))
     origin = inputs.state.origin
     if origin and meta.actor.role != "system" and kind in _ELSEWHERE:
         raise Refused(Imported(inputs.state.agent, origin.source))
@@ -184,5 +193,11 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return files.start_revert(inputs, command, meta)
         case FinishRevert():
             return files.finish_revert(inputs, command, meta)
+        case RecordAssumed():
+            return sessions.record_assumed(inputs, command, meta)
+        case RecordNative():
+            return sessions.record_native(inputs, command, meta)
+        case RecordDifference():
+            return sessions.record_difference(inputs, command, meta)
         case _:
             assert_never(command)

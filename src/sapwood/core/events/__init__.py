@@ -50,6 +50,12 @@ from sapwood.core.events.files import (
     RevertStarted,
 )
 from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent
+from sapwood.core.events.session import (
+    NativeRecorded,
+    SessionAssumed,
+    SessionDiffered,
+    SessionEvent,
+)
 from sapwood.core.events.turn import (
     ModelCalled,
     QuestionAnswered,
@@ -101,6 +107,7 @@ __all__ = [
     "MarkSet",
     "ModelCalled",
     "Moment",
+    "NativeRecorded",
     "Pin",
     "PinAdded",
     "PinRemoved",
@@ -113,6 +120,9 @@ __all__ = [
     "ResultsMasked",
     "RevertStarted",
     "Role",
+    "SessionAssumed",
+    "SessionDiffered",
+    "SessionEvent",
     "SettingsChanged",
     "Size",
     "SummaryDropped",

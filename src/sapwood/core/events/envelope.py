@@ -9,6 +9,7 @@ from sapwood.core.events.agent import AgentEvent
 from sapwood.core.events.context import ContextEvent
 from sapwood.core.events.files import FilesEvent
 from sapwood.core.events.mail import MailEvent
+from sapwood.core.events.session import SessionEvent
 from sapwood.core.events.turn import TurnEvent
 from sapwood.core.ids import AgentId, CommandId, EventRef
 
@@ -32,7 +33,9 @@ class UnreadableEvent(Struct, frozen=True, gc=False):
     newer: bool = False
 
 
-Event = AgentEvent | TurnEvent | ContextEvent | FilesEvent | MailEvent | UnreadableEvent
+Event = (
+    AgentEvent | TurnEvent | ContextEvent | FilesEvent | MailEvent | SessionEvent | UnreadableEvent
+)
 
 Role = Literal["human", "model", "system"]
 

@@ -22,6 +22,7 @@ from sapwood.core.refusals.commands import (
     NoPassage,
     NoSuchCall,
     NoSuchVersion,
+    SystemOnly,
     UnclearGoal,
     UnknownCommand,
 )
@@ -117,6 +118,7 @@ __all__ = [
     "SummaryLacking",
     "SummaryOutdated",
     "SummaryTooLong",
+    "SystemOnly",
     "TooLong",
     "TooManyLoaded",
     "TooManyPins",

@@ -10,6 +10,7 @@ __all__ = [
     "NoPassage",
     "NoSuchCall",
     "NoSuchVersion",
+    "SystemOnly",
     "UnclearGoal",
     "UnknownCommand",
 ]
@@ -23,6 +24,19 @@ class HumanOnly(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return f"Models may not use {self.command}. Ask the user to run it."
+
+
+class SystemOnly(Refusal, frozen=True):
+    """Sapwood itself gives this command, after it has spoken to another program."""
+
+    command: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Only Sapwood itself gives {self.command}, when it uses a program's session. "
+            "Send a prompt or a context command such as /clear instead."
+        )
 
 
 class UnknownCommand(Refusal, frozen=True):

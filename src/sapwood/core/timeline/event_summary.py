@@ -115,6 +115,13 @@ def _words(event: Event) -> str:
             return f"from {sender or 'outside'}: {text}"
         case events.MailRead(mails):
             return f"{len(mails)} read"
+        case events.SessionAssumed(session, by, loss=loss):
+            lost = f"; not carried: {loss}" if loss else ""
+            return f"{session.program} {session.id} by {by or 'nothing'}{lost}"
+        case events.NativeRecorded(rows):
+            return f"{rows.session.program} {rows.passage.first} to {rows.passage.last}"
+        case events.SessionDiffered(text):
+            return text
         case events.UnreadableEvent(_, _, reason):
             return f"cannot be read: {reason}"
         case _:

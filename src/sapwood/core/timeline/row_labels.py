@@ -72,6 +72,10 @@ def notice(event: Event) -> tuple[str, str]:
         case events.ReplyLost(_, _, tokens):
             size = show(Count(tokens, exact=False))
             return "↻", f"Asked again, may be billed twice ({size} tokens): its process had ended"
+        case events.SessionAssumed(session, loss=loss) if loss:
+            return "⚠", f"Not carried into {session.program}: {_one_line(loss)}"
+        case events.SessionDiffered(text):
+            return "⚠", f"The program's request differed from the history here: {_one_line(text)}"
         case events.QuestionAnswered(_, allowed):
             return "?", "Allowed" if allowed else "Denied"
         case (
@@ -97,6 +101,8 @@ def notice(event: Event) -> tuple[str, str]:
             | events.CheckpointMade()
             | events.RevertStarted()
             | events.MailRead()
+            | events.SessionAssumed()
+            | events.NativeRecorded()
             | events.UnreadableEvent()
         ):
             return "·", f"{event.kind} {event_summary(event)}".rstrip()

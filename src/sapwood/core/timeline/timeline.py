@@ -185,6 +185,9 @@ class Timeline:
             case events.ContextRedone():
                 self._take_step(self._redo, self._undo, version)
                 self._jumped(recorded, event.context, "/redo")
+            case events.SessionAssumed():
+                if event.loss:
+                    self._append("event", agent, version, turn=-1)
             case (
                 events.AgentForked()
                 | events.AgentArchived()
@@ -198,6 +201,7 @@ class Timeline:
                 | events.MailReceived()
                 | events.ResultsMasked()
                 | events.CheckpointMissed()
+                | events.SessionDiffered()
                 | events.UnreadableEvent()
             ):
                 self._append("event", agent, version, turn=-1)
@@ -213,6 +217,7 @@ class Timeline:
                 | events.CheckpointMade()
                 | events.RevertStarted()
                 | events.MailRead()
+                | events.NativeRecorded()
                 | events.Focused()
                 | events.Unfocused()
             ):

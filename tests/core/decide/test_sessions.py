@@ -1,0 +1,153 @@
+"""The session of an agent in another program: which history it has, and which rows a turn has."""
+
+from sapwood.core.commands import (
+    AddReply,
+    Clear,
+    Command,
+    CompleteTurn,
+    Fork,
+    RecordAssumed,
+    RecordDifference,
+    RecordNative,
+    RecordTurn,
+    ReturnTo,
+    StartAgent,
+    StartTurn,
+    Undo,
+)
+from sapwood.core.content import RecordedReply, Text
+from sapwood.core.events import SYSTEM
+from sapwood.core.ids import AgentId, Origin, Passage
+from sapwood.core.program_session import NativeRows, ProgramSession
+from sapwood.core.refusals import HumanOnly, NoTurnOpen, SystemOnly
+from sapwood.core.timeline.row_labels import notice
+from sapwood.core.timeline.timeline import Timeline
+from sapwood.runtime.provider_history import needs_assume
+from sapwood.testing import World
+from tests.core.speaking import MODEL, conversation, does, kinds, last_event, opens, refusal
+
+SESSION = ProgramSession("claude-code", "s1", "s1.jsonl")
+ROWS = NativeRows(SESSION, Passage("row-1", "row-4", 90), "ab12", "t1")
+CHILD, IMPORTED = AgentId("child"), AgentId("imported")
+
+
+def by_system(world: World, command: Command) -> None:
+    """Sapwood itself gives the command."""
+    assert not isinstance(world.do(command, SYSTEM), SystemOnly)
+
+
+def assumed(world: World, agent: AgentId, loss: str = "") -> None:
+    """The program took over the present history."""
+    by_system(
+        world, RecordAssumed(agent, SESSION, "boundary", world.states[agent].context, loss=loss)
+    )
+
+
+def runs_in_program(world: World, agent: AgentId, rows: NativeRows | None = ROWS) -> None:
+    """A turn that the program ran; `rows` are known, or not."""
+    does(world, StartTurn(agent, (Text("ask"),)))
+    does(world, AddReply(agent, (Text("answer"),)))
+    if rows is not None:
+        by_system(world, RecordNative(agent, rows))
+    does(world, CompleteTurn(agent))
+
+
+def test_an_agent_has_no_session_until_one_is_recorded() -> None:
+    world, agent = conversation(1)
+    assert world.states[agent].session is None
+    assert needs_assume(world.states[agent])
+    assumed(world, agent)
+    held = world.states[agent].session
+    assert held is not None
+    assert held.session == SESSION
+    assert not needs_assume(world.states[agent])
+
+
+def test_the_rows_of_a_turn_are_part_of_it_and_the_session_has_the_turn() -> None:
+    world, agent = conversation(1)
+    assumed(world, agent)
+    runs_in_program(world, agent)
+    assert world.lives[agent].turns[-1].native == ROWS
+    assert world.read_live(agent) == world.lives[agent]
+    assert not needs_assume(world.states[agent])
+
+
+def test_a_turn_of_unknown_rows_is_not_in_the_session() -> None:
+    world, agent = conversation(1)
+    assumed(world, agent)
+    runs_in_program(world, agent, None)
+    assert needs_assume(world.states[agent])
+
+
+def test_a_context_command_leaves_the_session_behind_and_its_undo_does_not() -> None:
+    world, agent = conversation(2)
+    assumed(world, agent)
+    does(world, Clear(agent))
+    assert needs_assume(world.states[agent])
+    does(world, Undo(agent))
+    assert not needs_assume(world.states[agent])
+
+
+def test_the_same_session_is_recorded_once() -> None:
+    world, agent = conversation(1)
+    assumed(world, agent)
+    before = len(world.logs[agent])
+    assumed(world, agent)
+    assert len(world.logs[agent]) == before
+
+
+def test_a_fork_has_no_session_of_its_own_and_the_rows_of_its_parent() -> None:
+    world, agent = conversation(1)
+    assumed(world, agent)
+    runs_in_program(world, agent)
+    does(world, Fork(agent, CHILD))
+    assert world.states[CHILD].session is None
+    assert world.lives[CHILD].turns[-1].native == ROWS
+
+
+def test_an_imported_agent_has_the_session_of_its_transcript_and_follows_its_program() -> None:
+    world = World()
+    origin = Origin("claude-code", "s9", "s9.jsonl")
+    by_system(world, StartAgent(IMPORTED, origin=origin))
+    for number in (1, 2):
+        reply = RecordedReply((Text(f"answer {number}"),))
+        passage = Passage(f"row-{number}", f"row-{number}")
+        by_system(world, RecordTurn(IMPORTED, (Text("ask"),), (reply,), passage=passage))
+    held = world.states[IMPORTED].session
+    assert held is not None
+    assert held.session == ProgramSession("claude-code", "s9", "s9.jsonl")
+    assert not needs_assume(world.states[IMPORTED])
+    by_system(world, ReturnTo(IMPORTED, world.lives[IMPORTED].turns[0].ref))
+    assert not needs_assume(world.states[IMPORTED])
+
+
+def test_people_and_models_record_nothing_about_sessions() -> None:
+    world, agent = conversation(1)
+    opens(world, agent)
+    for command in (
+        RecordAssumed(agent, SESSION, "nothing", world.states[agent].context),
+        RecordNative(agent, ROWS),
+        RecordDifference(agent, "Turn 3 was sent."),
+    ):
+        assert refusal(world, command) == SystemOnly(type(command).__name__)
+        assert isinstance(refusal(world, command, MODEL), HumanOnly)
+
+
+def test_rows_are_refused_without_an_open_turn() -> None:
+    world, agent = conversation(1)
+    assert refusal(world, RecordNative(agent, ROWS), SYSTEM) == NoTurnOpen()
+
+
+def test_a_difference_and_a_loss_have_a_row_and_the_rest_has_none() -> None:
+    world, agent = conversation(1)
+    assumed(world, agent)
+    assumed(world, agent, loss="1 image")
+    assert notice(last_event(world, agent)) == ("⚠", "Not carried into claude-code: 1 image")
+    by_system(world, RecordDifference(agent, "Turn 3 was sent."))
+    assert notice(last_event(world, agent))[0] == "⚠"
+    timeline = Timeline()
+    for recorded in world.logs[agent]:
+        timeline.add(recorded)
+    rows = [row for row in timeline.rows if row.kind == "event"]
+    assert kinds(world, agent)[-3:] == ["session.assumed", "session.assumed", "session.differed"]
+    assert len(rows) == 2
