@@ -69,6 +69,10 @@ class Seen:
         """The requests since the mark."""
         return [Sent(each.body) for each in self._model.requests[self._mark :]]
 
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of all requests."""
+        return [cast("dict[str, Any]", each.body) for each in self._model.requests]
+
     def contains(self, *words: str) -> bool:
         """Whether a request since the mark contains all these words in one text."""
         return any(sent.contains(*words) for sent in self.since())

@@ -7,6 +7,7 @@ from typing import Protocol
 from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.model import Seen
+from proofs.agents_e2e.replayed import check_replay
 
 __all__ = ["Driver", "run_story"]
 
@@ -83,6 +84,8 @@ def run_story(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     if (shown := driver.shows_status()) is not None:
         checks.expect("the status line is on the screen, with its figures", shown)
     _account(driver, home, checks)
+    if driver.name == "claude-code":
+        check_replay(home, seen, checks)
     home.sapwood("uninstall", driver.name, "--yes")
     checks.expect(
         "uninstalled: the settings are byte for byte as they were", settings.read_bytes() == own

@@ -33,6 +33,7 @@ from sapwood.conversation.handlers import (
     questions,
     settings,
 )
+from sapwood.conversation.imported_requests import imported_calls
 from sapwood.conversation.pinned_files import read_pins_again
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.wait_command import wait
@@ -302,6 +303,9 @@ class ConversationService:
     async def model_calls(self, agent: AgentId, limit: int = 100) -> list[Recorded]:
         """The model calls of an agent, newest first."""
         space, found, last = self.services.space, list[Recorded](), None
+        imported = await imported_calls(space, agent)
+        if imported is not None:
+            return imported[-limit:][::-1]
         while len(found) < limit:
             page = await space.log.read(
                 space.space, agent, 1, last, limit=_CALLS_PAGE, backward=True

@@ -1,5 +1,7 @@
 """`sapwood replay`: shows the request of a model call."""
 
+import sys
+
 import click
 
 from sapwood.cli.command import WholeNumber, json_option
@@ -25,8 +27,9 @@ def command(
     """Show the request of a model call, verified by its hash.
 
     Rebuilds the request from the log and compares its hash with the one stored before the call.
-    VERSION is the version of the call in the log, by default the last call. The exit code is 1 if
-    the hash does not match.
+    VERSION is the version of the call in the log, by default the last call. For a conversation that
+    was imported from Claude Code, the request comes from its transcript, and VERSION is the number
+    of the request there. The exit code is 1 if a hash does not match.
     """
     if calls:
         return invocation.run(lambda: _list(invocation, agent))
@@ -34,19 +37,17 @@ def command(
 
 
 async def _list(invocation: Invocation, typed: str) -> Exit:
+    from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns
     from sapwood.cli.output.event_text import event_line
     from sapwood.conversation.agent_lookup import find
-    from sapwood.core.events import ModelCalled
 
     async with invocation.connected() as connection:
         agent = await find(connection, typed)
-        seen, width = 0, columns()
-        while page := await connection.log.read(connection.space, agent, seen + 1, limit=500):
-            for recorded in page:
-                if isinstance(recorded.event, ModelCalled):
-                    click.echo(event_line(recorded, width))
-            seen = page[-1].version
+        service = offline_service(connection, invocation.config)
+        width = columns()
+        for recorded in reversed(await service.model_calls(agent, sys.maxsize)):
+            click.echo(event_line(recorded, width))
     return Exit.OK
 
 

@@ -1,0 +1,105 @@
+"""The requests of imported conversations, as the program that sent them stored them.
+
+Claude Code stores every request in its transcript. Such requests are numbered from 1. They are
+rebuilt and checked by their hashes first, and then secrets in them are masked.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import assert_never
+
+from msgspec import structs
+
+from sapwood.conversation.call import OpenSpace
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.context import ROOT
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.events import SYSTEM, ModelCalled, Recorded
+from sapwood.core.ids import AgentId, CommandId, EventRef
+from sapwood.core.refusals import NoSuchCall
+from sapwood.core.view.request import MessagePart, Request, ToolResult
+from sapwood.redaction import mask_secrets
+from sapwood.runtime.open_agent import open_state
+from sapwood.runtime.replay import Replayed
+from sapwood.sources.claude.sent_requests import SentRequest, rebuild_request, sent_requests
+
+__all__ = ["imported_calls", "imported_replay"]
+
+_PROGRAM = "claude-code"
+
+
+async def imported_calls(space: OpenSpace, agent: AgentId) -> list[Recorded] | None:
+    """The requests of the transcript, oldest first; None if the agent has no such transcript.
+
+    The version of each is its number. Raises `SapwoodError` if the transcript cannot be read.
+    """
+    path = await _transcript(space, agent)
+    if path is None:
+        return None
+    return [
+        Recorded(agent, sent.number, _called(sent), sent.at, SYSTEM, CommandId(""))
+        for sent in await _requests(path)
+    ]
+
+
+async def imported_replay(space: OpenSpace, agent: AgentId, number: int | None) -> Replayed | None:
+    """The request with this number, by default the last one; None if there is no request at all.
+
+    Raises `RefusedError` for another number.
+    """
+    path = await _transcript(space, agent)
+    requests = await _requests(path) if path else []
+    if path is None or not requests:
+        return None
+    if number is not None and not 1 <= number <= len(requests):
+        raise RefusedError(NoSuchCall(agent, number))
+    sent = requests[(number or 0) - 1]
+    rebuilt = await asyncio.to_thread(rebuild_request, path, sent)
+    request = await asyncio.to_thread(_masked, rebuilt.request)
+    place = EventRef(agent, sent.number)
+    return Replayed(place, _called(sent), request, matches=not rebuilt.missing)
+
+
+async def _transcript(space: OpenSpace, agent: AgentId) -> Path | None:
+    state = await open_state(space.log, space.space, agent)
+    origin = state.origin
+    if origin is None or origin.source != _PROGRAM or not origin.path:
+        return None
+    return Path(origin.path)
+
+
+async def _requests(path: Path) -> list[SentRequest]:
+    try:
+        return await asyncio.to_thread(sent_requests, path)
+    except OSError as error:
+        raise SapwoodError(
+            f"The requests of this conversation are in {path}, which cannot be read: "
+            f"{error.strerror or error}."
+        ) from error
+
+
+def _called(sent: SentRequest) -> ModelCalled:
+    return ModelCalled(sent.model, ROOT, sent.digest)
+
+
+def _masked(request: Request) -> Request:
+    system = [structs.replace(block, text=mask_secrets(block.text)) for block in request.system]
+    messages = [
+        structs.replace(message, parts=tuple(map(_masked_part, message.parts)))
+        for message in request.messages
+    ]
+    return structs.replace(request, system=tuple(system), messages=tuple(messages))
+
+
+def _masked_part(part: MessagePart) -> MessagePart:
+    match part:
+        case Text(text):
+            return Text(mask_secrets(text))
+        case Thinking(text):
+            return structs.replace(part, text=mask_secrets(text))
+        case ToolCall(args=args):
+            return structs.replace(part, args=mask_secrets(args))
+        case ToolResult(content=content):
+            return structs.replace(part, content=mask_secrets(content))
+        case _:
+            assert_never(part)
