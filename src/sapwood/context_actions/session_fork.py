@@ -14,7 +14,7 @@ from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
-from sapwood.core.settings import SettingsChange
+from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.imports.importer import Importer, OpenLog
 from sapwood.journal import add_to_journal
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
@@ -63,13 +63,16 @@ class SessionForker:
         goal: str = "",
         name: str = "",
         change: SettingsChange | None = None,
+        workspace: Workspace | None = None,
     ) -> AgentId:
         """Forks the session into a child and returns its id; with a goal, the child starts to work.
 
-        `change` (such as another model) is applied before the goal is sent.
+        `change` (such as another model) is applied before the goal is sent. `workspace` is where
+        the child works, by default where the session did.
         """
         child = new_agent_id()
-        await self._do(Fork(session, child, mark, "" if change else goal, name=name))
+        first = "" if change else goal
+        await self._do(Fork(session, child, mark, first, name=name, workspace=workspace))
         if change is not None:
             await self._do(Configure(child, change))
             if goal.strip():
@@ -113,6 +116,7 @@ async def take_over(
         goal=fork.goal,
         name=fork.name or state.name,
         change=await _other_model(space, config, keys, fork.agent, state.settings.model),
+        workspace=fork.workspace,
     )
 
 

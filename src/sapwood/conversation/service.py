@@ -281,11 +281,21 @@ class ConversationService:
         return Changed(agent, done.message, done.events)
 
     async def fork(
-        self, agent: AgentId, mark: str | None = None, *, goal: str = "", name: str = ""
+        self,
+        agent: AgentId,
+        mark: str | None = None,
+        *,
+        goal: str = "",
+        name: str = "",
+        branch: str | None = None,
     ) -> Forked:
-        """Makes a child with a name of its own. Raises `RefusedError`."""
+        """Makes a child with a name of its own. Raises `RefusedError`.
+
+        With a `branch`, the child gets a git worktree; an empty name is made from its id.
+        """
         call = Call(self.services, CommandStep(TABLE["fork"]), agent)
-        return await agents.forked(call, Fork(agent, new_agent_id(), mark, goal, name=name))
+        command = Fork(agent, new_agent_id(), mark, goal, name=name)
+        return await agents.forked(call, command, branch=branch)
 
     async def compare(
         self, agent: AgentId, left: str, right: str | None = None

@@ -216,6 +216,7 @@ class CommandTable:
 
 _MARK = Argument("MARK", ("mark",))
 _AGENT = Argument("ID", ("agent",), required=True)
+_WORKTREE = Argument("[BRANCH]", ("name",), flag="--worktree", by_people=True)
 
 TABLE = CommandTable(
     (
@@ -254,8 +255,8 @@ TABLE = CommandTable(
         SlashCommand("redo", "Take the last undo back", while_open=False, decides=(Redo,)),
         SlashCommand(
             "fork",
-            "Make a child that sees this context, or what came after a mark",
-            (_MARK, Argument("GOAL", flag="--", lines=True)),
+            "Make a child with this context, or since a mark",
+            (_MARK, _WORKTREE, Argument("GOAL", flag="--", lines=True)),
             "both",
             decides=(Fork,),
         ),
@@ -319,7 +320,10 @@ TABLE = CommandTable(
             decides=(StartSuccessor,),
         ),
         SlashCommand(
-            "start", "Start another conversation beside this one", without_agent="refused"
+            "start",
+            "Start another conversation beside this one",
+            (_WORKTREE,),
+            without_agent="refused",
         ),
         SlashCommand("agents", "Show the tree of agents", without_agent="answers"),
         SlashCommand("switch", "Go to another agent", (_AGENT,), without_agent="answers"),

@@ -167,6 +167,7 @@ class Fork(_Command, frozen=True):
     """Make a child with the present context, or with the turns after a mark.
 
     `goal` becomes its first prompt. `delegated`: the goal was part of a prompt to this agent.
+    `workspace` is where it works, by default where its parent does.
     """
 
     child: AgentId
@@ -174,6 +175,7 @@ class Fork(_Command, frozen=True):
     goal: str = ""
     delegated: bool = False
     name: str = ""
+    workspace: Workspace | None = None
 
 
 class Archive(_Command, frozen=True):

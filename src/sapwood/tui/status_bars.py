@@ -109,6 +109,8 @@ def header_line(folder: str, state: State | None) -> Content:
         parts.append((one_line(state.name) or state.agent, "bold"))
         model = one_line(state.settings.model) or "no model"
         parts.append((f"  · {model} · {state.agent} #{state.version:,}", "$faint"))
+        if state.workspace.branch:
+            parts.append((f" · branch {one_line(state.workspace.branch)}", "$accent"))
         if state.origin is not None:
             parts.append((f" · from {one_line(state.origin.source)}: /fork to continue", "$accent"))
     return Content.assemble(*parts)

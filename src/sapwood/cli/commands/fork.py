@@ -13,6 +13,7 @@ __all__ = ["command"]
     examples=[
         "sapwood fork demo",
         'sapwood fork demo START --name leak --goal "Find the leak."',
+        'sapwood fork demo --worktree fix-leak --goal "Fix the leak."',
         'sapwood fork --from 4cfa19 --goal "Review what was done."',
     ]
 )
@@ -33,6 +34,14 @@ __all__ = ["command"]
     metavar="SESSION",
     help="Fork a session of another program, by its id or transcript.",
 )
+@click.option(
+    "--worktree",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[BRANCH]",
+    help="Give the child a git worktree and a branch of its own.",
+)
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -42,6 +51,7 @@ def command(
     name: str,
     model: str,
     session: str,
+    worktree: str | None,
 ) -> None:
     """Start a child agent that sees the same context.
 
@@ -55,19 +65,28 @@ def command(
     if (mark and session) or (model and not session):
         raise click.UsageError("--model needs --from. A mark needs an agent.")
     if session:
+        if worktree is not None:
+            raise click.UsageError("--worktree needs an agent. Import the session first.")
         invocation.run(lambda: _fork_session(invocation, session, goal, name, model))
     else:
-        invocation.run(lambda: _fork(invocation, agent or "", mark, goal, name))
+        invocation.run(lambda: _fork(invocation, agent or "", mark, goal, name, worktree))
 
 
-async def _fork(invocation: Invocation, typed: str, mark: str | None, goal: str, name: str) -> None:
+async def _fork(
+    invocation: Invocation,
+    typed: str,
+    mark: str | None,
+    goal: str,
+    name: str,
+    worktree: str | None,
+) -> None:
     from sapwood.app.conversation_service import offline_service
     from sapwood.conversation.agent_lookup import find
 
     async with invocation.connected_for_commands() as connection:
         agent = await find(connection, typed)
         service = offline_service(connection, invocation.config)
-        answer = await service.fork(agent, mark, goal=goal, name=name)
+        answer = await service.fork(agent, mark, goal=goal, name=name, branch=worktree)
         click.echo(answer.message)
 
 

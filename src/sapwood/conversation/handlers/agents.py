@@ -1,6 +1,9 @@
 """Handlers of commands about agents: children, mail, and which conversation comes next."""
 
+import asyncio
 import re
+
+from msgspec import structs
 
 from sapwood.conversation.agent_lookup import find, find_for_model
 from sapwood.conversation.answers import (
@@ -28,7 +31,10 @@ from sapwood.core.commands import (
     StartSuccessor,
     Unarchive,
 )
+from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
+from sapwood.core.refusals import Refusal
+from sapwood.core.settings import Workspace
 from sapwood.runtime.clock_and_ids import new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
 
@@ -48,26 +54,49 @@ __all__ = [
 ]
 
 _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
+_WORKTREE = "--worktree"
 _LISTED = 50
+_MOST_SHARING = 1_000
 
 
 async def fork(call: Call) -> Forked:
-    """Makes a child. The text before the command and the text behind `--` are its goal."""
+    """Makes a child, also in a worktree. The text before the command and the text behind `--` are
+    its goal.
+    """
     dashes = _GOAL.search(call.run.args)
     before = call.run.args[: dashes.start()] if dashes else call.run.args
     typed = call.run.args[dashes.end() :].strip() if dashes else ""
-    marks = before.split()
+    marks, branch = _split_worktree(call, before.split())
     if len(marks) > 1:
         raise call.misused("One mark, please; a goal comes after --.")
     mark = marks[0] if marks else None
     goal = "\n\n".join(text for text in (call.goal, typed) if text)
     delegated = bool(call.goal)
     command = Fork(call.agent, new_agent_id(), mark, goal, delegated, title_of(goal))
-    return await forked(call, command)
+    return await forked(call, command, branch=branch)
 
 
-async def forked(call: Call, command: Fork) -> Forked:
-    """Carries a fork out; one of an imported conversation is where that conversation goes on."""
+async def forked(call: Call, command: Fork, *, branch: str | None = None) -> Forked:
+    """Carries a fork out; one of an imported conversation is where that conversation goes on.
+
+    With a `branch`, the child gets a git worktree with that branch; an empty name stands for one
+    that is made from the id of the child.
+    """
+    if branch is None:
+        return await _forked(call, command)
+    workspace, made = await _worktree(call, command.child, branch)
+    command = structs.replace(
+        command, workspace=workspace, name=command.name or title_of(workspace.branch)
+    )
+    try:
+        answer = await _forked(call, command)
+    except BaseException:
+        await _drop_worktree(workspace)
+        raise
+    return structs.replace(answer, message=f"{answer.message} {made}")
+
+
+async def _forked(call: Call, command: Fork) -> Forked:
     services = call.services
     if services.start_work is not None:
         services.start_work()
@@ -133,27 +162,53 @@ async def new(call: Call) -> ConversationStarted:
 
 
 async def start(call: Call) -> ConversationStarted:
-    """Starts another conversation with the same model, settings, folder and pins."""
+    """Starts another conversation with the same model, settings, folder and pins.
+
+    It may have a worktree of its own.
+    """
+    words, branch = _split_worktree(call, call.words)
+    if words:
+        raise call.misused("Only a worktree can be given.")
     state = (await call.opened()).state
-    agent = new_agent_id()
-    await call.give(
-        StartAgent(agent, settings=state.settings, workspace=state.workspace, pins=state.pins)
-    )
+    agent, workspace, made = new_agent_id(), state.workspace, ""
+    if branch is not None:
+        workspace, made = await _worktree(call, agent, branch)
+    try:
+        await call.give(
+            StartAgent(agent, settings=state.settings, workspace=workspace, pins=state.pins)
+        )
+    except BaseException:
+        if branch is not None:
+            await _drop_worktree(workspace)
+        raise
     back = f"{TABLE['switch'].typed} {call.agent}"
-    message = f"Started {agent} beside {state.name or call.agent}. {back} goes back."
-    return ConversationStarted(None, agent, message)
+    message = f"Started {agent} beside {state.name or call.agent}. {back} goes back. {made}"
+    return ConversationStarted(None, agent, message.rstrip())
 
 
 async def archive(call: Call) -> Changed:
-    """Archives the agent."""
+    """Archives the agent, and removes its worktree if that is clean and nobody else works there."""
+    from sapwood.workspace.worktrees import remove_worktree
+
+    workspace = (await call.opened()).state.workspace
     done = await call.give(Archive(call.agent))
-    return Changed(call.agent, done.message, done.events)
+    removed = ""
+    if workspace.worktree and not done.repeated:
+        if await _is_shared(call, workspace):
+            removed = f"The worktree {workspace.worktree} stays: another agent works there."
+        else:
+            removed = await asyncio.to_thread(remove_worktree, workspace)
+    return Changed(call.agent, f"{done.message} {removed}".rstrip(), done.events)
 
 
 async def unarchive(call: Call) -> Changed:
-    """Makes an archived agent running again."""
+    """Makes an archived agent running again, and its worktree if that was removed."""
+    from sapwood.workspace.worktrees import restore_worktree
+
     done = await call.give(Unarchive(call.agent))
-    return Changed(call.agent, done.message, done.events)
+    workspace = (await call.opened()).state.workspace
+    restored = await asyncio.to_thread(restore_worktree, workspace)
+    return Changed(call.agent, f"{done.message} {restored}".rstrip(), done.events)
 
 
 async def rename(call: Call) -> Changed:
@@ -186,6 +241,49 @@ async def _named(call: Call, typed: str) -> AgentId:
         return await find_for_model(space, call.caller.state, typed)
     own = await space.log.facts(space.space, call.current) if call.current else None
     return await find(space, typed, parent=own.parent if own else None)
+
+
+def _split_worktree(call: Call, words: list[str]) -> tuple[list[str], str | None]:
+    """The other words, and the branch of a worktree: empty without a name, None without a wish."""
+    if _WORKTREE not in words:
+        return words, None
+    if call.by_model:
+        raise call.misused("Only a person may ask for a worktree.")
+    place = words.index(_WORKTREE)
+    named = words[place + 1 : place + 2]
+    return words[:place] + words[place + 2 :], "".join(named)
+
+
+async def _worktree(call: Call, agent: AgentId, branch: str) -> tuple[Workspace, str]:
+    """Makes a worktree; returns the workspace with it, and a sentence. Raises `RefusedError`."""
+    from sapwood.workspace.worktrees import add_worktree
+
+    state = (await call.opened()).state
+    added = await asyncio.to_thread(add_worktree, state.workspace, branch or f"sapwood/{agent}")
+    if isinstance(added, Refusal):
+        raise RefusedError(added)
+    workspace = added.workspace
+    made = f"It works in {workspace.worktree}, on branch {workspace.branch}. {added.notice}"
+    return workspace, made.rstrip()
+
+
+async def _drop_worktree(workspace: Workspace) -> None:
+    """Removes a worktree that no agent got, with its branch."""
+    from sapwood.workspace.worktrees import drop_worktree
+
+    await asyncio.to_thread(drop_worktree, workspace)
+
+
+async def _is_shared(call: Call, workspace: Workspace) -> bool:
+    """Whether another running agent works in the same worktree."""
+    space = call.space
+    running = await space.log.agents(space.space, status="running", limit=_MOST_SHARING)
+    for facts in running:
+        if facts.folder == workspace.folder and facts.agent != call.agent:
+            other = (await space.dispatcher.open(facts.agent)).state.workspace
+            if other.worktree == workspace.worktree:
+                return True
+    return False
 
 
 def _other(done: Done, agent: AgentId) -> AgentId:

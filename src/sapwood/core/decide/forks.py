@@ -53,7 +53,7 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         by="fork",
         name=command.name,
         settings=_settings(state),
-        workspace=state.workspace,
+        workspace=command.workspace or state.workspace,
         pins=state.pins,
         parent=state.agent,
         mark=command.mark or "",

@@ -41,9 +41,11 @@ from sapwood.core.refusals.contexts import (
     UnknownTurn,
 )
 from sapwood.core.refusals.files import (
+    BranchExists,
     CheckpointGone,
     FilesInUse,
     NoCheckpoint,
+    NoRepository,
     NotRestored,
     NotSaved,
     OtherBranch,
@@ -51,6 +53,7 @@ from sapwood.core.refusals.files import (
     RevertCutOff,
     RevertOvertaken,
     UnknownCheckpoint,
+    WorktreeNotMade,
 )
 from sapwood.core.refusals.refusal import Refusal, nearest
 from sapwood.core.refusals.settings import BadSetting, BadValue, EmptyText, ModelTooSmall, TooLong
@@ -78,6 +81,7 @@ __all__ = [
     "BadMarkName",
     "BadSetting",
     "BadValue",
+    "BranchExists",
     "BudgetReached",
     "CallStarted",
     "CallsOpen",
@@ -96,6 +100,7 @@ __all__ = [
     "NoMarks",
     "NoPassage",
     "NoQuestion",
+    "NoRepository",
     "NoSuchCall",
     "NoSuchVersion",
     "NoTurnOpen",
@@ -133,5 +138,6 @@ __all__ = [
     "UnknownMark",
     "UnknownPin",
     "UnknownTurn",
+    "WorktreeNotMade",
     "nearest",
 ]

@@ -1,11 +1,13 @@
-"""Refusals about the files of a workspace: checkpoints and reverts."""
+"""Refusals about the files of a workspace: checkpoints, reverts and worktrees."""
 
 from sapwood.core.refusals.refusal import Refusal
 
 __all__ = [
+    "BranchExists",
     "CheckpointGone",
     "FilesInUse",
     "NoCheckpoint",
+    "NoRepository",
     "NotRestored",
     "NotSaved",
     "OtherBranch",
@@ -13,6 +15,7 @@ __all__ = [
     "RevertCutOff",
     "RevertOvertaken",
     "UnknownCheckpoint",
+    "WorktreeNotMade",
 ]
 
 
@@ -152,6 +155,47 @@ class RevertOvertaken(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return "Another revert has started in the meantime. Type /revert to finish that one."
+
+
+class NoRepository(Refusal, frozen=True):
+    """A worktree needs a git repository with a commit."""
+
+    folder: str
+    why: str = "is not in a git repository"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.folder or 'This folder'} {self.why}, so there can be no worktree. "
+            "Nothing was changed. Make a first commit there, or leave --worktree out: /fork."
+        )
+
+
+class BranchExists(Refusal, frozen=True):
+    """The branch for a new worktree exists."""
+
+    branch: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"A branch {self.branch} exists already. Nothing was changed. "
+            "Type another name after --worktree, or none: then the branch is named after the agent."
+        )
+
+
+class WorktreeNotMade(Refusal, frozen=True):
+    """Git could not make the worktree."""
+
+    branch: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"No worktree was made for branch {self.branch}: {self.reason.rstrip('.')}. "
+            "Nothing was changed. Type another branch after --worktree, or none."
+        )
 
 
 def _any_of(words: tuple[str, ...]) -> str:

@@ -49,7 +49,11 @@ class AgentsPage(PickerPage):
         connection = self._connection
         state = (await connection.dispatcher.open(AgentId(id))).state
         facts = await connection.log.facts(connection.space, AgentId(id))
-        lines = [Content.styled(state.name or state.agent, "bold"), _about(facts), Content("")]
+        lines = [Content.styled(state.name or state.agent, "bold"), _about(facts)]
+        if state.workspace.worktree:
+            place = f"branch {state.workspace.branch} in {state.workspace.worktree}"
+            lines.append(Content.styled(plain(place), "$faint"))
+        lines.append(Content(""))
         for letter in state.inbox:
             head = f"✉ from {letter.sender or 'outside'}"
             lines += [Content.styled(head, "bold $mark"), Content(plain(letter.text)), Content("")]
