@@ -91,6 +91,9 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.PinRemoved():
             left = tuple(pin for pin in state.pins if pin.name != event.name)
             return structs.replace(state, pins=left)
+        case events.InstructionsRead():
+            head = state.context.head
+            return structs.replace(state, instructions=event.texts, instructions_head=head)
         case events.Focused():
             return _focused(state, recorded, event)
         case events.Unfocused():
@@ -187,6 +190,8 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         session=_imported_session(event),
         unprompted=event.unprompted,
         notes=event.notes,
+        instructions=event.instructions,
+        instructions_head=event.context.head,
     )
 
 
