@@ -86,7 +86,13 @@ def test_json_tells_everything(sapwood: Sapwooder, model: ScriptedModel) -> None
     ran = sapwood("run", "--json", "-p", "Count.")
     lines = [json.loads(line) for line in ran.out.splitlines()]
     kinds = [line.get("kind") for line in lines if line["type"] == "event"]
-    assert kinds == ["turn.started", "model.called", "reply.added", "turn.completed"]
+    assert kinds == [
+        "instructions.read",
+        "turn.started",
+        "model.called",
+        "reply.added",
+        "turn.completed",
+    ]
     pieces = [line["text"] for line in lines if line["type"] == "delta"]
     assert len(pieces) >= 1  # an answer that is complete at once is one piece
     assert "".join(pieces) == "One two three four five six seven."

@@ -102,7 +102,11 @@ def _applied(state: State, recorded: Recorded) -> State:
             opened = OpenTurn(recorded.version, event.parent)
             unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
             return structs.replace(
-                _titled(state, event), open=opened, notes=(), unprompted=unprompted
+                _titled(state, event),
+                open=opened,
+                notes=(),
+                unprompted=unprompted,
+                instructions_head=state.context.head,
             )
         case events.ModelCalled():
             return _called(state, recorded, event)

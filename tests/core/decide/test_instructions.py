@@ -100,6 +100,15 @@ def test_whoever_reads_none_changes_nothing() -> None:
     assert system(other, again) == ["Use tabs."]
 
 
+def test_a_turn_without_a_reading_also_uses_the_prefix() -> None:
+    world, agent = conversation(0)
+    asks(world, agent, read("Use tabs."))
+    does(world, Clear(agent))
+    asks(world, agent, None)
+    asks(world, agent, read("Use spaces."))
+    assert system(world, agent) == ["Use tabs."]
+
+
 def test_those_that_are_gone_leave_when_head_has_moved() -> None:
     world, agent = conversation(0)
     asks(world, agent, read("Use tabs."))
