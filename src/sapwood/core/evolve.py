@@ -229,7 +229,9 @@ def _unreadable(state: State, recorded: Recorded, event: events.UnreadableEvent)
             return structs.replace(state, status="killed")
         case events.TurnStarted.kind:
             opened = OpenTurn(recorded.version, state.context.tip)
-            return structs.replace(state, open=opened, notes=())
+            return structs.replace(
+                state, open=opened, notes=(), instructions_head=state.context.head
+            )
         case events.TurnCompleted.kind | events.TurnInterrupted.kind | events.TurnFailed.kind:
             return _ended(state, recorded)
         case _:

@@ -1,6 +1,9 @@
 """Instructions that were read with a prompt: when they are stored, and what requests contain."""
 
+from functools import reduce
+
 import pytest
+from msgspec import structs
 
 from sapwood.core.budget import budget_of
 from sapwood.core.commands import (
@@ -14,10 +17,12 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.content import Text
-from sapwood.core.events import InstructionText
+from sapwood.core.events import InstructionText, UnreadableEvent
+from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import TooLong
 from sapwood.core.settings import Settings
+from sapwood.core.state import State
 from sapwood.testing import World
 from sapwood.testing.world import CharacterCounter
 from tests.core.speaking import conversation, does, kinds, refusal
@@ -107,6 +112,19 @@ def test_a_turn_without_a_reading_also_uses_the_prefix() -> None:
     asks(world, agent, None)
     asks(world, agent, read("Use spaces."))
     assert system(world, agent) == ["Use tabs."]
+
+
+def test_a_turn_whose_start_cannot_be_read_also_uses_the_prefix() -> None:
+    world, agent = conversation(0)
+    asks(world, agent, read("Use tabs."))
+    does(world, Clear(agent))
+    asks(world, agent, None)
+    log = world.logs[agent]
+    lost = UnreadableEvent("turn.started", b"{}", "a test", newer=False)
+    *before, start, end = log
+    assert start.kind == "turn.started"
+    state = reduce(evolve, (*before, structs.replace(start, event=lost), end), State(agent))
+    assert state.instructions_head == state.context.head
 
 
 def test_those_that_are_gone_leave_when_head_has_moved() -> None:
