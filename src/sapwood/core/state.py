@@ -130,8 +130,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     that no human started, including those of the agents that led to this one. `titled`: the name
     is the beginning of the first prompt. `session` is the session of the program that runs the
     agent's turns, or from which it was imported; a fork has none until its first turn there.
-    `instructions` stand before the user's own system prompt; `instructions_head` is `head` at the last
-    start of a turn: until it moves, they stay.
+    `instructions` stand before the user's own system prompt; `instructions_head` is `head` at the
+    last start of a turn: until it moves, they stay.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
