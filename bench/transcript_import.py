@@ -1,9 +1,10 @@
 """How many megabytes of transcripts are read, masked and committed in a second.
 
-Each transcript is read in three ways in one run: rows become turns; the same with secrets masked;
-and all of it recorded in an SQLite log, as `sapwood import` does. Rates are per second of CPU time,
-with the writer's thread, because other programs on the machine must not change the figure. The rate
-by the clock is printed too. The slower of the two transcript formats counts.
+Each transcript is read in three ways in one run: rows become turns; the same with the secrets in
+tool results masked; and all of it recorded in an SQLite log, as `sapwood import` does. Rates are
+per second of CPU time, with the writer's thread, because other programs on the machine must not
+change the figure. The rate by the clock is printed too. The slower of the two transcript formats
+counts.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from sapwood.redaction import mask_secrets
 from sapwood.sources.claude.reader import ClaudeReader
 from sapwood.sources.codex.reader import CodexReader
 from sapwood.sources.row_file import RowFile
-from sapwood.sources.transcript_events import Mask, TranscriptReader
+from sapwood.sources.transcript_events import Mask, TranscriptReader, unmasked
 
 LIMIT = 10.0
 """Was 40 while only results were masked, once. Now every text of a turn is masked, in many more
@@ -88,15 +89,11 @@ def measure(
     """The rates of one transcript."""
     size = path.stat().st_size
     databases = iter(path.with_suffix(f".{number}.db") for number in range(rounds))
-    plain, _ = rate(size, lambda: read(path, reader(_unmasked)), rounds)
+    plain, _ = rate(size, lambda: read(path, reader(unmasked)), rounds)
     masked, _ = rate(size, lambda: read(path, reader(mask_secrets)), rounds)
     work = lambda: asyncio.run(bring(path, next(databases), turns))  # noqa: E731
     imported, clocked = rate(size, work, rounds)
     return Rates(plain, masked, imported, clocked)
-
-
-def _unmasked(text: str) -> str:
-    return text
 
 
 def main(argv: list[str]) -> int:

@@ -1,7 +1,7 @@
 """Importing: once is enough, twice is harmless, and what grows is taken when it has ended."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -348,3 +348,84 @@ async def test_secrets_and_configured_keys_are_masked_everywhere(tmp_path: Path)
     assert stored.count("[secret: known-key]") == 4
     assert stored.count("[secret: github-token") == 5  # also in the name
     await held.close()
+
+
+_TOKEN = "gh" + "p_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+_SECRETS = f"{_TOKEN} and woodwoodwood"
+
+
+def _claude(folder: Path) -> Path:
+    file = ClaudeFile(folder)
+    first = file.user(f"Use {_SECRETS}.")
+    file.says(file.call("c1", command=f"echo {_SECRETS}"))
+    quoted = file.result("c1", f"it is {_SECRETS}")
+    file.says(f"I used {_SECRETS}.")
+    kept = {"trigger": "manual", "preservedMessages": {"uuids": [first, quoted]}}
+    file.row("system", subtype="compact_boundary", compactMetadata=kept, parentUuid=None)
+    file.user(f"Summary: {_SECRETS}", isCompactSummary=True)
+    file.user("Go on.")
+    file.says("Gone.")
+    return file.path
+
+
+def _codex(folder: Path) -> Path:
+    file = CodexFile(folder)
+    file.user(f"Use {_SECRETS}.")
+    file.call("c1", command=f"echo {_SECRETS}")
+    file.result("c1", f"it is {_SECRETS}")
+    file.says(f"I used {_SECRETS}.")
+    file.event("task_complete")
+    return file.path
+
+
+def _gemini(folder: Path) -> Path:
+    file = GeminiFile(folder)
+    file.message("m1", "user", f"Use {_SECRETS}.")
+    response = {"functionResponse": {"response": {"output": f"it is {_SECRETS}"}}}
+    call = {"id": "c1", "name": "run", "args": {"command": _SECRETS}, "result": [response]}
+    file.message("g1", "gemini", f"I used {_SECRETS}.", toolCalls=[call])
+    kept = [
+        {"id": "s1", "type": "user", "content": [{"text": f"Summary: {_SECRETS}"}]},
+        {"id": "k1", "type": "user", "content": [{"text": f"Keep {_SECRETS}"}]},
+    ]
+    file.set(messages=kept)
+    file.message("m2", "user", "Go on.")
+    file.message("g2", "gemini", "Gone.")
+    return file.path
+
+
+def _bytes_of(folder: Path, pattern: str) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.glob(pattern))
+
+
+@pytest.mark.parametrize("write", [_claude, _codex, _gemini])
+async def test_no_byte_of_a_database_has_an_imported_secret(
+    tmp_path: Path, write: Callable[[Path], Path]
+) -> None:
+    database = tmp_path / "wood.db"
+    held = await connect(database, secrets=("woodwoodwood",))
+    done = await Importer(held, idle_seconds=0, now=lambda: NEVER).bring(write(tmp_path))
+    stored = repr(await log_of(held, done.agent))
+    await held.close()
+    assert "it is [secret: github-token" in stored
+    files = _bytes_of(tmp_path, "wood.db*")
+    assert b"secret: known-key" in files
+    assert _TOKEN.encode() not in files
+    assert b"woodwoodwood" not in files
+
+
+@pytest.mark.parametrize("write", [_claude, _codex, _gemini])
+async def test_a_tool_result_is_masked_once(
+    tmp_path: Path, write: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masked: list[str] = []
+
+    def mask(text: str, known: Sequence[str], *, only: object) -> str:
+        masked.append(text)
+        return text
+
+    monkeypatch.setattr("sapwood.redaction.masks.mask_secrets", mask)
+    held = await connect(":memory:")
+    await Importer(held, idle_seconds=0, now=lambda: NEVER).bring(write(tmp_path))
+    await held.close()
+    assert masked.count(f"it is {_SECRETS}") == 1

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from sapwood import redaction
 from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
@@ -67,9 +68,7 @@ class Connection:
         """Returns the text with its secrets masked."""
         if len(text) < _SHORTEST_SECRET:
             return text
-        from sapwood.redaction import mask_secrets
-
-        return mask_secrets(text, self._secrets)
+        return redaction.mask_secrets(text, self._secrets)
 
     def add_secrets(self, values: Iterable[str]) -> None:
         """Masks these values too from now on."""

@@ -25,8 +25,8 @@ __all__ = [
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
 
-_SLOW_IMPORTS = ("dbos", "pydantic_ai.direct")
-"""Libraries that take long to import; a screen opens before they are imported."""
+_SLOW_IMPORTS = ("sapwood.redaction.masks", "dbos", "pydantic_ai.direct")
+"""What takes long to import; a screen opens before it is imported."""
 
 
 def engine_for(config: Config, outages: OutageReporter | None = None) -> Engine:

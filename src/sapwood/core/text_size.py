@@ -1,11 +1,13 @@
 """How much text a command or an event holds. Long work on a large one is done in a thread."""
 
 from collections.abc import Iterator
+from types import NoneType
 from typing import cast
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
+from msgspec.structs import astuple
 
-__all__ = ["LARGE_TEXT", "text_size", "texts_in"]
+__all__ = ["LARGE_TEXT", "is_large", "text_size", "texts_in"]
 
 LARGE_TEXT = 8_000
 """Characters from which masking, counting or encoding is done in a thread.
@@ -15,6 +17,17 @@ On the event loop, such work would delay everything else: keys, other agents, ot
 
 _MOST = 50_000
 _CONTAINERS = (tuple, list, dict)
+_WITHOUT_TEXT = frozenset({int, bool, float, NoneType, UnsetType})
+
+
+def is_large(value: object) -> bool:
+    """Whether a struct holds at least `LARGE_TEXT` characters. It stops where that is certain."""
+    size = 0
+    for text in texts_in(value):
+        size += _length(text)
+        if size >= LARGE_TEXT:
+            return True
+    return False
 
 
 def text_size(value: object) -> int:
@@ -32,14 +45,25 @@ def texts_in(value: object) -> Iterator[str | bytes | bytearray]:
     while rest and opened < _MOST:
         one = rest.pop()
         kind = type(one)
-        if issubclass(kind, str | bytes | bytearray):
+        if kind is str:
             yield cast("str", one)
+        elif kind in _WITHOUT_TEXT:
+            continue
         elif issubclass(kind, Struct):
-            rest.extend(getattr(one, name, None) for name in kind.__struct_fields__)
+            rest.extend(_fields(cast("Struct", one)))
         elif kind in _CONTAINERS:
             opened += 1
             items = cast("dict[object, object]", one).values() if kind is dict else one
             rest.extend(cast("list[object]", items))
+        elif issubclass(kind, str | bytes | bytearray):
+            yield cast("str", one)
+
+
+def _fields(struct: Struct) -> tuple[object, ...]:
+    try:
+        return astuple(struct)
+    except AttributeError:  # a field was never set
+        return tuple(getattr(struct, name, None) for name in struct.__struct_fields__)
 
 
 def _length(text: str | bytes | bytearray) -> int:

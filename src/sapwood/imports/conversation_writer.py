@@ -96,7 +96,9 @@ class ConversationWriter:
                 await self._add(commands.turn(each), _weight(each))
             case TranscriptCompaction() if self._is_started:
                 ledger = "" if each.boundary.summary else await self._ledger(commands)
-                await self._add(commands.compaction(each, ledger), len(each.boundary.quoted))
+                await self._flush()  # a compaction cannot be decided in a batch
+                if not self.problem:
+                    await self._dispatch(commands.compaction(each, ledger))
             case TranscriptRewind() if self._is_started:
                 await self._rewind(each, commands)
             case _:

@@ -21,7 +21,12 @@ from sapwood.sources.detection import NotATranscript, reader_for
 from sapwood.sources.row_file import FilePosition, RowFile
 from sapwood.sources.session_reader import detect_file, session_id
 from sapwood.sources.source_programs import imported_agent_id, resume_command_for
-from sapwood.sources.transcript_events import SessionDetails, TranscriptCompaction, TranscriptReader
+from sapwood.sources.transcript_events import (
+    SessionDetails,
+    TranscriptCompaction,
+    TranscriptReader,
+    unmasked,
+)
 from sapwood.tokens.estimators import Chars4Counter
 
 __all__ = ["IDLE_SECONDS", "ImportResult", "Importer", "OpenLog"]
@@ -101,9 +106,11 @@ class Importer:
             state = await open_state(self._log, self._space, agent)
             upto = None if _is_one_object(path) else state.upto
             known = SessionDetails(id=session, model=state.settings.model)
-            walk = _Walk(self, path, reader_for(source, path, known), upto, whole=upto is None)
+            # The dispatcher masks every text before it is stored, so the reader masks none.
+            reader = reader_for(source, path, known, mask=unmasked)
+            walk = _Walk(self, path, reader, upto, whole=upto is None)
             if not await walk.run(on_progress):
-                reader = reader_for(source, path, SessionDetails(id=session))
+                reader = reader_for(source, path, SessionDetails(id=session), mask=unmasked)
                 walk = _Walk(self, path, reader, upto, whole=True, moved=not walk.found)
                 await walk.run(lambda _: None)
         except OSError as error:

@@ -259,7 +259,9 @@ _REST_OF_HEADER = re.compile(r"[\w.~+/=:%-]*+", re.ASCII)
 
 def _authorizations(searched: Searched) -> Iterator[Span]:
     """Yields the values of `Authorization: …` headers and of `Bearer …`."""
-    for pattern in (_AUTHORIZATION, _BEARER):
+    for anchor, pattern in (("authorization", _AUTHORIZATION), ("bearer", _BEARER)):
+        if anchor not in searched.lower:
+            continue
         done = 0
         for match in pattern.finditer(searched.lower):
             start, end = match.span("value")

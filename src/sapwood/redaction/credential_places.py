@@ -64,7 +64,7 @@ _LINES = (
     (_HASH, ":", re.compile(r":\d{3,6}:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):", re.ASCII)),
     # A line of .pgpass: host, port, database, user, password.
     (_PASSWORD, "private-key", re.compile(r"private-key[ \t]{1,4}([A-Za-z0-9+/]{43}=)")),
-    (_PASSWORD, " login ", re.compile(r"(?:wandb|netlify|snyk) login ([0-9a-f-]{32,64})\b")),
+    (_PASSWORD, "login", re.compile(r"(?:wandb|netlify|snyk) login ([0-9a-f-]{32,64})\b")),
     (_PASSWORD, ":", re.compile(r":(?:5432|\*):[^\s:]{1,63}:[^\s:]{1,63}:([^\s:\"']{6,128})")),
     (
         _PASSWORD,
@@ -82,7 +82,8 @@ def find_placed_secrets(searched: Searched) -> Iterator[Span]:
     yield from _url_logins(text)
     yield from _cookies(text, lower)
     yield from _options(text, _USER_OPTION, _WEB_PROGRAMS)
-    yield from _options(text, _SHORT_OPTION, _PASSWORD_PROGRAMS)
+    if " -p" in text:
+        yield from _options(text, _SHORT_OPTION, _PASSWORD_PROGRAMS)
     for kind, anchor, line in _LINES:
         if anchor in text:
             yield from (Span(*m.span(1), kind) for m in line.finditer(text) if _is_real(m[1]))

@@ -14,13 +14,16 @@ from sapwood.redaction.byte_text import Span
 
 __all__ = ["DecodedText", "decoded_texts"]
 
-_ESCAPE = re.compile(
-    r"(\x1b(?:\[[0-9;:?]{0,32}[A-Za-z]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))"
-    r"|\\(?:\\{0,15}(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[nrtbf\"'/]|(?:e|033)\[[0-9;]{0,16}m)|\\++)"
-    r"|%[0-9A-Fa-f]{2}"
-    r"|&(?:quot|apos|amp|lt|gt|#\d{1,5}|#x[0-9a-fA-F]{1,4});)"
-)
-_SIGNS = ("\\", "\x1b", "%", "&")
+_FORMS = {
+    "\x1b": r"\x1b(?:\[[0-9;:?]{0,32}[A-Za-z]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))",
+    "\\": r"\\(?:\\{0,15}(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[nrtbf\"'/]|(?:e|033)\[[0-9;]{0,16}m)"
+    r"|\\++)",
+    "%": r"%[0-9A-Fa-f]{2}",
+    "&": r"&(?:quot|apos|amp|lt|gt|#\d{1,5}|#x[0-9a-fA-F]{1,4});",
+}
+"""Each sort of escape by the sign that it begins with."""
+_ESCAPE = re.compile(f"({'|'.join(_FORMS.values())})")
+_ESCAPES = [(sign, re.compile(form)) for sign, form in _FORMS.items()]
 _LEVELS = 2
 """How often escapes are undone. Several backslashes, as in JSON inside JSON, count as one."""
 _BLOCK = 256
@@ -103,10 +106,12 @@ class DecodedText:
 def _blocks_with_escapes(text: str) -> list[tuple[int, int]]:
     """Returns the start and end of each part of the text that has escapes: whole lines."""
     blocks: list[tuple[int, int]] = []
-    if not any(sign in text for sign in _SIGNS):
+    forms = [form for sign, form in _ESCAPES if sign in text and form.search(text)]
+    if not forms:
         return blocks
+    pattern = forms[0] if len(forms) == 1 else _ESCAPE
     end = 0
-    while escape := _ESCAPE.search(text, end):
+    while escape := pattern.search(text, end):
         start = max(text.rfind("\n", end, escape.start()) + 1, end)
         end = text.find("\n", escape.end() + _BLOCK) + 1 or len(text)
         if blocks and blocks[-1][1] == start:

@@ -25,14 +25,18 @@ _AFTER = 10 * 1024
 _AFTER_KEY = 32 * 1024
 """The same if the text may have a private key: at least the longest one."""
 _LONG_KNOWN = 1_024
+_ONE_WORD = re.compile(r"[\w./-]*+", re.ASCII)
+"""A text such as an id or a path. It may be a token, but it has no name with a value beside it."""
 _REST_OF_WORD = re.compile(r"[\w.~+/=%-]*+", re.ASCII)
 
 
 def find_spans(text: str, known: Sequence[str]) -> list[Span]:
     """Returns the span of every secret, unordered. The text has one character a byte."""
-    after = _after(text, known)
-    if len(text) <= _PIECE + after:
+    if len(text) <= _PIECE + _AFTER:
+        if _ONE_WORD.fullmatch(text):
+            return [*find_tokens(Searched(text)), *find_known_values(text, known)]
         return list(_search(text, known))
+    after = _after(text, known)
     found: list[Span] = []
     for start in range(0, len(text), _PIECE):
         first = max(0, start - _BEFORE)

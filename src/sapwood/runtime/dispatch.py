@@ -40,7 +40,7 @@ from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionCo
 from sapwood.core.refusals import Refusal
 from sapwood.core.spending import Account
 from sapwood.core.state import State
-from sapwood.core.text_size import LARGE_TEXT, text_size, texts_in
+from sapwood.core.text_size import LARGE_TEXT, is_large, text_size, texts_in
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.runtime.command_batch import Batch, SentCommand, decide_all
 from sapwood.runtime.family_account import FamilyAccounts
@@ -139,12 +139,12 @@ class Dispatcher:
         process wrote to the agent: then dispatch the commands one by one. A command that changes
         nothing has no receipt.
         """
-        admitted: list[SentCommand] = []
-        for command, meta in commands:
-            one = await self._admit(command, meta)
-            if isinstance(one, Refusal):
-                return None
-            admitted.append(one)
+        if is_large([command for command, _ in commands]):
+            admitted = await asyncio.to_thread(self._admit_all, commands, self._admit_large)
+        else:
+            admitted = self._admit_all(commands, self._admit_small)
+        if admitted is None:
+            return None
         async with self._locked({agent}):
             opened = await self._get(agent)
             if restarts_turn(opened.state):
@@ -205,10 +205,26 @@ class Dispatcher:
 
     async def _admit(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
         """Returns the command and its meta data in the form that can be stored, or a refusal."""
-        if text_size(command) < LARGE_TEXT:
-            converted = self._gate.command(command)
-        else:
-            converted = await asyncio.to_thread(self._admit_large, command)
+        if is_large(command):
+            return await asyncio.to_thread(self._admit_large, command, meta)
+        return self._admit_small(command, meta)
+
+    def _admit_all(
+        self,
+        commands: Sequence[SentCommand],
+        admit: Callable[[Command, CommandMeta], SentCommand | Refusal],
+    ) -> list[SentCommand] | None:
+        """Does the same for many commands. Returns None if one of them is refused."""
+        admitted: list[SentCommand] = []
+        for command, meta in commands:
+            one = admit(command, meta)
+            if isinstance(one, Refusal):
+                return None
+            admitted.append(one)
+        return admitted
+
+    def _admit_small(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
+        converted = self._gate.command(command)
         if isinstance(converted, Refusal):
             return converted
         converted_meta = self._gate.meta(meta)
@@ -216,18 +232,19 @@ class Dispatcher:
             return converted_meta
         return bad_id(converted, converted_meta) or (converted, converted_meta)
 
-    def _admit_large(self, command: Command) -> Command | Refusal:
-        """Converts and masks a command, and counts its long texts. The counter keeps the counts."""
-        converted = self._gate.command(command)
-        if isinstance(converted, Refusal):
-            return converted
+    def _admit_large(self, command: Command, meta: CommandMeta) -> SentCommand | Refusal:
+        """Also counts the long texts of the command. The counter keeps the counts."""
+        admitted = self._admit_small(command, meta)
+        if isinstance(admitted, Refusal):
+            return admitted
+        converted, _ = admitted
         opened = self._opened.get(converted.agent)
         if opened is not None:
             counter = self._counter_for(opened.state.settings.model)
             for text in texts_in(converted):
                 if isinstance(text, str) and len(text) >= LARGE_TEXT:
                     counter.count(text)
-        return converted
+        return admitted
 
     async def _try(
         self, command: Command, meta: CommandMeta, taken: set[AgentId]

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from sapwood.core.errors import SapwoodError
-from sapwood.sources.transcript_events import SessionDetails, TranscriptReader
+from sapwood.redaction import mask_secrets
+from sapwood.sources.transcript_events import Mask, SessionDetails, TranscriptReader
 
 __all__ = [
     "FAR",
@@ -39,12 +40,19 @@ def detect_source(head: bytes) -> str | None:
     return "claude-code" if _CLAUDE.search(head) else None
 
 
-def reader_for(source: str, path: Path, known: SessionDetails | None = None) -> TranscriptReader:
+def reader_for(
+    source: str,
+    path: Path,
+    known: SessionDetails | None = None,
+    *,
+    mask: Mask = mask_secrets,
+) -> TranscriptReader:
     """Makes a reader for a program's transcript.
 
-    `known` are details from an earlier import, for a reader that starts in the middle.
+    `known` are details from an earlier import, for a reader that starts in the middle. `mask` masks
+    the secrets in tool results.
     """
-    reader = _new_reader(source, path)
+    reader = _new_reader(source, path, mask)
     reader.details.id = known.id if known else _id_in(source, path)
     reader.details.model = known.model if known else ""
     return reader
@@ -56,21 +64,21 @@ def _id_in(source: str, path: Path) -> str:
     return stem if source == "claude-code" and _UUID.fullmatch(stem) else ""
 
 
-def _new_reader(source: str, path: Path) -> TranscriptReader:
+def _new_reader(source: str, path: Path, mask: Mask) -> TranscriptReader:
     match source:
         case "codex":
             from sapwood.sources.codex.reader import CodexReader
 
-            return CodexReader()
+            return CodexReader(mask=mask)
         case "gemini":
             from sapwood.sources.gemini.reader import GeminiReader
 
             nested = path.parent.parent.name == "chats"
-            return GeminiReader(parent=path.parent.name if nested else "")
+            return GeminiReader(parent=path.parent.name if nested else "", mask=mask)
         case _:
             from sapwood.sources.claude.reader import ClaudeReader
 
-            return ClaudeReader(subagent=path.name.startswith("agent-"))
+            return ClaudeReader(subagent=path.name.startswith("agent-"), mask=mask)
 
 
 class NotATranscript(SapwoodError):

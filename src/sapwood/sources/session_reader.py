@@ -19,6 +19,7 @@ from sapwood.sources.transcript_events import (
     TranscriptReader,
     TranscriptRewind,
     TranscriptTurn,
+    unmasked,
 )
 
 __all__ = [
@@ -162,8 +163,8 @@ def session_id(path: Path, source: str) -> str:
 
 
 def _read_head(path: Path, source: str) -> TranscriptReader:
-    """Feeds the first rows to a new reader and returns it."""
-    reader = reader_for(source, path)
+    """Feeds the first rows to a new reader and returns it. Its tool results must not be used."""
+    reader = reader_for(source, path, mask=unmasked)
     head = _head(path)
     whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
     for offset, row in enumerate(whole.split(b"\n")):

@@ -24,10 +24,17 @@ __all__ = [
     "TranscriptTurn",
     "TurnEnding",
     "microseconds",
+    "unmasked",
 ]
 
 Mask = Callable[[str], str]
 """Masks secrets in a tool result before anything else reads it."""
+
+
+def unmasked(text: str) -> str:
+    """Leaves a tool result as it is: for readers whose results are masked later, or not used."""
+    return text
+
 
 TurnEnding = Literal["open", "completed", "interrupted", "failed"]
 

@@ -16,7 +16,7 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
 )
-from sapwood.core.text_size import LARGE_TEXT, text_size
+from sapwood.core.text_size import is_large
 from sapwood.store.sqlite import agent_table
 from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
@@ -67,16 +67,16 @@ class SqliteLog:
         `VersionConflict` if an agent is not at its expected version, and `LogError` if the database
         fails.
         """
-        is_large = text_size(commit) >= LARGE_TEXT
+        in_thread = is_large(commit)
         rows = (
-            await asyncio.to_thread(rows_of, space, commit) if is_large else rows_of(space, commit)
+            await asyncio.to_thread(rows_of, space, commit) if in_thread else rows_of(space, commit)
         )
 
         def notify() -> None:
             self._watcher.notify(space, [append.agent for append in commit.appends])
             self._indexer.schedule()
 
-        return await self._writer.run(lambda on: store(on, rows), notify, in_thread=is_large)
+        return await self._writer.run(lambda on: store(on, rows), notify, in_thread=in_thread)
 
     async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
         """The receipt of this command, or None if it was never stored."""
