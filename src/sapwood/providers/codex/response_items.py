@@ -1,0 +1,151 @@
+"""Items of the model's API: made from the neutral form, or read from the rows of a turn."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.program_session import NativeRows
+from sapwood.core.view.request import Message, ToolResult
+from sapwood.providers.codex.rollout_files import find_file, segment_of, split_key
+from sapwood.providers.codex.rollout_rows import decode_payload, decode_row, is_announcement
+from sapwood.providers.codex.thread_history import HistoryItem
+from sapwood.runtime.agent_provider import History
+
+__all__ = ["WantedHistory", "items_of_messages", "items_of_rows", "user_item", "wanted_history"]
+
+_LONGEST_ID = 64
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class WantedHistory:
+    """The items that a thread must have, and what could not be carried."""
+
+    def __init__(self) -> None:
+        self.items: list[HistoryItem] = []
+        self.losses: list[str] = []
+
+    @property
+    def loss(self) -> str:
+        """What could not be carried, in one sentence each; empty if everything was."""
+        return " ".join(self.losses)
+
+
+def wanted_history(history: History, home: Path) -> WantedHistory:
+    """The items of a history: Codex's own rows verbatim, all other turns from the neutral form."""
+    wanted = WantedHistory()
+    if history.front:
+        wanted.items.append(user_item(*history.front))
+    rewritten = thoughts = 0
+    for turn in history.turns:
+        native = turn.native if turn.native and turn.native.session.program == "codex" else None
+        items = items_of_rows(native, home) if native is not None else None
+        if items is None:
+            rewritten += native is not None
+            parts = [part for message in turn.messages for part in message.parts]
+            thoughts += sum(isinstance(part, Thinking) for part in parts)
+            items = items_of_messages(turn.messages)
+        wanted.items.extend(HistoryItem(item) for item in items)
+    if rewritten:
+        wanted.losses.append(
+            f"Codex's own rows of {rewritten} turn(s) were not found or have changed, so these "
+            "turns were written from Sapwood's log, without the model's encrypted reasoning."
+        )
+    if thoughts:
+        wanted.losses.append(f"{thoughts} thought(s) of another model were left out.")
+    return wanted
+
+
+def user_item(*texts: str) -> HistoryItem:
+    """A message of the user."""
+    return HistoryItem(msgspec.json.encode(_message("user", "input_text", list(texts))))
+
+
+def items_of_messages(messages: tuple[Message, ...]) -> list[bytes]:
+    """The messages of a turn as items; thoughts are left out.
+
+    >>> items_of_messages((Message("user", (Text("Is it cold?"),)),))
+    [b'{"type":"message","role":"user","content":[{"type":"input_text","text":"Is it cold?"}]}']
+    """
+    return [msgspec.json.encode(item) for each in messages for item in _items(each)]
+
+
+def _items(message: Message) -> Iterator[dict[str, object]]:
+    """Results come before the text of the same message, because they answer the calls before."""
+    kind = "input_text" if message.role == "user" else "output_text"
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            yield {
+                "type": "function_call_output",
+                "call_id": _call_id(part.call),
+                "output": part.content,
+            }
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    if texts:
+        yield _message(message.role, kind, texts)
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            yield {
+                "type": "function_call",
+                "name": _NOT_IN_NAMES.sub("_", part.name)[:_LONGEST_ID] or "unknown",
+                "arguments": part.args,
+                "call_id": _call_id(part.id),
+            }
+
+
+def _message(role: str, kind: str, texts: list[str]) -> dict[str, object]:
+    content = [{"type": kind, "text": text} for text in texts]
+    return {"type": "message", "role": role, "content": content}
+
+
+def _call_id(call: str) -> str:
+    """The API takes ids of at most 64 characters."""
+    return call if len(call) <= _LONGEST_ID else hashlib.sha256(call.encode()).hexdigest()
+
+
+def items_of_rows(native: NativeRows, home: Path) -> list[bytes] | None:
+    """The items in the rows of a turn, verbatim; None if the rows are missing or have changed."""
+    first, last = split_key(native.passage.first), split_key(native.passage.last)
+    if first is None or last is None or first[0] != last[0] or first[1] > last[1]:
+        return None
+    path = _file_of(native, first[0], home)
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            file.seek(first[1])
+            data = file.read(last[1] - first[1])
+            data += file.readline()
+    except OSError:
+        return None
+    if not data.endswith(b"\n"):
+        return None
+    if native.hash and hashlib.sha256(data).hexdigest() != native.hash:
+        return None
+    return _items_in(data)
+
+
+def _file_of(native: NativeRows, segment: str, home: Path) -> Path | None:
+    path = Path(native.session.path) if native.session.path else None
+    if path is not None and segment_of(path) == segment and path.is_file():
+        return path
+    return find_file(home, segment or native.session.id, path)
+
+
+def _items_in(data: bytes) -> list[bytes] | None:
+    """The items in these rows; None if they do not begin with a prompt."""
+    items: list[bytes] = []
+    asked = False
+    for line in data.splitlines(keepends=True):
+        row = decode_row(line)
+        if row is None or row.type != "response_item":
+            continue
+        payload = decode_payload(row.payload)
+        if payload is None or is_announcement(payload, asked=asked):
+            continue
+        asked = asked or (payload.type == "message" and payload.role == "user")
+        items.append(bytes(row.payload))
+    return items if asked else None

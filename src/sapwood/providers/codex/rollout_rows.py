@@ -1,0 +1,115 @@
+"""The rows of a Codex rollout as far as a change of the history needs them; items stay bytes.
+
+The reader in `sapwood.sources.codex` makes turns from the same rows. Here the items of the model's
+API are kept verbatim, because they are given back to Codex.
+"""
+
+from typing import Any, cast  # items are JSON of any form
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sapwood.sources.codex.contents import is_scaffolding, text_of
+from sapwood.sources.codex.rows import Content
+from sapwood.sources.row_decoder import row_decoder
+
+__all__ = ["HistoryBase", "Payload", "RolloutRow", "decode_row", "is_announcement", "item_key"]
+
+
+class HistoryBase(Struct, frozen=True, gc=False):
+    """The part of another file that comes before the first row of a file."""
+
+    thread_id: str = ""
+    end_byte_offset: int = 0
+
+
+class _CompletedItem(Struct, gc=False):
+    type: str = ""
+    client_id: str | None = None
+
+
+class Payload(Struct, gc=False):
+    """The fields of a row's payload, of whatever type the row is."""
+
+    type: str | None = None
+    id: str | None = None
+    role: str | None = None
+    turn_id: str | None = None
+    content: list[Content] | str | None = None
+    item: _CompletedItem | None = None
+    history_base: HistoryBase | None = None
+    history_mode: str | None = None
+    cwd: str | None = None
+    cli_version: str | None = None
+    replacement_history: list[Raw] | None = None
+    num_turns: int | None = None
+    full: bool | None = None
+    usage: "_Tokens | None" = None
+
+    @property
+    def text(self) -> str:
+        """The text of a message."""
+        return text_of(self.content)
+
+
+class _Tokens(Struct, gc=False):
+    input_tokens: int = 0
+
+
+class RolloutRow(Struct, gc=False):
+    """A row: its type, its number in the thread (None in older files), and its payload."""
+
+    type: str = ""
+    ordinal: int | None = None
+    payload: Raw = Raw(b"{}")
+
+
+decode_row = row_decoder(RolloutRow)
+decode_payload = row_decoder(Payload)
+
+
+def is_announcement(item: Payload, *, asked: bool) -> bool:
+    """Whether Codex wrote this message itself, and writes it again when it is needed.
+
+    These are instructions, and the description of the environment in front of a prompt. `asked`:
+    the user's prompt came before. Then only instructions count.
+    """
+    if item.type != "message" or item.role == "assistant":
+        return False
+    return item.role != "user" or (not asked and is_scaffolding(item.text))
+
+
+_IGNORED = ("id", "status", "phase", "internal_chat_message_metadata_passthrough")
+_IGNORED_IN_CONTENT = ("annotations", "logprobs")
+
+
+def item_key(item: bytes | Raw) -> bytes:
+    """What the model sees of an item. Two items with the same key are the same to the model.
+
+    >>> item_key(b'{"type":"message","id":"a","role":"user","content":[]}')
+    b'{"content":[],"role":"user","type":"message"}'
+    """
+    try:
+        found = msgspec.json.decode(item, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return bytes(item)
+    fields = {name: value for name, value in found.items() if name not in _IGNORED}
+    if isinstance(fields.get("content"), list):
+        fields["content"] = [_plain(part) for part in fields["content"]]
+    return msgspec.json.encode(_without_nulls(fields), order="sorted")
+
+
+def _plain(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    fields = cast("dict[str, Any]", part)
+    return {name: value for name, value in fields.items() if name not in _IGNORED_IN_CONTENT}
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {k: _without_nulls(v) for k, v in fields.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in cast("list[Any]", value)]
+    return value
