@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.private_files import locked, replace_file, slug, write_new_file
+from sapwood.private_files import create_file, locked, replace_file, slug, write_new_file
 
 
 @given(st.text())
@@ -74,3 +74,10 @@ def test_a_replaced_file_keeps_or_tightens_its_rights(
     replace_file(file, "new", mode=mode)
     assert file.stat().st_mode & 0o777 == after
     assert file.read_text() == "new"
+
+
+def test_a_new_file_never_takes_the_place_of_another(tmp_path: Path) -> None:
+    create_file(tmp_path / "new" / "session.jsonl", b"one\n")
+    with pytest.raises(FileExistsError):
+        create_file(tmp_path / "new" / "session.jsonl", b"two\n")
+    assert [path.read_bytes() for path in (tmp_path / "new").iterdir()] == [b"one\n"]

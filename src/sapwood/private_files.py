@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["append_line", "locked", "replace_file", "slug", "write_new_file"]
+__all__ = ["append_line", "create_file", "locked", "replace_file", "slug", "write_new_file"]
 
 _MOST_FILES = 10_000
 
@@ -29,6 +29,12 @@ def replace_file(
             rights = os.stat(target).st_mode & 0o777
             os.chmod(temporary, rights if mode & 0o077 else rights & 0o700)
         os.replace(temporary, target)
+
+
+def create_file(path: Path, content: bytes) -> None:
+    """Writes a new file in one step. Raises `FileExistsError` if the name is taken."""
+    with _temporary(str(path.parent), content) as temporary:
+        _rename_to_free(temporary, path)
 
 
 def append_line(path: Path, line: bytes) -> None:

@@ -320,7 +320,6 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.SettingsChanged()
                 | kinds.PinAdded()
                 | kinds.PinRemoved()
-                | kinds.InstructionsRead()
                 | kinds.Focused()
                 | kinds.Unfocused()
                 | kinds.MarkSet()

@@ -218,7 +218,6 @@ class Timeline:
                 | events.RevertStarted()
                 | events.MailRead()
                 | events.NativeRecorded()
-                | events.InstructionsRead()
                 | events.Focused()
                 | events.Unfocused()
             ):

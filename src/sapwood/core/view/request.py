@@ -29,13 +29,13 @@ MessagePart = Text | Thinking | ToolCall | ToolResult
 
 
 class Block(Struct, frozen=True, gc=False):
-    """A part of the system prompt: instructions that were read, the prompt itself, or a pin.
+    """A part of the system prompt: the prompt itself, or a pin.
 
     >>> Block("pin", "style", "Be brief.").kind
     'pin'
     """
 
-    kind: Literal["system", "pin", "instructions"]
+    kind: Literal["system", "pin"]
     name: str
     text: str
 

@@ -50,9 +50,10 @@ class Segment(Struct, gc=False):
 
 
 class Preserved(Struct, gc=False):
-    """All messages that a compaction left in view."""
+    """All messages that a compaction left in view, and the row that they follow."""
 
     uuids: list[str] | None = None
+    anchor: str | None = msgspec.field(name="anchorUuid", default=None)
 
 
 class Compaction(Struct, gc=False):

@@ -1,0 +1,224 @@
+"""The rows that Sapwood appends to a Claude Code transcript, in the program's own form.
+
+Every row has `writtenBy: sapwood`, so that a reader can tell these rows from the program's own.
+"""
+
+import re
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.turn import Reply, Turn
+from sapwood.core.view.request import Message, MessagePart, ToolResult
+from sapwood.core.view.turns import messages_of
+
+__all__ = [
+    "WRITER",
+    "NewRow",
+    "RowContext",
+    "boundary_row",
+    "copied_row",
+    "date_row",
+    "front_row",
+    "prompt_id",
+    "turn_rows",
+]
+
+WRITER = "sapwood"
+INTERRUPTED = "[Request interrupted by user]"
+"""What the program itself writes at the end of a turn that was stopped."""
+
+_SPACE = uuid.UUID("6f2d7a0e-6c0f-5f0a-9a4e-2b7f6a1d9c35")
+_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_TOOL_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_NO_USAGE = {
+    "input_tokens": 0,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 0,
+    "output_tokens": 0,
+}
+
+
+class RowContext(Struct, frozen=True):
+    """What every row of one session says: its id, the folder, and the program's version."""
+
+    session: str
+    folder: str
+    version: str
+
+
+class NewRow(Struct, frozen=True):
+    """A row to append: its id and its content."""
+
+    uuid: str
+    fields: dict[str, Any]  # the program's own JSON, of which this project knows only a part
+
+    def encoded(self, parent: str | None) -> bytes:
+        """The line, after its parent."""
+        return msgspec.json.encode({"parentUuid": parent, **self.fields}) + b"\n"
+
+
+def prompt_id(session: str, turn: str, attempt: int = 0) -> str:
+    """The id of the row of a prompt, from the id of its turn: the same each time.
+
+    A prompt that is sent again after a crash needs an id of its own, because a row that has the id
+    of an earlier one counts as that one.
+    """
+    return str(uuid.uuid5(_SPACE, f"prompt {session} {turn} {attempt}"))
+
+
+def boundary_row(context: RowContext, kept: Sequence[str], anchor: str | None = None) -> NewRow:
+    """The row after which the history is exactly the kept rows, behind the row `anchor`."""
+    own = str(uuid.uuid4())
+    listed = list(kept)
+    fields = {
+        "logicalParentUuid": listed[-1] if listed else None,
+        "isSidechain": False,
+        "type": "system",
+        "subtype": "compact_boundary",
+        "content": "Changed by Sapwood",
+        "isMeta": False,
+        "level": "info",
+        "compactMetadata": {
+            "trigger": "manual",
+            "preTokens": 0,
+            "preservedMessages": {
+                "anchorUuid": anchor or own,
+                "uuids": listed,
+                "allUuids": listed,
+            },
+        },
+    }
+    return NewRow(own, _completed(context, own, fields))
+
+
+def front_row(context: RowContext, texts: Sequence[str]) -> NewRow:
+    """The row with the texts before the first turn, such as a summary."""
+    content = texts[0] if len(texts) == 1 else [{"type": "text", "text": each} for each in texts]
+    own = str(uuid.uuid4())
+    fields = {
+        "isSidechain": False,
+        "type": "user",
+        "message": {"role": "user", "content": content},
+        "isVisibleInTranscriptOnly": True,
+        "isCompactSummary": True,
+    }
+    return NewRow(own, _completed(context, own, fields))
+
+
+def date_row(context: RowContext) -> NewRow:
+    """The program's own row with today's date.
+
+    Behind texts without a turn it keeps the program from inserting an answer of the model.
+    """
+    today = f"{datetime.now().astimezone():%Y-%m-%d}"
+    reminder = f"<system-reminder>\nToday's date is {today}.\n</system-reminder>"
+    own = str(uuid.uuid4())
+    fields = {
+        "isSidechain": False,
+        "attachment": {"type": "date", "date": today},
+        "type": "attachment",
+        "rendered": [{"content": reminder}],
+        "renderedRole": "system",
+    }
+    return NewRow(own, _completed(context, own, fields))
+
+
+def copied_row(context: RowContext, row: bytes, own: str) -> NewRow:
+    """A row of another session of the program, as it is, for this session."""
+    fields: dict[str, Any] = msgspec.json.decode(row)
+    fields.pop("parentUuid", None)
+    return NewRow(own, {**fields, "uuid": own, "sessionId": context.session, "writtenBy": WRITER})
+
+
+def turn_rows(
+    context: RowContext, turn: Turn, shown: Sequence[Message] = ()
+) -> tuple[list[NewRow], bool]:
+    """The rows of a turn that another executor ran, and whether reasoning had to be left out.
+
+    `shown` are its messages as a view sends them, if they differ from the turn itself.
+
+    The ids depend on the session and the content alone, so that writing them again changes nothing.
+    """
+    lost = False
+    found: list[NewRow] = []
+    model = next((item.model for item in turn.items if isinstance(item, Reply) and item.model), "")
+    messages = list(shown or messages_of(turn))
+    if messages[-1].role == "user":
+        messages.append(Message("user", (Text(INTERRUPTED),)))
+    for number, message in enumerate(messages):
+        blocks = [block for part in message.parts if (block := _block(part)) is not None]
+        lost = lost or len(blocks) < len(message.parts)
+        if not blocks:
+            continue
+        digest = msgspec.json.encode([context.session, turn.agent, turn.first, number, blocks])
+        own = str(uuid.uuid5(_SPACE, digest.decode()))
+        said: dict[str, Any] = {"role": message.role, "content": _content(blocks)}
+        if message.role == "assistant":
+            said = {
+                "id": f"msg_{own.replace('-', '')}",
+                "type": "message",
+                "model": model or "unknown",
+                **said,
+                "content": blocks,
+                "stop_reason": "tool_use" if blocks[-1]["type"] == "tool_use" else "end_turn",
+                "stop_sequence": None,
+                "usage": _NO_USAGE,
+            }
+        fields = {"isSidechain": False, "type": message.role, "message": said}
+        found.append(NewRow(own, _completed(context, own, fields)))
+    return found, lost
+
+
+def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """One text alone is stored as a string, as the program does."""
+    if len(blocks) == 1 and blocks[0]["type"] == "text":
+        return blocks[0]["text"]
+    return blocks
+
+
+def _block(part: MessagePart) -> dict[str, Any] | None:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Thinking():
+            if part.provider != "anthropic" or not part.signature:
+                return None
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+        case ToolCall():
+            name = _TOOL_NAME.sub("_", part.name)[:128] or "unknown"
+            return {"type": "tool_use", "id": _call(part.id), "name": name, "input": _input(part)}
+        case ToolResult():
+            block = {"type": "tool_result", "tool_use_id": _call(part.call)}
+            return {**block, "content": part.content, "is_error": part.error}
+
+
+def _call(call: str) -> str:
+    """The id of a call, or one made from it if the provider would refuse it."""
+    return call if _CALL_ID.fullmatch(call) else f"toolu_{uuid.uuid5(_SPACE, call).hex}"
+
+
+def _input(call: ToolCall) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(call.args, type=dict[str, Any])
+    except (msgspec.MsgspecError, ValueError):
+        return {"arguments": call.args}
+
+
+def _completed(context: RowContext, own: str, fields: dict[str, Any]) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    return {
+        **fields,
+        "uuid": own,
+        "timestamp": f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z",
+        "userType": "external",
+        "cwd": context.folder,
+        "sessionId": context.session,
+        "version": context.version,
+        "writtenBy": WRITER,
+    }
