@@ -50,7 +50,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall, Usage
 from sapwood.core.context import ROOT
-from sapwood.core.events import HUMAN, SYSTEM, Actor, TurnRecorded, TurnStarted
+from sapwood.core.events import HUMAN, SYSTEM, Actor, InstructionText, TurnRecorded, TurnStarted
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.settings import Settings, SettingsChange
@@ -169,17 +169,24 @@ def _whole_turn(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
         Step(FinishTool(agent, call.id, _words(b) * (1 + a % 3))),
     ]
     return [
-        Step(StartTurn(agent, (Text(_words(a)),))),
+        Step(StartTurn(agent, (Text(_words(a)),), _instructions(b))),
         *(tools if a % 2 else []),
         Step(AddReply(agent, (Text(_words(b)),)), MODEL),
         Step(CompleteTurn(agent)),
     ]
 
 
+def _instructions(b: int) -> tuple[InstructionText, ...] | None:
+    """What was read in the workspace: nothing looked, or texts that differ each time."""
+    return (
+        None if b % 4 == 0 else tuple(InstructionText("AGENTS.md", _words(b)) for _ in range(b % 3))
+    )
+
+
 def _tidied(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     """A turn whose model asks to compact at its end."""
     return [
-        Step(StartTurn(agent, (Text(_words(a)),))),
+        Step(StartTurn(agent, (Text(_words(a)),), _instructions(b))),
         Step(DeferCompact(agent, b % 3), MODEL),
         Step(AddReply(agent, (Text(_words(b)),)), MODEL),
         Step(Compact(agent, _words(a), keep=b % 3), SYSTEM),
@@ -236,7 +243,7 @@ def _change(a: int, b: int) -> SettingsChange:
 # Commands that move a conversation forward stand several times, so that histories grow.
 OPERATIONS: tuple[_Maker, ...] = (
     *(_whole_turn,) * 14,
-    *(_human(lambda w, g, a, b: StartTurn(g, (Text(_words(a)),))),) * 4,
+    *(_human(lambda w, g, a, b: StartTurn(g, (Text(_words(a)),), _instructions(b))),) * 4,
     *(_model(lambda w, g, a, b: _reply(w, g, a, b)),) * 4,
     *(_human(lambda w, g, a, b: FinishTool(g, _open_call(w, g, a), _got(b), b % 7 == 0)),) * 4,
     *(_human(lambda w, g, a, b: CompleteTurn(g)),) * 4,

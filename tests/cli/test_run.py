@@ -86,7 +86,13 @@ def test_json_tells_everything(sapwood: Sapwooder, model: ScriptedModel) -> None
     ran = sapwood("run", "--json", "-p", "Count.")
     lines = [json.loads(line) for line in ran.out.splitlines()]
     kinds = [line.get("kind") for line in lines if line["type"] == "event"]
-    assert kinds == ["turn.started", "model.called", "reply.added", "turn.completed"]
+    assert kinds == [
+        "instructions.read",
+        "turn.started",
+        "model.called",
+        "reply.added",
+        "turn.completed",
+    ]
     pieces = [line["text"] for line in lines if line["type"] == "delta"]
     assert len(pieces) >= 1  # an answer that is complete at once is one piece
     assert "".join(pieces) == "One two three four five six seven."
@@ -100,7 +106,8 @@ def test_answers_in_json_have_no_styles(sapwood: Sapwooder, model: ScriptedModel
     ran = sapwood("run", "--json", stdin="Count.\n/replay\n")
     lines = [json.loads(line) for line in ran.out.splitlines()]
     (answer,) = [line["says"] for line in lines if line["type"] == "answer"]
-    assert answer.splitlines()[:2] == ["user", "  Count."]
+    assert answer.splitlines()[0] == "instructions default"
+    assert "\nuser\n  Count.\n" in answer
 
 
 def test_an_answer_that_was_cut_off_says_so(sapwood: Sapwooder, model: ScriptedModel) -> None:

@@ -85,6 +85,10 @@ def slide_at_the_end_only(draft: Any, counter: Any) -> None:
         trimming.slide(draft, counter)
 
 
+def always(*_: object) -> bool:
+    return True
+
+
 BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "undo forgets the summary": (contexts, "undo_step", forget_the_summary),
     "undo forgets marks": (evolve, "undo_step", keep_the_marks),
@@ -100,6 +104,7 @@ BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a fork brings masked results back": (forks, "as_of_turn", leave_the_mask),
     "undo mixes up what waits": (evolve, "_notes_before", leave_the_notes),
     "a manifest may be outdated": (turns, "digest", any_hash),
+    "instructions change in between": (turns, "_may_read", always),
     "an outgrown window stays": (turns, "slide", slide_at_the_end_only),
 }
 

@@ -10,7 +10,7 @@ from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_fro
 from textual.pilot import Pilot
 
 from sapwood.app.connection import Connection, connect
-from sapwood.config.config_file import Config, ScreenConfig
+from sapwood.config.config_file import Config, ContextConfig, ScreenConfig
 from sapwood.core.ids import AgentId
 from sapwood.tui.app import SapwoodApp
 from sapwood.tui.conversation_screen import ConversationScreen
@@ -126,6 +126,7 @@ async def on_stage(
             model=MODEL,
             base_urls={"anthropic": server.anthropic_url},
             screen=screen or ScreenConfig(),
+            context=ContextConfig(default_prompt=False, instructions=False),
         )
         app = SapwoodApp(connected, config, {"anthropic": "sk-test"}, folder, agent)
         try:

@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.config.config_file import Config, ScreenConfig
+from sapwood.config.config_file import Config, ContextConfig, ScreenConfig
 from sapwood.runtime.clock_and_ids import now
 from sapwood.tui.app import SapwoodApp
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
@@ -69,6 +69,7 @@ async def staged(
             model=MODEL,
             base_urls={"anthropic": server.anthropic_url},
             screen=ScreenConfig(theme=theme, bell=False),
+            context=ContextConfig(default_prompt=False, instructions=False),
         )
         app = SapwoodApp(connection, config, {"anthropic": "none"}, "oauth-mobile", agent.id)
         async with app.run_test(size=size) as pilot:

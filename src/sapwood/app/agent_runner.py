@@ -17,6 +17,7 @@ from sapwood.core.events import Event, ModelCalled, Recorded, ReplyAdded, ReplyS
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
+from sapwood.runtime.agent_provider import ProgramAccess
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.compaction import Compactor
@@ -49,7 +50,7 @@ class AgentRunner:
 
     Events reach watchers through the log, also the words of a reply that is still arriving.
     `secrets` are API keys by account, which are masked in all texts. `closing` are functions to
-    await when the runner closes.
+    await when the runner closes. `programs` run the turns of agents whose model names a program.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class AgentRunner:
         tracing: Tracing | None = None,
         checkpoints: Checkpoints | None = None,
         reconfigure: Callable[[Mapping[str, str], Mapping[str, str]], None] | None = None,
+        programs: ProgramAccess | None = None,
     ) -> None:
         self.connection = connection
         self._reconfigure = reconfigure
@@ -73,6 +75,7 @@ class AgentRunner:
         self._closing = closing
         self._tracing = tracing or Untraced()
         self._checkpoints = checkpoints
+        self.programs = programs
         self._listeners: set[Callable[[AgentId, DriveFailure], None]] = set()
         self._driver: Driver | None = None
         connection.add_secrets((secrets or {}).values())
@@ -92,6 +95,7 @@ class AgentRunner:
             connection.counter_for,
             tracing=self._tracing,
             checkpoints=self._checkpoints,
+            programs=self.programs,
         )
         driver.on_failure = self._publish
         self._driver = driver

@@ -4,15 +4,17 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from sapwood.app.connection import Connection, connect
-from sapwood.config.config_file import CheckpointConfig, Config
+from sapwood.config.config_file import CheckpointConfig, Config, ContextConfig
 from sapwood.config.database_address import is_postgres
 from sapwood.config.folders import data_folder
 from sapwood.conversation.call import Services
 from sapwood.conversation.configured_models import ConfiguredModels
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import Fork
+from sapwood.core.events import InstructionText
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
+from sapwood.core.settings import Workspace
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
@@ -56,7 +58,18 @@ def conversation_service(
             start_work,
             _rule_sources(config, allow),
             picks,
+            lambda workspace: _read_instructions(workspace, config.context),
         )
+    )
+
+
+def _read_instructions(
+    workspace: Workspace, config: ContextConfig
+) -> tuple[InstructionText, ...] | None:
+    from sapwood.workspace.instructions import read_instructions
+
+    return read_instructions(
+        workspace, default_prompt=config.default_prompt, files=config.instructions
     )
 
 

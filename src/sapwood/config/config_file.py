@@ -56,13 +56,19 @@ class ConfigError(SapwoodError):
 
 
 class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The context settings of new agents."""
+    """The context settings of new agents.
+
+    With `default_prompt`, the model gets folder, date, system and git branch. With `instructions`,
+    it gets AGENTS.md and CLAUDE.md of the workspace.
+    """
 
     cap: Natural = 100_000
     low_water: Share = 0.6
     mask_over: Natural = 0
     levels: tuple[Share, Share, Share] = (0.5, 0.65, 0.85)
     system: str = ""
+    default_prompt: bool = True
+    instructions: bool = True
     summary_cap: Natural = _DEFAULTS.summary_cap
     summary_score: Annotated[float, Meta(ge=0, le=1)] = _DEFAULTS.summary_score
 

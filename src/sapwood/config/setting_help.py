@@ -15,6 +15,8 @@ _HELP = {
     "context.mask_over": "Tool results of more characters than this are masked. 0 masks none.",
     "context.levels": "Shares of the window at which Sapwood warns.",
     "context.system": "The system prompt of new conversations.",
+    "context.default_prompt": "Whether the model gets folder, date, system and git branch.",
+    "context.instructions": "Whether the model gets AGENTS.md and CLAUDE.md of the workspace.",
     "context": "What the model of a new conversation sees.",
     "tending.budget": "Tokens that a hook may add after a compaction. 0 means none.",
     "tending.subagent_budget": "Tokens that a hook may add for a subagent. 0 means none.",

@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from sapwood.analysis.session import Boundary, Session
-from sapwood.core.budget import budget_of
+from sapwood.core.budget import budget_of, system_texts
 from sapwood.core.context import Context
 from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId, Space
@@ -73,7 +73,7 @@ async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
         session,
         total=budget.total,
         beside={
-            "system": counter.count(state.settings.system),
+            "system": sum(map(counter.count, system_texts(state)), ZERO),
             "tools": Count(state.offered, exact=False),
             "pins": sum((counter.count(pin.text) for pin in state.pins), ZERO),
         },

@@ -12,10 +12,10 @@ from sapwood.conversation.script import CommandStep
 from sapwood.core.commands import Command, CommandMeta, Fork
 from sapwood.core.content import ToolCall
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import HUMAN, Actor
+from sapwood.core.events import HUMAN, Actor, InstructionText
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.refusals import BadArguments, NoConversation, Refusal
-from sapwood.core.settings import Settings
+from sapwood.core.settings import Settings, Workspace
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.runtime.checkpoints import Checkpoints
@@ -79,7 +79,8 @@ class Services(Struct, frozen=True):
     `take_over` forks an imported conversation so that it can go on here, and `start_work` is
     called when an agent got something to do; it starts what drives agents and does not wait.
     `permissions` are the rules for tools. `picks`: a person can pick a missing argument
-    from a list.
+    from a list. `instructions` reads the default prompt and the workspace's instructions;
+    it returns None if both are switched off.
     """
 
     space: OpenSpace
@@ -90,6 +91,7 @@ class Services(Struct, frozen=True):
     start_work: Callable[[], None] | None = None
     permissions: RuleSources | None = None
     picks: bool = False
+    instructions: Callable[[Workspace], tuple[InstructionText, ...] | None] | None = None
 
 
 class Person(Struct, frozen=True):

@@ -5,6 +5,7 @@ that is bound to it. Refusals are returned as values. `Failure` (a model that ca
 `LogError` (a database that does not answer) are raised.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -51,7 +52,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import HUMAN, Actor, ModelCalled, Pin, Recorded
+from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     BadArguments,
@@ -63,6 +64,7 @@ from sapwood.core.refusals import (
     TurnIsOpen,
 )
 from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.core.state import State
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
 
@@ -188,7 +190,8 @@ class ConversationService:
             if refused is not None:
                 return refused
         notice = await read_pins_again(services, state)
-        done = await dispatcher.dispatch(StartTurn(agent, (Text(text),)), command_meta())
+        start = StartTurn(agent, (Text(text),), await self._instructions(state))
+        done = await dispatcher.dispatch(start, command_meta())
         if isinstance(done, Refusal):
             return done
         if services.start_work is not None:
@@ -355,6 +358,14 @@ class ConversationService:
         caller = await self._model_of(agent, step) if by_model and agent else None
         answer = await self.answer(agent, step, caller=caller, goal=goal)
         return Outcome(step, answer, _next_agent(agent, answer))
+
+    async def _instructions(self, state: State) -> tuple[InstructionText, ...] | None:
+        """The instructions as they are now; none if they were switched off since the last time."""
+        read = self.services.instructions
+        if read is None:
+            return None
+        texts = await asyncio.to_thread(read, state.workspace)
+        return () if texts is None and state.instructions else texts
 
     async def _model_of(self, agent: AgentId, step: CommandStep) -> ModelCall:
         state = (await self.services.space.dispatcher.open(agent)).state

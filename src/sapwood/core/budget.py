@@ -13,7 +13,7 @@ from sapwood.core.state import State
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.view.build import front_texts
 
-__all__ = ["Budget", "budget_of", "estimate_of"]
+__all__ = ["Budget", "budget_of", "estimate_of", "system_texts"]
 
 
 class Budget(Struct, frozen=True):
@@ -83,7 +83,7 @@ def budget_of(state: State, live: LivePath, counter: Counter, model: str = "") -
         return calibrated(count_texts(texts, counter), counter, ratio)
 
     budget = Budget(
-        system=count(state.settings.system),
+        system=count(*system_texts(state)),
         tools=_estimate(calibrated(state.offered, counter, ratio)),
         pins=count(*(pin.text for pin in state.pins)),
         summary=count(*(part.text for part in front_texts(live))),
@@ -97,6 +97,11 @@ def budget_of(state: State, live: LivePath, counter: Counter, model: str = "") -
     return structs.replace(budget, level=passed)
 
 
+def system_texts(state: State) -> tuple[str, ...]:
+    """The instructions that were read, and the user's own system prompt."""
+    return (*(each.text for each in state.instructions), state.settings.system)
+
+
 def _estimate(count: Count) -> Count:
     return Count(count.tokens, exact=False) if count.tokens else ZERO
 
@@ -106,6 +111,6 @@ def estimate_of(state: State, live: LivePath, counter: Counter) -> int:
 
     Uses the stored sizes of ended turns.
     """
-    front = [state.settings.system, *(pin.text for pin in state.pins)]
+    front = [*system_texts(state), *(pin.text for pin in state.pins)]
     front += [part.text for part in front_texts(live)]
     return count_texts(front, counter) + raw_history(live, counter)

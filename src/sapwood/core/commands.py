@@ -19,7 +19,7 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.context import Context, Mark
-from sapwood.core.events import HUMAN, Actor, Moment, Pin
+from sapwood.core.events import HUMAN, Actor, InstructionText, Moment, Pin
 from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.model_calls import FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -206,9 +206,15 @@ class Kill(_Command, frozen=True):
 
 
 class StartTurn(_Command, frozen=True):
-    """Open a turn with a prompt. Waiting notes are put before it."""
+    """Open a turn with a prompt. Waiting notes are put before it.
+
+    `instructions` are the default prompt and the workspace's instructions as they are now. They
+    replace the stored ones if the agent has no turn yet or `head` has moved since they were read.
+    None: whoever gives the prompt reads none.
+    """
 
     prompt: tuple[PromptPart, ...] = ()
+    instructions: tuple[InstructionText, ...] | None = None
 
 
 class CallModel(_Command, frozen=True):

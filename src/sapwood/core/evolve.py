@@ -91,6 +91,9 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.PinRemoved():
             left = tuple(pin for pin in state.pins if pin.name != event.name)
             return structs.replace(state, pins=left)
+        case events.InstructionsRead():
+            head = state.context.head
+            return structs.replace(state, instructions=event.texts, instructions_head=head)
         case events.Focused():
             return _focused(state, recorded, event)
         case events.Unfocused():
@@ -99,7 +102,11 @@ def _applied(state: State, recorded: Recorded) -> State:
             opened = OpenTurn(recorded.version, event.parent)
             unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
             return structs.replace(
-                _titled(state, event), open=opened, notes=(), unprompted=unprompted
+                _titled(state, event),
+                open=opened,
+                notes=(),
+                unprompted=unprompted,
+                instructions_head=state.context.head,
             )
         case events.ModelCalled():
             return _called(state, recorded, event)
@@ -187,6 +194,8 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         session=_imported_session(event),
         unprompted=event.unprompted,
         notes=event.notes,
+        instructions=event.instructions,
+        instructions_head=event.context.head,
     )
 
 
@@ -220,7 +229,9 @@ def _unreadable(state: State, recorded: Recorded, event: events.UnreadableEvent)
             return structs.replace(state, status="killed")
         case events.TurnStarted.kind:
             opened = OpenTurn(recorded.version, state.context.tip)
-            return structs.replace(state, open=opened, notes=())
+            return structs.replace(
+                state, open=opened, notes=(), instructions_head=state.context.head
+            )
         case events.TurnCompleted.kind | events.TurnInterrupted.kind | events.TurnFailed.kind:
             return _ended(state, recorded)
         case _:

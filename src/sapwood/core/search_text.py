@@ -65,6 +65,7 @@ def text_of(event: Event) -> str:
             | events.AgentKilled()
             | events.SettingsChanged()
             | events.PinRemoved()
+            | events.InstructionsRead()
             | events.ModelCalled()
             | events.QuestionAsked()
             | events.QuestionAnswered()

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sapwood.core.checkpoint import Destination
 from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
-from sapwood.core.events import ClearDeferred, Pin
+from sapwood.core.events import ClearDeferred, InstructionText, Pin
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
 from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
@@ -130,6 +130,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     that no human started, including those of the agents that led to this one. `titled`: the name
     is the beginning of the first prompt. `session` is the session of the program that runs the
     agent's turns, or from which it was imported; a fork has none until its first turn there.
+    `instructions` stand before the user's own system prompt; `instructions_head` is `head` at the
+    last start of a turn: until it moves, they stay.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -170,6 +172,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     files: Files | None = None
     reverting: Reverting | None = None
     session: AssumedSession | None = None
+    instructions: tuple[InstructionText, ...] = ()
+    instructions_head: TurnRef | None = None
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

@@ -320,6 +320,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.SettingsChanged()
                 | kinds.PinAdded()
                 | kinds.PinRemoved()
+                | kinds.InstructionsRead()
                 | kinds.Focused()
                 | kinds.Unfocused()
                 | kinds.MarkSet()

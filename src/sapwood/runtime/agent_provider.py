@@ -13,6 +13,7 @@ from sapwood.core.content import Ended, PromptPart, ReplyPart, Usage
 from sapwood.core.model_calls import Delta
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import PermissionMode
+from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message
 
@@ -22,6 +23,7 @@ __all__ = [
     "AssumedBy",
     "History",
     "HistoryTurn",
+    "ProgramAccess",
     "ProgramInfo",
     "ProviderAnswer",
     "ProviderEvent",
@@ -30,6 +32,7 @@ __all__ = [
     "ProviderReply",
     "ProviderResult",
     "SessionBusy",
+    "ToolPermit",
     "TurnEnd",
 ]
 
@@ -203,10 +206,6 @@ class AgentProvider(Protocol):
         """Answers a question."""
         ...
 
-    async def require_at_rest(self, session: ProgramSession) -> None:
-        """Raises `SessionBusy` if another process has the session open."""
-        ...
-
     async def assume(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
     ) -> Assumed:
@@ -219,10 +218,38 @@ class AgentProvider(Protocol):
         """
         ...
 
+    async def require_at_rest(self, session: ProgramSession) -> None:
+        """Raises `SessionBusy` if another process has the session open."""
+        ...
+
     async def usage(self, session: ProgramSession) -> Usage | None:
         """The tokens of the session's last request, as the program reports them."""
         ...
 
     async def close(self, session: ProgramSession | None = None) -> None:
         """Ends the program of this session, or all of them."""
+        ...
+
+
+class ToolPermit(Struct, frozen=True):
+    """Whether a tool call of a program may run. `blocked` tells a person which rule allows it."""
+
+    allowed: bool
+    reason: str = ""
+    blocked: str = ""
+
+
+class ProgramAccess(Protocol):
+    """The programs that can run turns. `sapwood.app` provides it."""
+
+    def provider(self, program: str) -> AgentProvider:
+        """The provider of this program. Raises `Failure` if it is not installed."""
+        ...
+
+    async def permit(self, state: State, question: ProviderQuestion) -> ToolPermit:
+        """Decides about a tool call by permission rules, or asks a person."""
+        ...
+
+    def price(self, model: str, usage: Usage) -> int:
+        """The price of a call by the price list, in millionths of a dollar; 0 if unknown."""
         ...

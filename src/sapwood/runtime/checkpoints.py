@@ -123,6 +123,18 @@ class TurnFiles:
             return None
         return await self._saved(state, turn, "before")
 
+    async def before_program(
+        self, state: State, turn: Turn
+    ) -> MakeCheckpoint | MissCheckpoint | None:
+        """Saves the files before a program gets the prompt: it may change them without a question.
+
+        Returns the command to dispatch, or None if the last checkpoint has the same files.
+        """
+        saved = await self._saved(state, turn, "before")
+        if isinstance(saved, MakeCheckpoint) and state.files is not None:
+            return None if saved.files.tree == state.files.tree else saved
+        return saved
+
     async def after(self, state: State, turn: Turn) -> MakeCheckpoint | MissCheckpoint | None:
         """Saves the files after a turn that may have changed them. Returns the command for it."""
         if not self._may_have_changed(state, turn):

@@ -17,20 +17,26 @@ from sapwood.core.commands import (
     Command,
     CompleteTurn,
     FailTurn,
+    InterruptTurn,
+    MakeCheckpoint,
     MaskResults,
-    MissCheckpoint,
+    RecordDifference,
+    RecordNative,
 )
 from sapwood.core.content import ReplyPart, ToolCall
+from sapwood.core.context import ROOT
 from sapwood.core.decide.contexts import restarts_turn
-from sapwood.core.errors import LogAway, LogError
+from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
+from sapwood.core.executor import ProgramExecutor, program_executor
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.model_calls import Answer, Failure, ToolSpec
-from sapwood.core.refusals import AskedAgain, BudgetReached, Refusal, TurnEnded
+from sapwood.core.model_calls import Answer, Failure, FailureKind, ToolSpec
+from sapwood.core.refusals import BudgetReached, Refusal
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request, check, view
+from sapwood.runtime.agent_provider import Assumed, ProgramAccess, TurnEnd
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.child_report import report
 from sapwood.runtime.clock_and_ids import command_meta
@@ -39,6 +45,9 @@ from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 from sapwood.runtime.model_access import ModelAccess, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.program_sessions import record_assumed
+from sapwood.runtime.program_turns import ProgramTurns
+from sapwood.runtime.provider_turn import STOPPED
 from sapwood.runtime.reply_stream import ReplyStream
 from sapwood.runtime.tool_calls import (
     CommandTool,
@@ -47,15 +56,13 @@ from sapwood.runtime.tool_calls import (
     ToolCalls,
     TurnLost,
     dispatch_in_turn,
+    insist_in_turn,
 )
 from sapwood.runtime.trace import Tracing, Untraced
 
 __all__ = ["Driver", "Limits"]
 
 _WATCH_AGAIN = 1.0
-
-_INSIST_TRIES = 600
-"""How often the driver tries to store an answer while the log is away, once in a second."""
 
 
 class Limits(Struct, frozen=True):
@@ -86,6 +93,7 @@ class Driver:
         limits: Limits | None = None,
         tracing: Tracing | None = None,
         checkpoints: Checkpoints | None = None,
+        programs: ProgramAccess | None = None,
     ) -> None:
         self._log = log
         self._space = space
@@ -98,6 +106,11 @@ class Driver:
         self._tracing = tracing or Untraced()
         self._tools = ToolCalls(dispatcher, toolbox, commands, self._tracing, checkpoints)
         self._files = self._tools.files
+        self._programs = (
+            ProgramTurns(log, space, dispatcher, programs, counter_for, self._files)
+            if programs is not None
+            else None
+        )
 
     async def drive(self, agent: AgentId) -> float | None:
         """Drives the open turn of an agent until it ends. Does nothing if no turn is open.
@@ -158,7 +171,10 @@ class Driver:
             if opened.state.status != "running" or turn is None:
                 return None
             try:
-                if turn.open_calls:
+                executor = program_executor(opened.state.settings.model)
+                if executor is not None:
+                    await self._run_in_program(opened, turn, executor)
+                elif turn.open_calls:
                     parked = await self._tools.run(opened, turn)
                     if parked is not None:
                         return parked
@@ -171,6 +187,69 @@ class Driver:
             except OverBudget as over:
                 await self._stop(opened, turn, over.reached)
             opened = await self._dispatcher.last_seen(agent)
+
+    # A program
+
+    async def _run_in_program(
+        self, opened: OpenAgent, turn: Turn, executor: ProgramExecutor
+    ) -> None:
+        """Has a program run the turn, and ends the turn as the program did."""
+        if self._programs is None:
+            failure = Failure("no_model", f"{executor.title} cannot be run here.")
+            await self._failed(opened, turn, failure, 0)
+            return
+        try:
+            end = await self._programs.run(opened, turn, executor)
+        except Failure as failure:
+            opened, turn = await self._open_turn(turn)
+            await self._failed(opened, turn, failure, 0)
+            return
+        opened, turn = await self._open_turn(turn)
+        if isinstance(end, BudgetReached):
+            await self._stop(opened, turn, end)
+            return
+        native = (RecordNative(turn.agent, end.rows, turn=turn.first),) if end.rows else ()
+        await self._end_as(opened, turn, end, executor, native)
+        if end.difference:
+            await self._record_difference(turn.agent, end.difference)
+
+    async def _end_as(
+        self,
+        opened: OpenAgent,
+        turn: Turn,
+        end: TurnEnd,
+        executor: ProgramExecutor,
+        native: tuple[RecordNative, ...],
+    ) -> None:
+        agent = turn.agent
+        if end.status == "completed":
+            await self._end(opened, turn, *native)
+        elif end.status == "interrupted" and end.reason == STOPPED:
+            await self._finish(opened, turn, InterruptTurn(agent, turn=turn.first), *native)
+        else:
+            why = end.reason or (
+                f"{executor.title} stopped in the middle of this turn. What it did is kept. "
+                "Send a message, for example 'Go on.', to continue."
+            )
+            await report(self._dispatcher, opened.state, turn, why)
+            failure: FailureKind = "cut" if end.status == "interrupted" else "other"
+            failed = FailTurn(agent, why, failure=failure, turn=turn.first)
+            await self._finish(opened, turn, failed, *native)
+
+    async def _record_difference(self, agent: AgentId, difference: str) -> None:
+        """Records that the program sent another history. Its session is made anew next time."""
+        await self._do(RecordDifference(agent, difference))
+        state = (await self._dispatcher.last_seen(agent)).state
+        if state.session is not None:
+            unknown = Assumed(state.session.session, "nothing")
+            await record_assumed(self._dispatcher, state, unknown, ROOT)
+
+    async def _open_turn(self, turn: Turn) -> tuple[OpenAgent, Turn]:
+        """The agent and its open turn as they are now. Raises `TurnLost` if the turn has ended."""
+        opened = await self._dispatcher.open(turn.agent)
+        if opened.live.open is None or opened.live.open.first != turn.first:
+            raise TurnLost
+        return opened, opened.live.open
 
     # The model
 
@@ -209,7 +288,7 @@ class Driver:
         parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
         self._tools.hold(turn, parts)
         reply = AddReply(agent, parts, model, answer.usage, asked, answer.ended, turn=turn.first)
-        await self._insist(reply, Actor("model", model))
+        await insist_in_turn(self._dispatcher, reply, Actor("model", model))
 
     def _lost_call(self, state: State) -> int:
         """The version of a model call of this turn whose process ended before the reply; else 0."""
@@ -233,7 +312,7 @@ class Driver:
             )
         return ""
 
-    async def _end(self, opened: OpenAgent, turn: Turn) -> None:
+    async def _end(self, opened: OpenAgent, turn: Turn, *before: Command) -> None:
         """Completes an answered turn, with a summary if its model asked to compact."""
         if turn.is_answered:
             await report(self._dispatcher, opened.state, turn)
@@ -243,13 +322,15 @@ class Driver:
             compactor = Compactor(
                 self._dispatcher, self._models, self._counter_for, tools, self._tracing
             )
+            for command in before:
+                await self._do(command)
             with suppress(Failure):  # without a summary the turn ends and nothing is trimmed
                 done = await compactor.complete(turn.agent, deferred.keep or 0)
                 if isinstance(done, Done) and done.events:
                     if files := await self._files.after(opened.state, turn):
                         await self._do(files)
                     return
-        await self._finish(opened, turn, CompleteTurn(turn.agent, turn=turn.first))
+        await self._finish(opened, turn, CompleteTurn(turn.agent, turn=turn.first), *before)
 
     async def _answer(
         self, state: State, request: Request, tools: Sequence[ToolSpec], asked: int
@@ -274,27 +355,14 @@ class Driver:
             await stream.close()
 
     async def flush(self, agent: AgentId) -> None:
-        """Stores every word of the reply that is arriving, for example before an interrupt."""
+        """Stores every word of the reply that is arriving, before an interrupt.
+
+        Stops a program that runs the turn, and stores what it did.
+        """
+        if self._programs is not None:
+            await self._programs.stop(agent)
         if stream := self._streams.get(agent):
             await stream.flush()
-
-    async def _insist(self, command: Command, actor: Actor = SYSTEM) -> None:
-        """Dispatches a command until the log takes it: an answer that is not stored is paid twice.
-
-        Raises the last error if the log stays away.
-        """
-        meta = command_meta(actor)  # the same id each time: it is stored once
-        for attempt in range(_INSIST_TRIES):
-            try:
-                done = await self._dispatcher.dispatch(command, meta)
-            except LogAway:
-                if attempt == _INSIST_TRIES - 1:
-                    raise
-                await asyncio.sleep(_WATCH_AGAIN)
-            else:
-                if isinstance(done, AskedAgain | TurnEnded):
-                    raise TurnLost
-                return
 
     async def _failed(self, opened: OpenAgent, turn: Turn, failure: Failure, asked: int) -> None:
         """Fails the turn. Masks large results first if that makes a request shorter."""
@@ -310,18 +378,26 @@ class Driver:
 
     # Files
 
-    async def _finish(self, opened: OpenAgent, turn: Turn, end: CompleteTurn | FailTurn) -> None:
-        """Ends the turn, in one commit with the checkpoint of the files after it."""
+    async def _finish(
+        self,
+        opened: OpenAgent,
+        turn: Turn,
+        end: CompleteTurn | FailTurn | InterruptTurn,
+        *before: Command,
+    ) -> None:
+        """Ends the turn, in one commit with what comes before it and with its checkpoint."""
         files = await self._files.after(opened.state, turn)
-        if files is not None:
-            # Readers stop at the end of the turn, so a missed checkpoint is recorded before it.
-            steps = (files, end) if isinstance(files, MissCheckpoint) else (end, files)
-            both = [(step, command_meta(SYSTEM)) for step in steps]
-            if await self._dispatcher.dispatch_all(turn.agent, both) is not None:
+        steps: list[Command] = [*before, end]
+        if isinstance(files, MakeCheckpoint):
+            steps.append(files)
+        elif files is not None:  # readers stop at the end of the turn, so it is recorded before
+            steps.insert(len(before), files)
+        if len(steps) > 1:
+            together = [(step, command_meta(SYSTEM)) for step in steps]
+            if await self._dispatcher.dispatch_all(turn.agent, together) is not None:
                 return
-        await self._do(end)
-        if files is not None:
-            await self._do(files)
+        for step in steps:
+            await self._do(step)
 
     async def _keep_files_of_stopped(self, opened: OpenAgent) -> None:
         """Makes the checkpoint of a turn that was interrupted."""

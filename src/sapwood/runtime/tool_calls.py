@@ -17,8 +17,9 @@ from msgspec import Struct, structs
 from sapwood.core.command_table import SLASH
 from sapwood.core.commands import Command, FinishTool, StartTool
 from sapwood.core.content import ReplyPart, ToolCall
-from sapwood.core.errors import LogError
+from sapwood.core.errors import LogAway, LogError
 from sapwood.core.events import SYSTEM, Actor
+from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import AskedAgain, BudgetReached, CallStarted, Refusal, TurnEnded
 from sapwood.core.state import State
@@ -39,9 +40,21 @@ __all__ = [
     "Toolbox",
     "TurnLost",
     "dispatch_in_turn",
+    "insist_in_turn",
 ]
 
 _log = logging.getLogger("sapwood.tools")
+
+_INSIST_TRIES = 600
+"""How often an answer is stored again while the log is away, once in a second."""
+
+_TRY_AGAIN = 1.0
+
+_READING_IN_PROGRAMS = frozenset(
+    "Read Grep Glob LS NotebookRead TodoWrite WebFetch WebSearch ToolSearch "
+    "update_plan view_image web_search".split()
+)
+"""Tools of Claude Code and Codex that change no file."""
 
 _UNKNOWN_OUTCOME = (
     "The process that ran this call stopped before there was a result. "
@@ -129,6 +142,25 @@ async def dispatch_in_turn(dispatcher: Dispatcher, command: Command, actor: Acto
     if isinstance(done, AskedAgain | CallStarted | TurnEnded):
         raise TurnLost
     return not isinstance(done, Refusal)
+
+
+async def insist_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor = SYSTEM) -> None:
+    """Dispatches a command until the log takes it: an answer that is not stored is paid twice.
+
+    Raises the last error if the log stays away, and `TurnLost` as `dispatch_in_turn` does.
+    """
+    meta = command_meta(actor)  # the same id each time: it is stored once
+    for attempt in range(_INSIST_TRIES):
+        try:
+            done = await dispatcher.dispatch(command, meta)
+        except LogAway:
+            if attempt == _INSIST_TRIES - 1:
+                raise
+            await asyncio.sleep(_TRY_AGAIN)
+        else:
+            if isinstance(done, AskedAgain | TurnEnded):
+                raise TurnLost
+            return
 
 
 class ToolCalls:
@@ -281,6 +313,8 @@ class ToolCalls:
         return structs.replace(outcome, content=content, blocked=blocked)
 
     def _may_change_files(self, state: State, call: ToolCall) -> bool:
+        if program_executor(state.settings.model) is not None:
+            return call.name not in _READING_IN_PROGRAMS
         return call.name != SLASH and not self._is_harmless(state, call)
 
 

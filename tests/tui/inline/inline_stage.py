@@ -10,7 +10,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 
 from sapwood.app.connection import Connection, connect
-from sapwood.config.config_file import Config, ScreenConfig
+from sapwood.config.config_file import Config, ContextConfig, ScreenConfig
 from sapwood.core.ids import AgentId
 from sapwood.tui.inline.app import InlineApp
 from scripted_model import ScriptedModel
@@ -118,6 +118,7 @@ async def on_inline_stage(
             model=MODEL,
             base_urls={"anthropic": server.anthropic_url},
             screen=ScreenConfig(),
+            context=ContextConfig(default_prompt=False, instructions=False),
         )
         app = _App(connected, config, {"anthropic": "sk-test"}, "/tmp/project", agent)
         app.terminal = terminal

@@ -63,7 +63,7 @@ def request_lines(request: Request) -> list[str]:
     """Returns all blocks and messages of a request."""
     lines: list[str] = []
     for block in request.system:
-        name = f"pin {block.name}" if block.kind == "pin" else "system"
+        name = f"{block.kind} {block.name}".rstrip()
         lines += [styled(name, bold=True), *indented(block.text, "  "), ""]
     for message in request.messages:
         lines.append(styled(message.role, bold=True))

@@ -62,6 +62,7 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         offered=state.offered,
         unprompted=state.unprompted if meta.actor.role == "model" else 0,
         notes=() if prompt or goal else _told(state, idle=True),
+        instructions=state.instructions,
     )
     told = _told(state, has_goal=bool(goal))
     first = TurnStarted(context.tip, (*prompt, *told, *goal)) if prompt or goal else None

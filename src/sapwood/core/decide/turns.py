@@ -22,6 +22,7 @@ from sapwood.core.decide.contexts import apply_deferred, restarts_turn
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
     require_budget,
+    require_length,
     require_no_turn,
     require_recordable,
     require_turn,
@@ -29,6 +30,8 @@ from sapwood.core.decide.guards import (
 )
 from sapwood.core.decide.trims import slide
 from sapwood.core.events import (
+    InstructionsRead,
+    InstructionText,
     ModelCalled,
     ReplyAdded,
     ReplyLost,
@@ -54,7 +57,7 @@ from sapwood.core.refusals import (
     UnknownCall,
 )
 from sapwood.core.spending import call_problem, restart_problem
-from sapwood.core.state import OpenTurn
+from sapwood.core.state import OpenTurn, State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import recorded_turn
 from sapwood.core.view import VIEW, view
@@ -74,6 +77,10 @@ __all__ = [
 ]
 
 
+INSTRUCTIONS_LIMIT = 200_000
+"""The most characters of one text of instructions: it is in every request."""
+
+
 def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> Accepted:
     state = inputs.state
     require_no_turn(state, "A new prompt")
@@ -83,8 +90,23 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
         raise Refused(EmptyText("prompt"))
     draft = Draft(state, inputs.live, meta)
     slide(draft, inputs.counter)  # an undo may have brought back more than the cap
+    if command.instructions is not None and _may_read(draft.state):
+        for each in command.instructions:
+            require_length(each.text, INSTRUCTIONS_LIMIT, f"text of {each.name}")
+        draft.add(InstructionsRead(_blank_left_out(command.instructions)))
     draft.add(TurnStarted(state.context.tip, prompt))
     return draft.accepted()
+
+
+def _may_read(state: State) -> bool:
+    """Whether instructions may change now: no request was sent, or its prefix has changed since."""
+    tip = state.context.tip
+    unasked = tip is None or (tip.agent != state.agent and not state.instructions)
+    return unasked or state.context.head != state.instructions_head
+
+
+def _blank_left_out(texts: tuple[InstructionText, ...]) -> tuple[InstructionText, ...]:
+    return tuple(each for each in texts if each.text.strip())
 
 
 def call_model(inputs: DecisionInput, command: CallModel, meta: CommandMeta) -> Accepted:

@@ -19,6 +19,8 @@ __all__ = [
     "AgentStarted",
     "AgentUnarchived",
     "Focused",
+    "InstructionText",
+    "InstructionsRead",
     "Pin",
     "PinAdded",
     "PinRemoved",
@@ -38,6 +40,13 @@ class Pin(Struct, frozen=True, omit_defaults=True, gc=False):
     source: str = ""
 
 
+class InstructionText(Struct, frozen=True, gc=False):
+    """A text before the user's own system prompt, and where it comes from, such as AGENTS.md."""
+
+    name: str
+    text: str
+
+
 class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     """The first event of every log. A fork starts with its parent's context, others with an empty
     one.
@@ -45,6 +54,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     An imported agent has an `origin`. Forks and successors inherit `calibration`, the corrections
     of token estimates, and `offered`, the size of the tool schemas. `unprompted` is how many turns
     in a row no human started when a model forked this agent. `notes` wait for the first prompt.
+    A fork also inherits `instructions`, the texts that were read for its parent.
     """
 
     kind: ClassVar = "agent.started"
@@ -62,6 +72,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     offered: int = 0
     unprompted: int = 0
     notes: tuple[Note, ...] = ()
+    instructions: tuple[InstructionText, ...] = ()
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -134,6 +145,18 @@ class PinRemoved(Struct, frozen=True, gc=False):
     name: str
 
 
+class InstructionsRead(Struct, frozen=True, gc=False):
+    """The default prompt and the workspace's instructions were read. Requests contain these texts.
+
+    It stands before the start of a turn, and only if `head` has moved since the last reading or the
+    agent has no turn yet. So the earlier request stays a prefix of the later one in between.
+    """
+
+    kind: ClassVar = "instructions.read"
+
+    texts: tuple[InstructionText, ...]
+
+
 class Focused(Struct, frozen=True, gc=False):
     """A topic came into focus; 1 is the highest priority."""
 
@@ -161,6 +184,7 @@ AgentEvent = (
     | SettingsChanged
     | PinAdded
     | PinRemoved
+    | InstructionsRead
     | Focused
     | Unfocused
 )

@@ -50,6 +50,8 @@ def _words(event: Event) -> str:
             return f"{pin.name}{source}: {pin.text}"
         case events.PinRemoved(name):
             return name
+        case events.InstructionsRead(texts):
+            return ", ".join(each.name for each in texts)
         case events.Focused(topic) | events.Unfocused(topic):
             return topic
         case events.TurnStarted(_, prompt):

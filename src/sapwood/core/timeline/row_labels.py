@@ -80,6 +80,7 @@ def notice(event: Event) -> tuple[str, str]:
             return "?", "Allowed" if allowed else "Denied"
         case (
             events.AgentStarted()
+            | events.InstructionsRead()
             | events.Focused()
             | events.Unfocused()
             | events.TurnStarted()

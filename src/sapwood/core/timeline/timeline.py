@@ -218,6 +218,7 @@ class Timeline:
                 | events.RevertStarted()
                 | events.MailRead()
                 | events.NativeRecorded()
+                | events.InstructionsRead()
                 | events.Focused()
                 | events.Unfocused()
             ):

@@ -1,8 +1,8 @@
 """`view(state, live)`: the request of a context.
 
-System prompt and pins, then summary, quoted turns and carried request, then the turns. The part
-before the turns changes only when `head` moves or a turn is loaded, so between these moments the
-provider's cached prefix stays valid.
+Instructions, system prompt and pins, then summary, quoted turns and carried request, then the
+turns. The part before the turns changes only when `head` moves or a turn is loaded, so between
+these moments the provider's cached prefix stays valid.
 """
 
 from sapwood.core.content import Text
@@ -62,9 +62,10 @@ def front_texts(live: LivePath) -> tuple[Text, ...]:
 
 
 def _system(state: State) -> tuple[Block, ...]:
+    read = tuple(Block("instructions", each.name, each.text) for each in state.instructions)
     system = state.settings.system
-    head = (Block("system", "", system),) if system.strip() else ()
-    return head + tuple(Block("pin", pin.name, pin.text) for pin in state.pins)
+    own = (Block("system", "", system),) if system.strip() else ()
+    return read + own + tuple(Block("pin", pin.name, pin.text) for pin in state.pins)
 
 
 def _messages(live: LivePath, version: int) -> tuple[tuple[Message, ...], tuple[Text, ...]]:

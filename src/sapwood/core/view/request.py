@@ -29,13 +29,13 @@ MessagePart = Text | Thinking | ToolCall | ToolResult
 
 
 class Block(Struct, frozen=True, gc=False):
-    """A part of the system prompt: the prompt itself, or a pin.
+    """A part of the system prompt: instructions that were read, the prompt itself, or a pin.
 
     >>> Block("pin", "style", "Be brief.").kind
     'pin'
     """
 
-    kind: Literal["system", "pin"]
+    kind: Literal["system", "pin", "instructions"]
     name: str
     text: str
 

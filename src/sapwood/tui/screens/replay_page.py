@@ -78,7 +78,7 @@ def _line(recorded: Recorded, at: int) -> Content:
 def _request(request: Request) -> list[Content]:
     lines: list[Content] = []
     for block in request.system:
-        name = f"pin {block.name}" if block.kind == "pin" else "system"
+        name = f"{block.kind} {block.name}".rstrip()
         lines += [Content.styled(name, "bold $accent"), Content(plain(block.text)), Content("")]
     for message in request.messages:
         colour = "$secondary" if message.role == "user" else "$primary"

@@ -1,0 +1,122 @@
+"""What a model gets before the user's own system prompt: where it works, and AGENTS.md, CLAUDE.md.
+
+The texts are stored with the prompt that they were read for. Requests are built from what is
+stored, never from the files.
+"""
+
+import os
+import platform
+import re
+from datetime import date, datetime
+
+from sapwood.core.events import InstructionText
+from sapwood.core.settings import Workspace
+from sapwood.workspace.places import locate, open_file, root_of
+from sapwood.workspace.tool_output import ToolError
+
+__all__ = ["FILES", "LARGEST", "default_prompt_of", "read_instructions"]
+
+FILES = ("AGENTS.md", "CLAUDE.md")
+"""The files with instructions, in the order in which the model gets them."""
+
+LARGEST = 40_000
+"""The most bytes of one file that are read: they are in every request."""
+
+_LINE = 4_096
+# Nothing else is taken from the file: it may be a link to a private one.
+_HEAD = re.compile(r"ref: refs/heads/(?P<branch>[!-~]{1,200})|(?P<commit>[0-9a-f]{40,64})")
+
+
+def read_instructions(
+    workspace: Workspace, *, default_prompt: bool = True, files: bool = True
+) -> tuple[InstructionText, ...] | None:
+    """Reads the texts as they are now. Returns None if both are switched off."""
+    if not default_prompt and not files:
+        return None
+    try:
+        root = root_of(workspace)
+    except ToolError:  # it has no folder, or the folder was deleted
+        root = ""
+    texts: list[InstructionText] = []
+    if default_prompt:
+        texts.append(
+            InstructionText("default", default_prompt_of(root, datetime.now().astimezone().date()))
+        )
+    if files and root:
+        texts += _file_texts(root)
+    return tuple(texts)
+
+
+def default_prompt_of(root: str, today: date) -> str:
+    """The default prompt: folder, date, system and git branch.
+
+    >>> print(default_prompt_of("", date(2026, 5, 1)).splitlines()[1])
+    Date: 2026-05-01
+    """
+    lines = ["You help the user of this computer. When you started:", f"Date: {today.isoformat()}"]
+    lines.append(f"System: {platform.system()} {platform.machine()}".rstrip())
+    if root:
+        lines += [f"Folder: {_visible(root)}", f"Git: {_git_state(root)}"]
+    return "\n".join(lines)
+
+
+def _file_texts(root: str) -> list[InstructionText]:
+    """The files that exist. The same text under two names is taken once."""
+    found: dict[str, str] = {}
+    for name in FILES:
+        text = _read(root, name)
+        if text.strip() and text not in found:
+            found[text] = name
+    return [
+        InstructionText(name, f"Instructions of the workspace, from {name}:\n\n{text}")
+        for text, name in found.items()
+    ]
+
+
+def _read(root: str, name: str) -> str:
+    """The text of a file; empty if there is none, or if it is a link that leaves the workspace."""
+    try:
+        place = locate(root, name)
+        if not place.is_inside:
+            return ""
+        with open_file(place) as file:
+            data = file.read(LARGEST + 1)
+    except (OSError, ToolError):
+        return ""
+    text = data[:LARGEST].decode("utf-8", errors="replace" if len(data) <= LARGEST else "ignore")
+    text = text.strip()
+    if len(data) > LARGEST:
+        text += f"\n\n[{name} is longer than {LARGEST:,} bytes. The rest was left out.]"
+    return text
+
+
+def _git_state(root: str) -> str:
+    """The branch of the repository that the folder is in, read without starting git."""
+    folder = root
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return "no repository"
+        folder = above
+    git = os.path.join(folder, ".git")
+    if os.path.isfile(git):  # a linked worktree or a submodule
+        git = os.path.join(folder, _first_line(git).removeprefix("gitdir:").strip())
+    head = _HEAD.fullmatch(_first_line(os.path.join(git, "HEAD")))
+    if head is None:
+        return "a repository whose branch cannot be read"
+    return f"branch {head['branch']}" if head["branch"] else f"commit {head['commit'][:12]}"
+
+
+def _first_line(path: str) -> str:
+    """The first line of a regular file, else nothing: opening a pipe would wait for ever."""
+    try:
+        if not os.path.isfile(path):
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline(_LINE).strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _visible(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)
