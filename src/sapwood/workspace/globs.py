@@ -6,6 +6,8 @@ matches a path from the top. The peculiarities of git are kept: tests compare th
 """
 
 import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 __all__ = [
     "class_at",
@@ -138,13 +140,45 @@ def _plain_start(body: str) -> str:
     return found[0] if found else ""
 
 
+_STAR = "[^/]*"
+_FOLDERS = "(?:.*/)?"
+_ANYTHING = ".*"
+_SHORTEST = {_STAR: "[^/]*?", _FOLDERS: "(?:.*?/)??", _ANYTHING: ".*?"}
+
+
 def _body(pattern: str, *, crosses: bool) -> str:
-    out: list[str] = []
-    place = 0
+    """The expression of a pattern, whose matches are found without trying all combinations.
+
+    If the text after a star matches somewhere, its first match is as good as any later one, because
+    the next star can take whatever is in between. So each star but the last is an atomic group that
+    ends at the first match. Without these groups a pattern of many stars would take exponential
+    time, and patterns come from models and from the files of a repository.
+    """
+    pieces = list(_pieces(pattern, crosses))
+    return _atomic(pieces, (_FOLDERS, _ANYTHING), lambda part: _atomic(part, (_STAR,), "".join))
+
+
+def _atomic(
+    pieces: Sequence[str], stars: Sequence[str], inner: Callable[[Sequence[str]], str]
+) -> str:
+    """Joins the pieces, with each of these stars but the last in an atomic group."""
+    places = [index for index, piece in enumerate(pieces) if piece in stars]
+    out = [inner(pieces[: places[0]] if places else pieces)]
+    for place, end in pairwise((*places, len(pieces))):
+        star, rest = pieces[place], inner(pieces[place + 1 : end])
+        is_last = place == places[-1]
+        out.append(f"{star}{rest}" if is_last else f"(?>{_SHORTEST[star]}{rest})")
+    return "".join(out)
+
+
+def _pieces(pattern: str, crosses: bool) -> Iterator[str]:
+    """The expressions of stars, characters and classes, in order. A repeated star is one star."""
+    place, before = 0, ""
     while place < len(pattern):
         piece, place = _next(pattern, place, crosses)
-        out.append(piece)
-    return "".join(out)
+        if piece != before or piece not in _SHORTEST:
+            yield piece
+        before = piece
 
 
 def _next(pattern: str, place: int, crosses: bool) -> tuple[str, int]:
@@ -170,9 +204,9 @@ def _stars(pattern: str, place: int, crosses: bool) -> tuple[str, int]:
     end = stars.end() if stars else place + 1
     begins = place == 0 or pattern[place - 1] == "/"
     if not crosses or end - place == 1 or not begins:
-        return "[^/]*", end
+        return _STAR, end
     if end == len(pattern) or pattern.startswith("\\/", end):
-        return ".*", end
+        return _ANYTHING, end
     if pattern[end] == "/":
-        return "(?:.*/)?", end + 1
-    return "[^/]*", end
+        return _FOLDERS, end + 1
+    return _STAR, end
