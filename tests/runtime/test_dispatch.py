@@ -31,7 +31,15 @@ from sapwood.core.commands import (
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.history_size import settled
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.core.log_values import Commit, LogError, Receipt, Snapshot, VersionConflict, summary_of
+from sapwood.core.log_values import (
+    AgentSummary,
+    Commit,
+    LogError,
+    Receipt,
+    Snapshot,
+    VersionConflict,
+    summary_of,
+)
 from sapwood.core.refusals import (
     AgentExists,
     BadId,
@@ -477,3 +485,20 @@ async def test_a_commit_that_fails_leaves_nothing_behind(log: MemoryLog) -> None
     assert (await desk.dispatcher.open(AGENT)).state.marks == ()
     await desk.do(SetMark(AGENT, "KEPT"))
     assert await desk.kinds() == ["agent.started", "mark.set"]
+
+
+async def test_only_the_fork_of_a_model_reads_its_whole_family() -> None:
+    class Asked(MemoryLog):
+        families = 0
+
+        async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
+            self.families += 1
+            return await super().family(space, agent)
+
+    log = Asked()
+    desk = Desk(log)
+    await desk.start()
+    await desk.do(Fork(AGENT, CHILD))
+    assert log.families == 0
+    await desk.do(Fork(AGENT, SCOUT), actor=MODEL)
+    assert log.families == 1

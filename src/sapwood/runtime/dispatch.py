@@ -250,7 +250,7 @@ class Dispatcher:
         self, command: Command, meta: CommandMeta, taken: set[AgentId]
     ) -> Done | Refusal | None:
         """Returns the answer, or None if others changed the state since it was read."""
-        inputs = await self._inputs(command, taken)
+        inputs = await self._inputs(command, meta, taken)
         if isinstance(command, _COUNTS_TURN) and _turn_size(inputs, command) >= _LARGE_TURN:
             decision = await asyncio.to_thread(decide, inputs, command, meta)
         else:
@@ -264,7 +264,9 @@ class Dispatcher:
             return decision if isinstance(decision, Refusal) else Done(decision.message)
         return await self._commit(inputs, decision, meta)
 
-    async def _inputs(self, command: Command, taken: set[AgentId]) -> DecisionInput:
+    async def _inputs(
+        self, command: Command, meta: CommandMeta, taken: set[AgentId]
+    ) -> DecisionInput:
         """Loads the input of the decision. `taken` are ids for new agents that exist already."""
         opened = await self._get(command.agent)
         others: dict[AgentId, State] = {}
@@ -283,7 +285,7 @@ class Dispatcher:
             case _:
                 pass
         account = None
-        if isinstance(command, CallModel | Fork) or restarts_turn(opened.state):
+        if _needs_account(command, meta) or restarts_turn(opened.state):
             account = await self._accounts.of(opened.state)
         model = opened.state.settings.model
         if isinstance(command, Configure) and isinstance(command.change.model, str):
@@ -484,7 +486,16 @@ def _touched(command: Command) -> set[AgentId]:
 
 def _counted(command: Command, meta: CommandMeta) -> set[AgentId]:
     """Models fork one after the other, so that none of them counts the same agents as another."""
-    return {_FORKS} if isinstance(command, Fork) and meta.actor.role == "model" else set()
+    return {_FORKS} if _is_fork_by_model(command, meta) else set()
+
+
+def _needs_account(command: Command, meta: CommandMeta) -> bool:
+    """Whether a budget limits the command. A person forks as often as he likes."""
+    return isinstance(command, CallModel) or _is_fork_by_model(command, meta)
+
+
+def _is_fork_by_model(command: Command, meta: CommandMeta) -> bool:
+    return isinstance(command, Fork) and meta.actor.role == "model"
 
 
 def _repeated(receipt: Receipt) -> Done:
