@@ -127,10 +127,10 @@ def _sorted(store: CheckpointStore, git: Git, folders: Folders, limits: Checkpoi
     if b"could not open directory" in warnings:
         found.not_covered.update((path, "unreadable") for path in unreadable_folders(store.root))
     own = _OwnFiles(limits, store.root)
-    for path, status in statuses.items():
-        if status == _UNCHANGED and folders.is_plain(path.rpartition(b"/")[0]) and not own:
-            _keep(found, path, folders.look(path), folders, limits)
-        elif own and own.contains(path):
+    others = statuses if own else _not_as_usual(found, statuses, folders, limits)
+    for path in others:
+        status = statuses[path]
+        if own and own.contains(path):
             if status not in (_NEW, _IGNORED):
                 found.removed.append(path)
         elif status == _IGNORED:
@@ -157,20 +157,33 @@ def _tracked_and_ignored(store: CheckpointStore) -> list[bytes]:
     return users.run("ls-files", "-z", "-c", "-i", "--exclude-standard").split(b"\0")
 
 
-def _keep(
-    found: _Files,
-    path: bytes,
-    state: os.stat_result | OSError | None,
-    folders: Folders,
-    limits: CheckpointLimits,
-) -> None:
-    """Keeps a file that is in the index and was not changed. Most files come this way."""
-    if isinstance(state, os.stat_result):
-        mode = state.st_mode
-        if mode in _USUAL and state.st_size <= limits.max_file:
-            found.folders.add(path.rpartition(b"/")[0])
-            return
-    _sort(found, path, _UNCHANGED, folders, limits)
+def _not_as_usual(
+    found: _Files, statuses: dict[bytes, bytes], folders: Folders, limits: CheckpointLimits
+) -> list[bytes]:
+    """Keeps the unchanged files with usual permissions, and returns the other paths.
+
+    Most files are of the first sort, so this loop is short. Files of one folder follow each other.
+    """
+    others: list[bytes] = []
+    root, usual, largest, lstat = folders.root, _USUAL, limits.max_file, os.lstat
+    current, is_plain, is_noted = None, False, False
+    for path, status in statuses.items():
+        if status == _UNCHANGED:
+            folder = path.rpartition(b"/")[0]
+            if folder != current:
+                current, is_plain, is_noted = folder, folders.is_plain(folder), False
+            if is_plain:
+                try:
+                    state = lstat(root + path)
+                except OSError:
+                    state = None  # it is looked at again below
+                if state is not None and state.st_mode in usual and state.st_size <= largest:
+                    if not is_noted:
+                        found.folders.add(folder)
+                        is_noted = True
+                    continue
+        others.append(path)
+    return others
 
 
 def _sort(

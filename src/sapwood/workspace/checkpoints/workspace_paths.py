@@ -14,7 +14,7 @@ class Folders:
     """
 
     def __init__(self, root: bytes) -> None:
-        self._root = os.path.join(root, b"")
+        self.root = os.path.join(root, b"")
         self._plain: dict[bytes, bool] = {}
         self._states: dict[bytes, os.stat_result | OSError | None] = {}
         self._repositories: dict[bytes, bytes] = {b"": b""}
@@ -46,7 +46,7 @@ class Folders:
 
     def is_readable(self, path: bytes) -> bool:
         """Whether a file may be read."""
-        return os.access(os.path.join(self._root, path), os.R_OK)
+        return os.access(os.path.join(self.root, path), os.R_OK)
 
     def repository_around(self, path: bytes) -> bytes:
         """The outermost folder around the path that is a repository of its own, with a slash at the
@@ -56,7 +56,7 @@ class Folders:
         known = self._repositories.get(folder)
         if known is None:
             known = self.repository_around(folder)
-            inside = os.path.join(self._root, folder, b".git")
+            inside = os.path.join(self.root, folder, b".git")
             if not known and os.path.lexists(inside) and self._folder(folder) is not None:
                 known = folder + b"/"
             self._repositories[folder] = known
@@ -85,7 +85,7 @@ class Folders:
     def look(self, path: bytes) -> os.stat_result | OSError | None:
         """The state of a path whose folder is plain; None and errors as `state`."""
         try:
-            return os.lstat(self._root + path)
+            return os.lstat(self.root + path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
