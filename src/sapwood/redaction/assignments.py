@@ -88,6 +88,7 @@ class _Place(Struct, gc=False):
 
     `lower` is the searched text in lower case, `start` where the name starts, `name` the name,
     `group` the form of the value, and `in_env` whether the name is written as in an `.env` file.
+    `typed` says of values of the same text whether they look like a password.
     """
 
     lower: str
@@ -97,6 +98,14 @@ class _Place(Struct, gc=False):
     group: str
     is_spaced: bool
     in_env: bool
+    typed: dict[str, bool]
+
+    def looks_typed(self) -> bool:
+        """Whether the value looks like a password. A text often has the same value many times."""
+        known = self.typed.get(self.value)
+        if known is None:
+            known = self.typed[self.value] = looks_typed(self.value)
+        return known
 
     def before(self, size: int = _CONTEXT) -> str:
         """Returns some characters before the name."""
@@ -115,22 +124,25 @@ def find_assigned_values(searched: Searched) -> Iterator[Span]:
 def _values_after(
     searched: Searched, kind: str, pattern: re.Pattern[str], accepts: "_Accepts"
 ) -> Iterator[Span]:
-    text, lower = searched.text, searched.lower
+    text, lower, stop = searched.text, searched.lower, searched.stop
+    typed: dict[str, bool] = {}
     done = 0
     sign_group, space_group = pattern.groupindex["sign"], pattern.groupindex["space"]
     for match in pattern.finditer(lower):
         begin, after_sign = match.span()
         if begin < done:
             continue
+        if begin >= stop:
+            break
         group = match.lastgroup or ""
         start, end = match.span(match.lastindex or 0)
         sign = match.start(sign_group) if group != "element" else after_sign
-        in_env = lower[sign] == "=" and text[sign - 1].isupper() and _is_env_name(text, sign)
+        in_env = text[sign - 1].isupper() and lower[sign] == "=" and _is_env_name(text, sign)
         if group == "env" and not in_env:
             continue
-        is_spaced = match.start(space_group) >= 0
+        is_spaced = lower[sign].isspace() and match.start(space_group) >= 0
         name, value = lower[begin:sign], text[start:end]
-        if accepts(_Place(lower, begin, name, value, group, is_spaced, in_env)):
+        if accepts(_Place(lower, begin, name, value, group, is_spaced, in_env, typed)):
             done = end
             if in_env or end - start >= _MOST_MATCHED:
                 rest = _REST["env" if in_env and group == "bare" else group].match(text, end)
@@ -161,7 +173,7 @@ def _is_password(place: _Place) -> bool:
 def _is_typed(place: _Place) -> bool:
     if _is_about(place.name):
         return False
-    return looks_typed(place.value) or (
+    return place.looks_typed() or (
         place.in_env
         and len(place.value) >= _ENV_VALUE_LENGTH
         and not is_placeholder(place.value)
@@ -175,20 +187,19 @@ _ENV_VALUE_LENGTH = 8
 
 
 def _is_stated_password(place: _Place) -> bool:
-    return not place.before(1).isalnum() and looks_typed(place.value)
+    return not place.before(1).isalnum() and place.looks_typed()
 
 
 def _is_credential(place: _Place) -> bool:
-    return _is_named_secret(place) and _is_secret_value(place)
+    return _is_named_secret(place, place.before()) and _is_secret_value(place)
 
 
 def _is_secret_value(place: _Place) -> bool:
-    return looks_random(place.value) or (place.in_env and looks_typed(place.value))
+    return looks_random(place.value) or (place.in_env and place.looks_typed())
 
 
-def _is_named_secret(place: _Place) -> bool:
-    before = place.before()
-    if before.endswith(":") or before.rstrip("_-").endswith(_NOT_SECRET) or _is_about(place.name):
+def _is_named_secret(place: _Place, before: str) -> bool:
+    if before[-1:] == ":" or before.rstrip("_-").endswith(_NOT_SECRET) or _is_about(place.name):
         return False
     return not place.is_spaced or _is_argument(place)
 
@@ -196,9 +207,10 @@ def _is_named_secret(place: _Place) -> bool:
 def _is_key(place: _Place) -> bool:
     if not _is_secret_value(place):
         return False
-    before = place.before().rstrip("_. -")
+    context = place.before()
+    before = context.rstrip("_. -")
     if before.endswith(_SECRET_KEY.get(before[-2:], ("?", "&"))):
-        return _is_named_secret(place)
+        return _is_named_secret(place, context)
     if place.in_env or _KEY_HEADER.search(before):
         return not _is_about(place.name) and looks_random(place.value)
     return False
@@ -206,7 +218,7 @@ def _is_key(place: _Place) -> bool:
 
 def _is_about(name: str) -> bool:
     """Whether the name is that of a fact about a secret, such as `token_count`."""
-    return not name.isalnum() and _LAST_PART.split(name)[-1] in _NOT_THE_VALUE
+    return not name.isalpha() and _LAST_PART.split(name)[-1] in _NOT_THE_VALUE
 
 
 def _is_auth(place: _Place) -> bool:

@@ -23,10 +23,14 @@ class Span(Struct, frozen=True, order=True, gc=False):
 
 
 class Searched:
-    """A text with one character a byte (`text`), as bytes (`data`), in lower case (`lower`)."""
+    """A text with one character a byte (`text`), as bytes (`data`), in lower case (`lower`).
 
-    def __init__(self, text: str) -> None:
+    What begins at `stop` or later need not be found: the next piece of a long text has it too.
+    """
+
+    def __init__(self, text: str, stop: int | None = None) -> None:
         self.text = text
+        self.stop = len(text) if stop is None else stop
         self.data = text.encode("latin-1")
         self.lower = self.data.lower().decode("latin-1")
 

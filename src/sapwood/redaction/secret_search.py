@@ -41,7 +41,7 @@ def find_spans(text: str, known: Sequence[str]) -> list[Span]:
     for start in range(0, len(text), _PIECE):
         first = max(0, start - _BEFORE)
         last = min(len(text), start + _PIECE + after)
-        for span in _search(text[first:last], known):
+        for span in _search(text[first:last], known, start + _PIECE - first):
             begin, end = first + span.start, first + span.end
             if start <= begin < start + _PIECE:
                 found.append(Span(begin, _word_end(text, end) if end == last else end, span.kind))
@@ -61,8 +61,8 @@ def _word_end(text: str, end: int) -> int:
     return rest.end() if rest else end
 
 
-def _search(text: str, known: Sequence[str]) -> Iterator[Span]:
-    yield from _search_once(text, known)
+def _search(text: str, known: Sequence[str], stop: int | None = None) -> Iterator[Span]:
+    yield from _search_once(text, known, stop)
     for decoded in decoded_texts(text):
         for span in _search_once(decoded.text, known):
             original = decoded.original_span(span)
@@ -70,8 +70,8 @@ def _search(text: str, known: Sequence[str]) -> Iterator[Span]:
                 yield original
 
 
-def _search_once(text: str, known: Sequence[str]) -> Iterator[Span]:
-    searched = Searched(text)
+def _search_once(text: str, known: Sequence[str], stop: int | None = None) -> Iterator[Span]:
+    searched = Searched(text, stop)
     yield from find_tokens(searched)
     yield from find_private_keys(text)
     yield from find_placed_secrets(searched)

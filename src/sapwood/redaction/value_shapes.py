@@ -9,8 +9,9 @@ __all__ = ["is_placeholder", "looks_random", "looks_typed"]
 # The searched text has one character a byte, so an ellipsis is written as its three bytes.
 _PLACEHOLDER_PARTS = re.compile(
     r"example|change.?me|your[_-]|placeholder|redacted|dummy|xxxx|\*\*\*|\.\.\.|\xe2\x80\xa6|"
-    r"\[secret: |[$#{]\{|%[(sdvr]|process\.env|environ|getenv"
+    r"\[secret: |\$\{|#\{|\{\{|%[(sdvr]|process\.env|environ|getenv"
 )
+"""Every alternative begins with a plain character, so `re` skips all others fast."""
 _PLACEHOLDER_STARTS = ("$", "%", "<", "{", "env.", "env:")
 _PLACEHOLDER_FIRST = frozenset(start[0] for start in _PLACEHOLDER_STARTS)
 _PLACEHOLDERS = frozenset(
@@ -18,9 +19,9 @@ _PLACEHOLDERS = frozenset(
     "nil true false undefined string optional required unset empty default".split()
 )
 _PATH_OR_URL = r"[~.]{0,2}/|[a-z][a-z0-9+.-]{0,20}://|arn:"
-_LETTER_AND_DIGIT = re.compile(
+_LETTER_AND_DIGIT = (
     rf"(?!{_PATH_OR_URL})"
-    r"[^0-9A-Za-z]*+(?:[0-9][^A-Za-z]*+[A-Za-z]|[A-Za-z][^0-9]*+[0-9])"
+    r"(?=[^0-9A-Za-z]*+(?:[0-9][^A-Za-z]*+[A-Za-z]|[A-Za-z][^0-9]*+[0-9]))"
 )
 _LETTER_OR_DIGIT = re.compile(rf"(?!{_PATH_OR_URL})[^0-9A-Za-z]*+[0-9A-Za-z]")
 _NAME = re.compile(r"[A-Za-z_]+(?:[._:-]+[A-Za-z_]+)*+")
@@ -46,17 +47,20 @@ def looks_random(value: str) -> bool:
     """Whether a machine may have made the value: long, mixed, and no path, name or number."""
     return (
         len(value) >= _RANDOM_LENGTH
-        and _LETTER_AND_DIGIT.match(value) is not None
-        and _runs(ceil(_RANDOM_CHANGES * len(value))).match(value) is not None
-        and not is_placeholder(value)
+        and _mixed(len(value)).match(value) is not None
         and len(set(value)) >= _RANDOM_CHARACTERS
+        and not is_placeholder(value)
     )
 
 
 @cache
-def _runs(count: int) -> re.Pattern[str]:
-    """Returns a pattern for at least so many runs of characters of one class."""
-    return re.compile(r"(?:[a-z]++|[A-Z]++|[0-9]++|[^A-Za-z0-9]++)" + f"{{{count}}}")
+def _mixed(length: int) -> re.Pattern[str]:
+    """Returns a pattern for values of this length: a letter, a digit, and enough changes of class.
+
+    A change is where a run of characters of one class ends.
+    """
+    runs = r"(?:[a-z]++|[A-Z]++|[0-9]++|[^A-Za-z0-9]++)"
+    return re.compile(f"{_LETTER_AND_DIGIT}{runs}{{{ceil(_RANDOM_CHANGES * length)}}}")
 
 
 def looks_typed(value: str) -> bool:
