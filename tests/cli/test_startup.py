@@ -1,5 +1,6 @@
 """Starting is quick, because nothing is imported that the command does not need."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -37,21 +38,23 @@ def imported(*args: str) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
-def cpu(command: Sequence[str], tries: int = 5) -> float:
-    """Milliseconds of processor time that the command takes, at best."""
+def cpu(command: Sequence[str], compiled: Path, tries: int = 5) -> float:
+    """Milliseconds of processor time that the command takes, at best, with compiled modules."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(compiled)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     best = float("inf")
     for _ in range(tries):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, capture_output=True, check=True)
+        subprocess.run(command, capture_output=True, check=True, env=environment)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         best = min(best, used * 1000)
     return best
 
 
-def slowness() -> float:
+def slowness(compiled: Path) -> float:
     """How many times slower than usual Python starts here and now."""
-    return max(1.0, cpu([sys.executable, "-c", "pass"]) / USUAL_START)
+    return max(1.0, cpu([sys.executable, "-c", "pass"], compiled) / USUAL_START)
 
 
 def others(modules: set[str]) -> set[str]:
@@ -76,12 +79,14 @@ def test_looking_imports_what_it_needs(home: Path, args: tuple[str, ...]) -> Non
     assert others(imported(*args)) <= LOOKING_NEEDS
 
 
-def test_help_takes_under_100_ms() -> None:
-    used = cpu([sys.executable, "-m", "sapwood.cli", "--help"])
-    assert used < HELP * slowness(), f"{used:.0f} ms"
+def test_help_takes_under_100_ms(tmp_path: Path) -> None:
+    used = cpu([sys.executable, "-m", "sapwood.cli", "--help"], tmp_path)
+    assert used < HELP * slowness(tmp_path), f"{used:.0f} ms"
 
 
-def test_10_000_agents_are_listed_in_under_500_ms(home: Path, database: Database) -> None:
+def test_10_000_agents_are_listed_in_under_500_ms(
+    home: Path, database: Database, tmp_path: Path
+) -> None:
     async def fill(wood: Sapwood) -> None:
         dispatcher = wood.connection.dispatcher
         for number in range(10_000):
@@ -89,5 +94,5 @@ def test_10_000_agents_are_listed_in_under_500_ms(home: Path, database: Database
             await dispatcher.dispatch(start, command_meta())
 
     database(fill)
-    used = cpu([sys.executable, "-m", "sapwood.cli", "agents"])
-    assert used < AGENTS * slowness(), f"{used:.0f} ms"
+    used = cpu([sys.executable, "-m", "sapwood.cli", "agents"], tmp_path / "compiled")
+    assert used < AGENTS * slowness(tmp_path / "compiled"), f"{used:.0f} ms"
