@@ -79,7 +79,7 @@ async def test_undo_goes_back_step_by_step_and_redo_forth(counting: Agent) -> No
     assert await said(counting) == SECOND + THIRD
     await counting.undo()
     assert await said(counting) == FIRST + SECOND + THIRD
-    assert await counting.redo() == "Redone: /clear N."
+    assert await counting.redo() == "Redone: /clear 2."
     assert await said(counting) == SECOND + THIRD
 
 

@@ -18,8 +18,8 @@ def test_commands_are_done_in_order(sapwood: Sapwooder, demo: str) -> None:
     said = ran.out.splitlines()
     assert said[0] == "Marked 'GOOD'."
     assert said[2:] == [
-        "Undone: /clear N. 1 turn came into view.",
-        "Redone: /clear N. 1 turn left view.",
+        "Undone: /clear 1. 1 turn came into view.",
+        "Redone: /clear 1. 1 turn left view.",
     ]
 
 

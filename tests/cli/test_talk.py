@@ -238,7 +238,7 @@ async def test_children_are_waited_for() -> None:
         (child,) = await at.wood.agents(parent=at.agent.id)
         assert not child.working
         prompt, answer = await texts(await at.wood.agent(child.agent))
-        assert prompt.startswith("[You are a child agent. Your parent is the agent 'demo']")
+        assert prompt.startswith("[You are a child agent. Your parent is the agent 'demo'. ")
         assert prompt.endswith("Find the leak.")
         assert answer == "heard Find the leak."
 

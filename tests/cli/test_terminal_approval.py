@@ -102,6 +102,14 @@ async def test_all_of_it_is_printed_and_nothing_is_hidden(
     assert "\x1b" not in text
 
 
+async def test_a_sentence_of_ours_wraps_between_words(
+    terminal: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "21")
+    _, text = await asked(terminal, "n\n")
+    assert "│ a allows: Exactly \n↪ this.\n" in text
+
+
 async def test_what_was_typed_before_the_question_does_not_answer_it(
     terminal: tuple[int, int],
 ) -> None:

@@ -76,9 +76,10 @@ async def test_the_three_line_pattern_delegates(desk: Desk, log: MemoryLog) -> N
     assert (await desk.dispatcher.open(child)).state.open is not None
     assert (await desk.dispatcher.open(AGENT)).state.open is None
     await desk.prompt("And now?")
-    assert (await desk.said())[-1] == (
-        f"[Delegated to agent {child}, which works on it]\n{goal}\n\nAnd now?"
-    )
+    heard = (await desk.said())[-1]
+    assert heard.startswith(f"[Delegated to agent {child}, which works on it. This text ends at ")
+    assert f"]\n{goal}\n[end " in heard
+    assert heard.endswith("]\n\nAnd now?")
 
 
 async def test_parallel_research_gives_each_child_its_goal(desk: Desk, log: MemoryLog) -> None:

@@ -182,6 +182,11 @@ class _not_at_all:  # noqa: N801 (it stands for a method)
     def __exit__(self, *_: object) -> None: ...
 
 
+def test_the_help_says_that_the_rewind_picker_also_lists_turns() -> None:
+    (rewind,) = [key for key in KEYS if key.name == "rewind"]
+    assert "a mark or turn" in rewind.help
+
+
 async def test_escape_twice_opens_the_rewind_picker() -> None:
     connection = await connect(":memory:")
     agent = await with_tools(Sapwood(connection))

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec import structs
 
 from sapwood.core.ids import AgentId
 from sapwood.tui.screens.approval_text import ApprovalText
@@ -168,6 +169,17 @@ async def test_no_character_is_lost_where_lines_wrap() -> None:
                     break
                 await found.press("space")
             assert letters in "".join(rows[at] for at in sorted(rows))
+
+
+@pytest.mark.parametrize("inline", [False, True], ids=["full", "inline"])
+async def test_a_sentence_of_ours_wraps_between_words(inline: bool) -> None:
+    folder = "/srv/projects of somebody/invoices and reminders/of the year before last"
+    about = structs.replace(question("shell", "make test"), workspace=folder)
+    async with asked(about, (60, 20), inline=inline) as found:
+        shown = [line.strip(" │┃▌▐") for line in found.screen.splitlines()]
+        at = next(at for at, line in enumerate(shown) if "a allows: From now on in" in line)
+        words = " ".join(line.removeprefix("↪").strip() for line in shown[at : at + 3])
+        assert f"a allows: From now on in {folder}." in words
 
 
 async def test_another_agent_is_named_and_the_shown_one_is_the_model() -> None:

@@ -21,6 +21,7 @@ from sapwood.core.refusals import (
     UnknownAgent,
 )
 from sapwood.sources.detection import NotATranscript
+from sapwood.workspace.permissions.permission_rules import RuleError
 
 if TYPE_CHECKING:
     from sapwood.cli.invocation import Invocation
@@ -74,7 +75,7 @@ def error_message(error: Exception, invocation: "Invocation") -> tuple[str, Exit
             return shell_message(error.refusal), Exit.FAILED
         case Failure():
             return str(error), exit_code_for(error.kind)
-        case ConfigError():
+        case ConfigError() | RuleError():
             return str(error), Exit.USAGE
         case NoSession() | NotATranscript():
             return str(error), Exit.NO_SESSION

@@ -81,7 +81,8 @@ class Step(Struct, frozen=True):
     """What one context command or one move of the window changed: enough to undo it.
 
     `context`, `marks`, the waiting `notes` and `slid` are those before it, `left` are the notes
-    that waited after it, `version` is its place in the log, and `cause` says what it was.
+    that waited after it, `version` is its place in the log, and `cause` says what it was. `keep` is
+    the number of a `/clear N`; earlier versions did not record it.
     """
 
     moved: Moved
@@ -92,6 +93,7 @@ class Step(Struct, frozen=True):
     left: tuple[Note, ...] = ()
     cause: StepCause = ""
     slid: int = 0
+    keep: int = 0
 
 
 def loaded_after_trim(context: Context, cause: str) -> tuple[EventRef, ...]:

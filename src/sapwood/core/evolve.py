@@ -6,7 +6,7 @@ kind is known, and only what follows from the kind changes: for example, a turn 
 
 from typing import assert_never
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from sapwood.core import events
 from sapwood.core.content import Note, RecordedReply, Text, ToolCall, Usage
@@ -261,7 +261,7 @@ def _forked(state: State, event: events.AgentForked) -> State:
     if not event.delegated:
         return state
     goal = "\n\n".join(part.text for part in event.goal if isinstance(part, Text))
-    return _noted(state, Note("delegated", goal, source=event.child))
+    return _noted(state, Note("delegated", goal, event.child, event.fence or UNSET))
 
 
 def _focused(state: State, recorded: Recorded, event: events.Focused) -> State:
@@ -347,7 +347,7 @@ def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> 
         state = _window_stepped(state, recorded.version)
         return structs.replace(state, context=context, slid=recorded.version)
     notes = () if event.notes_dropped else state.notes
-    state = _stepped(state, "head", recorded.version, event.cause, notes)
+    state = _stepped(state, "head", recorded.version, event.cause, notes, event.keep)
     marks = () if event.cause == "clear" else state.marks
     return structs.replace(state, context=context, marks=marks, notes=notes)
 
@@ -395,7 +395,7 @@ def _undone(state: State, recorded: Recorded, event: events.ContextUndone) -> St
         return structs.replace(state, context=event.context)
     before, step = state, state.undo[-1]
     state = _state_before(state, step, event.context)
-    again = _step(before, step.moved, recorded.version, step.cause, state.notes)
+    again = _step(before, step.moved, recorded.version, step.cause, state.notes, step.keep)
     return structs.replace(state, undo=state.undo[:-1], redo=(*state.redo, again))
 
 
@@ -404,7 +404,7 @@ def _redone(state: State, recorded: Recorded, event: events.ContextRedone) -> St
         return structs.replace(state, context=event.context)
     before, step = state, state.redo[-1]
     state = _state_before(state, step, event.context)
-    again = _step(before, step.moved, recorded.version, step.cause, state.notes)
+    again = _step(before, step.moved, recorded.version, step.cause, state.notes, step.keep)
     return structs.replace(state, undo=(*state.undo, again), redo=state.redo[:-1])
 
 
@@ -452,17 +452,27 @@ def _mail_read(state: State, event: events.MailRead) -> State:
 
 
 def _step(
-    state: State, moved: Moved, version: int, cause: StepCause, left: tuple[Note, ...]
+    state: State,
+    moved: Moved,
+    version: int,
+    cause: StepCause,
+    left: tuple[Note, ...],
+    keep: int = 0,
 ) -> Step:
     return Step(
-        moved, state.context, state.marks, version, state.notes, left, cause, slid=state.slid
+        moved, state.context, state.marks, version, state.notes, left, cause, state.slid, keep
     )
 
 
 def _stepped(
-    state: State, moved: Moved, version: int, cause: StepCause, left: tuple[Note, ...]
+    state: State,
+    moved: Moved,
+    version: int,
+    cause: StepCause,
+    left: tuple[Note, ...],
+    keep: int = 0,
 ) -> State:
-    steps = (*state.undo, _step(state, moved, version, cause, left))
+    steps = (*state.undo, _step(state, moved, version, cause, left, keep))
     return structs.replace(state, undo=steps[-UNDO_DEPTH:], redo=())
 
 

@@ -1,10 +1,11 @@
 """What a person reads when a tool needs permission: who wants what, and all that would be done."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.display.text import width_of
 from sapwood.display.visible_text import visible, visible_parts
 from sapwood.workspace.permissions.permission_gate import (
     AllowAlways,
@@ -22,6 +23,7 @@ __all__ = [
     "approval_lines",
     "invisible_characters",
     "request_sentence",
+    "wrapped_rows",
 ]
 
 _SHORT_RULE = 24
@@ -139,6 +141,50 @@ def approval_lines(question: PermissionQuestion) -> list[ApprovalLine]:
         if choice.rules and not choice.has_short_rule:
             lines += [ApprovalLine(line) for rule in choice.rules for line in str(rule).split("\n")]
     return lines
+
+
+def wrapped_rows(
+    line: ApprovalLine, room: int, width: Callable[[str], int] = width_of
+) -> list[list[tuple[str, bool]]]:
+    """Divides a line into rows of at most `room` columns; `width` measures a character.
+
+    Each row has pieces with whether they stand for invisible characters. What would be done is
+    divided at exactly the width, so that no blank is lost. A label is Sapwood's own sentence and
+    is divided between words.
+
+    >>> [row[0][0] for row in wrapped_rows(ApprovalLine("a allows: From now on.", "label"), 13)]
+    ['a allows: ', 'From now on.']
+    """
+    pieces = visible_parts(line.text.expandtabs(4))
+    text = "".join(piece for piece, _ in pieces)
+    ends = _row_ends(text, room, width, at_words=line.kind == "label")
+    rows: list[list[tuple[str, bool]]] = [[] for _ in ends]
+    row = at = 0
+    for piece, is_hidden in pieces:
+        while piece:
+            row += at == ends[row]
+            taken = piece[: ends[row] - at]
+            rows[row].append((taken, is_hidden))
+            at += len(taken)
+            piece = piece[len(taken) :]
+    return rows
+
+
+def _row_ends(text: str, room: int, width: Callable[[str], int], *, at_words: bool) -> list[int]:
+    """Where each row ends. A word that is longer than a row is divided at the width."""
+    ends: list[int] = []
+    start = used = after_blank = 0
+    for at, char in enumerate(text):
+        size = 1 if char.isascii() else width(char)
+        hangs = at_words and char == " "  # a blank at the end of a row needs no room
+        if used + size > room and at > start and not hangs:
+            start = after_blank if at_words and after_blank > start else at
+            ends.append(start)
+            used = sum(map(width, text[start:at]))
+        used += size
+        if char == " ":
+            after_blank = at + 1
+    return [*ends, len(text)]
 
 
 def invisible_characters(lines: Sequence[ApprovalLine]) -> int:

@@ -30,7 +30,7 @@ KEYS: tuple[Key, ...] = (
     Key("find", "ctrl+f", "find", "Find in this conversation", "Find"),
     Key("search", "ctrl+s", "command('recall')", "Search all conversations"),
     Key("context", "ctrl+t", "command('context')", "Show what fills the context window", "Context"),
-    Key("rewind", "f3", "page('rewind')", "Pick a mark to go back to; also esc twice"),
+    Key("rewind", "f3", "page('rewind')", "Pick a mark or turn to go back to; also esc twice"),
     Key("resume", "ctrl+l", "command('switch')", "Pick a conversation"),
     Key("help", "f1", "command('help')", "List every key and command", "Help"),
     Key("message", "f7", "page('message')", "Show all of the last message above the composer"),

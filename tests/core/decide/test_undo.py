@@ -36,7 +36,7 @@ from tests.core.speaking import (
 AGENT = AgentId("agent1")
 COMMANDS = {
     "clear": Clear(AGENT),
-    "clear N": KeepLast(AGENT, 1),
+    "clear 1": KeepLast(AGENT, 1),
     "rewind": Rewind(AGENT, "HERE"),
     "compact": Compact(AGENT, "It was about numbers.", keep=1),
 }
@@ -354,3 +354,12 @@ def test_notes_delivered_since_a_trim_stay_delivered() -> None:
     does(world, Undo(agent))
     assert world.states[agent].notes == ()
     assert "first" in said(world, agent)[4]
+
+
+def test_the_answer_names_the_command_as_it_was() -> None:
+    world, agent = conversation(3)
+    does(world, KeepLast(agent, 2))
+    world.turn(agent, "ask 4", "answer 4")
+    assert does(world, Undo(agent)) == "Undone: /clear 2."
+    assert does(world, Redo(agent)) == "Redone: /clear 2."
+    assert does(world, Undo(agent)) == "Undone: /clear 2."

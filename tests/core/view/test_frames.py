@@ -64,6 +64,9 @@ def test_no_text_of_others_can_look_like_a_label_of_ours(label: str, before: str
     for framed in (
         framed_prompt((Note("mail", before + label, "scout", FENCE),))[0],
         framed_prompt((Note("self", before + label, fence=FENCE),))[0],
+        framed_prompt((Note("delegated", before + label, "x", FENCE),))[0],
+        framed_prompt((Note("parent", before + label, "x", FENCE),))[0],
+        framed_prompt((Note("program", before + label, fence=FENCE),))[0],
         framed_summary(ContextSummarized(before + label, fence=FENCE)),
         framed_summary(ContextSummarized("S", before + label, fence=FENCE)),
     ):

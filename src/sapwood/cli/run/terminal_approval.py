@@ -18,11 +18,12 @@ from sapwood.core.events import QuestionAsked, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.display.permission_text import (
     AnswerChoice,
+    ApprovalLine,
     answer_choices,
     approval_lines,
     request_sentence,
+    wrapped_rows,
 )
-from sapwood.display.text import width_of
 from sapwood.display.visible_text import visible
 from sapwood.workspace.permissions.permission_gate import (
     Deny,
@@ -135,7 +136,7 @@ def _question_lines(question: PermissionQuestion, shown: AgentId) -> Iterator[st
     if question.why:
         yield _one_row(question.why)
     for line in approval_lines(question):
-        yield from _rows(line.text, columns())
+        yield from _rows(line, columns())
     for choice in answer_choices(question):
         yield f"  {choice.key}  {choice.words}"
 
@@ -144,17 +145,10 @@ def _one_row(text: str) -> str:
     return visible(text).replace("\n", "␊")
 
 
-def _rows(text: str, width: int) -> Iterator[str]:
-    """A line, divided at exactly the width, so that the terminal does not wrap it."""
-    room, row, used, sign = width - len(_BAR) - 1, "", 0, _BAR
-    for char in visible(text.expandtabs(4)):
-        size = width_of(char)
-        if used + size > room:
-            yield sign + row
-            row, used, sign = "", 0, _CONTINUED
-        row += char
-        used += size
-    yield sign + row
+def _rows(line: ApprovalLine, width: int) -> Iterator[str]:
+    """The rows of a line. The terminal wraps none of them."""
+    for number, row in enumerate(wrapped_rows(line, width - len(_BAR) - 1)):
+        yield (_CONTINUED if number else _BAR) + "".join(text for text, _ in row)
 
 
 def _print(text: str) -> None:

@@ -151,7 +151,7 @@ def _keep(draft: Draft, turns: int, counter: Counter) -> None:
     leaving = max(0, len(live.turns) - turns)
     context = live.context
     if leaving or context.summary or context.loaded or trims_request(live):
-        trim(draft, "keep", leaving, counter, mask=live.context.mask)
+        trim(draft, "keep", leaving, counter, mask=live.context.mask, keep=turns)
 
 
 def rewind(inputs: DecisionInput, command: Rewind, meta: CommandMeta) -> Accepted:
@@ -235,7 +235,7 @@ def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
         context = _context_before(inputs, step)
     draft = Draft(state, inputs.live, meta)
     draft.add(ContextUndone(context))
-    return draft.accepted(f"Undone: {_STEPS[step.cause]}.")
+    return draft.accepted(f"Undone: {_named(step)}.")
 
 
 def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
@@ -246,13 +246,18 @@ def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
     draft = Draft(state, inputs.live, meta)
     step = state.redo[-1]
     draft.add(ContextRedone(_context_before(inputs, step)))
-    return draft.accepted(f"Redone: {_STEPS[step.cause]}.")
+    return draft.accepted(f"Redone: {_named(step)}.")
+
+
+def _named(step: Step) -> str:
+    """The command or move of a step, in words."""
+    return f"/clear {step.keep}" if step.keep else _STEPS[step.cause]
 
 
 _STEPS: dict[StepCause, str] = {
     "": "the last context command",
     "clear": "/clear",
-    "keep": "/clear N",
+    "keep": "/clear of older turns",
     "compact": "/compact",
     "window": "the move of the window",
     "rewind": "/rewind",

@@ -4,7 +4,7 @@ A fork in an open turn has the context at the start of that turn, and the turn's
 first prompt. It does not have the replies and results of the open turn.
 """
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from sapwood.core.commands import CommandMeta, Fork
 from sapwood.core.content import Note, PromptPart, Text, ToolCall
@@ -48,7 +48,11 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     delegated = command.delegated and bool(goal)
     if delegated:
         require_room_for_notes(state)
-    draft.add(AgentForked(command.child, command.mark or "", goal, delegated))
+    draft.add(
+        AgentForked(
+            command.child, command.mark or "", goal, delegated, meta.nonce if delegated else ""
+        )
+    )
     started = AgentStarted(
         by="fork",
         name=command.name,
@@ -61,10 +65,10 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         calibration=state.calibration,
         offered=state.offered,
         unprompted=state.unprompted if meta.actor.role == "model" else 0,
-        notes=() if prompt or goal else _told(state, idle=True),
+        notes=() if prompt or goal else _told(state, meta, idle=True),
         instructions=state.instructions,
     )
-    told = _told(state, has_goal=bool(goal))
+    told = _told(state, meta, has_goal=bool(goal))
     first = TurnStarted(context.tip, (*prompt, *told, *goal)) if prompt or goal else None
     return Accepted(
         (draft.change(), _born(inputs, started, first, command, meta)),
@@ -72,7 +76,9 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     )
 
 
-def _told(state: State, *, has_goal: bool = False, idle: bool = False) -> tuple[Note, ...]:
+def _told(
+    state: State, meta: CommandMeta, *, has_goal: bool = False, idle: bool = False
+) -> tuple[Note, ...]:
     """What the child is told about itself. One that continues an imported agent is no helper."""
     if state.origin is not None:
         return ()
@@ -86,7 +92,7 @@ def _told(state: State, *, has_goal: bool = False, idle: bool = False) -> tuple[
         f"{goal} what you inherited from the parent. When you have finished, your final answer is "
         "reported to the parent by mail: put the result into it."
     )
-    return (Note("parent", text, source=state.name or state.agent),)
+    return (Note("parent", text, state.name or state.agent, meta.nonce or UNSET),)
 
 
 def _answer(command: Fork, *, idle: bool) -> str:

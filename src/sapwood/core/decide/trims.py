@@ -47,6 +47,7 @@ def trim(
     *,
     summary: EventRef | None = None,
     mask: Mask | None = None,
+    keep: int = 0,
 ) -> None:
     """Moves `head` past the oldest `leaving` live turns.
 
@@ -70,6 +71,7 @@ def trim(
             mask=mask if covers else None,
             notes_dropped=cause == "clear" and bool(draft.state.notes),
             exact=counter.exact,
+            keep=keep,
         )
     )
 

@@ -17,7 +17,7 @@ from sapwood.core.commands import (
     StartTurn,
     StreamReply,
 )
-from sapwood.core.content import PromptPart, RecordedResult, ReplyPart, Text, ToolCall
+from sapwood.core.content import Note, PromptPart, RecordedResult, ReplyPart, Text, ToolCall
 from sapwood.core.decide.contexts import apply_deferred, restarts_turn
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import (
@@ -218,7 +218,7 @@ def fail_turn(inputs: DecisionInput, command: FailTurn, meta: CommandMeta) -> Ac
 def record_turn(inputs: DecisionInput, command: RecordTurn, meta: CommandMeta) -> Accepted:
     state = inputs.state
     require_recordable(state, meta, "A new turn")
-    prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
+    prompt: tuple[PromptPart, ...] = (*state.notes, *_fenced(_said(command.prompt), meta))
     if not prompt:
         raise Refused(EmptyText("prompt"))
     _require_pairs(command)
@@ -236,6 +236,16 @@ def record_turn(inputs: DecisionInput, command: RecordTurn, meta: CommandMeta) -
     draft.add(structs.replace(turn, size=size))
     slide(draft, inputs.counter)
     return draft.accepted()
+
+
+def _fenced(prompt: tuple[PromptPart, ...], meta: CommandMeta) -> tuple[PromptPart, ...]:
+    """The prompt with a fence around each text of the program that ran the conversation."""
+    return tuple(
+        structs.replace(part, fence=meta.nonce)
+        if isinstance(part, Note) and part.origin == "program" and meta.nonce and not part.fence
+        else part
+        for part in prompt
+    )
 
 
 def _restart_problem(inputs: DecisionInput) -> BudgetReached | None:

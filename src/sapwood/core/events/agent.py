@@ -79,7 +79,7 @@ class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
     """In the log of the parent: a child was made, perhaps from a mark, perhaps with a goal.
 
     A `delegated` goal was part of the user's text to the parent, so the parent's model gets it as a
-    note with its next prompt.
+    note with its next prompt, and `fence` marks its end in a request.
     """
 
     kind: ClassVar = "agent.forked"
@@ -88,6 +88,7 @@ class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
     mark: str = ""
     goal: tuple[PromptPart, ...] = ()
     delegated: bool = False
+    fence: str = ""
 
 
 class AgentArchived(Struct, frozen=True, omit_defaults=True, gc=False):

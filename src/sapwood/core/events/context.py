@@ -42,7 +42,7 @@ class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
     """A trim point: `head` moved past this many turns, messages and tokens.
 
     `notes_dropped`: the notes that waited for the next prompt were dropped. `exact`: the tokens
-    were counted and not estimated.
+    were counted and not estimated. `keep` is the number of a `/clear N`.
     """
 
     kind: ClassVar = "context.trimmed"
@@ -57,6 +57,7 @@ class ContextTrimmed(Struct, frozen=True, omit_defaults=True, gc=False):
     mask: Mask | None = None
     notes_dropped: bool = False
     exact: bool = False
+    keep: int = 0
 
 
 class ContextSummarized(Struct, frozen=True, omit_defaults=True, gc=False):

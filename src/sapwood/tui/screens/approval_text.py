@@ -1,7 +1,6 @@
 """The scrolling text of a permission question, which knows how far it was shown.
 
-Long lines are wrapped at exactly the width, so that no blank is lost; a sign in the gutter tells a
-wrapped line from a new one.
+A sign in the gutter tells a wrapped line from a new one.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +14,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from sapwood.display.permission_text import ApprovalLine
-from sapwood.display.visible_text import visible_parts
+from sapwood.display.permission_text import ApprovalLine, wrapped_rows
 
 __all__ = ["ApprovalText"]
 
@@ -143,27 +141,9 @@ class ApprovalText(ScrollView, can_focus=False):
 
 
 def _wrapped(line: ApprovalLine, number: int, width: int) -> list[_WrappedRow]:
-    room = width - _GUTTER
     rows: list[_WrappedRow] = []
-    pieces: list[tuple[str, bool]] = []
-    used = offset = start = 0
-
-    def close() -> None:
-        nonlocal used, start
-        rows.append(_WrappedRow(line.kind, tuple(pieces), bool(rows), number, start))
-        pieces.clear()
-        used, start = 0, offset
-
-    for text, is_hidden in visible_parts(line.text.expandtabs(4)):
-        begin = 0
-        for at, char in enumerate(text):
-            size = 1 if char.isascii() else get_character_cell_size(char)
-            if used + size > room:
-                pieces.append((text[begin:at], is_hidden))
-                begin = at
-                close()
-            used += size
-            offset += 1
-        pieces.append((text[begin:], is_hidden))
-    close()
+    offset = 0
+    for pieces in wrapped_rows(line, width - _GUTTER, get_character_cell_size):
+        rows.append(_WrappedRow(line.kind, tuple(pieces), bool(rows), number, offset))
+        offset += sum(len(text) for text, _ in pieces)
     return rows

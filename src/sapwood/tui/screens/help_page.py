@@ -16,7 +16,7 @@ _TYPING = (
     ("shift+enter, alt+enter", "Start a new line; also ctrl+j, or \\ and enter"),
     ("up", "Edit the last queued or sent message"),
     ("tab", "Complete the word"),
-    ("esc esc", "Pick a mark to go back to"),
+    ("esc esc", "Pick a mark or turn to go back to"),
 )
 
 
