@@ -422,6 +422,8 @@ def _notes_before(step: Step, now: tuple[Note, ...]) -> tuple[Note, ...]:
     If the step moved `head`, the turns since stay in view with the notes in their prompts, so only
     notes that the step itself dropped or added change.
     """
+    if now == step.left:
+        return step.notes
     if step.moved == "tip":
         return (*step.notes, *_without(now, step.left))
     dropped, added = _without(step.notes, step.left), _without(step.left, step.notes)

@@ -363,3 +363,19 @@ def test_the_answer_names_the_command_as_it_was() -> None:
     assert does(world, Undo(agent)) == "Undone: /clear 2."
     assert does(world, Redo(agent)) == "Redone: /clear 2."
     assert does(world, Undo(agent)) == "Undone: /clear 2."
+
+
+def test_redo_brings_waiting_notes_back_in_their_order() -> None:
+    """A rewind that moves `head` alone, with a note, while another note waits."""
+    world, agent = conversation(2)
+    does(world, SetMark(agent, "HERE"))
+    does(world, KeepLast(agent, 1))
+    does(world, Rewind(agent, "HERE", "first"))
+    does(world, KeepLast(agent, 1))
+    does(world, Rewind(agent, "HERE", "second"))
+    notes = world.states[agent].notes
+    assert [note.text for note in notes] == ["first", "second"]
+    does(world, Undo(agent))
+    assert [note.text for note in world.states[agent].notes] == ["first"]
+    does(world, Redo(agent))
+    assert world.states[agent].notes == notes
