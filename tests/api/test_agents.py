@@ -1,5 +1,6 @@
 """Agents: started, found, resumed, succeeded, archived, killed."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,18 @@ async def test_an_address_of_no_store_is_an_error_that_names_the_ones_there_are(
     with pytest.raises(sapwood.LogError, match="There is no store for 'mysql://'"):
         async with sapwood.open("mysql://here"):
             pass
+
+
+async def test_a_mapping_of_pins_that_raises_is_refused(wood: Sapwood) -> None:
+    class Broken(Mapping[str, str]):
+        def __getitem__(self, key: str) -> str:
+            raise RuntimeError("getitem")
+
+        def __iter__(self) -> Iterator[str]:
+            raise RuntimeError("iter")
+
+        def __len__(self) -> int:
+            return 1
+
+    with pytest.raises(RefusedError, match="pins"):
+        await wood.start("demo", pins=Broken())

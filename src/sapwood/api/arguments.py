@@ -110,7 +110,11 @@ def pins_from(pins: object) -> tuple[Pin, ...]:
         return ()
     if not isinstance(pins, Mapping):
         raise RefusedError(BadValue("pins", "a mapping of names to texts", type(pins).__name__))
-    return tuple(Pin(name, words) for name, words in pins.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # the gate checks them
+    try:
+        return tuple(Pin(name, words) for name, words in pins.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # the gate checks them
+    except Exception as error:  # a caller's mapping may raise anything
+        reason = f"a mapping that raised {type(error).__name__}"
+        raise RefusedError(BadValue("pins", "a mapping of names to texts", reason)) from error
 
 
 def agent_ids(value: object, name: str) -> list[AgentId]:
