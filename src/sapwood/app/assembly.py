@@ -30,13 +30,22 @@ from sapwood.runtime.tool_calls import Toolbox
 from sapwood.runtime.trace import Tracing, Untraced
 
 if TYPE_CHECKING:
+    from sapwood.app.program_access import Programs
     from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
     from sapwood.workspace.permissions.guarded_paths import PathGuards
     from sapwood.workspace.permissions.permission_gate import AskPermission, Grants, ProjectRules
     from sapwood.workspace.permissions.permission_rules import PermissionRules
     from sapwood.workspace.sandbox import Sandbox
 
-__all__ = ["assemble", "require_rules", "sandbox_of", "server_toolboxes", "tracing_for", "worker"]
+__all__ = [
+    "assemble",
+    "programs_for",
+    "require_rules",
+    "sandbox_of",
+    "server_toolboxes",
+    "tracing_for",
+    "worker",
+]
 
 _log = logging.getLogger("sapwood.telemetry")
 
@@ -70,16 +79,18 @@ def assemble(
 
         approve = PermissionQuestions(connection, seconds=ask_seconds).ask
     toolbox = _toolbox(config, grants, approve, tuple(keys.values()))
+    programs = programs_for(config, grants, approve, tuple(keys.values()))
     return AgentRunner(
         connection,
         engine or engine_for(config, connection.outages),
         models,
         toolbox,
         keys,
-        closing=[models.aclose],
+        closing=[models.aclose, programs.close],
         tracing=tracing_for(config),
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
+        programs=programs,
     )
 
 
@@ -203,6 +214,23 @@ def _toolbox(
 
     servers = server_toolboxes(config.servers, rules, grants, approve, kept)
     return CombinedToolbox(toolbox, *servers)
+
+
+def programs_for(
+    config: Config,
+    grants: "Grants | None" = None,
+    approve: "AskPermission | None" = None,
+    secrets: Sequence[str] = (),
+) -> "Programs":
+    """Returns the agent programs of this machine; none of them is started yet."""
+    from sapwood.app.program_access import Programs
+    from sapwood.workspace.permissions.kept_rules import KeptRules
+    from sapwood.workspace.permissions.permission_gate import PermissionGate
+    from sapwood.workspace.permissions.permission_rules import parse_rules
+
+    rules = parse_rules(config.permissions)
+    gate = PermissionGate(rules, approve, grants, KeptRules(), tuple(secrets))
+    return Programs(gate, _guards(config))
 
 
 def sandbox_of(config: Config) -> "Sandbox | None":

@@ -131,16 +131,24 @@ class _Root(Commands):
     invoke_without_command=True,
     examples=[
         "sapwood",
+        "sapwood --with claude-code",
         'sapwood run -p "What is 6 x 7?"',
         "sapwood agents",
         "sapwood doctor",
     ],
 )
+@click.option(
+    "--with",
+    "model",
+    default="",
+    metavar="NAME",
+    help="Talk with claude-code, codex or this model.",
+)
 @click.option("--inline", is_flag=True, help="Print below the prompt, into your own scrollback.")
 @click.option("--print", "prints", is_flag=True, help="Print the conversation on leaving.")
 @click.option("--version", is_flag=True, help="Show the version and leave.")
 @click.pass_context
-def root(context: click.Context, inline: bool, prints: bool, version: bool) -> None:
+def root(context: click.Context, model: str, inline: bool, prints: bool, version: bool) -> None:
     """Conversations with agents: everything is kept, you decide what the model sees.
 
     Without a command, opens the last conversation of this folder on the full screen.
@@ -162,4 +170,4 @@ def root(context: click.Context, inline: bool, prints: bool, version: bool) -> N
         refuse_in_tool_call("open")
         opening = root.get_command(context, "open")
         assert opening is not None
-        context.invoke(opening, inline=inline, prints=prints)
+        context.invoke(opening, model=model, inline=inline, prints=prints)

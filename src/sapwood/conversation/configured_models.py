@@ -8,6 +8,7 @@ from sapwood.config.config_file import Config
 from sapwood.config.extras import missing_extras, not_installed
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.model_choice import fit_model
+from sapwood.core.executor import PROGRAMS, program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import ModelTooSmall
@@ -24,19 +25,21 @@ __all__ = [
     "model_account",
     "model_doubt",
     "model_problem",
+    "ready_programs",
     "require_model",
     "switch_model",
 ]
 
 
 KNOWN_MODELS = (
+    *PROGRAMS,
     "claude-sonnet-5-5",
     "claude-opus-5-5",
     "gpt-5",
     "gpt-5-mini",
     "gemini-3-pro",
 )
-"""Models that are often wanted; any other name can be typed."""
+"""Agent programs, and models that are often wanted; any other name can be typed."""
 
 
 class ConfiguredModels:
@@ -80,6 +83,11 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
             "No model is chosen. Type: sapwood config set model claude-sonnet-5-5, "
             "or give --model.",
         )
+    if (executor := program_executor(model)) is not None:
+        from sapwood.providers.program_list import require_program
+
+        require_program(executor)
+        return
     route = resolve(model, config.base_urls)
     if route.needs_key and not keys.get(route.account):
         raise Failure(
@@ -93,6 +101,8 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
 
 def model_account(model: str, config: Config) -> ModelAccount:
     """Returns the account of a model; one with an empty name if no provider has this model."""
+    if (executor := program_executor(model)) is not None:
+        return ModelAccount(executor.program, executor.title, needs_key=False)
     try:
         route = resolve(model, config.base_urls)
     except Failure:
@@ -104,6 +114,8 @@ def model_account(model: str, config: Config) -> ModelAccount:
 
 def model_problem(model: str, config: Config) -> str:
     """Returns why no known provider has this model; empty if one has it."""
+    if program_executor(model) is not None:
+        return ""
     try:
         resolve(model, config.base_urls)
     except Failure as failure:
@@ -127,6 +139,14 @@ def model_doubt(model: str, config: Config) -> str:
         f"The list of {route.title} has no model '{model}'.{hint} "
         f"To use it all the same, type: {route.provider}:{model}"
     )
+
+
+def ready_programs() -> frozenset[str]:
+    """The agent programs that are installed and logged in, as far as that can be known."""
+    from sapwood.providers.program_list import installed_program
+
+    found = {name: installed_program(name) for name in PROGRAMS}
+    return frozenset(name for name, info in found.items() if info and info.logged_in is not False)
 
 
 def first_settings(

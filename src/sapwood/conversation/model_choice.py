@@ -1,5 +1,6 @@
 """Changes the model of an agent: whether what is in view fits it, and which settings follow."""
 
+import asyncio
 from collections.abc import Sequence
 from itertools import accumulate, takewhile
 
@@ -59,7 +60,8 @@ async def with_fitting_model(
     if not change.model:
         return change
     if services.models is not None:
-        services.models.require(change.model)
+        # Asking a program for its version can take a moment.
+        await asyncio.to_thread(services.models.require, change.model)
         if doubt := services.models.doubt(change.model):
             raise Failure("no_model", doubt)
     fitting = await fit_model(services.space, change.model, agent)

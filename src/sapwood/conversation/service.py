@@ -53,6 +53,7 @@ from sapwood.core.commands import (
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
+from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     BadArguments,
@@ -364,7 +365,8 @@ class ConversationService:
         read = self.services.instructions
         if read is None:
             return None
-        texts = await asyncio.to_thread(read, state.workspace)
+        runs_itself = program_executor(state.settings.model) is not None  # and reads them itself
+        texts = None if runs_itself else await asyncio.to_thread(read, state.workspace)
         return () if texts is None and state.instructions else texts
 
     async def _model_of(self, agent: AgentId, step: CommandStep) -> ModelCall:

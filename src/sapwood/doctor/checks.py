@@ -23,6 +23,7 @@ from sapwood.config.config_file import (
     load_config,
     spans_address,
 )
+from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Failure
 from sapwood.doctor import Finding
 from sapwood.doctor.database_checks import check_database
@@ -126,8 +127,10 @@ async def _model(
         return [Finding("model", "broken", f"{config.model}: {failure}")]
     window = window_of(config.model)
     takes = f"takes {window:,} tokens" if window else "its window is not known"
+    if (executor := program_executor(config.model)) is not None:
+        takes = f"{executor.title} runs the turns"
     findings = [Finding("model", "ok", f"{config.model}, {takes}")]
-    if online:
+    if online and program_executor(config.model) is None:
         findings.append(await _reach(resolve(config.model, config.base_urls).url))
     return findings
 

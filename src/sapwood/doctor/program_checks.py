@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sapwood.config.folders import data_folder, journal_file
+from sapwood.core.executor import PROGRAMS
 from sapwood.doctor import Finding
 from sapwood.doctor.json_rpc import NoAnswer, call_program
 from sapwood.install.agent_program import AGENT_PROGRAMS, AgentProgram
@@ -18,6 +19,7 @@ from sapwood.install.installation import read_record
 from sapwood.install.installer import plan_install
 from sapwood.install.plugin_files import own_command
 from sapwood.journal import read_entries
+from sapwood.providers.program_list import installed_program
 
 __all__ = ["check_programs"]
 
@@ -32,6 +34,7 @@ async def check_programs(environ: Mapping[str, str] = os.environ) -> list[Findin
         program = shutil.which(agent.program, path=environ.get("PATH"))
         version = await _version(program) if program else ""
         findings.append(_connection_finding(agent, version, environ))
+        findings.append(await asyncio.to_thread(_turns_finding, agent.name, environ))
         if read_record(agent.name) is not None:
             findings.append(_last_run(agent))
             if agent.name == "codex" and program:
@@ -71,6 +74,18 @@ def _connection_finding(agent: AgentProgram, version: str, environ: Mapping[str,
         message = f"{found}, connected, but {len(stale)} files are not as this Sapwood writes them"
         return Finding(agent.name, "open", message, next_step)
     return Finding(agent.name, "ok", f"{found}, connected (plugin {record.version})")
+
+
+def _turns_finding(program: str, environ: Mapping[str, str]) -> Finding:
+    """Whether the program can run turns for Sapwood."""
+    topic, about = f"{program} turns", PROGRAMS[program]
+    info = installed_program(program, environ)
+    if info is None:
+        return Finding(topic, "open", f"{about.title} is not installed", about.install)
+    if info.logged_in is False:
+        return Finding(topic, "open", f"{about.title} is not logged in", about.log_in)
+    tried = "" if info.supported else "; this version was not tried: sessions are written anew"
+    return Finding(topic, "ok", f"{info.version} can run turns: sapwood --with {program}{tried}")
 
 
 def _last_run(agent: AgentProgram) -> Finding:

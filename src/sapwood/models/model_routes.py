@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from sapwood.config.providers import PROVIDERS, Provider, Wire
+from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 
@@ -72,6 +73,12 @@ def resolve(name: str, urls: Mapping[str, str] | None = None) -> ModelRoute:
     urls = urls or {}
     if not name.strip():
         raise Failure("no_model", "No model is chosen. Choose one, as in /model claude-sonnet-5-5.")
+    if (executor := program_executor(name)) is not None:
+        raise Failure(
+            "no_model",
+            f"{executor.title} runs its turns itself; it is not a model that can be called. "
+            "Choose a model, as in /model claude-sonnet-5-5.",
+        )
     prefix, colon, model = name.partition(":")
     if not colon:
         return _route_by_family(name, urls)

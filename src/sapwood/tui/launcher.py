@@ -7,15 +7,17 @@ import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.app.connection import Connection
 from sapwood.config.api_keys import load_keys
 from sapwood.config.config_file import Config
 from sapwood.config.extras import missing_extras, not_installed
 from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.configured_models import require_model
 from sapwood.conversation.conversation_list import last_conversation
 from sapwood.core.errors import SapwoodError
+from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.redaction import mask_secrets
 
@@ -41,19 +43,29 @@ def require_textual() -> None:
 
 
 async def open_screen(
-    connection: Connection, config: Config, typed: str = "", *, inline: bool = False
+    connection: Connection,
+    config: Config,
+    typed: str = "",
+    model: str = "",
+    *,
+    inline: bool = False,
 ) -> ScreenExit:
     """Runs the screen until the person leaves it.
 
     `typed` names the conversation to open; without it, the last one of the current folder opens.
-    Raises the exception that ended the screen, if one did.
+    With a `model`, that one opens only if the model answers in it. Raises `Failure` if the model
+    cannot be used, and the exception that ended the screen, if one did.
     """
     require_textual()
     from sapwood.tui.app import SapwoodApp
     from sapwood.tui.terminal import restored_title
 
     folder = os.getcwd()
-    agent = await find(connection, typed) if typed else await last_conversation(connection, folder)
+    keys = load_keys()
+    if model:
+        await asyncio.to_thread(require_model, model, config, keys)
+        config = structs.replace(config, model=model)
+    agent = await _conversation(connection, folder, typed, model)
     kind = SapwoodApp
     if inline:
         if os.name == "nt":
@@ -61,7 +73,7 @@ async def open_screen(
         from sapwood.tui.inline.app import InlineApp
 
         kind = InlineApp
-    app = kind(connection, config, load_keys(), folder, agent)
+    app = kind(connection, config, keys, folder, agent)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit)
@@ -75,6 +87,21 @@ async def open_screen(
     if app.failure is not None:
         raise app.failure
     return ScreenExit(app.controller.agent, tuple(app.controller.session.queue))
+
+
+async def _conversation(
+    connection: Connection, folder: str, typed: str, model: str
+) -> AgentId | None:
+    """The conversation to open; None for a new one."""
+    if typed:
+        return await find(connection, typed)
+    agent = await last_conversation(connection, folder)
+    if agent is None or not model:
+        return agent
+    used = (await connection.dispatcher.open(agent)).state.settings.model
+    wanted, there = program_executor(model), program_executor(used)
+    same = used == model if wanted is None or there is None else wanted.program == there.program
+    return agent if same else None
 
 
 class _WarningHandler(logging.Handler):

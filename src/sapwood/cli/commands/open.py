@@ -15,26 +15,41 @@ if TYPE_CHECKING:
 __all__ = ["command", "open_screen"]
 
 
-@subcommand(examples=["sapwood", "sapwood open demo", "sapwood open --inline"])
+@subcommand(examples=["sapwood", "sapwood open demo", "sapwood open --with codex"])
 @click.argument("agent", type=AGENT, required=False)
+@click.option(
+    "--with",
+    "model",
+    default="",
+    metavar="NAME",
+    help="Talk with claude-code, codex or this model.",
+)
 @click.option("--inline", is_flag=True, help="Print below the prompt, into your own scrollback.")
 @click.option("--print", "prints", is_flag=True, help="Print the conversation on leaving.")
 @click.pass_obj
-def command(invocation: Invocation, agent: str | None, inline: bool, prints: bool) -> None:
+def command(
+    invocation: Invocation, agent: str | None, model: str, inline: bool, prints: bool
+) -> None:
     """Open a conversation on the full screen.
 
-    Without an agent, opens the last conversation of this folder, or a new one. Press f1 on the
+    Without an agent, opens the last conversation of this folder, or a new one. With --with, opens
+    the last one if the same program or model answers in it, otherwise a new one. Press f1 on the
     screen for help.
     """
-    open_screen(invocation, agent or "", inline=inline, prints=prints)
+    open_screen(invocation, agent or "", model, inline=inline, prints=prints)
 
 
 def open_screen(
-    invocation: Invocation, agent: str = "", *, inline: bool = False, prints: bool = False
+    invocation: Invocation,
+    agent: str = "",
+    model: str = "",
+    *,
+    inline: bool = False,
+    prints: bool = False,
 ) -> None:
     """Runs the screen until the user leaves, then prints how to come back.
 
-    `prints` also prints the conversation.
+    `model` answers instead of the configured one. `prints` also prints the conversation.
     """
     from sapwood.tui.launcher import open_screen as run_screen
     from sapwood.tui.launcher import require_textual
@@ -43,7 +58,7 @@ def open_screen(
 
     async def run() -> None:
         async with invocation.connected(patience=IN_TURN) as connection:
-            left = await run_screen(connection, invocation.config, agent, inline=inline)
+            left = await run_screen(connection, invocation.config, agent, model, inline=inline)
             # An inline screen has printed the conversation already.
             always = invocation.config.screen.print_on_leaving and not inline
             await _print_farewell(connection, left, prints or always)

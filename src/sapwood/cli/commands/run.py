@@ -26,6 +26,7 @@ __all__ = ["command"]
         'git diff | sapwood run -p "Review this."',
         "sapwood run --agent demo < script.txt",
         'sapwood run -p "Run the tests." --allow "shell(just test *)"',
+        'sapwood run -p "Fix the failing test." --with claude-code',
     ],
     hint='The prompt comes after -p, in quotes: sapwood run -p "What is 6 x 7?"',
 )
@@ -47,7 +48,14 @@ __all__ = ["command"]
     is_flag=True,
     help="Continue the newest agent of this folder.",
 )
-@click.option("-m", "--model", metavar="NAME", help="The model from here on.")
+@click.option(
+    "-m",
+    "--model",
+    "--with",
+    "model",
+    metavar="NAME",
+    help="The model from here on; or claude-code or codex, which run the turns themselves.",
+)
 @click.option("--system", metavar="TEXT", help="The system prompt from here on.")
 @click.option(
     "--cap", type=WholeNumber(0), metavar="TOKENS", help="Limit of the history that the model sees."

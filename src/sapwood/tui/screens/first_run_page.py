@@ -1,5 +1,6 @@
-"""The first-run page: the person picks a model and enters its API key."""
+"""The first-run page: the person picks an agent program, or a model and enters its API key."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -10,7 +11,13 @@ from sapwood.config.api_keys import key_origins, keys_file, save_key
 from sapwood.config.config_file import Config, ConfigError
 from sapwood.config.editor import set_setting
 from sapwood.conversation.completion import MODELS
-from sapwood.conversation.configured_models import model_account, model_doubt, model_problem
+from sapwood.conversation.configured_models import (
+    model_account,
+    model_doubt,
+    model_problem,
+    ready_programs,
+)
+from sapwood.core.executor import PROGRAMS
 from sapwood.tui.screens.picker_page import PickerItem, PickerPage
 
 __all__ = ["FirstRunPage"]
@@ -31,6 +38,7 @@ class FirstRunPage(PickerPage):
         self._model = ""
         self._asks = ""
         self._doubted = ""
+        self._ready: frozenset[str] | None = None
 
     async def fill(self, typed: str) -> None:
         """Fills the list, unless the field is used for a key or an address."""
@@ -38,9 +46,16 @@ class FirstRunPage(PickerPage):
             await super().fill(typed)
 
     async def items(self, typed: str) -> Sequence[PickerItem]:
-        """The models that match; those with an API key come first."""
+        """The programs that are installed and logged in, then the models that match.
+
+        Models with an API key come first.
+        """
         origins = key_origins()
-        known = sorted(MODELS, key=lambda name: self._account(name) not in origins)
+        if self._ready is None:
+            self._ready = await asyncio.to_thread(ready_programs)
+        origins |= dict.fromkeys(self._ready, "")
+        usable = [name for name in MODELS if name not in PROGRAMS or name in self._ready]
+        known = sorted(usable, key=lambda name: self._account(name) not in origins)
         found = [PickerItem(name, self._line(name, origins)) for name in known if typed in name]
         if typed and not found:
             found.append(PickerItem(typed, Content.assemble((typed, "bold"), "  as typed")))
@@ -58,6 +73,9 @@ class FirstRunPage(PickerPage):
         ]
         if id == _OTHER:
             words.append(("Sapwood will ask for its address and the name of a model.", "$accent"))
+        elif id in PROGRAMS:
+            words.append((f"{self._title(id)} runs the turns, with your own login. ", "$accent"))
+            words.append(("Press enter and write your first message.", "$accent"))
         elif self._account(id) in key_origins():
             words.append((f"The API key is in {key_origins()[self._account(id)]}. ", "$accent"))
             words.append(("Press enter and write your first message.", "$accent"))
@@ -174,5 +192,6 @@ class FirstRunPage(PickerPage):
 
     def _line(self, name: str, origins: dict[str, str]) -> Content:
         account = self._account(name)
-        ready = ("  ✓ API key found", "$success") if account in origins else ("", "")
+        found = "installed and logged in" if name in PROGRAMS else "API key found"
+        ready = (f"  ✓ {found}", "$success") if account in origins else ("", "")
         return Content.assemble((f"{name:<22}", "bold"), (self._title(name), "$faint"), ready)
