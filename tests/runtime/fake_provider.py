@@ -27,7 +27,7 @@ from sapwood.runtime.agent_provider import (
     TurnEnd,
 )
 
-__all__ = ["FakeProgram", "FakePrograms", "Says", "Stops", "Uses"]
+__all__ = ["FakeProgram", "FakePrograms", "Says", "Step", "Stops", "Uses"]
 
 
 class Says(Struct, frozen=True):
@@ -88,7 +88,7 @@ class FakeProgram:
         self.difference = ""
         self.reached = asyncio.Event()
         self._interrupted = asyncio.Event()
-        self._answered = asyncio.Condition()
+        self._waiting: dict[str, asyncio.Future[ProviderAnswer]] = {}
 
     def find(self) -> ProgramInfo | None:
         """The fake installation."""
@@ -142,10 +142,10 @@ class FakeProgram:
                     use = ToolCall(call, tool, args)
                     yield ProviderReply((use,), "fake-model", Usage(10, 2))
                     if asks:
+                        waiting = asyncio.get_running_loop().create_future()
+                        self._waiting[f"q-{call}"] = waiting
                         yield ProviderQuestion(f"q-{call}", call, tool, asks, arguments=args)
-                        async with self._answered:
-                            await self._answered.wait_for(lambda c=call: f"q-{c}" in self.answers)
-                        answer = self.answers[f"q-{call}"]
+                        answer = await waiting
                         if not answer.allowed:
                             yield ProviderResult(call, f"denied: {answer.reason}", error=True)
                             continue
@@ -184,9 +184,8 @@ class FakeProgram:
 
     async def answer(self, session: ProgramSession, question: str, answer: ProviderAnswer) -> None:
         """Takes the answer to a question."""
-        async with self._answered:
-            self.answers[question] = answer
-            self._answered.notify_all()
+        self.answers[question] = answer
+        self._waiting.pop(question).set_result(answer)
 
     async def assume(
         self, session: ProgramSession | None, history: History, options: ProviderOptions

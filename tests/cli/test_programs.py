@@ -1,0 +1,77 @@
+"""Claude Code and Codex as executors, from the command line. The programs are fakes."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.cli.calling import Ran, Sapwooder
+from tests.runtime.fake_provider import FakeProgram, Says, Step, Uses
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeProgram]:
+    """The fakes by name, in place of the real providers."""
+    fakes = {name: FakeProgram(name) for name in ("claude-code", "codex")}
+
+    def make(program: str, *_: object, **__: object) -> FakeProgram:
+        return fakes[program]
+
+    for module in ("sapwood.providers.program_list", "sapwood.app.program_access"):
+        monkeypatch.setattr(f"{module}.make_provider", make)
+    return fakes
+
+
+def test_a_program_answers_without_an_api_key_and_goes_on(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    ran = sapwood("run", "--with", "claude-code", "--agent", "demo", "--new", "-p", "Hello!")
+    assert ran == Ran(0, "heard Hello!\n", "")
+    assert sapwood("run", "--agent", "demo", "-p", "More.").out == "heard More.\n"
+    assert programs["claude-code"].sent[-1] == ["Hello!", "heard Hello!", "More."]
+
+
+def test_a_conversation_changes_its_program_and_what_was_said_goes_with_it(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    sapwood("run", "--with", "claude-code", "--agent", "demo", "--new", "-p", "Hello!")
+    sapwood("run", "--with", "codex:gpt-5-codex", "--agent", "demo", "-p", "More.")
+    assert programs["codex"].sent[-1] == ["Hello!", "heard Hello!", "More."]
+    assert programs["codex"].options[-1].model == "gpt-5-codex"
+
+
+def test_a_missing_program_and_a_missing_login_say_what_to_type(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    programs["codex"].installed = False
+    missing = sapwood("run", "--with", "codex", "-p", "Hello!")
+    assert missing.code != 0
+    assert "Codex is not installed. Install it with: npm install -g @openai/codex" in missing.err
+    programs["claude-code"].logged_in = False
+    out = sapwood("run", "--with", "claude-code", "-p", "Hello!")
+    assert out.code != 0
+    assert "Claude Code is not logged in. Log in with: claude, then /login" in out.err
+    assert programs["claude-code"].sent == []
+
+
+def test_a_program_can_be_the_configured_model(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    assert sapwood("config", "set", "model", "codex").code == 0
+    assert sapwood("run", "-p", "Hello!").out == "heard Hello!\n"
+    told = sapwood("doctor", "--offline").out
+    assert "Codex runs the turns" in told
+    assert "1.0 can run turns: sapwood --with codex" in " ".join(told.split())
+
+
+def test_a_question_that_nobody_can_answer_is_denied_with_the_rule_that_allows_it(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    def plan(heard: str) -> Sequence[Step]:
+        return [Uses("Bash", '{"command": "make test"}', asks="make test"), Says("Tried.")]
+
+    programs["claude-code"].plan = plan
+    ran = sapwood("run", "--with", "claude-code", "-p", "Test it.")
+    assert ran.code == 9
+    assert "--allow 'shell(make test)'" in ran.err
+    allowed = ("--allow", "shell(make test)")
+    assert sapwood("run", "--with", "claude-code", "-p", "Test it.", *allowed).code == 0
