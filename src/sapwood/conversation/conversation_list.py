@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.events import AgentStarted
+from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.sources import FoundSession, discover
@@ -20,10 +21,11 @@ _RUNS = 200
 _SESSIONS = 500
 
 
-async def last_conversation(space: OpenSpace, folder: str) -> AgentId | None:
+async def last_conversation(space: OpenSpace, folder: str, model: str = "") -> AgentId | None:
     """The root agent in this folder that was last written to, here or in the program it is from.
 
-    A run of a script is meant only if there is nothing else.
+    With a `model`, only an agent that this model or program answers. A run of a script is meant
+    only if there is nothing else.
     """
     found: list[AgentSummary] = []
     after: AgentSummary | None = None
@@ -33,6 +35,7 @@ async def last_conversation(space: OpenSpace, folder: str) -> AgentId | None:
             facts
             for facts in page
             if facts.folder == folder and facts.parent is None and facts.status == "running"
+            if not model or _same_executor(facts, model)
         ]
         if len(page) < _PAGE:
             break
@@ -43,6 +46,13 @@ async def last_conversation(space: OpenSpace, folder: str) -> AgentId | None:
         if not (isinstance(first.event, AgentStarted) and first.event.by == "script"):
             return facts.agent
     return found[0].agent if found else None
+
+
+def _same_executor(facts: AgentSummary, model: str) -> bool:
+    wanted, there = program_executor(model), program_executor(facts.model)
+    if wanted is None or there is None:
+        return facts.model == model and not facts.source
+    return wanted.program == there.program
 
 
 async def newest_agent(space: OpenSpace, folder: str) -> AgentId | None:

@@ -17,7 +17,6 @@ from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.configured_models import require_model
 from sapwood.conversation.conversation_list import last_conversation
 from sapwood.core.errors import SapwoodError
-from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.redaction import mask_secrets
 
@@ -65,7 +64,10 @@ async def open_screen(
     if model:
         await asyncio.to_thread(require_model, model, config, keys)
         config = structs.replace(config, model=model)
-    agent = await _conversation(connection, folder, typed, model)
+    if typed:
+        agent = await find(connection, typed)
+    else:
+        agent = await last_conversation(connection, folder, model)
     kind = SapwoodApp
     if inline:
         if os.name == "nt":
@@ -87,21 +89,6 @@ async def open_screen(
     if app.failure is not None:
         raise app.failure
     return ScreenExit(app.controller.agent, tuple(app.controller.session.queue))
-
-
-async def _conversation(
-    connection: Connection, folder: str, typed: str, model: str
-) -> AgentId | None:
-    """The conversation to open; None for a new one."""
-    if typed:
-        return await find(connection, typed)
-    agent = await last_conversation(connection, folder)
-    if agent is None or not model:
-        return agent
-    used = (await connection.dispatcher.open(agent)).state.settings.model
-    wanted, there = program_executor(model), program_executor(used)
-    same = used == model if wanted is None or there is None else wanted.program == there.program
-    return agent if same else None
 
 
 class _WarningHandler(logging.Handler):
