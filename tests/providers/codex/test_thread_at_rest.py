@@ -132,4 +132,6 @@ def test_a_thread_that_codex_has_open_is_busy(tmp_path: Path) -> None:
         raise AssertionError("the lock was taken twice")
     os.close(handle)
     assert not is_open(tmp_path, thread.id)
+    with hold_thread(tmp_path, thread.id):
+        assert is_open(tmp_path, thread.id)
     assert not lock.exists()

@@ -1,33 +1,25 @@
-"""A thread that runs in an app server of ours: its turns, its questions, and its history."""
+"""A thread that runs in an app server of ours: its turns, and changes of its history."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any  # the server's answers are JSON
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from sapwood.core.content import PromptPart, Usage
-from sapwood.core.model_calls import Delta, Failure
+from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.providers.codex.app_server import (
     AppServer,
-    Notification,
     RequestRefused,
     ServerEnded,
     ServerRequest,
 )
 from sapwood.providers.codex.history_change import HistoryChange
 from sapwood.providers.codex.installed_program import PROGRAM
-from sapwood.providers.codex.permissions import (
-    Asked,
-    answer_for,
-    ask,
-    permission_params,
-    safe_answer,
-)
+from sapwood.providers.codex.live_turn import LiveTurn
+from sapwood.providers.codex.permissions import permission_params
 from sapwood.providers.codex.request_check import difference_in_rows, difference_in_tokens
 from sapwood.providers.codex.thread_history import (
     HistoryItem,
@@ -46,74 +38,7 @@ from sapwood.runtime.agent_provider import (
 
 __all__ = ["LiveThread"]
 
-_ROWS_SECONDS = 3.0
 _INTERRUPT_SECONDS = 10.0
-_POLL_SECONDS = 0.02
-
-
-class _Item(Struct):
-    type: str = ""
-    id: str = ""
-    changes: list["_FileChange"] = []
-
-
-class _FileChange(Struct):
-    path: str = ""
-    diff: str = ""
-
-
-class _TokenCount(Struct, rename="camel"):
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_input_tokens: int = 0
-    output_tokens: int = 0
-
-
-class _TokenUsage(Struct):
-    last: _TokenCount
-
-
-class _TurnError(Struct, rename="camel"):
-    message: str = ""
-    additional_details: str | None = None
-
-
-class _Turn(Struct):
-    id: str = ""
-    status: str = ""
-    error: _TurnError | None = None
-
-
-class _Params(Struct, rename="camel"):
-    thread_id: str = ""
-    turn_id: str = ""
-    delta: str = ""
-    summary_index: int = 0
-    item: _Item | None = None
-    turn: _Turn | None = None
-    token_usage: _TokenUsage | None = None
-
-
-_decode = msgspec.json.Decoder(_Params).decode
-_WORDS = ("agentMessage", "reasoning", "userMessage", "plan")
-"""Items that are words of the model or the user. All others are tools."""
-
-
-class _RunningTurn:
-    """What is known of the turn that runs now."""
-
-    def __init__(self, rows: TurnRows, id: str) -> None:
-        self.rows = rows
-        self.id = id
-        self.diffs: dict[str, str] = {}
-        self.answered = 0
-        self.tool_started = False
-        self.end: _Turn | None = None
-
-    @property
-    def most(self) -> int:
-        """How many replies have been announced, so that none comes before its deltas."""
-        return self.answered + self.tool_started
 
 
 class LiveThread:
@@ -134,23 +59,16 @@ class LiveThread:
         self.id = str(opened["thread"]["id"])
         self.path = Path(opened["thread"]["path"] or "")
         self.wanted: Sequence[HistoryItem] | None = None
+        self.usage: Usage | None = None
         self._sandbox = opened.get("sandbox")
         self._reader = RolloutReader(home)
-        self._running: _RunningTurn | None = None
         self._busy = False
-        self._usage: Usage | None = None
-        self._questions: dict[str, Asked] = {}
-        self._asked = 0
+        self._turn: LiveTurn | None = None
 
     @property
     def session(self) -> ProgramSession:
         """The session as others name it."""
         return ProgramSession(PROGRAM, self.id, str(self.path))
-
-    @property
-    def usage(self) -> Usage | None:
-        """The tokens of the last request that ran here."""
-        return self._usage
 
     def fits(self, options: ProviderOptions) -> bool:
         """Whether the server can go on with these options: a model can be changed at any turn."""
@@ -198,61 +116,40 @@ class LiveThread:
     ) -> AsyncIterator[ProviderEvent]:
         """Runs a turn, or repeats the events of one that the thread already has."""
         self.require_idle()
-        history = await self.history()
-        if (found := history.turn_of_client(client)) is not None:
-            async for event in self._repeat(found):
-                yield event
-            return
         self._busy = True
+        turn: LiveTurn | None = None
         try:
-            async for event in self._new_turn(prompt, client):
+            found = (await self.history()).turn_of_client(client)
+            if found is not None:
+                for event in self._repeat(found):
+                    yield event
+                return
+            turn = self._turn = await self._start_turn(prompt, client)
+            async for event in turn.events():
                 yield event
+            self.usage = turn.usage or self.usage
+            yield await self._turn_end(turn)
         except (ServerEnded, RequestRefused) as error:
             raise Failure("cut", f"{error} The turn can be sent again.", again=True) from error
         finally:
-            self._busy = False
-            self._questions.clear()
-            running, self._running = self._running, None
-            if running is not None and running.end is None:
-                await self.server.kill()  # nobody reads the turn's end
+            self._busy, self._turn = False, None
+            if turn is not None and turn.end is None:
+                await self.server.kill()  # nobody waits for the end of the turn
 
-    async def _repeat(self, turn: ThreadTurn) -> AsyncIterator[ProviderEvent]:
+    def _repeat(self, turn: ThreadTurn) -> list[ProviderEvent]:
+        """The events of a turn that was sent before, from its rows."""
         rows = TurnRows(turn.path, turn.first, turn.id)
         rows.read()
-        for event in rows.new_events({}, at_once=True):
-            yield event
-        session = ProgramSession(PROGRAM, self.id, str(turn.path))
-        native = rows.native(session)
+        events: list[ProviderEvent] = [*rows.new_events({}, at_once=True)]
+        native = rows.native(ProgramSession(PROGRAM, self.id, str(turn.path)))
         if rows.ending == "task_complete":
-            yield TurnEnd("completed", rows=native)
-        else:
-            reason = "" if rows.ending else "Codex ended before the turn did."
-            yield TurnEnd("interrupted", reason, native)
+            return [*events, TurnEnd("completed", rows=native)]
+        reason = "" if rows.ending else "Codex ended before the turn did."
+        return [*events, TurnEnd("interrupted", reason, native)]
 
-    async def _new_turn(
-        self, prompt: tuple[PromptPart, ...], client: str
-    ) -> AsyncIterator[ProviderEvent]:
+    async def _start_turn(self, prompt: tuple[PromptPart, ...], client: str) -> LiveTurn:
         size = self.path.stat().st_size if self.path.exists() else 0
         self._forget_events()
-        started = await self.server.call("turn/start", **self._turn_params(prompt, client))
-        rows = TurnRows(self.path, size, str(started["turn"]["id"]))
-        running = self._running = _RunningTurn(rows, str(started["turn"]["id"]))
-        while running.end is None:
-            message = await self.server.events.get()
-            if message is None:
-                raise ServerEnded("Codex ended in the middle of the turn.")
-            if isinstance(message, ServerRequest):
-                async for event in self._question(message, running):
-                    yield event
-            else:
-                for event in self._notification(message, running):
-                    yield event
-        await self._wait_for_rows(lambda: bool(rows.ending), rows)
-        for event in rows.new_events(running.diffs, at_once=True):
-            yield event
-        yield await self._turn_end(running)
-
-    def _turn_params(self, prompt: tuple[PromptPart, ...], client: str) -> dict[str, Any]:
         texts: list[dict[str, object]] = [
             {"type": "text", "text": part.text, "text_elements": []} for part in prompt
         ]
@@ -266,7 +163,10 @@ class LiveThread:
             params["sandboxPolicy"] = self._sandbox
         if self.options.model:
             params["model"] = self.options.model
-        return params
+        started = await self.server.call("turn/start", **params)
+        turn = str(started["turn"]["id"])
+        rows = TurnRows(self.path, size, turn)
+        return LiveTurn(self.server, self.id, turn, rows, self.options)
 
     def _forget_events(self) -> None:
         """Forgets what happened before the turn; a question is refused."""
@@ -275,97 +175,23 @@ class LiveThread:
             if message is None:
                 raise ServerEnded("Codex ended.")
             if isinstance(message, ServerRequest):
-                self.server.refuse(message.id, "no turn is running")
+                self.server.refuse(message.id, "No turn is running.")
 
-    def _notification(self, message: Notification, running: _RunningTurn) -> list[ProviderEvent]:
-        try:
-            params = _decode(message.params)
-        except msgspec.MsgspecError:
-            return []
-        if params.thread_id != self.id:
-            return []  # a subagent has a thread of its own
-        match message.method:
-            case "item/agentMessage/delta":
-                return [Delta("text", params.delta)]
-            case "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta":
-                return [Delta("thinking", params.delta)]
-            case "item/reasoning/summaryPartAdded" if params.summary_index:
-                return [Delta("thinking", "\n\n")]
-            case "item/started" | "item/completed" if params.item is not None:
-                return self._tool(params.item, running)
-            case "thread/tokenUsage/updated" if params.turn_id == running.id and params.token_usage:
-                self._usage = _usage(params.token_usage.last)
-                running.answered, running.tool_started = running.answered + 1, False
-                return self._new_events(running)
-            case "turn/completed" if params.turn is not None and params.turn.id == running.id:
-                running.end = params.turn
-                return []
-            case _:
-                return []
-
-    def _tool(self, item: _Item, running: _RunningTurn) -> list[ProviderEvent]:
-        if item.type in _WORDS:
-            return []
-        if item.changes:
-            running.diffs[item.id] = _shown_changes(item.changes)
-        running.tool_started = True
-        return self._new_events(running)
-
-    def _new_events(self, running: _RunningTurn) -> list[ProviderEvent]:
-        running.rows.read()
-        return list(running.rows.new_events(running.diffs, most=running.most))
-
-    async def _question(
-        self, request: ServerRequest, running: _RunningTurn
-    ) -> AsyncIterator[ProviderEvent]:
-        """Asks the user. The reply with the call comes first."""
-        self._asked += 1
-        changes = running.diffs.get(_item_of(request), "")
-        asked = ask(request, self._asked, changes, self.options.folder)
-        if asked is None:
-            answer = safe_answer(request.method)
-            if answer is None:
-                self.server.refuse(request.id, "Sapwood does not know this request")
-            else:
-                self.server.answer(request.id, answer)
-            return
-        if self.options.mode == "accept-edits" and asked.is_edit:
-            self.server.answer(request.id, asked.allow)
-            return
-        running.tool_started = True
-        rows, call = running.rows, asked.question.call
-        await self._wait_for_rows(lambda: rows.has_call(call), rows)
-        for event in rows.new_events(running.diffs, at_once=True):
-            yield event
-        self._questions[asked.question.question] = asked
-        yield asked.question
-
-    async def _wait_for_rows(self, there: Any, rows: TurnRows) -> None:
-        """Waits for rows that Codex writes a moment after it tells of them."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_ROWS_SECONDS):
-                while True:
-                    rows.read()
-                    if there():
-                        return
-                    await asyncio.sleep(_POLL_SECONDS)
-
-    async def _turn_end(self, running: _RunningTurn) -> TurnEnd:
+    async def _turn_end(self, turn: LiveTurn) -> TurnEnd:
         """The end of the turn. Its usage is in its replies."""
-        end, rows = running.end, running.rows
-        assert end is not None
-        native = rows.native(self.session)
-        difference = await self._difference(running)
-        match end.status:
+        native = turn.rows.native(self.session)
+        difference = await self._difference(turn)
+        end = turn.end
+        match end.status if end else "":
             case "completed":
                 return TurnEnd("completed", rows=native, difference=difference)
             case "interrupted":
                 return TurnEnd("interrupted", rows=native, difference=difference)
             case _:
-                reason = end.error.message if end.error else "Codex could not finish the turn."
+                reason = end.error.message if end and end.error else "Codex gave no reason."
                 return TurnEnd("failed", reason, native, difference=difference)
 
-    async def _difference(self, running: _RunningTurn) -> str:
+    async def _difference(self, running: LiveTurn) -> str:
         found: list[str] = []
         if self.wanted is not None:
             history = await self.history()
@@ -379,41 +205,19 @@ class LiveThread:
         return " ".join(filter(None, found))
 
     def answer(self, question: str, answer: ProviderAnswer) -> None:
-        """Answers a question of the running turn; a question that is over needs no answer."""
-        asked = self._questions.pop(question, None)
-        if asked is not None:
-            with contextlib.suppress(ServerEnded):
-                self.server.answer(asked.request.id, answer_for(asked, answer))
+        """Answers a question of the running turn."""
+        if self._turn is not None:
+            self._turn.answer(question, answer)
 
     async def interrupt(self) -> None:
         """Interrupts the running turn. A server that does not react is killed."""
-        running = self._running
-        if running is None or running.end is not None:
+        turn = self._turn
+        if turn is None or turn.end is not None:
             return
         try:
             async with asyncio.timeout(_INTERRUPT_SECONDS):
-                await self.server.call("turn/interrupt", threadId=self.id, turnId=running.id)
+                await self.server.call("turn/interrupt", threadId=self.id, turnId=turn.id)
         except RequestRefused:
             return  # the turn has ended meanwhile
         except (TimeoutError, ServerEnded):
             await self.server.kill()
-
-
-def _item_of(request: ServerRequest) -> str:
-    try:
-        return str(msgspec.json.decode(request.params).get("itemId", ""))
-    except (msgspec.MsgspecError, AttributeError):
-        return ""
-
-
-def _shown_changes(changes: list[_FileChange]) -> str:
-    return "\n".join(f"{change.path}\n{change.diff}" for change in changes)
-
-
-def _usage(count: _TokenCount) -> Usage:
-    return Usage(
-        count.input_tokens,
-        count.output_tokens,
-        count.cached_input_tokens,
-        count.cache_write_input_tokens,
-    )

@@ -25,12 +25,18 @@ _COORDINATION = ".coordination.lock"
 
 
 def is_open(home: Path, thread: str) -> bool:
-    """Whether a process has the thread open."""
+    """Whether a process has the thread open. Looks without keeping anybody out."""
     try:
-        with hold_thread(home, thread):
-            return False
-    except SessionBusy:
+        handle = os.open(home / _LOCKS / f"{thread}.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
         return True
+    finally:
+        os.close(handle)
+    return False
 
 
 @contextmanager
@@ -39,7 +45,7 @@ def hold_thread(home: Path, thread: str) -> Generator[None]:
     folder = home / _LOCKS
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{thread}.lock"
-    with _lock(folder / _COORDINATION, fcntl.LOCK_EX):
+    with _lock(folder / _COORDINATION):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,17 +57,17 @@ def hold_thread(home: Path, thread: str) -> Generator[None]:
     try:
         yield
     finally:
-        with _lock(folder / _COORDINATION, fcntl.LOCK_EX):
+        with _lock(folder / _COORDINATION):
             with suppress(OSError):
                 path.unlink()
             os.close(handle)
 
 
 @contextmanager
-def _lock(path: Path, how: int) -> Generator[None]:
+def _lock(path: Path) -> Generator[None]:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(handle, how)
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
