@@ -16,8 +16,8 @@ _INSIDE = "SAPWOOD_PROOF_INSIDE"
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 
 
-def enter_namespace(arguments: list[str]) -> None:
-    """Starts this program again inside the namespace, unless it is already inside."""
+def enter_namespace(arguments: list[str], module: str = "proofs.agents_e2e") -> None:
+    """Starts the module again inside the namespace, unless it is already inside."""
     if os.environ.get(_INSIDE):
         _raise_loopback()
         return
@@ -31,7 +31,7 @@ def enter_namespace(arguments: list[str]) -> None:
             "This machine allows no network namespace, so the programs could reach the internet: "
             f"{tried.stderr.strip()}. Run it as root, or where user namespaces are allowed."
         )
-    inner = [unshare, flags, sys.executable, "-m", "proofs.agents_e2e", *arguments]
+    inner = [unshare, flags, sys.executable, "-m", module, *arguments]
     os.execve(unshare, inner, {**os.environ, _INSIDE: "1"})
 
 

@@ -21,7 +21,7 @@ YES, NO = ProviderAnswer(allowed=True), ProviderAnswer(allowed=False, reason="no
 
 def asked(method: str, changes: str = "", **params: Any) -> Asked:
     request = ServerRequest(3, method, Raw(msgspec.json.encode({"itemId": "c1", **params})))
-    found = ask(request, 1, changes, "/srv")
+    found = ask(request, "q1", changes, "/srv")
     assert found is not None
     return found
 
@@ -63,12 +63,12 @@ def test_permissions_are_given_for_the_turn_alone() -> None:
 
 @pytest.mark.parametrize("method", ["item/tool/requestUserInput", "mcpServer/elicitation/request"])
 def test_questions_that_cannot_be_shown_are_declined(method: str) -> None:
-    assert ask(ServerRequest(1, method, Raw(b"{}")), 1, "", "") is None
+    assert ask(ServerRequest(1, method, Raw(b"{}")), "q1", "", "") is None
     assert safe_answer(method) is not None
 
 
 def test_an_unknown_question_has_no_answer() -> None:
-    assert ask(ServerRequest(1, "attestation/generate", Raw(b"{}")), 1, "", "") is None
+    assert ask(ServerRequest(1, "attestation/generate", Raw(b"{}")), "q1", "", "") is None
     assert safe_answer("attestation/generate") is None
 
 

@@ -105,7 +105,7 @@ class LiveTurn:
         params = decode_params(request.params)
         self._asked += 1
         changes = self._diffs.get(params.item_id, "")
-        asked = ask(request, self._asked, changes, self._options.folder)
+        asked = ask(request, f"{self.id}-{self._asked}", changes, self._options.folder)
         if asked is None:
             self._decline(request)
             return

@@ -60,8 +60,8 @@ class _Params(Struct, rename="camel"):
 _decode = msgspec.json.Decoder(_Params).decode
 
 
-def ask(request: ServerRequest, number: int, changes: str, folder: str) -> Asked | None:
-    """The question for the user; None if only a refusal is safe.
+def ask(request: ServerRequest, name: str, changes: str, folder: str) -> Asked | None:
+    """The question for the user, by a name of its own; None if only a refusal is safe.
 
     `changes` are the changes of files that the item wants to make, as far as they are known.
     """
@@ -70,7 +70,7 @@ def ask(request: ServerRequest, number: int, changes: str, folder: str) -> Asked
     except msgspec.MsgspecError:
         return None
     arguments = bytes(request.params).decode("utf-8", "replace")
-    identity = (f"{number}", params.item_id or f"{request.id}")
+    identity = (name, params.item_id or f"{request.id}")
     match request.method:
         case "item/commandExecution/requestApproval":
             command = _shown_command(params.command or "")
