@@ -386,7 +386,7 @@ async def torn_row(world: CodexWorld, checks: Checks) -> None:
 
 
 async def own_compaction(world: CodexWorld, checks: Checks) -> None:
-    """Codex's own compaction is told as a difference, and can be taken back."""
+    """Codex's own compaction is read, and can be taken back."""
     session, rows = await world.turns(2)
     await world.provider.close()
     with Codex(world.home) as codex:
