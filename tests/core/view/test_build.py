@@ -1,5 +1,7 @@
 """From a context to a request: system, pins, summary, carried request, turns."""
 
+from msgspec import structs
+
 from sapwood.core.commands import (
     AddPin,
     AddReply,
@@ -14,6 +16,7 @@ from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.view import Block, Message, ToolResult, view
 from sapwood.core.view.build import front_texts
+from sapwood.core.view.request import digest
 from tests.core.speaking import conversation, does, opens, said
 
 
@@ -138,3 +141,19 @@ def test_settings_show_at_once() -> None:
     does(world, Configure(agent, SettingsChange(model="another", system="Be loud.")))
     request = world.request(agent)
     assert (request.model, request.system[0].text) == ("another", "Be loud.")
+
+
+def test_messages_of_a_path_are_built_once_and_anew_when_it_grows() -> None:
+    world, agent = conversation(2)
+    first = view(world.states[agent], world.lives[agent])
+    again = view(world.states[agent], world.lives[agent], "another-model")
+    assert again.messages is first.messages
+    assert digest(again) != digest(first)
+    known = digest(first)
+    world.turn(agent, "ask 3", "answer 3")
+    longer = view(world.states[agent], world.lives[agent])
+    assert longer.messages[: len(first.messages)] == first.messages
+    assert len(longer.messages) == len(first.messages) + 2
+    assert digest(longer) != known
+    rebuilt = structs.replace(first, messages=(*first.messages,))
+    assert digest(rebuilt) == known == digest(first)

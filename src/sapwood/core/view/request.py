@@ -98,6 +98,17 @@ class Request(Struct, frozen=True, gc=False):
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
+_newest: list[tuple[Request, str]] = []
+"""At most one request and its digest: a request is hashed when it is made and when it is recorded.
+Requests never change."""
+
+
 def digest(request: Request) -> str:
     """The SHA-256 of the request's canonical bytes."""
-    return hashlib.sha256(_encoder.encode(request)).hexdigest()
+    for known, hashed in tuple(_newest):
+        same_messages = known.messages is request.messages
+        if same_messages and (known.model, known.system) == (request.model, request.system):
+            return hashed
+    hashed = hashlib.sha256(_encoder.encode(request)).hexdigest()
+    _newest[:] = [(request, hashed)]
+    return hashed
