@@ -20,7 +20,7 @@ def gives(transcript: Transcript, wanted: HistoryRows, front: Sequence[str]) -> 
     loaded = transcript.loaded()
     if loaded is None or any(not group for group in wanted.groups):
         return False
-    rows = [row for row in loaded if row.is_message and not _is_date(transcript, row)]
+    rows = [row for row in loaded if row.is_message]
     if not set(wanted.uuids).issuperset([row.uuid or "" for row in rows]):
         return False
     if front_texts(transcript, loaded) != tuple(front):
@@ -46,11 +46,6 @@ def _groups_are_in(rows: Sequence[LinkRow], transcript: Transcript, wanted: Hist
 
 def _speaks(row: LinkRow | None) -> bool:
     return row is not None and row.type != "attachment"
-
-
-def _is_date(transcript: Transcript, row: LinkRow) -> bool:
-    """Whether the row is the date that stands behind texts without a turn."""
-    return row.type == "attachment" and b'"writtenBy":"sapwood"' in transcript.bytes_of(row)
 
 
 def front_texts(transcript: Transcript, loaded: Sequence[LinkRow]) -> tuple[str, ...]:

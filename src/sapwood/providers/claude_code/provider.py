@@ -59,7 +59,7 @@ class ClaudeCodeProvider:
     program = PROGRAM
 
     def __init__(self, data: Path | None = None, environ: Mapping[str, str] | None = None) -> None:
-        self._data = (data or data_folder()) / "programs" / PROGRAM
+        self._data = (data or data_folder()) / "sessions" / PROGRAM
         self._environ = environ
         self._running: dict[str, RunningSession] = {}
         self._options: dict[str, ProviderOptions] = {}
@@ -170,12 +170,23 @@ class ClaudeCodeProvider:
         info = await asyncio.to_thread(self._found)
         if file_size(session.path) is not None:
             await self._wait_for_rest(session, options)
+            if info.supported:
+                await self._close_open_turn(session, options, info.version)
         environ = self._environment(options.environment)
         running = await RunningSession.start(info.path, session, options, environ)
         self._running[session.id] = running
         self._options[session.id] = options
         await running.remember_files(self._files.pop(session.id, ()))
         return running
+
+    async def _close_open_turn(
+        self, session: ProgramSession, options: ProviderOptions, version: str
+    ) -> None:
+        file = self._file(session, options, version)
+        try:
+            await asyncio.to_thread(file.close_open_turn)
+        except (SessionBusy, OSError) as error:
+            raise Failure("other", str(error), again=True) from error
 
     async def _wait_for_rest(self, session: ProgramSession, options: ProviderOptions) -> None:
         """Waits while a process from before a crash finishes its turn. Raises `Failure`."""

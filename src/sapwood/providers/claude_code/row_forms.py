@@ -16,14 +16,15 @@ from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 from sapwood.core.view.turns import messages_of
+from sapwood.providers.claude_code.history_end import HistoryEnd
 
 __all__ = [
     "WRITER",
     "NewRow",
     "RowContext",
     "boundary_row",
+    "closing_rows",
     "copied_row",
-    "date_row",
     "front_row",
     "prompt_id",
     "turn_rows",
@@ -111,11 +112,30 @@ def front_row(context: RowContext, texts: Sequence[str]) -> NewRow:
     return NewRow(own, _completed(context, own, fields))
 
 
-def date_row(context: RowContext) -> NewRow:
-    """The program's own row with today's date.
+def closing_rows(context: RowContext, end: HistoryEnd) -> list[NewRow]:
+    """The rows behind a history that does not end with an answer of the model.
 
-    Behind texts without a turn it keeps the program from inserting an answer of the model.
+    Without these rows the program inserts an answer that no model gave. They are what the program
+    itself writes: results of open calls, that the turn was interrupted, and today's date.
     """
+    if end.is_answered:
+        return []
+    blocks: list[dict[str, Any]] = [
+        {"type": "tool_result", "tool_use_id": call, "content": INTERRUPTED, "is_error": True}
+        for call in end.open_calls
+    ]
+    if not end.is_told and not end.is_empty:
+        blocks.append({"type": "text", "text": INTERRUPTED})
+    rows = [_date_row(context)]
+    if blocks:
+        own = str(uuid.uuid4())
+        message = {"role": "user", "content": blocks}
+        fields = {"isSidechain": False, "type": "user", "message": message, "closesTurn": True}
+        rows.insert(0, NewRow(own, _completed(context, own, fields)))
+    return rows
+
+
+def _date_row(context: RowContext) -> NewRow:
     today = f"{datetime.now().astimezone():%Y-%m-%d}"
     reminder = f"<system-reminder>\nToday's date is {today}.\n</system-reminder>"
     own = str(uuid.uuid4())
@@ -125,6 +145,7 @@ def date_row(context: RowContext) -> NewRow:
         "type": "attachment",
         "rendered": [{"content": reminder}],
         "renderedRole": "system",
+        "closesTurn": True,
     }
     return NewRow(own, _completed(context, own, fields))
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from sapwood.core.program_session import ProgramSession
 from sapwood.private_files import create_file, locked
+from sapwood.providers.claude_code.history_end import history_end
 from sapwood.providers.claude_code.history_rows import (
     HistoryRows,
     require_known,
@@ -24,14 +25,21 @@ from sapwood.providers.claude_code.row_forms import (
     NewRow,
     RowContext,
     boundary_row,
-    date_row,
+    closing_rows,
     front_row,
 )
-from sapwood.providers.claude_code.transcript import Transcript, file_size, read_transcript
+from sapwood.providers.claude_code.transcript import (
+    Transcript,
+    file_size,
+    read_transcript,
+)
 from sapwood.providers.session_copy import extend_copy, newest_copy
 from sapwood.runtime.agent_provider import Assumed, History, SessionBusy
 
 __all__ = ["SessionFile"]
+
+_MOST_ROWS_OF_AN_END = 200
+"""More rows than one message has calls and results."""
 
 
 class _Plan(Struct, frozen=True):
@@ -111,6 +119,23 @@ class SessionFile:
             self._append(transcript, plan.lines)
         return plan.rows
 
+    def close_open_turn(self) -> tuple[str, ...]:
+        """Closes a last turn without an answer, before the program opens the session again.
+
+        Returns the new rows. Raises as `assume` does.
+        """
+        with locked(self._copy):
+            self.require_at_rest()
+            transcript = read_transcript(self.path)
+            loaded = transcript.loaded() or []
+            spoken = [row.uuid or "" for row in loaded if row.type in ("user", "assistant")]
+            if not spoken or any(row.closes_turn for row in loaded[-2:]):
+                return ()
+            rows = self._closing(transcript, (), spoken)
+            if rows:
+                self._append(transcript, _chained(rows, loaded[-1].uuid))
+        return tuple(row.uuid for row in rows)
+
     def write_new(self, history: History) -> Assumed:
         """Writes a new session with this history; a session without any turn has no file yet.
 
@@ -121,8 +146,8 @@ class SessionFile:
         rows = list(wanted.new)
         if history.front:
             rows.insert(0, front_row(self.context, history.front))
-            rows += [] if wanted.uuids else [date_row(self.context)]
         if rows:
+            rows += self._closing(empty, rows, wanted.uuids)
             create_file(self.path, _chained(rows))
         return Assumed(
             self.session, "new_session", tuple(row.uuid for row in rows), loss=wanted.loss
@@ -143,9 +168,10 @@ class SessionFile:
 
     def _plan(self, transcript: Transcript, wanted: HistoryRows, front: Sequence[str]) -> _Plan:
         new, kept = list(wanted.new), wanted.uuids
-        if front and not kept:
-            new.append(date_row(self.context))
-            kept = [new[-1].uuid]
+        if front or kept:
+            closing = self._closing(transcript, new, kept)
+            new += closing
+            kept += [row.uuid for row in closing]
         require_known(kept, transcript, new)
         if front:
             texts = front_row(self.context, front)
@@ -158,6 +184,19 @@ class SessionFile:
             ids = (boundary.uuid,)
         lines = _chained(new) + b"".join(after)
         return _Plan(lines, (*[row.uuid for row in new], *ids), wanted.loss)
+
+    def _closing(
+        self, transcript: Transcript, new: Sequence[NewRow], kept: Sequence[str]
+    ) -> list[NewRow]:
+        """The rows to add if the history does not end with an answer of the model."""
+        made = {row.uuid: row.encoded(None) for row in new}
+        rows: list[bytes] = []
+        for own in reversed(kept):
+            found = transcript.row(own)
+            rows.append(made[own] if own in made else transcript.bytes_of(found) if found else b"")
+            if len(rows) == _MOST_ROWS_OF_AN_END:
+                break
+        return closing_rows(self.context, history_end(rows))
 
     def _append(self, transcript: Transcript, lines: bytes) -> None:
         """Appends lines after everything was checked once more."""
@@ -180,8 +219,8 @@ class SessionFile:
         )
 
 
-def _chained(rows: Sequence[NewRow]) -> bytes:
-    parents = [None, *[row.uuid for row in rows]]
+def _chained(rows: Sequence[NewRow], first: str | None = None) -> bytes:
+    parents = [first, *[row.uuid for row in rows]]
     return b"".join(row.encoded(parent) for row, parent in zip(rows, parents, strict=False))
 
 

@@ -45,7 +45,7 @@ class LinkRow(Struct, rename="camel", gc=False):
     leaf_uuid: str | None = None
     explicit: bool | None = None
     version: str | None = None
-    session_id: str | None = None
+    closes_turn: bool | None = None
     start: int = msgspec.field(name=" start", default=0)
     end: int = msgspec.field(name=" end", default=0)
 
@@ -56,8 +56,12 @@ class LinkRow(Struct, rename="camel", gc=False):
 
     @property
     def is_message(self) -> bool:
-        """Whether the row may be kept: a message or attachment of the main conversation."""
-        return self.type in MESSAGE_TYPES and not self.is_sidechain and not self.is_compact_summary
+        """Whether the row may be kept: a message or attachment of the main conversation.
+
+        A row that Sapwood wrote to close a turn without an answer is none.
+        """
+        is_own = self.is_sidechain or self.is_compact_summary or self.closes_turn
+        return self.type in MESSAGE_TYPES and not is_own
 
 
 _decode = row_decoder(LinkRow)

@@ -5,13 +5,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.content import RecordedReply, Usage
 from sapwood.core.ids import Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.providers.claude_code.row_forms import prompt_id
-from sapwood.providers.claude_code.transcript import LinkRow, Transcript, read_transcript
+from sapwood.providers.claude_code.transcript import Transcript, read_transcript
 from sapwood.runtime.agent_provider import ProviderReply, ProviderResult, TurnEnd
 from sapwood.sources.claude.contents import usage_of
 from sapwood.sources.claude.reader import ClaudeReader
@@ -29,13 +29,15 @@ __all__ = [
 
 _SECONDS_TO_WRITE = 2.0
 _PAUSE = 0.01
+_KILLED = "Claude Code ended in the middle of this turn."
 
 
 class Attempt(Struct, frozen=True):
-    """The last time a prompt was sent: the id of its row, and the turn, if it has ended.
+    """The last time a prompt was sent: the id of its row, and what came after it.
 
-    `is_open` is true if the row is in the history and the turn did not end. `next` is the id for
-    the next attempt.
+    `turn` is what the model replied. A turn that did not end counts as interrupted, because its
+    tool calls must not run twice. `is_open` is true if the prompt is in the history and nothing
+    came after it. `next` is the id for the next attempt.
     """
 
     next: str
@@ -57,8 +59,11 @@ def find_attempt(transcript: Transcript, session: str, turn: str) -> Attempt:
     if all(row.uuid != last for row in loaded):
         return Attempt(following, last)
     found = _turn_from(transcript, transcript.place[last])
-    has_ended = found is not None and (found.status == "completed" or found.reason != "")
-    return Attempt(following, last, not has_ended, found if has_ended else None)
+    if found is None or (found.status == "open" and not found.items):
+        return Attempt(following, last, is_open=True)
+    if found.status == "open":
+        found = structs.replace(found, status="interrupted", reason=_KILLED)
+    return Attempt(following, last, turn=found)
 
 
 def recorded_events(
@@ -135,8 +140,8 @@ def _read_tail(path: Path, offset: int) -> Transcript:
 
 def _turn_from(transcript: Transcript, place: int) -> TranscriptTurn | None:
     reader = ClaudeReader()
-    rows: list[LinkRow] = transcript.rows[place:]
-    for row in rows:
-        reader.feed(transcript.bytes_of(row), row.start)
+    for row in transcript.rows[place:]:
+        if not row.closes_turn:
+            reader.feed(transcript.bytes_of(row), row.start)
     reader.finish()
     return next((each for each in reader.events if isinstance(each, TranscriptTurn)), None)

@@ -1,0 +1,58 @@
+"""How a history ends: with an answer of the model, or in the middle of a turn."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from sapwood.sources.claude.contents import text_of
+from sapwood.sources.claude.rows import Block, decode_row
+
+__all__ = ["HistoryEnd", "history_end"]
+
+_INTERRUPTION = "[Request interrupted by user"
+
+
+class HistoryEnd(Struct, frozen=True):
+    """The end of a history.
+
+    `is_answered`: the model has answered, so that nothing has to be added. `is_told`: the last text
+    says that the turn was interrupted. `is_empty`: there is no message. `open_calls` are tool calls
+    without a result.
+    """
+
+    is_answered: bool
+    is_told: bool = False
+    is_empty: bool = False
+    open_calls: tuple[str, ...] = ()
+
+
+def history_end(rows: Iterable[bytes]) -> HistoryEnd:
+    """How a history ends, from its rows, the last one first."""
+    message = text = ""
+    calls: list[str] = []
+    done: set[str] = set()
+    has_user = False
+    for row in rows:
+        decoded = decode_row(row)
+        if decoded is None or decoded.message is None or decoded.type == "attachment":
+            continue
+        content = decoded.message.content
+        blocks = [Block("text", content)] if isinstance(content, str) else content or []
+        if decoded.type == "user":
+            results = [each.tool_use_id for each in blocks if each.type == "tool_result"]
+            if message or (has_user and not results and done):
+                break
+            text = text or text_of(content)
+            done.update(filter(None, results))
+            has_user = True
+            if not results and not text.startswith(_INTERRUPTION):
+                break
+        else:
+            if message and decoded.message.id != message:
+                break
+            message = decoded.message.id or "unknown"
+            calls[:0] = [each.id for each in blocks if each.type == "tool_use" and each.id]
+    waiting = tuple(call for call in calls if call not in done)
+    if not has_user and not waiting:
+        return HistoryEnd(bool(message), is_empty=not message)
+    return HistoryEnd(False, text.startswith(_INTERRUPTION), open_calls=waiting)
