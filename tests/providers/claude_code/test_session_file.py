@@ -376,3 +376,46 @@ def test_any_sequence_of_histories_can_be_assumed_and_undone(
         assert loaded(writer) == flat([writer.groups[n] for n in numbers])
     file.assume(writer.history(*range(6)))
     assert loaded(writer) == whole
+
+
+def test_a_turn_without_an_answer_is_closed_once(written: SessionWriter, tmp_path: Path) -> None:
+    """Otherwise the program inserts an answer that no model gave."""
+    file = written.file(tmp_path)
+    assert file.close_open_turn() == ()
+    prompt = written.prompt("PROMPT 6")
+    call = {"type": "tool_use", "id": "toolu_open", "name": "Bash", "input": {"command": "ls"}}
+    (asked,) = written.reply("msg_6", call)
+    written.turns.append(NativeRows(written.program_session, Passage(prompt, asked)))
+    before = written.path.read_bytes()
+    rows = file.close_open_turn()
+    result, said, date = written.rows()[-3:]
+    assert [each["uuid"] for each in (result, said, date)] == list(rows)
+    assert [each["parentUuid"] for each in (result, said, date)] == [asked, *rows[:2]]
+    assert result["message"]["content"][0]["tool_use_id"] == "toolu_open"
+    assert said["message"]["content"][0]["text"] == "[Request interrupted by user]"
+    assert date["attachment"]["type"] == "date"
+    assert written.path.read_bytes().startswith(before)
+    assert file.close_open_turn() == ()
+    assert file.assume(written.history(*range(7))).by == "nothing"
+    assert len(file.assume(written.history(0, 6)).rows) == 4, "the rows behind it are written anew"
+    assert file.close_open_turn() == ()
+    assert len(file.assume(written.history(6, 0)).rows) == 1, "in the middle it needs none"
+
+
+def test_rows_behind_a_prompt_say_that_it_was_interrupted(
+    written: SessionWriter, tmp_path: Path
+) -> None:
+    written.prompt("PROMPT 6")
+    file = written.file(tmp_path)
+    assert len(file.close_open_turn()) == 2
+    written.last = written.rows()[-1]["uuid"]
+    written.turn("7")
+    assert file.close_open_turn() == ()
+
+
+def test_an_interruption_that_the_program_wrote_needs_only_a_date(
+    written: SessionWriter, tmp_path: Path
+) -> None:
+    written.prompt("PROMPT 6")
+    written.prompt("[Request interrupted by user]")
+    assert len(written.file(tmp_path).close_open_turn()) == 1

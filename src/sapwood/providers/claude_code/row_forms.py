@@ -5,7 +5,7 @@ Every row has `writtenBy: sapwood`, so that a reader can tell these rows from th
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -120,19 +120,21 @@ def closing_rows(context: RowContext, end: HistoryEnd) -> list[NewRow]:
     """
     if end.is_answered:
         return []
-    blocks: list[dict[str, Any]] = [
+    results = [
         {"type": "tool_result", "tool_use_id": call, "content": INTERRUPTED, "is_error": True}
         for call in end.open_calls
     ]
-    if not end.is_told and not end.is_empty:
-        blocks.append({"type": "text", "text": INTERRUPTED})
-    rows = [_date_row(context)]
-    if blocks:
-        own = str(uuid.uuid4())
-        message = {"role": "user", "content": blocks}
-        fields = {"isSidechain": False, "type": "user", "message": message, "closesTurn": True}
-        rows.insert(0, NewRow(own, _completed(context, own, fields)))
-    return rows
+    told = end.is_told or end.is_empty
+    said = [] if told else [{"type": "text", "text": INTERRUPTED}]
+    rows = [_closing_row(context, blocks) for blocks in (results, said) if blocks]
+    return [*rows, _date_row(context)]
+
+
+def _closing_row(context: RowContext, blocks: Sequence[Mapping[str, object]]) -> NewRow:
+    own = str(uuid.uuid4())
+    message = {"role": "user", "content": blocks}
+    fields = {"isSidechain": False, "type": "user", "message": message, "closesTurn": True}
+    return NewRow(own, _completed(context, own, fields))
 
 
 def _date_row(context: RowContext) -> NewRow:

@@ -129,7 +129,7 @@ class SessionFile:
             transcript = read_transcript(self.path)
             loaded = transcript.loaded() or []
             spoken = [row.uuid or "" for row in loaded if row.type in ("user", "assistant")]
-            if not spoken or any(row.closes_turn for row in loaded[-2:]):
+            if not spoken or loaded[-1].closes_turn:
                 return ()
             rows = self._closing(transcript, (), spoken)
             if rows:

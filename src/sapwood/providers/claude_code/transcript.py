@@ -165,7 +165,7 @@ class Transcript:
             if count == len(self.rows):  # no row came after it
                 return leaf, leaf is None or leaf in self.place
         for row in reversed(self.rows[at + 1 :]):
-            if row.is_message or row.is_compact_summary:
+            if row.is_message or row.is_compact_summary or row.closes_turn:
                 if row.is_compact_summary and kept:
                     break
                 return row.uuid, True
