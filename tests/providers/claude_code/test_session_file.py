@@ -275,12 +275,16 @@ def test_a_process_that_lists_nothing_is_found_by_its_command_line(
     written: SessionWriter, tmp_path: Path
 ) -> None:
     script = tmp_path / "claude"
-    script.write_text("#!/bin/sh\nread line\n")
+    script.write_text("#!/bin/sh\necho ready\nread line\n")
     script.chmod(0o755)
-    with subprocess.Popen([script, "--resume", SESSION], stdin=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [script, "--resume", SESSION], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
         with pytest.raises(SessionBusy):
             written.file(tmp_path).require_at_rest()
-        assert process.stdin is not None
         process.stdin.close()
 
 
