@@ -61,7 +61,7 @@ class LiveThread:
         self.wanted: Sequence[HistoryItem] | None = None
         self.usage: Usage | None = None
         self._sandbox = opened.get("sandbox")
-        self._reader = RolloutReader(home)
+        self.reader = RolloutReader(home)
         self._busy = False
         self._turn: LiveTurn | None = None
 
@@ -91,7 +91,7 @@ class LiveThread:
     async def history(self) -> ThreadHistory:
         """The history in its files; empty before its first turn."""
         try:
-            return await asyncio.to_thread(self._reader.read, self.path)
+            return await asyncio.to_thread(self.reader.read, self.path)
         except FileNotFoundError:
             return ThreadHistory()
 

@@ -122,17 +122,19 @@ class CodexProvider:
         live = self._running(session)
         if live is not None:
             live.require_idle()
-            now = (await live.history()).items
+            reader = live.reader
+            now = await live.history()
         else:
-            now = await self._items_at_rest(session)
-        if has_same(now, wanted.items):
+            reader = RolloutReader(home)
+            now = await asyncio.to_thread(lambda: reader.read(self._file(session)))
+        if has_same(now.items, wanted.items):
             return Assumed(session if live is None else live.session, "nothing", (), wanted.loss)
         info = self.find()
         if info is not None and not info.supported:
             wanted.losses.insert(0, _untried(info, session))
             return await self._new_thread(history, wanted, options)
         if live is None:
-            return await self._change_at_rest(session, wanted)
+            return await self._change_at_rest(session, wanted, reader)
         return await self._change_live(live, wanted)
 
     # Threads that run here
@@ -235,7 +237,7 @@ class CodexProvider:
         server = await self._start_server(live.options)
         try:
             await live.server.kill()
-            assumed = await self._change_at_rest(live.session, wanted)
+            assumed = await self._change_at_rest(live.session, wanted, live.reader)
         except BaseException:
             await server.kill()
             raise
@@ -259,23 +261,20 @@ class CodexProvider:
         live.wanted = wanted
         return history.last_rows(len(change.items))
 
-    async def _items_at_rest(self, session: ProgramSession) -> list[HistoryItem]:
-        path = await asyncio.to_thread(self._file, session)
-        return (await asyncio.to_thread(RolloutReader(self._home).read, path)).items
-
-    async def _change_at_rest(self, session: ProgramSession, wanted: WantedHistory) -> Assumed:
-        path, rows = await asyncio.to_thread(self._append, session, wanted.items)
+    async def _change_at_rest(
+        self, session: ProgramSession, wanted: WantedHistory, reader: RolloutReader
+    ) -> Assumed:
+        path, rows = await asyncio.to_thread(self._append, session, wanted.items, reader)
         session = ProgramSession(PROGRAM, session.id, str(path))
         return Assumed(session, "boundary" if rows else "nothing", rows, wanted.loss)
 
     def _append(
-        self, session: ProgramSession, wanted: Sequence[HistoryItem]
+        self, session: ProgramSession, wanted: Sequence[HistoryItem], reader: RolloutReader
     ) -> tuple[Path, tuple[str, ...]]:
-        home = self._home
-        with hold_thread(home, session.id):
+        with hold_thread(self._home, session.id):
             path = self._file(session)
             size = path.stat().st_size
-            history = RolloutReader(home).read(path)
+            history = reader.read(path)
             if has_same(history.items, wanted):
                 return path, ()
             self._copy(path)

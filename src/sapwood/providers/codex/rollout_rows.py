@@ -4,6 +4,7 @@ The reader in `sapwood.sources.codex` makes turns from the same rows. Here the i
 API are kept verbatim, because they are given back to Codex.
 """
 
+import re
 from typing import Any, cast  # items are JSON of any form
 
 import msgspec
@@ -13,7 +14,17 @@ from sapwood.sources.codex.contents import is_scaffolding, text_of
 from sapwood.sources.codex.rows import Content
 from sapwood.sources.row_decoder import row_decoder
 
-__all__ = ["HistoryBase", "Payload", "RolloutRow", "decode_row", "is_announcement", "item_key"]
+__all__ = [
+    "HistoryBase",
+    "Payload",
+    "RolloutRow",
+    "decode_payload",
+    "decode_row",
+    "is_announcement",
+    "is_noise",
+    "item_key",
+    "ordinal_of",
+]
 
 
 class HistoryBase(Struct, frozen=True, gc=False):
@@ -57,15 +68,32 @@ class _Tokens(Struct, gc=False):
 
 
 class RolloutRow(Struct, gc=False):
-    """A row: its type, its number in the thread (None in older files), and its payload."""
+    """A row: its type and its payload."""
 
     type: str = ""
-    ordinal: int | None = None
     payload: Raw = Raw(b"{}")
 
 
 decode_row = row_decoder(RolloutRow)
 decode_payload = row_decoder(Payload)
+
+_HEAD = 400
+_EVENTS = re.compile(
+    rb'"type":\s?"(?:task_started|task_complete|turn_aborted|thread_rolled_back|UserMessage)"'
+)
+_ORDINAL = re.compile(rb'"ordinal":\s?(\d{1,15})')
+
+
+def is_noise(row: bytes) -> bool:
+    """Whether a row has nothing to do with the history; found without decoding it."""
+    head = row[:_HEAD]
+    return b'"event_msg"' in head and not _EVENTS.search(head)
+
+
+def ordinal_of(row: bytes) -> int | None:
+    """The number of a row in its thread; None if it has none, as in older files."""
+    found = _ORDINAL.search(row[:_HEAD])
+    return int(found[1]) if found else None
 
 
 def is_announcement(item: Payload, *, asked: bool) -> bool:

@@ -13,30 +13,30 @@ from sapwood.providers.codex.rollout_rows import (
     decode_payload,
     decode_row,
     is_announcement,
+    is_noise,
     item_key,
+    ordinal_of,
 )
 from sapwood.sources.row_file import RowFile
 
 __all__ = ["HistoryItem", "RolloutReader", "ThreadHistory", "ThreadTurn"]
 
 _MOST_FILES = 10_000
+_TYPE, _MESSAGE = b'{"type":"', b'{"type":"message"'
 
 
-class HistoryItem:
-    """An item of the model's API: its JSON, verbatim, and what the model sees of it."""
+class HistoryItem(Struct, eq=False, gc=False):
+    """An item of the model's API: its JSON, verbatim. `known_key` is its key, once it was asked."""
 
-    __slots__ = ("_key", "payload")
-
-    def __init__(self, payload: bytes) -> None:
-        self.payload = payload
-        self._key: bytes | None = None
+    payload: bytes
+    known_key: bytes | None = None
 
     @property
     def key(self) -> bytes:
         """What the model sees of it."""
-        if self._key is None:
-            self._key = item_key(self.payload)
-        return self._key
+        if self.known_key is None:
+            self.known_key = item_key(self.payload)
+        return self.known_key
 
     def is_same(self, other: "HistoryItem") -> bool:
         """Whether the model cannot tell the two apart."""
@@ -87,7 +87,7 @@ class ThreadHistory:
         self.folder = ""
         self._late = False
         self._asked = False
-        self._item_rows: list[str] = []
+        self._item_rows: list[tuple[Path, int]] = []
         self._open: ThreadTurn | None = None
 
     @property
@@ -110,11 +110,10 @@ class ThreadHistory:
 
     def last_rows(self, count: int) -> tuple[str, ...]:
         """The names of the last rows with items."""
-        return tuple(self._item_rows[-count:]) if count else ()
+        return tuple(row_key(*place) for place in self._item_rows[-count:]) if count else ()
 
     def take(self, row: "ParsedRow", path: Path) -> None:
         """Takes in one row."""
-        self.ordinal = row.ordinal if row.ordinal is not None else self.ordinal
         payload = row.payload
         match row.type:
             case "session_meta":
@@ -122,7 +121,7 @@ class ThreadHistory:
                 self.version = payload.cli_version or self.version
                 self.folder = payload.cwd or self.folder
             case "response_item":
-                self._item_rows.append(row_key(path, row.offset))
+                self._item_rows.append((path, row.offset))
                 self._add(row.items[0], payload, row.offset)
             case "compacted":
                 self._compact(row)
@@ -186,12 +185,11 @@ class ThreadHistory:
         self._asked = False
 
 
-class ParsedRow(Struct):
+class ParsedRow(Struct, gc=False):
     """A row: its place, its payload, and the items in it. `raw` is kept of some types only."""
 
     offset: int
     type: str
-    ordinal: int | None
     payload: Payload
     items: tuple[HistoryItem, ...] = ()
     raw: bytes = b""
@@ -202,17 +200,39 @@ class RolloutReader:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._files: dict[Path, tuple[RowFile, list[ParsedRow]]] = {}
+        self._files: dict[Path, _ReadFile] = {}
+        self._last: tuple[Path, int, ThreadHistory] | None = None
 
     def read(self, path: Path) -> ThreadHistory:
-        """The history that goes on in this file. Raises `OSError` if a file cannot be read."""
+        """The history that goes on in this file. Raises `OSError` if a file cannot be read.
+
+        The same history grows when the same file is read again.
+        """
+        file = self._file(path)
+        if file.read():
+            self._last = None  # the file is another one
+        if self._last is not None and self._last[0] == path:
+            _, taken, history = self._last
+        else:
+            taken, history = 0, self._before(path)
+        for row in file.rows[taken:]:
+            history.take(row, path)
+        history.ordinal = file.ordinal
+        self._last = path, len(file.rows), history
+        return history
+
+    def _before(self, path: Path) -> ThreadHistory:
+        """The history in front of a file."""
         history = ThreadHistory()
-        for file, end in reversed(list(self._chain(path))):
-            for row in self._rows(file):
+        for file, end in reversed(list(self._chain(path))[1:]):
+            for row in self._file(file).rows:
                 if end is not None and row.offset >= end:
                     break
                 history.take(row, file)
         return history
+
+    def _file(self, path: Path) -> "_ReadFile":
+        return self._files.setdefault(path, _ReadFile(path))
 
     def _chain(self, path: Path) -> Iterator[tuple[Path, int | None]]:
         """The files from the last to the first, each with the number of bytes that count."""
@@ -229,29 +249,50 @@ class RolloutReader:
         raise OSError("the files of the thread refer to each other")
 
     def _base(self, path: Path) -> HistoryBase | None:
-        rows = self._rows(path)
-        return rows[0].payload.history_base if rows else None
-
-    def _rows(self, path: Path) -> list[ParsedRow]:
-        if path not in self._files:
-            self._files[path] = (RowFile(path), [])
-        file, rows = self._files[path]
-        for data, offset in file.read():
-            if file.replaced:
-                rows.clear()
-                file.replaced = False
-            row = decode_row(data)
-            payload = decode_payload(row.payload) if row is not None else None
-            if row is not None and payload is not None:
-                rows.append(_parsed(row, payload, offset))
-        return rows
+        file = self._file(path)
+        file.read()
+        return file.rows[0].payload.history_base if file.rows else None
 
 
-def _parsed(row: RolloutRow, payload: Payload, offset: int) -> ParsedRow:
+class _ReadFile:
+    """The rows of one file that have been read."""
+
+    def __init__(self, path: Path) -> None:
+        self.rows: list[ParsedRow] = []
+        self._file = RowFile(path)
+        self._last_row = b""
+
+    @property
+    def ordinal(self) -> int | None:
+        """The number of the last row; None in files without numbers."""
+        return ordinal_of(self._last_row)
+
+    def read(self) -> bool:
+        """Reads what is new. Returns whether the file is another one than before."""
+        replaced = False
+        for data, offset in self._file.read():
+            if self._file.replaced:
+                replaced, self._file.replaced = True, False
+                self.rows.clear()
+            self._last_row = data
+            if not is_noise(data) and (row := decode_row(data)) is not None:
+                self.rows.append(_parsed(row, offset))
+        return replaced
+
+
+_NOTHING = Payload()
+
+
+def _parsed(row: RolloutRow, offset: int) -> ParsedRow:
     raw, items = b"", ()
+    if row.type == "response_item":
+        item = HistoryItem(bytes(row.payload))
+        # Only messages are looked into: calls and results may be long.
+        is_other = item.payload.startswith(_TYPE) and not item.payload.startswith(_MESSAGE)
+        payload = (None if is_other else decode_payload(row.payload)) or _NOTHING
+        return ParsedRow(offset, row.type, payload, (item,))
+    payload = decode_payload(row.payload) or _NOTHING
     match row.type:
-        case "response_item":
-            items = (HistoryItem(bytes(row.payload)),)
         case "compacted":
             items = tuple(HistoryItem(bytes(each)) for each in payload.replacement_history or ())
             payload.replacement_history = None
@@ -259,4 +300,4 @@ def _parsed(row: RolloutRow, payload: Payload, offset: int) -> ParsedRow:
             raw = bytes(row.payload)
         case _:
             pass
-    return ParsedRow(offset, row.type, row.ordinal, payload, items, raw)
+    return ParsedRow(offset, row.type, payload, items, raw)
