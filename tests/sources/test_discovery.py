@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.sources import ProgramHomes, discover, newest_session, program_homes
+from sapwood.sources.session_reader import session_files
 from tests.sources.writing import ClaudeFile, CodexFile, GeminiFile
 
 WOOD = Path("/srv/wood")
@@ -74,3 +75,18 @@ def test_programs_that_were_told_to_live_elsewhere_are_found_there(tmp_path: Pat
     homes = program_homes(environ, tmp_path)
     assert (homes.claude, homes.codex) == (Path("/etc/claude"), Path("/etc/codex"))
     assert homes.gemini == tmp_path / ".gemini"
+
+
+def test_the_files_of_a_codex_thread_are_one_session(tmp_path: Path) -> None:
+    thread = "01a1e0eb-8813-7583-9b11-411efef3d821"
+    segment = "01a1e0eb-8a68-79f1-9f2f-9e4f787be639"
+    day = tmp_path / "sessions" / "2026" / "11"
+    first = CodexFile(day / "15", thread)
+    second = day / "16" / f"rollout-2026-11-16T00-00-01-{thread}_{segment}.jsonl"
+    second.parent.mkdir()
+    second.write_bytes(first.path.read_bytes())
+    os.utime(first.path, (1, 1))
+    found = discover(program_homes({"CODEX_HOME": str(tmp_path)}, tmp_path))
+    assert [(each.id, each.path) for each in found] == [(thread, second)]
+    assert session_files(first.path, "codex") == [("", first.path), (segment, second)]
+    assert session_files(second, "codex") == [("", first.path), (segment, second)]

@@ -25,7 +25,9 @@ class Boundary(Struct, frozen=True, omit_defaults=True):
     `after` is the number of turns before it; the last `kept` of them stayed in view unchanged.
     `quoted` are messages that stayed without the rest of their turn. `before_tokens` and
     `after_tokens` are the sizes of the whole context, if the program reported them. `summary` is
-    empty if the program encrypts it.
+    empty if the program encrypts it, or if there is none because whole turns were cut out. Then
+    `turns` are the indexes of the turns that stayed, each of which follows the one before it;
+    `cleared` is true if none of them stayed.
     """
 
     after: int
@@ -36,6 +38,8 @@ class Boundary(Struct, frozen=True, omit_defaults=True):
     at: int = 0
     kept: int = 0
     quoted: str = ""
+    turns: tuple[int, ...] = ()
+    cleared: bool = False
 
 
 class Session(Struct, frozen=True, omit_defaults=True):

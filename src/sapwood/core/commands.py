@@ -462,9 +462,13 @@ class RecordTurn(_Command, frozen=True):
 
 
 class ReturnTo(_Command, frozen=True):
-    """Go back to the end of an earlier turn of an imported log, as its program did."""
+    """Go back to the end of an earlier turn of an imported log, as its program did.
+
+    `whole`: everything before it is in view, also what had left view.
+    """
 
     turn: TurnRef | None
+    whole: bool = False
 
 
 class RecordAssumed(_Command, frozen=True):

@@ -5,7 +5,10 @@ from msgspec import Struct
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import Passage
 
-__all__ = ["AssumedSession", "NativeRows", "ProgramSession"]
+__all__ = ["CHANGEABLE", "AssumedSession", "NativeRows", "ProgramSession"]
+
+CHANGEABLE = frozenset({"claude-code", "codex"})
+"""The programs whose sessions Sapwood can bring to another history."""
 
 
 class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):

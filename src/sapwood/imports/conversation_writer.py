@@ -1,6 +1,7 @@
 """Writes one conversation into the log: transcript events become commands, many in one commit."""
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 from sapwood.analysis.ledger import ledger_of, render_ledger
@@ -12,6 +13,7 @@ from sapwood.imports.import_commands import ImportCommands
 from sapwood.runtime.command_batch import SentCommand
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
+from sapwood.runtime.provider_history import history_of
 from sapwood.sources.transcript_events import (
     TranscriptCompaction,
     TranscriptEvent,
@@ -48,6 +50,8 @@ class ConversationWriter:
         self._commands: ImportCommands | None = None
         self._is_started = False
         self._turn_keys: list[str] = []
+        self._checks_parent = False
+        self._own: frozenset[str] = frozenset()
         self._batch: list[SentCommand] = []
         self._weight = 0
         self._committing: asyncio.Future[None] | None = None
@@ -62,6 +66,11 @@ class ConversationWriter:
         self._turn_keys += keys if known is None else [known.first]
         self._reader.events.clear()
         self._reader.forget_last_turn()
+        self._checks_parent = True
+
+    def pass_over(self, keys: Collection[str]) -> None:
+        """Says which rows Sapwood itself appended: the log has what they say."""
+        self._own = frozenset(keys)
 
     async def take(self) -> None:
         """Records the reader's new events."""
@@ -84,7 +93,9 @@ class ConversationWriter:
         await self._flush()
 
     async def _record(self, each: TranscriptEvent) -> None:
-        if self.problem:
+        if self.problem or _key_of(each) in self._own:
+            if isinstance(each, TranscriptTurn):
+                self._turn_keys.append(each.first.key)
             return
         commands = self._commands or await self._make_commands()
         match each:
@@ -92,8 +103,13 @@ class ConversationWriter:
                 if not self._is_started:
                     self._is_started = True
                     self._batch.append(commands.start(self._reader.details, each))
+                if self._checks_parent:
+                    self._checks_parent = False
+                    await self._follow_parent(each, commands)
                 self._turn_keys.append(each.first.key)
                 await self._add(commands.turn(each), _weight(each))
+            case TranscriptCompaction() if self._is_started and _names_turns(each):
+                await self._keep_turns(each, commands)
             case TranscriptCompaction() if self._is_started:
                 ledger = "" if each.boundary.summary else await self._ledger(commands)
                 await self._flush()  # a compaction cannot be decided in a batch
@@ -121,15 +137,53 @@ class ConversationWriter:
 
     async def _rewind(self, rewound: TranscriptRewind, commands: ImportCommands) -> None:
         await self._flush()
-        turn = None
-        if rewound.to >= 0:
-            recorded = commands.turn_id(self._turn_keys[rewound.to])
-            receipt = await self._log.receipt(self._space, recorded)
-            if receipt is None or not receipt.events:
-                return
-            event = receipt.events[0]
-            turn = TurnRef(event.agent, event.version, event.version)
-        await self._dispatch(commands.return_to(rewound, turn))
+        turn = await self._turn(rewound.to, commands)
+        if turn is not None or rewound.to < 0:
+            await self._dispatch(commands.return_to(rewound.ref, turn))
+
+    async def _follow_parent(self, turn: TranscriptTurn, commands: ImportCommands) -> None:
+        """Goes to the turn that the first new turn follows in the program.
+
+        A command of Sapwood that never reached the program may have moved the log elsewhere.
+        """
+        if turn.parent is None or turn.parent >= len(self._turn_keys):
+            return
+        await self._flush()
+        opened = await self._dispatcher.open(commands.agent)
+        parent = await self._turn(turn.parent, commands)
+        if opened.state.context.tip != parent and (parent is not None or turn.parent < 0):
+            await self._dispatch(commands.return_to(turn.first, parent))
+
+    async def _keep_turns(self, compacted: TranscriptCompaction, commands: ImportCommands) -> None:
+        """Brings exactly the turns that a boundary names into view, unless they are the view."""
+        await self._flush()
+        boundary = compacted.boundary
+        opened = await self._dispatcher.open(commands.agent)
+        live, kept = opened.live, len(boundary.turns)
+        tip = live.context.tip
+        if boundary.turns:
+            tip = await self._turn(boundary.turns[-1], commands)
+        if tip is None or await self._log.receipt(self._space, commands.compaction_id(compacted)):
+            return
+        front = "\n\n".join(history_of(opened.state, live).front)
+        is_there = live.context.tip == tip and len(live.turns) == kept
+        if is_there and _same_text(front, boundary.summary):
+            await self._dispatch(commands.assumed(opened.state, compacted.ref))
+            return
+        if live.context.tip != tip or len(live.turns) < kept:
+            await self._dispatch(commands.return_to(compacted.ref, tip, whole=True))
+        await self._dispatch(commands.keep(compacted))
+
+    async def _turn(self, number: int, commands: ImportCommands) -> TurnRef | None:
+        """The recorded turn with this number in the transcript; None if there is none."""
+        if not 0 <= number < len(self._turn_keys):
+            return None
+        recorded = commands.turn_id(self._turn_keys[number])
+        receipt = await self._log.receipt(self._space, recorded)
+        if receipt is None or not receipt.events:
+            return None
+        event = receipt.events[0]
+        return TurnRef(event.agent, event.version, event.version)
 
     async def _add(self, ordered: SentCommand, weight: int) -> None:
         self._batch.append(ordered)
@@ -178,6 +232,21 @@ class ConversationWriter:
     def _count(self, ordered: SentCommand) -> None:
         self.turns += isinstance(ordered[0], RecordTurn)
         self.compactions += isinstance(ordered[0], Compact)
+
+
+def _key_of(each: TranscriptEvent) -> str:
+    """The key of the row that an event comes from."""
+    return each.first.key if isinstance(each, TranscriptTurn) else each.ref.key
+
+
+def _names_turns(compacted: TranscriptCompaction) -> bool:
+    """Whether a compaction says exactly which turns stayed, or that none did."""
+    return bool(compacted.boundary.turns) or compacted.boundary.cleared
+
+
+def _same_text(ours: str, theirs: str) -> bool:
+    """Whether two texts are equal but for spaces and line breaks."""
+    return ours.split() == theirs.split()
 
 
 def _weight(turn: TranscriptTurn) -> int:

@@ -5,17 +5,29 @@ the time in the transcript.
 """
 
 from sapwood.analysis.session import Boundary
-from sapwood.core.commands import CommandMeta, Compact, RecordTurn, ReturnTo, StartAgent
+from sapwood.core.commands import (
+    Clear,
+    CommandMeta,
+    Compact,
+    KeepLast,
+    RecordAssumed,
+    RecordTurn,
+    ReturnTo,
+    StartAgent,
+)
 from sapwood.core.content import Text
 from sapwood.core.events import Actor
 from sapwood.core.ids import AgentId, CommandId, Origin, Passage, TurnRef
+from sapwood.core.program_session import ProgramSession
 from sapwood.core.settings import Settings, Workspace
+from sapwood.core.state import State
 from sapwood.runtime.clock_and_ids import new_nonce
+from sapwood.runtime.provider_history import pins_digest
 from sapwood.sources.source_programs import imported_agent_id, imported_command_id
 from sapwood.sources.transcript_events import (
+    RowRef,
     SessionDetails,
     TranscriptCompaction,
-    TranscriptRewind,
     TranscriptTurn,
 )
 
@@ -74,12 +86,37 @@ class ImportCommands:
         command = Compact(self.agent, _summary(boundary), keep=boundary.kept, ledger=ledger)
         return command, self._meta("compaction", compacted.ref.key, compacted.ref.at)
 
+    def keep(
+        self, compacted: TranscriptCompaction
+    ) -> tuple[Compact | KeepLast | Clear, CommandMeta]:
+        """Keeps only the last turns in view that a boundary names, after its summary if any."""
+        boundary = compacted.boundary
+        kept = len(boundary.turns)
+        meta = self._meta("compaction", compacted.ref.key, compacted.ref.at)
+        if boundary.summary:
+            return Compact(self.agent, boundary.summary, keep=kept), meta
+        return (KeepLast(self.agent, kept) if kept else Clear(self.agent)), meta
+
+    def assumed(self, state: State, ref: RowRef) -> tuple[RecordAssumed, CommandMeta]:
+        """Records that Sapwood appended this row, and was stopped before it could record that."""
+        session = ProgramSession(self.origin.source, self.origin.session, self.origin.path)
+        pins = pins_digest(state.pins)
+        command = RecordAssumed(
+            self.agent, session, "boundary", state.context, (ref.key,), "", pins
+        )
+        return command, self._meta("assumed", ref.key, ref.at)
+
+    def compaction_id(self, compacted: TranscriptCompaction) -> CommandId:
+        """The id of the command that records a compaction."""
+        origin = self.origin
+        return imported_command_id(origin.source, origin.session, "compaction", compacted.ref.key)
+
     def return_to(
-        self, rewound: TranscriptRewind, turn: TurnRef | None
+        self, ref: RowRef, turn: TurnRef | None, *, whole: bool = False
     ) -> tuple[ReturnTo, CommandMeta]:
-        """Returns to an earlier turn, or to the beginning."""
-        meta = self._meta("rewind", rewound.ref.key, rewound.ref.at)
-        return ReturnTo(self.agent, turn), meta
+        """Returns to an earlier turn, or to the beginning, because of this row."""
+        meta = self._meta("rewind", ref.key, ref.at)
+        return ReturnTo(self.agent, turn, whole), meta
 
     def turn_id(self, key: str) -> CommandId:
         """The id of the command that records the turn whose first row has this key."""

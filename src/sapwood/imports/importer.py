@@ -14,12 +14,13 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Passage, Space
 from sapwood.imports.conversation_writer import ConversationWriter
+from sapwood.imports.own_rows import own_rows
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import open_state
 from sapwood.sources.detection import NotATranscript, reader_for
 from sapwood.sources.row_file import FilePosition, RowFile
-from sapwood.sources.session_reader import detect_file, session_id
+from sapwood.sources.session_reader import detect_file, session_files, session_id
 from sapwood.sources.source_programs import imported_agent_id, resume_command_for
 from sapwood.sources.transcript_events import (
     SessionDetails,
@@ -106,12 +107,15 @@ class Importer:
             state = await open_state(self._log, self._space, agent)
             upto = None if _is_one_object(path) else state.upto
             known = SessionDetails(id=session, model=state.settings.model)
+            own = await own_rows(self._log, self._space, agent) if upto else ()
             # The dispatcher masks every text before it is stored, so the reader masks none.
             reader = reader_for(source, path, known, mask=unmasked)
+            reader.pass_over(own)
             walk = _Walk(self, path, reader, upto, whole=upto is None)
             if not await walk.run(on_progress):
                 reader = reader_for(source, path, SessionDetails(id=session), mask=unmasked)
                 walk = _Walk(self, path, reader, upto, whole=True, moved=not walk.found)
+                walk.writers[""].pass_over(own)
                 await walk.run(lambda _: None)
         except OSError as error:
             raise NotATranscript(path, f"cannot be read: {error.strerror}") from error
@@ -211,12 +215,21 @@ class _Walk:
 
     def _rows(self, *, rest: bool) -> Iterator[tuple[bytes, int]]:
         if _is_one_object(self._path):
-            return iter([(self._path.read_bytes(), 0)])
-        status = self._path.stat()
-        offset = 0 if self._whole or self._upto is None else self._upto.place
-        return RowFile(self._path, FilePosition((status.st_dev, status.st_ino), offset)).read(
-            rest=rest
-        )
+            yield self._path.read_bytes(), 0
+            return
+        files = session_files(self._path, self._reader.source)
+        offset = 0
+        if not self._whole and self._upto is not None:
+            offset = self._upto.place
+            names = [name for name, _ in files]
+            at = self._upto.last.partition("@")[0]
+            files = files[names.index(at) if at in names else 0 :]
+        for name, file in files:
+            self._reader.begin_file(name)
+            status = file.stat()
+            position = FilePosition((status.st_dev, status.st_ino), offset)
+            yield from RowFile(file, position).read(rest=rest)
+            offset = 0
 
     async def _take(self) -> None:
         for child in self._reader.children:

@@ -1,5 +1,8 @@
 """Builds the events of one conversation while its rows are read."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from msgspec import structs
 
 from sapwood.analysis.session import Boundary
@@ -21,14 +24,17 @@ COMPACTED = "The context was compacted here."
 class ConversationBuilder:
     """The state that every reader keeps: the open turn, and the events so far.
 
-    `turns` counts the turns that have ended. `done` is true once the model has answered.
-    `pending` are texts for the next prompt. `needs_earlier_rows` is true if a row referred to one
-    that was not read.
+    `turns` counts the turns that have ended, and `tip` is the number of the one that the next turn
+    follows: -1 at the beginning, None if the rows that say it were not read. `done` is true once
+    the model has answered. `pending` are texts for the next prompt. `needs_earlier_rows` is true if
+    a row referred to one that was not read.
     """
 
     def __init__(self) -> None:
         self.events: list[TranscriptEvent] = []
         self.turns = 0
+        self.tip: int | None = -1
+        self._parents: list[int | None] = []
         self.turn: TurnBuilder | None = None
         self.done = False
         self.needs_earlier_rows = False
@@ -70,12 +76,14 @@ class ConversationBuilder:
         if self.turn is not None and self.turn.is_empty:
             self.turn = None
         if self.turn is not None:
-            self.events.append(self.turn.to_event(reason=reason))
+            self.events.append(self.turn.to_event(reason=reason, parent=self.tip))
             self.forget_last_turn()
 
     def forget_last_turn(self) -> None:
         """Forgets the last turn; further rows make a new turn."""
         if self.turn is not None:
+            self._parents.append(self.tip)
+            self.tip = self.turns
             self.turns += 1
         self.turn, self.done, self.needs_earlier_rows = None, False, False
 
@@ -84,16 +92,38 @@ class ConversationBuilder:
         if not growing:
             self.emit_compaction()
         if self.turn is not None:
-            self.events.append(self.turn.to_event(None if self.turn_has_ended else "open"))
+            ending = None if self.turn_has_ended else "open"
+            self.events.append(self.turn.to_event(ending, parent=self.tip))
 
     def rewind(self, ref: RowRef, to: int) -> None:
         """Emits a rewind to the end of turn `to`, unless the conversation is there already."""
-        if to < self.turns - 1:
+        if to != self.tip and to < self.turns:
+            self.tip = to
             self.events.append(TranscriptRewind(ref, to))
 
+    def turn_before(self, count: int) -> int:
+        """The number of the turn that is this many turns before the tip; -1 at the beginning."""
+        turn = self.tip
+        for _ in range(count):
+            turn = self.parent_of(turn)
+        return -1 if turn is None else turn
+
+    def parent_of(self, turn: int | None) -> int | None:
+        """The number of the turn before this one; None if there is none, or it was not read."""
+        return self._parents[turn] if turn is not None and 0 <= turn < self.turns else None
+
+    def is_path(self, turns: Sequence[int]) -> bool:
+        """Whether each of these ended turns follows the one before it."""
+        return bool(turns) and all(self.parent_of(b) == a for a, b in pairwise(turns))
+
     def begin_compaction(self, ref: RowRef, boundary: Boundary) -> None:
-        """Ends the turn; the compaction is emitted when its summary or another row comes."""
+        """Ends the turn; the compaction is emitted when its summary or another row comes.
+
+        If it names whole turns, the next turn follows the last of them.
+        """
         self.end_turn(COMPACTED)
+        if boundary.turns:
+            self.tip = boundary.turns[-1]
         self._compaction = TranscriptCompaction(ref, structs.replace(boundary, after=self.turns))
 
     def add_summary(self, ref: RowRef, text: str) -> None:

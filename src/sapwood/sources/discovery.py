@@ -11,6 +11,7 @@ from stat import S_ISREG
 
 from msgspec import Struct, structs
 
+from sapwood.sources.codex.segment_files import codex_thread
 from sapwood.sources.detection import HEAD
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
 ]
 
 _FIRST_BYTES = 16 * 1024
-_UUID = 36
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _LONGEST_SLUG = 200
 _SLUG = re.compile(r"[^A-Za-z0-9]")
@@ -100,7 +100,11 @@ def _newest_first(homes: ProgramHomes, folder: Path | None) -> Iterator[FoundSes
         *_listed("gemini", homes.gemini.glob("tmp/*/chats/session-*.json")),
         *_listed("gemini", homes.gemini.glob("tmp/*/chats/session-*.jsonl")),
     ]
+    seen: set[str] = set()
     for found in sorted(listed, key=lambda each: (-each.updated, str(each.path))):
+        if found.source == "codex" and found.id in seen:
+            continue  # an earlier file of the same thread
+        seen.add(found.id)
         opened = _with_first_rows(found)
         if opened and (folder is None or _ran_in(opened, folder)):
             yield opened
@@ -124,8 +128,9 @@ def _claude_files(home: Path, folder: Path | None) -> Iterator[Path]:
 
 
 def _id_of(source: str, path: Path) -> str:
-    stem = path.stem.removeprefix("agent-")
-    return stem[-_UUID:] if source == "codex" else stem
+    if source == "codex":
+        return codex_thread(path)[0]
+    return path.stem.removeprefix("agent-")
 
 
 def _with_first_rows(found: FoundSession) -> FoundSession | None:

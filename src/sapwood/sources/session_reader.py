@@ -27,6 +27,7 @@ __all__ = [
     "detect_file",
     "read_session",
     "read_subagents",
+    "session_files",
     "session_id",
     "session_of",
     "tail_session",
@@ -120,10 +121,26 @@ class _History:
                 self.turns.append(self._turn(each))
                 self.times.append(each.first.at)
             case TranscriptCompaction():
+                self._follow(each.boundary)
                 self.boundaries.append(each.boundary)
             case TranscriptRewind():
                 self.abandoned.update(place for place in self._path if place > each.to)
                 self._path = [place for place in self._path if place <= each.to]
+
+    def _follow(self, boundary: Boundary) -> None:
+        """Goes to the last of the turns that a boundary names. Turns of other branches are
+        abandoned, and those before it are not, also if they were before.
+        """
+        if not boundary.turns:
+            return
+        path: list[int] = []
+        place: int | None = boundary.turns[-1]
+        while place is not None and place < len(self.turns):
+            path.insert(0, place)
+            parent = self.turns[place].parent
+            place = parent.first - 1 if parent else None
+        self._path = path
+        self.abandoned = set(range(len(self.turns))) - set(path)
 
     def _turn(self, event: TranscriptTurn) -> Turn:
         number = len(self.turns) + 1
@@ -135,14 +152,29 @@ class _History:
         return structs.replace(turn, size=None, status=event.status)
 
 
+def session_files(path: Path, source: str) -> list[tuple[str, Path]]:
+    """The files of a session in the order in which they were begun, each with its name there.
+
+    A session has one file without a name. After a revert, Codex goes on in another file.
+    """
+    if source != "codex":
+        return [("", path)]
+    from sapwood.sources.codex.segment_files import codex_thread, thread_files
+
+    return [(codex_thread(each)[1], each) for each in thread_files(path)]
+
+
 def _read(path: Path, source: str | None) -> TranscriptReader:
-    reader = reader_for(source or detect_file(path), path)
+    source = source or detect_file(path)
+    reader = reader_for(source, path)
     try:
         if path.suffix == ".json":
             reader.feed(path.read_bytes(), 0)
             return reader
-        for row, offset in RowFile(path).read(rest=True):
-            reader.feed(row, offset)
+        for name, file in session_files(path, source):
+            reader.begin_file(name)
+            for row, offset in RowFile(file).read(rest=True):
+                reader.feed(row, offset)
     except OSError as error:
         raise _unreadable(path, error) from error
     return reader

@@ -4,7 +4,7 @@ Each event refers to the row that it comes from by the row's key, which never ch
 who reads a transcript gives its events the same names.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
@@ -50,7 +50,9 @@ class RowRef(Struct, frozen=True, gc=False):
 class TranscriptTurn(Struct, frozen=True, gc=False):
     """A turn, from its first row to its last.
 
-    An `open` turn may still grow. When it has ended, the reader emits it again as a whole.
+    An `open` turn may still grow. When it has ended, the reader emits it again as a whole. `parent`
+    is the number of the turn that it follows, counted from 0: -1 if it begins the conversation, and
+    None if the rows that say it were not read.
     """
 
     first: RowRef
@@ -59,12 +61,13 @@ class TranscriptTurn(Struct, frozen=True, gc=False):
     items: tuple[RecordedReply | RecordedResult, ...]
     status: TurnEnding
     reason: str = ""
+    parent: int | None = None
 
 
 class TranscriptCompaction(Struct, frozen=True):
-    """A summary replaced the turns before it.
+    """A summary replaced the turns before it, or the history was cut to some whole turns.
 
-    `boundary.after` counts the turns since the reader began.
+    `boundary.after` and `boundary.turns` count the turns since the reader began.
     """
 
     ref: RowRef
@@ -130,6 +133,17 @@ class TranscriptReader(Protocol):
 
     def has_key(self, row: bytes, offset: int, key: str) -> bool:
         """Whether this row has the key."""
+        ...
+
+    def begin_file(self, name: str) -> None:
+        """Says that the rows that follow are in another file of the same session.
+
+        Keys of rows begin with `name`, which is empty for the first file.
+        """
+        ...
+
+    def pass_over(self, keys: Collection[str]) -> None:
+        """Says that these rows change nothing: the caller knows what they say."""
         ...
 
     def finish(self, *, growing: bool = False) -> None:

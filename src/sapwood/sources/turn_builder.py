@@ -124,8 +124,13 @@ class TurnBuilder:
         if ref.offset >= self._last.offset:
             self._last = ref
 
-    def to_event(self, ending: TurnEnding | None = None, reason: str = "") -> TranscriptTurn:
-        """The turn as it is now; without `ending`, its rows decide how it ended."""
+    def to_event(
+        self, ending: TurnEnding | None = None, reason: str = "", parent: int | None = None
+    ) -> TranscriptTurn:
+        """The turn as it is now; without `ending`, its rows decide how it ended.
+
+        `parent` is the number of the turn that it follows.
+        """
         status = ending or self._ending()
         items = [
             item
@@ -140,6 +145,7 @@ class TurnBuilder:
             items=tuple(items),
             status=status,
             reason="" if status == "completed" else self.reason or reason,
+            parent=parent,
         )
 
     def _ending(self) -> TurnEnding:

@@ -56,6 +56,7 @@ from sapwood.core.decide import agents, contexts, files, questions, sessions, tu
 from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInput, Refused
 from sapwood.core.decide.forks import fork, path_after_mark
 from sapwood.core.decide.guards import bad_id, require_may_run
+from sapwood.core.program_session import CHANGEABLE
 from sapwood.core.refusals import HumanOnly, Imported, SystemOnly
 
 __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide", "path_after_mark"]
@@ -86,6 +87,10 @@ _ELSEWHERE: frozenset[type[Command]] = frozenset(
 )
 
 
+# Of these, what a person may do if the program's session can be brought to another history.
+_ASSUMED: frozenset[type[Command]] = frozenset({Clear, KeepLast, Rewind, Undo, Redo, Compact})
+
+
 def decide(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Decision:
     """Returns the events that the command leads to, or a refusal. Changes nothing."""
     if (bad := bad_id(command, meta)) is not None:
@@ -105,7 +110,9 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
         raise Refused(SystemOnly(kind.__name__))
     origin = inputs.state.origin
     if origin and meta.actor.role != "system" and kind in _ELSEWHERE:
-        raise Refused(Imported(inputs.state.agent, origin.source))
+        is_assumed = kind in _ASSUMED and origin.source in CHANGEABLE and not is_model
+        if not is_assumed:
+            raise Refused(Imported(inputs.state.agent, origin.source))
     if not is_model:
         require_may_run(inputs.state, TABLE.row_of(kind))
     match command:

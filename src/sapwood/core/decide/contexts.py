@@ -201,7 +201,10 @@ def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Ac
     if state.origin is None:
         raise Refused(NotImported(state.agent))
     context = Context(turn)
-    if any(each.ref == turn for each in inputs.live.turns) or turn == state.context.head:
+    if turn == state.context.tip and not command.whole:
+        return Accepted((), "The conversation is there already.")
+    in_view = any(each.ref == turn for each in inputs.live.turns)
+    if not command.whole and (in_view or turn == state.context.head):
         context = structs.replace(state.context, tip=turn, mask=None)
     draft = Draft(state, inputs.live, meta)
     draft.add(ContextRewound("", turn.last if turn else 0, context))

@@ -1,6 +1,7 @@
 """What a compaction of Claude Code left in view: whole turns, and single messages.
 
-Sapwood shows a turn as a whole or not at all. So single messages are quoted after the summary,
+Sapwood shows a turn as a whole or not at all. A compaction that names whole turns is followed
+exactly, whichever turns they are. Otherwise single messages are quoted after the summary,
 where the model reads the same text.
 """
 

@@ -4,7 +4,8 @@ A transcript is append-only, and its rows form a tree by `parentUuid`: side chai
 prompt whose parent is in an earlier turn is a rewind, and a compaction boundary has no parent.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
@@ -30,6 +31,7 @@ _WANTED = frozenset({b"user", b"assistant", b"system", b"summary", b"custom-titl
 _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
+_SAPWOOD = "sapwood"
 _LONGEST_REASON = 500
 _MOST_LINES = 20_000
 
@@ -47,6 +49,9 @@ class ClaudeReader:
         self._turn_of: dict[str, int] = {}
         self._content_hashes: dict[str, int] = {}
         self._lines: list[MessageLine] = []
+        self._message_turns: dict[str, int] = {}
+        self._message_counts: Counter[int] = Counter()
+        self._passed_over: frozenset[str] = frozenset()
         self._chains: dict[str, ClaudeReader] = {}
         self._chain_of: dict[str, ClaudeReader] = {}
 
@@ -69,6 +74,8 @@ class ClaudeReader:
         """Takes in one row, which begins at this byte of the transcript."""
         if _is_noise(row):
             self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
+        elif self._passed_over and (key := _uuid_of(row)) in self._passed_over:
+            self._turn_of[key] = self._builder.turns
         elif decoded := decode_row(row):
             at = microseconds(decoded.timestamp)
             self.take(decoded, RowRef(decoded.uuid or f"@{offset}", at, offset))
@@ -76,6 +83,13 @@ class ClaudeReader:
     def has_key(self, row: bytes, offset: int, key: str) -> bool:
         """Whether this row has the key."""
         return _uuid_of(row) == key
+
+    def begin_file(self, name: str) -> None:
+        """Nothing: a session has one file."""
+
+    def pass_over(self, keys: Collection[str]) -> None:
+        """Says that these rows change nothing: the caller knows what they say."""
+        self._passed_over = frozenset(keys)
 
     def finish(self, *, growing: bool = False) -> None:
         """Emits the last turn, as open unless it has ended. More rows may follow."""
@@ -135,7 +149,8 @@ class ClaudeReader:
     def _user(self, row: Row, message: Message, ref: RowRef) -> None:
         content = message.content
         if row.is_compact_summary:
-            self._builder.add_summary(ref, text_of(content))
+            if row.parent_uuid not in self._passed_over:
+                self._builder.add_summary(ref, text_of(content))
             return
         texts: list[str] = []
         for block in [Block("text", content)] if isinstance(content, str) else content or ():
@@ -202,7 +217,10 @@ class ClaudeReader:
 
     def _remember(self, ref: RowRef, who: str, parts: Sequence[ReplyPart | str]) -> None:
         """Keeps the newest messages, because a compaction may leave them in view."""
-        self._lines.append(MessageLine(ref.key, self._builder.turns, who, parts))
+        turn = self._builder.turns
+        self._lines.append(MessageLine(ref.key, turn, who, parts))
+        self._message_turns[ref.key] = turn
+        self._message_counts[turn] += 1
         if len(self._lines) > _MOST_LINES:
             del self._lines[: _MOST_LINES // 2]
 
@@ -223,6 +241,7 @@ class ClaudeReader:
             self._builder.needs_earlier_rows = True
         rest = preserved_messages(self._lines, wanted, self._builder.turns)
         self._lines = rest.lines
+        turns = self._whole_turns(wanted)
         after = metadata.after if metadata else None
         self._builder.begin_compaction(
             ref,
@@ -232,11 +251,24 @@ class ClaudeReader:
                 before_tokens=metadata.before if metadata else None,
                 after_tokens=after,
                 at=ref.at,
-                kept=rest.turns,
-                quoted=rest.quoted,
+                kept=len(turns) or rest.turns,
+                quoted="" if turns else rest.quoted,
+                turns=turns,
+                cleared=not turns and not rest.quoted and row.written_by == _SAPWOOD,
             ),
         )
         self.details.used = after
+        if metadata and metadata.preserved and metadata.preserved.anchor == row.uuid:
+            self._builder.emit_compaction()  # no summary follows
+
+    def _whole_turns(self, wanted: set[str]) -> tuple[int, ...]:
+        """The turns of these rows if they are whole and follow one another; else nothing."""
+        counts = Counter(
+            self._message_turns[each] for each in wanted if each in self._message_turns
+        )
+        turns = sorted(counts)
+        is_whole = all(counts[turn] == self._message_counts[turn] for turn in turns)
+        return tuple(turns) if is_whole and self._builder.is_path(turns) else ()
 
 
 def _is_noise(row: bytes) -> bool:

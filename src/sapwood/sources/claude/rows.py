@@ -109,6 +109,7 @@ class Row(Struct, rename="camel", gc=False):
     summary: str | None = None
     custom_title: str | None = None
     ai_title: str | None = None
+    written_by: str | None = None
 
 
 decode_row = row_decoder(Row)

@@ -2,18 +2,24 @@
 
 A rollout is append-only. Its rows are items of the model's API, and events between them that mark
 where turns begin and end, how many tokens were used, and compactions and rollbacks of the history.
+
+After a revert the program goes on in another file, a segment, which says from which byte of which
+file it goes on. Items before its first turn were put there instead of the turns that were removed.
 """
 
 import re
+from collections.abc import Collection
 
 import msgspec
+from msgspec import Struct, structs
 
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
 from sapwood.redaction import mask_secrets
 from sapwood.sources.codex.contents import is_scaffolding, output_of, patch_of, text_of, usage_of
-from sapwood.sources.codex.rows import Item, decode_row
-from sapwood.sources.conversation_builder import ConversationBuilder
+from sapwood.sources.codex.kept_turns import TurnItems
+from sapwood.sources.codex.rows import HistoryBase, Item, decode_row
+from sapwood.sources.conversation_builder import COMPACTED, ConversationBuilder
 from sapwood.sources.transcript_events import (
     Mask,
     RowRef,
@@ -31,6 +37,15 @@ _HEAD = 400
 _PARENT = re.compile(rb'"parent_thread_id":\s?"([^"\\]{1,100})"')
 
 
+class _View(Struct, frozen=True, gc=False):
+    """What was in view after the row at a byte: turns up to `tip` after `head`, and a text."""
+
+    offset: int
+    tip: int
+    head: int
+    front: str
+
+
 class CodexReader:
     """Reads one conversation."""
 
@@ -45,6 +60,14 @@ class CodexReader:
         self._patches: dict[str, tuple[int, int]] = {}
         self._asked = False
         self._used_before: int | None = None
+        self._items = TurnItems()
+        self._file = ""
+        self._head = -1
+        self._front = ""
+        self._views: dict[str, list[_View]] = {}
+        self._injected: list[Item] | None = None
+        self._injected_at: RowRef | None = None
+        self._passed_over: frozenset[str] = frozenset()
 
     @property
     def needs_earlier_rows(self) -> bool:
@@ -68,15 +91,28 @@ class CodexReader:
         decoded = decode_row(row)
         if decoded is None or decoded.payload is None:
             return
-        ref, item = RowRef(f"@{offset}", microseconds(decoded.timestamp), offset), decoded.payload
+        key = f"{self._file}@{offset}"
+        ref, item = RowRef(key, microseconds(decoded.timestamp), offset), decoded.payload
         self.details.updated = max(self.details.updated, ref.at)
+        if key in self._passed_over:
+            self._builder.end_turn()
+            self._builder.tip = None
+            return
         match decoded.type:
+            case "response_item" if self._injected is not None:
+                self._injected.append(item)
+                self._injected_at = self._injected_at or ref
             case "response_item":
                 self._item(item, ref)
+                if self._builder.turn is not None:
+                    self._items.add(self._builder.turns, item)
+                    self._note_view(offset, self._builder.turns)
             case "event_msg":
                 self._event(item, ref)
             case "compacted":
                 self._compacted(item, ref)
+            case "session_meta" if self._file and self._injected is None:
+                self._go_on_from(item.history_base, ref)
             case "session_meta" | "turn_context":
                 self._describe(item)
             case _:
@@ -84,10 +120,21 @@ class CodexReader:
 
     def has_key(self, row: bytes, offset: int, key: str) -> bool:
         """Whether this row has the key."""
-        return key == f"@{offset}"
+        return key == f"{self._file}@{offset}"
+
+    def begin_file(self, name: str) -> None:
+        """Says that the rows that follow are in this segment of the thread."""
+        self._put_injected()
+        self._file = name
+
+    def pass_over(self, keys: Collection[str]) -> None:
+        """Says that these rows change nothing: the caller knows what they say."""
+        self._passed_over = frozenset(keys)
 
     def finish(self, *, growing: bool = False) -> None:
         """Emits the last turn, as open unless it has ended. More rows may follow."""
+        if not growing:
+            self._put_injected()
         self._builder.finish(growing=growing)
 
     def forget_last_turn(self) -> None:
@@ -159,6 +206,7 @@ class CodexReader:
             case "token_count" if item.info:
                 self._count(item)
             case "task_started":
+                self._put_injected()
                 self._asked = False
                 self.details.window = item.model_context_window or self.details.window
             case "task_complete":
@@ -168,7 +216,7 @@ class CodexReader:
                 builder.turn.extend_to(ref)
             case "thread_rolled_back":
                 builder.end_turn()
-                builder.rewind(ref, max(-1, builder.turns - 1 - (item.num_turns or 0)))
+                builder.rewind(ref, builder.turn_before(item.num_turns or 0))
             case _:
                 pass
 
@@ -189,19 +237,93 @@ class CodexReader:
         used = self.details.used
         if turn is not None and turn.remove_last_reply(summary):
             used = self._used_before  # the last count belongs to the call that wrote the summary
-        kept = [text_of(each.content) for each in item.replacement_history or () if _is_users(each)]
-        quoted = [f"User: {text}" for text in kept if text != summary and not is_scaffolding(text)]
+        self._builder.end_turn(COMPACTED)
         boundary = Boundary(
-            0,
-            trigger="auto" if self._asked else "manual",
-            before_tokens=used,
-            summary=summary,
-            at=ref.at,
-            quoted="\n\n".join(quoted),
+            0, trigger="auto" if self._asked else "manual", before_tokens=used, at=ref.at
+        )
+        self._replace_history(ref, boundary, item.replacement_history or [], summary)
+
+    def _replace_history(
+        self, ref: RowRef, boundary: Boundary, items: list[Item], summary: str
+    ) -> None:
+        """Emits a compaction to these items: to whole turns, or to the user's messages."""
+        found = self._items.find(items, self._builder)
+        if not found.turns and any(map(_speaks, items)):
+            self._builder.needs_earlier_rows = True
+        kept = [text_of(each.content) for each in items if _is_users(each)]
+        quoted = [f"User: {text}" for text in kept if text != summary and not is_scaffolding(text)]
+        boundary = structs.replace(
+            boundary,
+            summary=summary or "\n\n".join(found.front),
+            kept=len(found.turns),
+            quoted="" if found.turns else "\n\n".join(quoted),
+            turns=found.turns,
+            cleared=not summary and not any(map(_speaks, items)),
         )
         self._builder.begin_compaction(ref, boundary)
         self._builder.emit_compaction()
         self.details.used = None
+        tip = self._builder.tip
+        head = self._builder.parent_of(found.turns[0]) if found.turns else tip
+        self._head = -1 if head is None else head
+        self._front = boundary.summary
+        self._note_view(ref.offset, -1 if tip is None else tip)
+
+    def _note_view(self, offset: int, tip: int) -> None:
+        """Remembers what is in view after the row at this byte."""
+        views = self._views.setdefault(self._file, [])
+        view = _View(offset, tip, self._head, self._front)
+        if views and (views[-1].tip, views[-1].head) == (view.tip, view.head):
+            views.pop()
+        views.append(view)
+
+    def _go_on_from(self, base: HistoryBase | None, ref: RowRef) -> None:
+        """Goes back to the place from which a segment goes on; what follows may be injected."""
+        builder = self._builder
+        builder.end_turn()
+        builder.needs_earlier_rows = True
+        view = self._view_at(base) if base else _View(0, -1, -1, "")
+        self._head, self._front = view.head, view.front
+        turns = self._turns_of(view)
+        if turns:
+            kept, front = len(turns), view.front
+            boundary = Boundary(0, at=ref.at, kept=kept, turns=turns, summary=front)
+            builder.begin_compaction(ref, boundary)
+            builder.emit_compaction()
+        else:
+            builder.rewind(ref, view.tip)
+        self._note_view(ref.offset, view.tip)
+        self._injected, self._injected_at = [], None
+
+    def _turns_of(self, view: "_View") -> tuple[int, ...]:
+        turns: list[int] = []
+        turn: int | None = view.tip
+        while turn is not None and turn > view.head:
+            turns.insert(0, turn)
+            turn = self._builder.parent_of(turn)
+        return tuple(turns)
+
+    def _view_at(self, base: HistoryBase) -> "_View":
+        """What was in view after the first bytes of a file."""
+        file = "" if base.thread_id == self.details.id else base.thread_id or ""
+        end = base.end_byte_offset or 0
+        inside = [view for view in self._views.get(file, ()) if view.offset < end]
+        return inside[-1] if inside else _View(0, -1, -1, "")
+
+    def _put_injected(self) -> None:
+        """Emits what was put into the history before the first turn of a segment."""
+        items, at = self._injected, self._injected_at
+        self._injected = self._injected_at = None
+        if at is not None and any(map(_speaks, items or ())):
+            self._replace_history(at, Boundary(0, trigger="manual", at=at.at), items or [], "")
+
+
+def _speaks(item: Item) -> bool:
+    """Whether an item is a part of the conversation, not of the program's own frame."""
+    is_frame = item.role == "developer" or (
+        _is_users(item) and is_scaffolding(text_of(item.content))
+    )
+    return not is_frame
 
 
 def _is_users(item: Item) -> bool:

@@ -53,6 +53,13 @@ class Action(Struct, gc=False):
     command: list[str] | None = None
 
 
+class HistoryBase(Struct, gc=False):
+    """What a file goes on from: the first bytes of another file, named by its thread or segment."""
+
+    thread_id: str | None = None
+    end_byte_offset: Natural | None = None
+
+
 class Item(Struct, gc=False):
     """A payload of any type: of the session, the turn, a response item, an event, a compaction."""
 
@@ -75,6 +82,7 @@ class Item(Struct, gc=False):
     model_context_window: Natural | None = None
     num_turns: Natural | None = None
     replacement_history: "list[Item] | None" = None
+    history_base: "HistoryBase | None" = None
     source: Raw = Raw()
 
 

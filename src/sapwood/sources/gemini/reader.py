@@ -3,6 +3,8 @@
 A row may replace an earlier one, so a turn is built when the next one begins.
 """
 
+from collections.abc import Collection
+
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Text
 from sapwood.redaction import mask_secrets
@@ -67,6 +69,12 @@ class GeminiReader:
     def has_key(self, row: bytes, offset: int, key: str) -> bool:
         """Whether this row has the key."""
         return f'"id":"{key}"'.encode("utf-8", "replace") in row
+
+    def begin_file(self, name: str) -> None:
+        """Nothing: a session has one file."""
+
+    def pass_over(self, keys: Collection[str]) -> None:
+        """Nothing: Sapwood appends no rows to these files."""
 
     def finish(self, *, growing: bool = False) -> None:
         """Emits the last turn, as open unless it has ended. More rows may follow."""

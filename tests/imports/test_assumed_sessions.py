@@ -1,0 +1,260 @@
+"""Imports of sessions that Sapwood changed: its own rows are passed over, and turns continue."""
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from sapwood.app.connection import Connection, connect
+from sapwood.core.commands import (
+    Clear,
+    Command,
+    Compact,
+    KeepLast,
+    RecordAssumed,
+    Redo,
+    Rewind,
+    Undo,
+)
+from sapwood.core.context import Context
+from sapwood.core.events import SYSTEM, ContextTrimmed, TurnRecorded
+from sapwood.core.ids import AgentId
+from sapwood.core.program_session import ProgramSession
+from sapwood.core.refusals import Refusal
+from sapwood.imports.importer import Importer
+from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.provider_history import history_of, needs_assume
+from sapwood.sources.source_programs import imported_agent_id
+from tests.imports.assumed_sessions import ClaudeSession, CodexSession, ProgramFile
+
+NEVER = float("inf")
+
+
+class Contact:
+    """Sapwood at work on one session: imports, gives commands, and changes the session."""
+
+    def __init__(self, held: Connection, file: ProgramFile) -> None:
+        self.held = held
+        self.file = file
+        self.source = "claude-code" if isinstance(file, ClaudeSession) else "codex"
+
+    @property
+    def agent(self) -> AgentId:
+        session = "5e55" if self.source == "claude-code" else "01a1e0eb-8813-7583-9b11-411efef3d821"
+        return imported_agent_id(self.source, session)
+
+    async def bring(self) -> None:
+        importer = Importer(self.held, idle_seconds=NEVER)
+        done = await importer.bring(self.file.path)
+        await importer.close()
+        assert not done.problem
+        assert done.agent == self.agent
+
+    async def opened(self) -> OpenAgent:
+        return await self.held.dispatcher.open(self.agent)
+
+    async def view(self) -> list[str]:
+        return [turn.prompt[-1].text for turn in (await self.opened()).live.turns]
+
+    async def give(self, command: Command) -> bool:
+        """Gives a command of a person, without changing the session. Whether it was accepted."""
+        done = await self.held.dispatcher.dispatch(command, command_meta())
+        return not isinstance(done, Refusal)
+
+    async def assume(self, *, recorded: bool = True) -> None:
+        """Changes the session; not `recorded` if the process is killed right after that."""
+        opened = await self.opened()
+        if not needs_assume(opened.state):
+            return
+        history = history_of(opened.state, opened.live)
+        names = [each.turn.prompt[-1].text for each in history.turns]
+        rows = self.file.assume(names, "\n\n".join(history.front))
+        if recorded:
+            assert opened.state.session is not None
+            session: ProgramSession = opened.state.session.session
+            command = RecordAssumed(self.agent, session, "boundary", opened.state.context, rows)
+            await self.held.dispatcher.dispatch(command, command_meta(SYSTEM))
+
+    async def does(self, command: Command) -> None:
+        """A whole contact: imports, gives a command, changes the session."""
+        await self.bring()
+        await self.give(command)
+        await self.assume()
+
+
+@pytest.fixture
+async def held() -> AsyncIterator[Connection]:
+    connection = await connect(":memory:")
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture(params=[ClaudeSession, CodexSession], ids=["claude-code", "codex"])
+def contact(request: pytest.FixtureRequest, held: Connection, tmp_path: Path) -> Contact:
+    return Contact(held, request.param(tmp_path))
+
+
+async def seen_from_nothing(contact: Contact) -> list[str]:
+    """The view after an import into an empty database."""
+    fresh = await connect(":memory:")
+    try:
+        other = Contact(fresh, contact.file)
+        await other.bring()
+        return await other.view()
+    finally:
+        await fresh.close()
+
+
+async def before(contact: Contact, name: str) -> Rewind:
+    """The command that goes back to before a turn in view."""
+    opened = await contact.opened()
+    turns = list(opened.live.turns)
+    place = next(i for i, turn in enumerate(turns) if turn.prompt[-1].text == name)
+    head = opened.state.context.head
+    tip = turns[place - 1].ref if place else head
+    context = Context(tip, head, opened.state.context.summary)
+    return Rewind(contact.agent, before=turns[place].ref, context=context)
+
+
+async def test_turns_after_a_trim_continue_and_its_row_gives_no_second_trim(
+    contact: Contact,
+) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.does(KeepLast(contact.agent, 2))
+    assert contact.file.view == ["two", "three"]
+    contact.file.turn("four")
+    await contact.bring()
+    await contact.bring()
+    assert await contact.view() == ["two", "three", "four"]
+    events = [each.event for each in await contact.held.log.read(contact.held.space, contact.agent)]
+    assert sum(isinstance(each, ContextTrimmed) for each in events) == 1
+    assert sum(isinstance(each, TurnRecorded) for each in events) == 4
+    assert await seen_from_nothing(contact) == ["two", "three", "four"]
+
+
+async def test_a_rewind_and_its_undo_are_followed(contact: Contact) -> None:
+    for name in ("one", "two", "three", "four"):
+        contact.file.turn(name)
+    await contact.bring()
+    await contact.give(await before(contact, "three"))
+    await contact.assume()
+    assert contact.file.view == ["one", "two"]
+    contact.file.turn("five")
+    await contact.bring()
+    assert await contact.view() == ["one", "two", "five"]
+    await contact.does(Undo(contact.agent))
+    assert contact.file.view == ["one", "two", "three", "four"]
+    contact.file.turn("six")
+    await contact.bring()
+    assert await contact.view() == ["one", "two", "three", "four", "six"]
+    assert await seen_from_nothing(contact) == ["one", "two", "three", "four", "six"]
+
+
+async def test_two_commands_before_a_turn_are_both_passed_over(contact: Contact) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.does(KeepLast(contact.agent, 1))
+    await contact.does(Undo(contact.agent))
+    await contact.bring()
+    assert await contact.view() == ["one", "two", "three"]
+    contact.file.turn("four")
+    await contact.bring()
+    assert await contact.view() == ["one", "two", "three", "four"]
+
+
+async def test_a_row_that_was_not_recorded_is_recognized(contact: Contact) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.bring()
+    await contact.give(KeepLast(contact.agent, 2))
+    await contact.assume(recorded=False)
+    await contact.does(Undo(contact.agent))
+    contact.file.turn("four")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == ["one", "two", "three", "four"]
+
+
+async def test_a_program_that_went_on_without_the_change_is_followed(contact: Contact) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.bring()
+    await contact.give(await before(contact, "two"))
+    contact.file.turn("four")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == ["one", "two", "three", "four"]
+
+
+async def test_a_summary_is_kept_with_the_turns_after_it(contact: Contact) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.does(Compact(contact.agent, "It began well.", keep=1))
+    assert "It began well." in contact.file.front
+    contact.file.turn("four")
+    await contact.bring()
+    assert await contact.view() == ["three", "four"]
+    summary = (await contact.opened()).live.summary
+    assert summary is not None
+    assert summary.text == "It began well."
+    assert await seen_from_nothing(contact) == ["three", "four"]
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_random_histories_give_the_view_of_the_program(contact: Contact, seed: int) -> None:
+    chance = random.Random(seed)
+    file, agent, names = contact.file, contact.agent, iter(range(1000))
+    file.turn(f"turn {next(names)}")
+    for _ in range(20):
+        act = chance.choice(["turn", "turn", "turn", "own rewind", "import", "command", "command"])
+        match act:
+            case "turn":
+                file.turn(f"turn {next(names)}")
+            case "own rewind" if len(file.view) > 1:
+                file.rewind(chance.randrange(1, len(file.view)))
+                file.turn(f"turn {next(names)}")
+            case "command":
+                await contact.bring()
+                live = await contact.view()
+                command = _some_command(chance, agent)
+                if command is None and live:
+                    command = await before(contact, chance.choice(live))
+                if command is not None:
+                    await contact.give(command)
+                crashed = chance.random() < 0.2
+                if await contact.view():
+                    await contact.assume(recorded=not crashed)
+                else:
+                    await contact.give(Undo(agent))  # a bare clear begins another session
+            case _:
+                await contact.bring()
+                assert await contact.view() == file.view, act
+    await contact.bring()
+    assert await contact.view() == file.view
+    await contact.bring()
+    assert await contact.view() == file.view
+    assert await seen_from_nothing(contact) == file.view
+
+
+def _some_command(chance: random.Random, agent: AgentId) -> Command | None:
+    match chance.randrange(6):
+        case 0 | 1:
+            return KeepLast(agent, chance.randrange(1, 4))
+        case 2:
+            return Undo(agent)
+        case 3:
+            return Redo(agent)
+        case 4:
+            return Compact(agent, f"Summary {chance.randrange(100)}.", keep=chance.randrange(1, 3))
+        case _:
+            return None
+
+
+async def test_a_bare_clear_is_accepted_and_its_undo_too(contact: Contact) -> None:
+    contact.file.turn("one")
+    await contact.bring()
+    assert await contact.give(Clear(contact.agent))
+    assert await contact.view() == []
+    assert await contact.give(Undo(contact.agent))
+    assert await contact.view() == ["one"]
