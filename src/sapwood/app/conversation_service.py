@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import CheckpointConfig, Config, ContextConfig
@@ -19,7 +20,16 @@ from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
-__all__ = ["checkpoints_for", "conversation_service", "offline_service", "own_files"]
+if TYPE_CHECKING:
+    from sapwood.conversation.session_changes import SessionChanges
+
+__all__ = [
+    "LazySessionChanges",
+    "checkpoints_for",
+    "conversation_service",
+    "offline_service",
+    "own_files",
+]
 
 Compact = Callable[[AgentId, int, bool], Awaitable[Done | Refusal]]
 
@@ -59,6 +69,7 @@ def conversation_service(
             _rule_sources(config, allow),
             picks,
             lambda workspace: _read_instructions(workspace, config.context),
+            LazySessionChanges(connection),
         )
     )
 
@@ -80,8 +91,35 @@ def offline_service(connection: Connection, config: Config) -> ConversationServi
             connection,
             checkpoints=lambda: _git_checkpoints(connection, config.checkpoints),
             permissions=_rule_sources(config),
+            sessions=LazySessionChanges(connection),
         )
     )
+
+
+class LazySessionChanges:
+    """Changes sessions of other programs. Nothing is imported before the first use."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._changes: SessionChanges | None = None
+
+    @property
+    def changes(self) -> "SessionChanges":
+        """What changes the sessions."""
+        if self._changes is None:
+            from sapwood.conversation.session_changes import SessionChanges
+            from sapwood.providers.program_list import make_provider
+
+            self._changes = SessionChanges(self._connection, make_provider)
+        return self._changes
+
+    async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
+        """Imports what is new in the session. Raises `RefusedError` if it cannot be changed now."""
+        await self.changes.prepare(agent, changes=changes)
+
+    async def assume(self, agent: AgentId) -> str:
+        """Brings the session to the present history. Returns how to go on in the program."""
+        return await self.changes.assume(agent)
 
 
 def _rule_sources(config: Config, allow: Sequence[str] = ()) -> RuleSources:

@@ -41,8 +41,13 @@ class SessionForker:
         """
         path = name if _is_file(name) else ""
         target = await self._sessions.find(name, path)
-        if isinstance(target, str):
-            return target
+        return target if isinstance(target, str) else await self.agent_at(target)
+
+    async def agent_at(self, target: FoundSession | Path) -> AgentId:
+        """The agent of a transcript; imports what is new in it.
+
+        Raises `SapwoodError` if it cannot be imported.
+        """
         importer = Importer(self._space)
         try:
             if isinstance(target, FoundSession):

@@ -25,7 +25,16 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.workspace.permissions.kept_rules import RuleSources
 
-__all__ = ["Call", "Caller", "ModelCall", "ModelChoice", "OpenSpace", "Person", "Services"]
+__all__ = [
+    "Call",
+    "Caller",
+    "ModelCall",
+    "ModelChoice",
+    "OpenSpace",
+    "Person",
+    "ProgramSessions",
+    "Services",
+]
 
 
 class OpenSpace(Protocol):
@@ -72,6 +81,18 @@ class ModelChoice(Protocol):
         ...
 
 
+class ProgramSessions(Protocol):
+    """Changes the sessions that other programs keep for agents."""
+
+    async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
+        """Imports what is new in the session. Raises `RefusedError` if it cannot be changed now."""
+        ...
+
+    async def assume(self, agent: AgentId) -> str:
+        """Brings the session to the present history. Returns how to go on in the program."""
+        ...
+
+
 class Services(Struct, frozen=True):
     """What handlers may use. What a face leaves out cannot be used through it.
 
@@ -80,7 +101,7 @@ class Services(Struct, frozen=True):
     called when an agent got something to do; it starts what drives agents and does not wait.
     `permissions` are the rules for tools. `picks`: a person can pick a missing argument
     from a list. `instructions` reads the default prompt and the workspace's instructions;
-    it returns None if both are switched off.
+    it returns None if both are switched off. `sessions` changes the sessions of other programs.
     """
 
     space: OpenSpace
@@ -92,6 +113,7 @@ class Services(Struct, frozen=True):
     permissions: RuleSources | None = None
     picks: bool = False
     instructions: Callable[[Workspace], tuple[InstructionText, ...] | None] | None = None
+    sessions: ProgramSessions | None = None
 
 
 class Person(Struct, frozen=True):

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.conversation.answers import (
     AgentTree,
@@ -21,11 +21,12 @@ from sapwood.conversation.answers import (
     Forked,
     MailSent,
     Prompted,
+    PromptToEdit,
     RequestReplayed,
     SearchResults,
     Switched,
 )
-from sapwood.conversation.call import Call, Caller, ModelCall, Person, Services
+from sapwood.conversation.call import Call, Caller, ModelCall, Person, ProgramSessions, Services
 from sapwood.conversation.handlers import (
     agents,
     context,
@@ -53,7 +54,7 @@ from sapwood.core.commands import (
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
-from sapwood.core.executor import program_executor
+from sapwood.core.executor import PROGRAMS, program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     BadArguments,
@@ -73,6 +74,8 @@ __all__ = ["HANDLERS", "ConversationService", "Handler", "Outcome", "require_bou
 
 _log = logging.getLogger("sapwood.commands")
 _CALLS_PAGE = 500
+_ON_SESSIONS = frozenset({"mark", "clear", "rewind", "edit", "undo", "redo", "compact"})
+"""Commands that may be given for the session of another program."""
 
 Handler = Callable[[Call], Awaitable[Answer]]
 
@@ -166,7 +169,12 @@ class ConversationService:
         call = Call(self.services, run, agent, caller or Person(), goal)
         try:
             await self._require_allowed(call)
+            sessions = await self._sessions_for(call)
+            if sessions is not None:
+                await sessions.prepare(call.agent, changes=run.command.name != "mark")
             answer = await HANDLERS[run.command.name](call)
+            if sessions is not None:
+                answer = await _assumed(sessions, call, answer)
         except RefusedError as refused:
             _note_without_effect(call, f"was refused: {type(refused.refusal).__name__}")
             return refused.refusal
@@ -393,6 +401,25 @@ class ConversationService:
                 break
         return outcomes
 
+    async def _sessions_for(self, call: Call) -> ProgramSessions | None:
+        """What changes the session of the agent in another program after this command.
+
+        None if the command changes no history, or if the agent has no session, or if this face
+        runs the agent: then its driver changes the session. Raises `RefusedError` if sessions
+        cannot be changed here.
+        """
+        if call.run.command.name not in _ON_SESSIONS or call.current is None or call.by_model:
+            return None
+        state = (await call.opened()).state
+        if state.session is None or state.session.session.program not in PROGRAMS:
+            return None
+        is_run_here = self.services.start_work is not None and state.origin is None
+        if self.services.sessions is None and call.run.command.name == "mark":
+            return None
+        if self.services.sessions is None and state.origin is not None:
+            raise RefusedError(Imported(state.agent, state.origin.source))
+        return None if is_run_here else self.services.sessions
+
     async def _require_allowed(self, call: Call) -> None:
         """Checks what the table says of a command before its handler sees it."""
         row = call.run.command
@@ -403,6 +430,14 @@ class ConversationService:
             raise RefusedError(TurnIsOpen(row.typed))
         if call.run.args and not row.arguments:
             raise RefusedError(BadArguments(row.line, f"{row.typed} stands alone."))
+
+
+async def _assumed(sessions: ProgramSessions, call: Call, answer: Answer) -> Answer:
+    """The answer, with how to go on in the program whose session was changed."""
+    if not isinstance(answer, Changed | Compacted | PromptToEdit):
+        return answer
+    how = await sessions.assume(call.agent) if call.run.command.name != "mark" else ""
+    return structs.replace(answer, message=f"{answer.message} {how}".rstrip())
 
 
 def _note_without_effect(call: Call, what: str) -> None:

@@ -5,10 +5,7 @@ from msgspec import Struct
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import Passage
 
-__all__ = ["CHANGEABLE", "AssumedSession", "NativeRows", "ProgramSession"]
-
-CHANGEABLE = frozenset({"claude-code", "codex"})
-"""The programs whose sessions Sapwood can bring to another history."""
+__all__ = ["AssumedSession", "NativeRows", "ProgramSession"]
 
 
 class ProgramSession(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -17,6 +17,7 @@ from sapwood.core.commands import (
     AddPin,
     Clear,
     Command,
+    Compact,
     DeferCompact,
     KeepLast,
     Load,
@@ -58,6 +59,9 @@ _NUMBER = re.compile(r"[0-9]+")
 _PLACE = re.compile(r"#?(?:(?P<agent>[\w.-]+):)?(?P<version>[0-9]{1,18})(?::[0-9]{1,18})?")
 _MOST = 10**9
 _ANYWAY = "--anyway"
+_BY_RULES = (
+    "The earlier turns were replaced by what Sapwood found in them by rules. It stands below."
+)
 
 
 async def mark(call: Call) -> Changed:
@@ -190,11 +194,31 @@ async def compact(call: Call) -> Changed | Compacted:
     keep, anyway = _kept_turns(call)
     if call.by_model:
         return await _changed(call, DeferCompact(call.agent, keep))
+    state = (await call.opened()).state
+    if state.origin is not None:
+        return await _compact_by_rules(call, keep)
     if call.services.compact is None:
         raise RefusedError(ModelNeeded(call.run.command.typed, call.agent))
     done = await call.services.compact(call.agent, keep, anyway)
     if isinstance(done, Refusal):
         raise RefusedError(done)
+    return Compacted(call.agent, done.message, done.events)
+
+
+async def _compact_by_rules(call: Call, keep: int) -> Compacted:
+    """Puts the ledger in place of the history: what was asked, done and decided, by rules.
+
+    A session of another program is compacted so, because its model cannot be called from here.
+    """
+    from sapwood.analysis.ledger import ledger_of, render_ledger
+
+    opened = await call.opened()
+    turns = opened.live.turns[: max(0, len(opened.live.turns) - keep)]
+    if not turns:
+        return Compacted(call.agent, f"Nothing to compact: {len(opened.live.turns)} turns in view.")
+    listed = render_ledger(ledger_of(turns, opened.state.workspace.folder))
+    command = Compact(call.agent, _BY_RULES, keep, listed, of=opened.state.context.tip)
+    done = await call.give(command)
     return Compacted(call.agent, done.message, done.events)
 
 

@@ -11,6 +11,7 @@ from sapwood.core.refusals.agents import (
     NotImported,
     NotRunning,
     RootNeedsHuman,
+    SessionInUse,
     UnknownAgent,
 )
 from sapwood.core.refusals.budgets import BudgetReached
@@ -119,6 +120,7 @@ __all__ = [
     "RevertCutOff",
     "RevertOvertaken",
     "RootNeedsHuman",
+    "SessionInUse",
     "StaleRequest",
     "SummaryLacking",
     "SummaryOutdated",

@@ -13,6 +13,7 @@ __all__ = [
     "NotImported",
     "NotRunning",
     "RootNeedsHuman",
+    "SessionInUse",
     "UnknownAgent",
 ]
 
@@ -94,6 +95,19 @@ class Imported(Refusal, frozen=True):
         return (
             f"Agent '{self.agent}' was imported from {self.source} and continues there. "
             f"To continue here, fork it: /fork, or sapwood fork {self.agent}."
+        )
+
+
+class SessionInUse(Refusal, frozen=True):
+    """The session of another program cannot be changed now, for example because it is open."""
+
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.reason.rstrip('.')}. Nothing was changed. Leave the session in its program "
+            "(/exit), and type the command again."
         )
 
 

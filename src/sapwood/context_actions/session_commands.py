@@ -1,0 +1,146 @@
+"""Context commands on sessions of other programs that are at rest, beside the program.
+
+The session is found and imported, the command goes through the conversation service, which refuses
+a session that is open, and the program's own session is then brought to the new history.
+"""
+
+from msgspec import Struct
+
+from sapwood.context_actions.session_finder import NoSession, SessionFinder
+from sapwood.context_actions.session_fork import SessionForker
+from sapwood.conversation.answers import Answer, Forked, PromptToEdit
+from sapwood.conversation.script import CommandStep
+from sapwood.conversation.service import ConversationService
+from sapwood.conversation.session_changes import ImportSpace, SessionChanges
+from sapwood.core.command_table import TABLE
+from sapwood.core.commands import Configure, Fork
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.executor import PROGRAMS
+from sapwood.core.ids import AgentId, title_of
+from sapwood.core.model_calls import Failure
+from sapwood.core.refusals import Imported, Refusal
+from sapwood.core.settings import SettingsChange
+from sapwood.core.state import State
+from sapwood.runtime.agent_provider import SessionBusy
+from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
+from sapwood.sources import FoundSession, resume_command_for
+
+__all__ = ["SessionCommands", "SessionResult"]
+
+
+class SessionResult(Struct, frozen=True, omit_defaults=True):
+    """What a command on a session led to.
+
+    `program` and `session` name the session that goes on, `resume` is the command that opens it,
+    `events` counts what was recorded, and `prompt` is the text to edit after `edit`.
+    """
+
+    agent: AgentId
+    program: str
+    session: str
+    message: str
+    resume: str = ""
+    events: int = 0
+    prompt: str = ""
+    child: AgentId | None = None
+
+
+class SessionCommands:
+    """Gives context commands for sessions of other programs."""
+
+    def __init__(
+        self,
+        space: ImportSpace,
+        service: ConversationService,
+        sessions: SessionFinder,
+        changes: SessionChanges,
+    ) -> None:
+        self._space = space
+        self._service = service
+        self._sessions = sessions
+        self._changes = changes
+
+    async def run(
+        self, name: str, arguments: str = "", *, session: str = "", transcript: str = ""
+    ) -> SessionResult:
+        """Gives the command of this name for a session, by default for the folder's newest.
+
+        Raises `NoSession`, `RefusedError` and `SapwoodError`.
+        """
+        agent, state = await self._find(session, transcript)
+        if name == "fork":
+            return await self._fork(agent, state, arguments)
+        answer = await self._service.answer(agent, CommandStep(TABLE[name], arguments))
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        return await self._result(agent, answer)
+
+    async def _find(self, session: str, transcript: str) -> tuple[AgentId, State]:
+        """The agent of the session; imports it if needed."""
+        target = await self._sessions.find(session, transcript)
+        forker = SessionForker(self._space, self._sessions)
+        agent = target if isinstance(target, str) else await forker.agent_at(target)
+        state = (await self._space.dispatcher.open(agent)).state
+        if state.session is None:
+            name = target.id if isinstance(target, FoundSession) else session or agent
+            raise NoSession(
+                f"'{name}' is no session of Claude Code or Codex. For an agent of Sapwood, type: "
+                f"sapwood do {agent} /clear"
+            )
+        if state.session.session.program not in PROGRAMS:
+            raise RefusedError(Imported(agent, state.session.session.program))
+        return agent, state
+
+    async def _fork(self, agent: AgentId, state: State, arguments: str) -> SessionResult:
+        """Makes a child that goes on in a new session of the same program."""
+        words = arguments.split()
+        if len(words) > 1:
+            raise SapwoodError("One mark, please: sapwood fork --session ID [MARK]")
+        assert state.session is not None
+        program = state.session.session.program
+        await self._changes.prepare(agent, changes=False)
+        mark, child = (words[0] if words else None), new_agent_id()
+        name = title_of(f"Fork of {state.name or agent}")
+        await self._give(Fork(agent, child, mark, name=name))
+        model = state.settings.model
+        executor = program if not model or model.startswith(program) else f"{program}:{model}"
+        await self._give(Configure(child, SettingsChange(model=executor)))
+        try:
+            how = await self._changes.fork_session(child, program)
+        except (SessionBusy, Failure) as error:
+            raise SapwoodError(
+                f"Forked into the agent {child}, but {PROGRAMS[program].title} has no session of "
+                f"it yet: {error}"
+            ) from error
+        opened = await self._space.dispatcher.open(child)
+        held = opened.state.session
+        at = f" from {mark}" if mark else ""
+        return SessionResult(
+            agent,
+            program,
+            held.session.id if held else "",
+            f"Forked{at}. Child: {child}. {how}",
+            resume_command_for(program, held.session.id) if held else "",
+            1,
+            child=child,
+        )
+
+    async def _give(self, command: Fork | Configure) -> None:
+        done = await self._space.dispatcher.dispatch(command, command_meta())
+        if isinstance(done, Refusal):
+            raise RefusedError(done)
+
+    async def _result(self, agent: AgentId, answer: Answer) -> SessionResult:
+        held = (await self._space.dispatcher.open(agent)).state.session
+        assert held is not None
+        events = getattr(answer, "events", ())
+        return SessionResult(
+            agent,
+            held.session.program,
+            held.session.id,
+            answer.message,
+            resume_command_for(held.session.program, held.session.id),
+            len(events),
+            answer.prompt if isinstance(answer, PromptToEdit) else "",
+            answer.child if isinstance(answer, Forked) else None,
+        )

@@ -1,0 +1,129 @@
+"""Changes sessions of other programs that nobody has open: imports what is new, then assumes.
+
+A command is given to the log in between. If this process ends before the session has followed, the
+next command on it sees that and brings the session to the present history.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from sapwood.conversation.call import OpenSpace
+from sapwood.core.errors import RefusedError
+from sapwood.core.events import SessionAssumed
+from sapwood.core.executor import PROGRAMS
+from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Failure
+from sapwood.core.program_session import ProgramSession
+from sapwood.core.refusals import SessionInUse
+from sapwood.core.state import State
+from sapwood.imports.importer import Importer, OpenLog
+from sapwood.runtime.agent_provider import AgentProvider, ProviderOptions, SessionBusy
+from sapwood.runtime.program_sessions import assume_history
+from sapwood.sources import NotATranscript, resume_command_for
+
+__all__ = ["ImportSpace", "SessionChanges"]
+
+_RECENT = 8
+
+
+class ImportSpace(OpenSpace, OpenLog, Protocol):
+    """A space in which sessions are imported."""
+
+
+class SessionChanges:
+    """Changes the sessions of the agents of one space. `provider_of` returns a program's provider.
+
+    >>> SessionChanges.__name__
+    'SessionChanges'
+    """
+
+    def __init__(self, space: ImportSpace, provider_of: Callable[[str], AgentProvider]) -> None:
+        self._space = space
+        self._provider_of = provider_of
+
+    async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
+        """Imports what is new in the agent's session. Raises `RefusedError` if it is open.
+
+        A command that leaves the history as it is (no `changes`) may also be given then.
+        """
+        session = await self._session(agent)
+        if changes:
+            try:
+                await self._provider_of(session.program).require_at_rest(session)
+            except SessionBusy as busy:
+                raise RefusedError(SessionInUse(str(busy))) from busy
+        importer = Importer(self._space)
+        try:
+            await importer.bring(Path(session.path), session.program)
+        except NotATranscript as error:
+            raise RefusedError(SessionInUse(str(error))) from error
+        finally:
+            await importer.close()
+
+    async def assume(self, agent: AgentId) -> str:
+        """Brings the session to the present history. Returns how to go on in the program.
+
+        Never raises: if the session cannot follow now, the returned sentence says so.
+        """
+        before = await self._session(agent)
+        opened = await self._space.dispatcher.open(agent)
+        provider = self._provider_of(before.program)
+        try:
+            session = await assume_history(
+                self._space.log,
+                self._space.space,
+                self._space.dispatcher,
+                provider,
+                opened,
+                _options(opened.state),
+            )
+        except (SessionBusy, Failure) as error:
+            return (
+                f"{PROGRAMS[before.program].title} does not have it yet: {str(error).rstrip('.')}. "
+                "It is stored; the next command on this session brings it there."
+            )
+        return await self._how_to_go_on(agent, before, session or before)
+
+    async def fork_session(self, child: AgentId, program: str) -> str:
+        """Makes a session of the program with the history of a child. Returns how to go on there.
+
+        Raises `Failure` and `SessionBusy`.
+        """
+        space, opened = self._space, await self._space.dispatcher.open(child)
+        provider = self._provider_of(program)
+        session = await assume_history(
+            space.log, space.space, space.dispatcher, provider, opened, _options(opened.state)
+        )
+        if session is None:
+            return "It has no history yet, so there is no session to go on with."
+        return f"Go on with: {resume_command_for(program, session.id)}"
+
+    async def _session(self, agent: AgentId) -> ProgramSession:
+        state = (await self._space.dispatcher.open(agent)).state
+        assert state.session is not None, "the agent has no session in another program"
+        return state.session.session
+
+    async def _how_to_go_on(
+        self, agent: AgentId, before: ProgramSession, session: ProgramSession
+    ) -> str:
+        lines = [await self._loss(agent)]
+        if session.id != before.id:
+            lines.append("It goes on in a new session; the former one stays as it is.")
+        lines.append(f"Go on with: {resume_command_for(session.program, session.id)}")
+        return " ".join(filter(None, lines))
+
+    async def _loss(self, agent: AgentId) -> str:
+        """What the newest change of the session could not carry; empty if everything was."""
+        space = self._space
+        recent = await space.log.read(space.space, agent, 1, None, limit=_RECENT, backward=True)
+        found = [each.event for each in recent if isinstance(each.event, SessionAssumed)]
+        return f"Not carried: {found[0].loss}." if found and found[0].loss else ""
+
+
+def _options(state: State) -> ProviderOptions:
+    return ProviderOptions(
+        folder=state.workspace.worktree or state.workspace.folder,
+        system=state.settings.system,
+        mode=state.settings.permission_mode,
+    )
