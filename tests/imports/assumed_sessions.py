@@ -67,6 +67,7 @@ class ClaudeSession(ProgramFile):
             uuid=boundary,
             parentUuid=None,
             content="Trimmed by Sapwood",
+            writtenBy="sapwood",
             compactMetadata=metadata,
         )
         self.view, self.front = list(names), front
@@ -146,7 +147,8 @@ class CodexSession(ProgramFile):
         )
 
     def assume(self, names: list[str], front: str) -> tuple[str, ...]:
-        items = [_message("user", front)] if front else []
+        items = [_message("user", "<environment_context>wood</environment_context>")]
+        items += [_message("user", front)] if front else []
         items += [item for name in names for item in self._items[name]]
         key = f"{self._segment}@{self.file.path.stat().st_size}"
         self.file.row("compacted", message="", replacement_history=items)

@@ -25,16 +25,18 @@ class ConversationBuilder:
     """The state that every reader keeps: the open turn, and the events so far.
 
     `turns` counts the turns that have ended, and `tip` is the number of the one that the next turn
-    follows: -1 at the beginning, None if the rows that say it were not read. `done` is true once
-    the model has answered. `pending` are texts for the next prompt. `needs_earlier_rows` is true if
-    a row referred to one that was not read.
+    follows, -1 at the beginning. `is_tip_sure` is false if the rows do not say so: after a row that
+    removed the whole history, and after rows that were passed over. `done` is true once the model
+    has answered. `pending` are texts for the next prompt. `needs_earlier_rows` is true if a row
+    referred to one that was not read.
     """
 
     def __init__(self) -> None:
         self.events: list[TranscriptEvent] = []
         self.turns = 0
-        self.tip: int | None = -1
-        self._parents: list[int | None] = []
+        self.tip = -1
+        self.is_tip_sure = True
+        self._parents: list[int] = []
         self.turn: TurnBuilder | None = None
         self.done = False
         self.needs_earlier_rows = False
@@ -76,14 +78,14 @@ class ConversationBuilder:
         if self.turn is not None and self.turn.is_empty:
             self.turn = None
         if self.turn is not None:
-            self.events.append(self.turn.to_event(reason=reason, parent=self.tip))
+            self.events.append(self.turn.to_event(reason=reason, parent=self._parent))
             self.forget_last_turn()
 
     def forget_last_turn(self) -> None:
         """Forgets the last turn; further rows make a new turn."""
         if self.turn is not None:
             self._parents.append(self.tip)
-            self.tip = self.turns
+            self.tip, self.is_tip_sure = self.turns, True
             self.turns += 1
         self.turn, self.done, self.needs_earlier_rows = None, False, False
 
@@ -93,24 +95,28 @@ class ConversationBuilder:
             self.emit_compaction()
         if self.turn is not None:
             ending = None if self.turn_has_ended else "open"
-            self.events.append(self.turn.to_event(ending, parent=self.tip))
+            self.events.append(self.turn.to_event(ending, parent=self._parent))
 
     def rewind(self, ref: RowRef, to: int) -> None:
         """Emits a rewind to the end of turn `to`, unless the conversation is there already."""
         if to != self.tip and to < self.turns:
-            self.tip = to
+            self.tip, self.is_tip_sure = to, True
             self.events.append(TranscriptRewind(ref, to))
 
     def turn_before(self, count: int) -> int:
         """The number of the turn that is this many turns before the tip; -1 at the beginning."""
         turn = self.tip
-        for _ in range(count):
+        for _ in range(min(count, self.turns)):
             turn = self.parent_of(turn)
-        return -1 if turn is None else turn
+        return turn
 
-    def parent_of(self, turn: int | None) -> int | None:
-        """The number of the turn before this one; None if there is none, or it was not read."""
-        return self._parents[turn] if turn is not None and 0 <= turn < self.turns else None
+    def parent_of(self, turn: int) -> int:
+        """The number of the turn before this one; -1 if it is the first."""
+        return self._parents[turn] if 0 <= turn < self.turns else -1
+
+    @property
+    def _parent(self) -> int | None:
+        return self.tip if self.is_tip_sure else None
 
     def is_path(self, turns: Sequence[int]) -> bool:
         """Whether each of these ended turns follows the one before it."""
@@ -123,7 +129,9 @@ class ConversationBuilder:
         """
         self.end_turn(COMPACTED)
         if boundary.turns:
-            self.tip = boundary.turns[-1]
+            self.tip, self.is_tip_sure = boundary.turns[-1], True
+        elif boundary.cleared:
+            self.is_tip_sure = False
         self._compaction = TranscriptCompaction(ref, structs.replace(boundary, after=self.turns))
 
     def add_summary(self, ref: RowRef, text: str) -> None:

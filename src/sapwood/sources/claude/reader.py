@@ -197,6 +197,7 @@ class ClaudeReader:
             to = self._turn_of.get(row.parent_uuid)
             builder.needs_earlier_rows = builder.needs_earlier_rows or to is None
             builder.rewind(ref, builder.turns if to is None else to)
+            builder.is_tip_sure = to != builder.turns  # else it follows a row between turns
         builder.start_turn(ref, Text(text))
         self._remember(ref, "User", (text,))
 

@@ -45,8 +45,8 @@ class TurnItems:
         hashes = [_identity(each) for each in known]
         for last in sorted(self._hashes, reverse=True):
             end, turns = len(hashes), list[int]()
-            turn: int | None = last
-            while turn is not None and (items_of := self._hashes.get(turn)):
+            turn = last
+            while items_of := self._hashes.get(turn):
                 if hashes[max(0, end - len(items_of)) : end] != items_of:
                     break
                 end -= len(items_of)

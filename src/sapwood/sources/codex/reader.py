@@ -96,7 +96,7 @@ class CodexReader:
         self.details.updated = max(self.details.updated, ref.at)
         if key in self._passed_over:
             self._builder.end_turn()
-            self._builder.tip = None
+            self._builder.is_tip_sure = False
             return
         match decoded.type:
             case "response_item" if self._injected is not None:
@@ -258,16 +258,15 @@ class CodexReader:
             kept=len(found.turns),
             quoted="" if found.turns else "\n\n".join(quoted),
             turns=found.turns,
-            cleared=not summary and not any(map(_speaks, items)),
+            cleared=bool(items) and not summary and not any(map(_speaks, items)),
         )
         self._builder.begin_compaction(ref, boundary)
         self._builder.emit_compaction()
         self.details.used = None
         tip = self._builder.tip
-        head = self._builder.parent_of(found.turns[0]) if found.turns else tip
-        self._head = -1 if head is None else head
+        self._head = self._builder.parent_of(found.turns[0]) if found.turns else tip
         self._front = boundary.summary
-        self._note_view(ref.offset, -1 if tip is None else tip)
+        self._note_view(ref.offset, tip)
 
     def _note_view(self, offset: int, tip: int) -> None:
         """Remembers what is in view after the row at this byte."""
@@ -285,20 +284,20 @@ class CodexReader:
         view = self._view_at(base) if base else _View(0, -1, -1, "")
         self._head, self._front = view.head, view.front
         turns = self._turns_of(view)
-        if turns:
+        if not turns:
+            builder.rewind(ref, view.tip)
+        if turns or view.tip >= 0:
             kept, front = len(turns), view.front
-            boundary = Boundary(0, at=ref.at, kept=kept, turns=turns, summary=front)
+            boundary = Boundary(0, "", None, None, front, ref.at, kept, "", turns, not turns)
             builder.begin_compaction(ref, boundary)
             builder.emit_compaction()
-        else:
-            builder.rewind(ref, view.tip)
         self._note_view(ref.offset, view.tip)
         self._injected, self._injected_at = [], None
 
     def _turns_of(self, view: "_View") -> tuple[int, ...]:
         turns: list[int] = []
-        turn: int | None = view.tip
-        while turn is not None and turn > view.head:
+        turn = view.tip
+        while turn > view.head:
             turns.insert(0, turn)
             turn = self._builder.parent_of(turn)
         return tuple(turns)
