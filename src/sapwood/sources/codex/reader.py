@@ -250,15 +250,19 @@ class CodexReader:
         found = self._items.find(items, self._builder)
         if not found.turns and any(map(_speaks, items)):
             self._builder.needs_earlier_rows = True
-        kept = [text_of(each.content) for each in items if _is_users(each)]
-        quoted = [f"User: {text}" for text in kept if text != summary and not is_scaffolding(text)]
+        spoken = [each for each in items if _speaks(each)]
+        texts = [text_of(each.content) for each in spoken if _is_users(each)]
+        quoted = [f"User: {text}" for text in texts if text != summary]
+        # Codex's own compaction has a summary, which may be an item that only its model can read.
+        cleared = bool(items) and not summary and not found.turns and len(texts) == len(spoken)
+        front = found.front if found.turns else texts if cleared else ()
         boundary = structs.replace(
             boundary,
-            summary=summary or "\n\n".join(found.front),
+            summary=summary or "\n\n".join(front),
             kept=len(found.turns),
-            quoted="" if found.turns else "\n\n".join(quoted),
+            quoted="" if found.turns or cleared else "\n\n".join(quoted),
             turns=found.turns,
-            cleared=bool(items) and not summary and not any(map(_speaks, items)),
+            cleared=cleared,
         )
         self._builder.begin_compaction(ref, boundary)
         self._builder.emit_compaction()
