@@ -107,7 +107,7 @@ async def test_the_palette_names_every_argument() -> None:
         await stage.pilot.press("ctrl+p")
         await stage.sees("/agents")
         await stage.pilot.press(*"fork")
-        await stage.sees("/fork [MARK] [-- GOAL]")
+        await stage.sees("/fork [MARK] [--worktree [BRANCH]]")
 
 
 async def test_a_difference_and_a_rewind_say_what_would_change() -> None:

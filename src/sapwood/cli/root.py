@@ -45,6 +45,14 @@ SECTIONS: dict[str, dict[str, str]] = {
         "interrupt": "Stop an agent's open turn and keep the partial reply",
         "kill": "End an agent and all its descendants",
     },
+    "Sessions of Claude Code and Codex": {
+        "clear": "Trim a session: everything, all but N turns, or to a mark",
+        "rewind": "Take a session back to a mark or a turn",
+        "edit": "Go back to before a turn, and print its prompt",
+        "undo": "Undo the last command on a session",
+        "redo": "Take the last undo back",
+        "mark": "Name the present place of a session",
+    },
     "Other agents": {
         "import": "Import conversations of Claude Code, Codex and Gemini CLI",
         "install": "Connect Sapwood with Claude Code or Codex",
@@ -64,6 +72,9 @@ SECTIONS: dict[str, dict[str, str]] = {
 
 _MODULES = {"import": "import_command"}
 """Commands whose name is a keyword of Python, with the name of their module."""
+
+
+_SESSION_COMMANDS = frozenset(SECTIONS["Sessions of Claude Code and Codex"])
 
 
 def summary_lines() -> dict[str, str]:
@@ -89,6 +100,10 @@ class _Root(Commands):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in summary_lines():
             return None
+        if cmd_name in _SESSION_COMMANDS:
+            from sapwood.cli.commands.session_commands import COMMANDS
+
+            return COMMANDS[cmd_name]
         module = import_module(f"sapwood.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         found = module.command
         assert isinstance(found, click.Command)

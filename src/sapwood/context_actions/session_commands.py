@@ -67,7 +67,7 @@ class SessionCommands:
 
         Raises `NoSession`, `RefusedError` and `SapwoodError`.
         """
-        agent, state = await self._find(session, transcript)
+        agent, state = await self._find(name, session, transcript)
         if name == "fork":
             return await self._fork(agent, state, arguments)
         answer = await self._service.answer(agent, CommandStep(TABLE[name], arguments))
@@ -75,7 +75,7 @@ class SessionCommands:
             raise RefusedError(answer)
         return await self._result(agent, answer)
 
-    async def _find(self, session: str, transcript: str) -> tuple[AgentId, State]:
+    async def _find(self, command: str, session: str, transcript: str) -> tuple[AgentId, State]:
         """The agent of the session; imports it if needed."""
         target = await self._sessions.find(session, transcript)
         forker = SessionForker(self._space, self._sessions)
@@ -85,7 +85,7 @@ class SessionCommands:
             name = target.id if isinstance(target, FoundSession) else session or agent
             raise NoSession(
                 f"'{name}' is no session of Claude Code or Codex. For an agent of Sapwood, type: "
-                f"sapwood do {agent} /clear"
+                f"sapwood do {agent} /{command}"
             )
         if state.session.session.program not in PROGRAMS:
             raise RefusedError(Imported(agent, state.session.session.program))

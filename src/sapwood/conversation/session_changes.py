@@ -17,7 +17,7 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import SessionInUse
 from sapwood.core.state import State
-from sapwood.imports.importer import Importer, OpenLog
+from sapwood.imports.importer import IDLE_SECONDS, Importer, OpenLog
 from sapwood.runtime.agent_provider import AgentProvider, ProviderOptions, SessionBusy
 from sapwood.runtime.program_sessions import assume_history
 from sapwood.sources import NotATranscript, resume_command_for
@@ -53,10 +53,13 @@ class SessionChanges:
                 await self._provider_of(session.program).require_at_rest(session)
             except SessionBusy as busy:
                 raise RefusedError(SessionInUse(str(busy))) from busy
-        importer = Importer(self._space)
+        # Nobody has the session open, so its last turn has ended, whatever its rows say.
+        importer = Importer(self._space, idle_seconds=-1 if changes else IDLE_SECONDS)
         try:
             await importer.bring(Path(session.path), session.program)
         except NotATranscript as error:
+            if not changes:
+                return
             raise RefusedError(SessionInUse(str(error))) from error
         finally:
             await importer.close()

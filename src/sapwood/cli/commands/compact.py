@@ -10,8 +10,14 @@ from sapwood.cli.name_completion import AGENT
 __all__ = ["command"]
 
 
-@subcommand(examples=["sapwood compact demo", "sapwood compact demo --keep 2"])
-@click.argument("agent", type=AGENT)
+@subcommand(
+    examples=[
+        "sapwood compact demo",
+        "sapwood compact demo --keep 2",
+        "sapwood compact --session 4cfa19 --keep 2",
+    ]
+)
+@click.argument("agent", type=AGENT, required=False)
 @click.option(
     "--keep",
     default=0,
@@ -20,15 +26,34 @@ __all__ = ["command"]
     help="Keep the last N turns unchanged.",
 )
 @click.option("--anyway", is_flag=True, help="Accept a summary that lacks key facts.")
+@click.option(
+    "--session",
+    default="",
+    metavar="ID",
+    help="Compact a session of Claude Code or Codex that is at rest.",
+)
+@click.option("--json", "as_json", is_flag=True, help="With --session: print one JSON object.")
 @click.pass_obj
-def command(invocation: Invocation, agent: str, keep: int, anyway: bool) -> None:
+def command(
+    invocation: Invocation, agent: str | None, keep: int, anyway: bool, session: str, as_json: bool
+) -> None:
     """Replace the history by a checked summary.
 
     The model of the agent writes the summary. It is checked against the log, and written a second
     time if too much is missing. If too much is still missing, or anything fails, nothing changes.
     To undo it, type: sapwood do AGENT /undo
+
+    For a session of another program the summary is made by rules from what was asked, done and
+    decided, and no model is called. To undo that, type: sapwood undo --session ID
     """
-    invocation.run(lambda: _compact(invocation, agent, keep, anyway))
+    if bool(agent) == bool(session):
+        raise click.UsageError("Name the agent to compact, or a session with --session.")
+    if session:
+        from sapwood.cli.commands.session_commands import run_session_command
+
+        run_session_command("compact", f"--keep {keep}", session, as_json=as_json)
+        return
+    invocation.run(lambda: _compact(invocation, agent or "", keep, anyway))
 
 
 async def _compact(invocation: Invocation, typed: str, keep: int, anyway: bool) -> None:

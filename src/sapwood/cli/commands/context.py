@@ -12,6 +12,7 @@ import msgspec
 from msgspec.inspect import BoolType, Field, IntType, Metadata, StructType, type_info
 
 from sapwood.cli.command import Command, Commands, WholeNumber
+from sapwood.cli.commands.session_commands import session_command
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
@@ -117,6 +118,12 @@ class _Context(Commands):
         return _OVERVIEW, overview, args
 
 
+def _session_commands() -> dict[str, click.Command]:
+    """Returns the commands that change a session of another program."""
+    names = ("clear", "rewind", "edit", "compact", "undo", "redo", "mark", "fork")
+    return {name: session_command(name, "sapwood context") for name in names}
+
+
 def _run(request: ContextRequest, as_json: bool) -> Exit:
     invocation = click.get_current_context().find_object(Invocation)
     assert invocation is not None
@@ -143,7 +150,7 @@ async def _do(invocation: Invocation, request: ContextRequest, as_json: bool) ->
 @click.group(
     cls=_Context,
     invoke_without_command=True,
-    commands=_action_commands(_run),
+    commands={**_action_commands(_run), **_session_commands()},
     params=_shared_options(),
     examples=[
         "sapwood context",

@@ -15,6 +15,7 @@ __all__ = ["command"]
         'sapwood fork demo START --name leak --goal "Find the leak."',
         'sapwood fork demo --worktree fix-leak --goal "Fix the leak."',
         'sapwood fork --from 4cfa19 --goal "Review what was done."',
+        "sapwood fork --session 4cfa19 START",
     ]
 )
 @click.argument("agent", type=AGENT, required=False)
@@ -42,6 +43,14 @@ __all__ = ["command"]
     metavar="[BRANCH]",
     help="Give the child a git worktree and a branch of its own.",
 )
+@click.option(
+    "--session",
+    "native",
+    default="",
+    metavar="SESSION",
+    help="Fork a session of Claude Code or Codex into a new one of the same program.",
+)
+@click.option("--json", "as_json", is_flag=True, help="With --session: print one JSON object.")
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -52,14 +61,24 @@ def command(
     model: str,
     session: str,
     worktree: str | None,
+    native: str,
+    as_json: bool,
 ) -> None:
     """Start a child agent that sees the same context.
 
     With a MARK, the child sees only what came after it. Nothing is copied. Later changes of the
     parent do not affect the child. A child with a goal has work to do: a worker runs it, or sapwood
-    run --agent CHILD. A session of Claude Code, Codex or Gemini CLI is imported first. The child
-    then sees what the model of that program saw last.
+    run --agent CHILD. With --from, a session of Claude Code, Codex or Gemini CLI is imported first,
+    and the child goes on here. With --session ID [MARK], it goes on in a new session of the same
+    program, and the command that opens it is printed.
     """
+    if native:
+        from sapwood.cli.commands.session_commands import run_session_command
+
+        if mark or session or goal or model or name or worktree is not None:
+            raise click.UsageError("--session takes one mark and nothing else.")
+        run_session_command("fork", agent or "", native, as_json=as_json)
+        return
     if bool(agent) == bool(session):
         raise click.UsageError("Name the agent to fork, or a session with --from.")
     if (mark and session) or (model and not session):

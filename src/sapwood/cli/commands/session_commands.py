@@ -1,0 +1,169 @@
+"""`sapwood clear`, `rewind`, `edit`, `undo`, `redo`, `mark`: context commands on another program's
+session.
+
+The same commands stand below `sapwood context`. `compact` and `fork` have options of their own.
+"""
+
+import os
+from typing import Any
+
+import click
+
+from sapwood.cli.command import Command
+from sapwood.cli.exit_codes import Exit
+from sapwood.cli.invocation import Invocation
+
+__all__ = ["COMMANDS", "run_session_command", "session_command", "session_options"]
+
+_HELP = {
+    "clear": (
+        "Trim a session: everything, all but N turns, or to a mark.",
+        "Without an argument everything leaves view. With N, the last N turns stay. With a MARK, "
+        "the session goes back to it.",
+        ("clear 2", "clear --session 4cfa19", "clear START"),
+    ),
+    "rewind": (
+        "Take a session back to a mark or a turn.",
+        "It goes back to a mark, or to before a turn; without an argument, to the newest mark. "
+        "sapwood show lists the turns.",
+        ("rewind START", "rewind 12 --session 4cfa19"),
+    ),
+    "edit": (
+        "Go back to before a turn, and print its prompt.",
+        "Without a TURN, before the last one. Change the prompt and give it to the program again.",
+        ("edit", "edit 12 --session 4cfa19"),
+    ),
+    "undo": (
+        "Undo the last command on a session.",
+        "Everything that left view comes back, with the turns since.",
+        ("undo", "undo --session 4cfa19"),
+    ),
+    "redo": (
+        "Take the last undo back.",
+        "The session is again as before the undo.",
+        ("redo", "redo --session 4cfa19"),
+    ),
+    "mark": (
+        "Name the present place of a session.",
+        "sapwood rewind NAME comes back to it, and sapwood fork --session ID NAME forks there. The "
+        "session may be open.",
+        ("mark START", "mark START --session 4cfa19"),
+    ),
+    "compact": (
+        "Put a summary in place of the older turns of a session.",
+        "The summary is what Sapwood finds in the turns by rules: requests, decisions, files, "
+        "commands, open questions. No model is called.",
+        ("compact", "compact --keep 2"),
+    ),
+    "fork": (
+        "Fork a session into a new one of the same program.",
+        "With a MARK, the new session has only what came after it. The former stays as it is.",
+        ("fork", "fork START"),
+    ),
+}
+_ARGUMENTS = {
+    "clear": "N | MARK",
+    "rewind": "MARK | TURN",
+    "edit": "TURN",
+    "mark": "NAME",
+    "fork": "MARK",
+}
+_ABOUT = (
+    "The session is one of Claude Code or Codex: the newest of this folder, unless --session names "
+    "one. It must not be open in its program. Its id, its file and its own list of sessions stay; "
+    "rows are only ever appended, and sapwood undo takes the change back."
+)
+
+
+def session_options() -> list[click.Parameter]:
+    """Returns new options that name the session, and `--json`."""
+    return [
+        click.Option(
+            ["--session"],
+            default="",
+            metavar="ID",
+            help="The session, by its id, the start of its id, or its transcript.",
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+    ]
+
+
+def session_command(name: str, path: str = "sapwood") -> click.Command:
+    """Returns the command of this name, which stands below the command `path`."""
+
+    def callback(place: str = "", keep: int | None = None, **given: Any) -> Exit:
+        words = f"--keep {keep}" if keep else place
+        return run_session_command(name, words, given["session"], as_json=given["as_json"])
+
+    summary, more, examples = _HELP[name]
+    parameters: list[click.Parameter] = []
+    if name in _ARGUMENTS:
+        needs = name == "mark"
+        argument = click.Argument(["place"], metavar=_metavar(name), required=needs, default="")
+        parameters.append(argument)
+    if name == "compact":
+        keep = click.Option(
+            ["--keep"], type=click.IntRange(0), metavar="N", help="Keep the last N turns."
+        )
+        parameters.append(keep)
+    about = "" if name == "mark" else f"\n\n{_ABOUT}"
+    return Command(
+        name,
+        callback=callback,
+        params=[*parameters, *session_options()],
+        help=f"{summary}\n\n{more}{about}",
+        examples=[f"{path} {example}" for example in examples],
+    )
+
+
+def _metavar(name: str) -> str:
+    return _ARGUMENTS[name] if name == "mark" else f"[{_ARGUMENTS[name]}]"
+
+
+def run_session_command(name: str, words: str, session: str, *, as_json: bool) -> Exit:
+    """Gives the command for a session and prints what changed, and how to go on."""
+    context = click.get_current_context()
+    invocation = context.find_object(Invocation)
+    assert invocation is not None
+    above = context.parent.params if context.parent else {}
+    session = session or above.get("session") or ""
+    transcript = above.get("transcript") or ""
+    if session and os.path.isfile(os.path.expanduser(session)):
+        session, transcript = "", os.path.expanduser(session)
+    as_json = as_json or bool(above.get("as_json"))
+    return invocation.run(lambda: _run(invocation, name, words, session, transcript, as_json))
+
+
+async def _run(
+    invocation: Invocation, name: str, words: str, session: str, transcript: str, as_json: bool
+) -> Exit:
+    from pathlib import Path
+
+    from sapwood.app.connection import connect
+    from sapwood.app.conversation_service import LazySessionChanges, offline_service
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.context_actions.session_commands import SessionCommands
+    from sapwood.context_actions.session_finder import SessionFinder, running_session
+    from sapwood.display.text import plain
+
+    async with invocation.connected() as connection:
+        commands = SessionCommands(
+            connection,
+            offline_service(connection, invocation.config),
+            SessionFinder(Path.cwd(), invocation.config, connect, running_session(os.environ)),
+            LazySessionChanges(connection).changes,
+        )
+        done = await commands.run(name, words, session=session, transcript=transcript)
+    if as_json:
+        click.echo(json_line(done))
+        return Exit.OK
+    click.echo(plain(done.message))
+    if done.prompt:
+        click.echo(f"\n{plain(done.prompt)}")
+    return Exit.OK
+
+
+COMMANDS = {
+    name: session_command(name) for name in ("clear", "rewind", "edit", "undo", "redo", "mark")
+}
+"""The commands that stand at the top."""

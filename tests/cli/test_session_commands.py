@@ -1,0 +1,181 @@
+"""Context commands on sessions of Claude Code and Codex that are at rest, from a shell."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from sapwood.cli.exit_codes import Exit
+from tests.cli.calling import Sapwooder
+from tests.sources.writing import ClaudeFile, CodexFile
+
+SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
+THREAD = "01a1e0eb-8813-7583-9b11-411efef3d821"
+
+
+@pytest.fixture
+def claude(home: Path, monkeypatch: pytest.MonkeyPatch) -> ClaudeFile:
+    """A session of Claude Code with four turns, in the present folder."""
+    program = home / "claude"
+    program.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("SAPWOOD_CLAUDE", str(program))
+    folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(Path.cwd()))
+    file = ClaudeFile(folder, SESSION)
+    for number in range(1, 5):
+        file.user(f"Ask {number}.", cwd=str(Path.cwd()))
+        file.says(f"Answer {number}.")
+    return file
+
+
+@pytest.fixture
+def codex(home: Path) -> CodexFile:
+    """A thread of Codex with three turns."""
+    file = CodexFile(home / ".codex" / "sessions" / "2026" / "11" / "14", THREAD)
+    for number in range(1, 4):
+        file.event("task_started")
+        file.user(f"Ask {number}.")
+        file.says(f"Answer {number}.")
+        file.event("task_complete")
+    return file
+
+
+def boundaries(file: ClaudeFile) -> list[list[str]]:
+    """The rows that each boundary in a transcript keeps."""
+    rows = [json.loads(line) for line in file.path.read_text().splitlines()]
+    found = [row["compactMetadata"] for row in rows if row.get("subtype") == "compact_boundary"]
+    return [each["preservedMessages"]["uuids"] for each in found]
+
+
+def in_view(sapwood: Sapwooder, session: str) -> list[str]:
+    shown = sapwood("show", session).out
+    return [f"Ask {n}." for n in range(1, 9) if f"Ask {n}." in shown]
+
+
+def test_a_session_is_trimmed_in_place_and_the_trim_is_undone(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    before = claude.path.read_bytes()
+    ran = sapwood("clear", "2", "--session", SESSION[:6])
+    assert ran.code == Exit.OK, ran.err
+    assert ran.out == (
+        "Kept the last 2; 2 turns left view. Go on with: claude --resume " + SESSION + "\n"
+    )
+    assert len(boundaries(claude)[-1]) == 4
+    assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
+    ran = sapwood("undo", "--session", SESSION)
+    assert "2 turns came into view" in ran.out
+    assert len(boundaries(claude)[-1]) == 8
+    assert claude.path.read_bytes().startswith(before)
+    assert in_view(sapwood, SESSION) == ["Ask 1.", "Ask 2.", "Ask 3.", "Ask 4."]
+    assert "1 turn left view" not in sapwood("redo", "--session", SESSION).out
+    assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
+
+
+def test_without_a_name_the_newest_session_of_the_folder_is_meant(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    ran = sapwood("context", "clear", "1")
+    assert ran.code == Exit.OK, ran.err
+    assert len(boundaries(claude)[-1]) == 2
+    assert sapwood("undo").code == Exit.OK
+    assert len(boundaries(claude)[-1]) == 8
+
+
+def test_a_mark_is_set_and_the_session_goes_back_to_it(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    assert sapwood("mark", "START").out == "Marked 'START'.\n"
+    assert boundaries(claude) == []
+    claude.user("Ask 5.")
+    claude.says("Answer 5.")
+    ran = sapwood("rewind", "START")
+    assert ran.code == Exit.OK, ran.err
+    assert "1 turn left view" in ran.out
+    assert len(boundaries(claude)[-1]) == 8
+
+
+def test_edit_prints_the_prompt(sapwood: Sapwooder, claude: ClaudeFile) -> None:
+    ran = sapwood("edit")
+    assert ran.out.endswith("\n\nAsk 4.\n")
+    assert len(boundaries(claude)[-1]) == 6
+    told = json.loads(sapwood("edit", "--json").out)
+    assert told["prompt"] == "Ask 3."
+    assert told["resume"] == f"claude --resume {SESSION}"
+
+
+def test_a_summary_is_made_by_rules_and_no_model_is_called(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    ran = sapwood("compact", "--session", SESSION, "--keep", "1")
+    assert ran.code == Exit.OK, ran.err
+    assert "Compacted 3 turns into a summary." in ran.out
+    last = json.loads(claude.path.read_text().splitlines()[-1])
+    assert last["isCompactSummary"]
+    assert "found in them by rules" in json.dumps(last["message"])
+    assert len(boundaries(claude)[-1]) == 2
+
+
+def test_a_fork_is_a_new_session_of_the_same_program(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    before = claude.path.read_bytes()
+    told = json.loads(sapwood("fork", "--session", SESSION, "--json").out)
+    assert told["session"] != SESSION
+    other = claude.path.with_name(f"{told['session']}.jsonl")
+    assert "Ask 4." in other.read_text()
+    assert claude.path.read_bytes() == before
+    assert told["resume"] == f"claude --resume {told['session']}"
+
+
+def test_an_open_session_is_left_alone(sapwood: Sapwooder, claude: ClaudeFile, home: Path) -> None:
+    open_sessions = home / ".claude" / "sessions"
+    open_sessions.mkdir()
+    process = {"pid": os.getpid(), "sessionId": SESSION, "status": "idle"}
+    (open_sessions / f"{os.getpid()}.json").write_text(json.dumps(process))
+    before = claude.path.read_bytes()
+    ran = sapwood("clear", "1")
+    assert ran.code == Exit.FAILED
+    assert "/exit" in ran.err
+    assert claude.path.read_bytes() == before
+    assert in_view(sapwood, SESSION) == ["Ask 1.", "Ask 2.", "Ask 3.", "Ask 4."]
+    assert sapwood("mark", "HERE").code == Exit.OK
+
+
+def test_a_thread_of_codex_is_trimmed_and_the_trim_is_undone(
+    sapwood: Sapwooder, codex: CodexFile
+) -> None:
+    before = codex.path.read_bytes()
+    ran = sapwood("clear", "1", "--session", THREAD)
+    assert ran.code == Exit.OK, ran.err
+    assert ran.out.endswith(f"Go on with: codex resume {THREAD}\n")
+    rows = [json.loads(line) for line in codex.path.read_text().splitlines()]
+    kept = next(row for row in reversed(rows) if row["type"] == "compacted")
+    assert "Ask 3." in json.dumps(kept)
+    assert "Ask 2." not in json.dumps(kept)
+    assert sapwood("undo", "--session", THREAD).code == Exit.OK
+    assert codex.path.read_bytes().startswith(before)
+    assert in_view(sapwood, THREAD) == ["Ask 1.", "Ask 2.", "Ask 3."]
+
+
+def test_a_folder_without_a_session_is_told_what_to_do(sapwood: Sapwooder) -> None:
+    ran = sapwood("clear", "1")
+    assert ran.code == Exit.NO_SESSION
+    assert "--session ID" in ran.err
+
+
+def test_an_agent_of_sapwood_is_told_the_other_command(sapwood: Sapwooder, demo: str) -> None:
+    ran = sapwood("clear", "1", "--session", demo)
+    assert ran.code == Exit.NO_SESSION
+    assert "sapwood do abc123 /clear" in ran.err
+
+
+def test_nothing_to_undo_is_refused_and_changes_nothing(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    before = claude.path.read_bytes()
+    ran = sapwood("undo")
+    assert ran.code == Exit.FAILED
+    assert claude.path.read_bytes() == before
