@@ -101,11 +101,11 @@ class _Root(Commands):
         if cmd_name not in summary_lines():
             return None
         if cmd_name in _SESSION_COMMANDS:
-            from sapwood.cli.commands.session_commands import COMMANDS
-
-            return COMMANDS[cmd_name]
-        module = import_module(f"sapwood.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
-        found = module.command
+            module = import_module("sapwood.cli.commands.session_commands")
+            found = module.COMMANDS[cmd_name]
+        else:
+            module = import_module(f"sapwood.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
+            found = module.command
         assert isinstance(found, click.Command)
         return found
 
