@@ -34,7 +34,7 @@ class ConversationBuilder:
     def __init__(self) -> None:
         self.events: list[TranscriptEvent] = []
         self.turns = 0
-        self.tip = -1
+        self.tip: int = -1
         self.is_tip_sure = True
         self._parents: list[int] = []
         self.turn: TurnBuilder | None = None

@@ -62,7 +62,7 @@ class CodexReader:
         self._used_before: int | None = None
         self._items = TurnItems()
         self._file = ""
-        self._head = -1
+        self._head: int = -1
         self._front = ""
         self._views: dict[str, list[_View]] = {}
         self._injected: list[Item] | None = None
