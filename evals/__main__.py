@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES: tuple[str, ...] = ("ledger", "drift", "resume")
+NAMES: tuple[str, ...] = ("ledger", "chapters", "resume")
 
 
 def main(argv: list[str]) -> int:

@@ -2,9 +2,9 @@
 
 from msgspec import structs
 
+from sapwood.analysis.chapter_report import Chapter, ChapterReport
 from sapwood.analysis.prune_advice import PruneAdvice, advise_pruning
 from sapwood.analysis.session import Boundary, Session
-from sapwood.analysis.topic_drift import Drift, TopicShare, TurnTopic
 from sapwood.tokens import Chars4Counter
 from tests.analysis.sessions import ToolRun, asked, session
 
@@ -20,8 +20,8 @@ def ran(command: str, content: str, *, error: bool = False) -> ToolRun:
     return ToolRun("Bash", f'{{"command": "{command}"}}', content, error=error)
 
 
-def advice(work: Session, *background: str, drift: Drift | None = None) -> PruneAdvice:
-    return advise_pruning(work, COUNTER, drift or Drift("", (), ()), background)
+def advice(work: Session, *background: str, report: ChapterReport | None = None) -> PruneAdvice:
+    return advise_pruning(work, COUNTER, report or ChapterReport(""), background)
 
 
 def reasons(found: PruneAdvice) -> list[tuple[str, str]]:
@@ -71,12 +71,19 @@ def test_a_topic_in_the_background_frees_its_turns_and_nothing_twice() -> None:
     work = session(
         asked("Look.", read("cart.py"), "Words. " * 100), asked("Again.", read("cart.py")), *LATER
     )
-    places = tuple(TurnTopic(n, "Cart" if n == 1 else "Till", "on-track") for n in range(1, 5))
-    shares = (TopicShare("Cart", 1, 0.5, "tangent"), TopicShare("Till", 1, 0.5, "on-track"))
-    found = advice(work, "cart", drift=Drift("", places, shares))
-    assert {item.reason for item in found.items} == {"topic", "superseded read"}
+    chapters = (Chapter("Cart", ((1, 1),), 1, 9, 0.5), Chapter("Till", ((2, 4),), 3, 9, 0.5))
+    found = advice(work, "cart", report=ChapterReport("", chapters))
+    assert {item.reason for item in found.items} == {"chapter", "superseded read"}
     whole = sum(COUNTER.count(text).tokens for text in work.turns[0].texts())
     assert found.frees == whole
+
+
+def test_the_largest_finished_chapters_are_prunable_until_they_are_archived() -> None:
+    work = session(asked("Look.", "Words. " * 100), asked("Go on."), *LATER)
+    chapters = (Chapter("Cart", ((1, 1),), 1, 9, 0.5, finished=True),)
+    report = ChapterReport("", chapters, archive=("Cart",))
+    assert reasons(advice(work, report=report)) == [("chapter", "Cart")]
+    assert advise_pruning(work, COUNTER, report, archived=("cart",)).items == ()
 
 
 def test_what_is_out_of_view_frees_nothing() -> None:

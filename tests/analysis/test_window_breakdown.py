@@ -1,8 +1,8 @@
-"""A breakdown lists kinds, files and topics; unknown sizes are not guessed."""
+"""A breakdown lists kinds, files and chapters; unknown sizes are not guessed."""
 
 from msgspec import structs
 
-from sapwood.analysis.drift_report import drift_of
+from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.session import Boundary
 from sapwood.analysis.window_breakdown import Breakdown, break_down, estimate
 from sapwood.core.token_count import Count
@@ -19,7 +19,7 @@ WORK = session(
 
 def breakdown_of(**changes: object) -> Breakdown:
     changed = structs.replace(WORK, **changes)
-    return break_down(changed, COUNTER, drift_of(changed, COUNTER))
+    return break_down(changed, COUNTER, chapters_of(changed, COUNTER))
 
 
 def test_a_reported_total_is_exact() -> None:
@@ -67,10 +67,10 @@ def test_compacted_turns_fill_nothing() -> None:
     assert compacted.estimate.compactions == 1
 
 
-def test_topics_are_those_of_the_turns_in_view() -> None:
+def test_chapters_are_those_of_the_turns_in_view() -> None:
     found = breakdown_of()
-    assert sum(amount.tokens for amount in found.topics) <= (found.estimate.used or 0)
-    assert found.topics
+    assert sum(amount.tokens for amount in found.chapters) <= (found.estimate.used or 0)
+    assert found.chapters
 
 
 def test_a_sapwood_agent_passes_its_total_and_its_system_tokens() -> None:
@@ -82,7 +82,7 @@ def test_a_sapwood_agent_passes_its_total_and_its_system_tokens() -> None:
 
 def test_tokens_beside_the_conversation_are_listed_by_kind() -> None:
     beside = {"system": Count(30, exact=True), "tools": Count(900, exact=False)}
-    found = break_down(WORK, COUNTER, drift_of(WORK, COUNTER), beside=beside)
+    found = break_down(WORK, COUNTER, chapters_of(WORK, COUNTER), beside=beside)
     kinds = {kind.name: kind for kind in found.kinds}
     assert (kinds["tools"].tokens, kinds["tools"].exact) == (900, False)
     assert kinds["system"].exact
@@ -96,5 +96,5 @@ def test_a_file_is_named_by_the_folder_that_the_shell_keeps() -> None:
             "There?", ToolRun("shell", '{"command": "cat y.py", "workdir": "lib"}', "y = 1\n" * 50)
         ),
     )
-    found = break_down(went, COUNTER, drift_of(went, COUNTER))
+    found = break_down(went, COUNTER, chapters_of(went, COUNTER))
     assert {amount.name for amount in found.files} == {"app/x.py", "lib/y.py"}

@@ -43,11 +43,12 @@ def acts(data: Path) -> list[tuple[str, str]]:
     return [(act["did"], act["says"]) for act in map(json.loads, lines)]
 
 
-def test_drift_tells_topic_and_status_of_every_turn(sapwood: Sapwooder) -> None:
+def test_drift_tells_the_chapter_of_every_turn_and_claims_no_status(sapwood: Sapwooder) -> None:
     ran = sapwood("context", "drift", "--transcript", str(TRANSCRIPT), "--json")
     drift = json.loads(ran.out)
-    assert [each["turn"] for each in drift["turns"]] == [1, 2, 3]
-    assert all(each["topic"] and each["status"] for each in drift["turns"])
+    assert sum(each["turns"] for each in drift["chapters"]) == 3
+    assert all(each["name"] for each in drift["chapters"])
+    assert all(each["status"] is None for each in drift["chapters"])
 
 
 def test_a_ledger_tells_what_was_done(sapwood: Sapwooder) -> None:
@@ -224,7 +225,7 @@ def test_a_topic_is_archived_by_name(sapwood: Sapwooder, session: str, data: Pat
 
 def test_every_topic_is_archived_on_its_own(sapwood: Sapwooder, session: str, data: Path) -> None:
     topics = {
-        each["name"] for each in json.loads(sapwood("context", "drift", "--json").out)["topics"]
+        each["name"] for each in json.loads(sapwood("context", "drift", "--json").out)["chapters"]
     }
     made = json.loads(sapwood("context", "archive", "--all", "--json").out)["archives"]
     assert {each["topic"] for each in made} == topics
@@ -276,7 +277,7 @@ def test_own_agents_are_sessions_too(sapwood: Sapwooder, demo: str, data: Path) 
     database = ("--database", str(Path.home() / ".local" / "share" / "sapwood" / "sapwood.db"))
     drift = json.loads(sapwood("context", "drift", "--session", demo, "--json", *database).out)
     assert drift["task"] == "Where do herons nest?"
-    assert len(drift["turns"]) == 2
+    assert sum(each["turns"] for each in drift["chapters"]) == 2
     told = json.loads(sapwood("context", "breakdown", "--session", demo, "--json", *database).out)
     assert told["estimate"]["source"] == "sapwood"
     assert {"system", "pins"} < {kind["name"] for kind in told["kinds"]}
@@ -353,7 +354,7 @@ def test_a_topic_that_left_the_focus_is_archived_and_then_no_longer_advised(
 
     def advised() -> list[str]:
         items = json.loads(sapwood("context", "prune", "--json").out)["items"]
-        return [item["what"] for item in items if item["reason"] == "topic"]
+        return [item["what"] for item in items if item["reason"] == "chapter"]
 
     assert topic in advised()
     assert topic in sapwood("context", "archive", "--background").out

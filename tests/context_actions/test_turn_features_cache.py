@@ -8,9 +8,9 @@ import pytest
 from msgspec import structs
 
 from evals.labels import read_set
-from sapwood.analysis.drift_report import drift_of
+from sapwood.analysis.chapters.chapter_builder import chapters_of
+from sapwood.analysis.chapters.turn_features import TurnFeatures, features_of
 from sapwood.analysis.session import Session
-from sapwood.analysis.topics.turn_features import TurnFeatures, features_of
 from sapwood.app.connection import connect
 from sapwood.config.config_file import Config
 from sapwood.config.folders import turn_features_folder
@@ -72,11 +72,11 @@ def test_a_turn_that_is_another_is_looked_at_again() -> None:
     assert looked(first, "other counter") == 60
 
 
-def test_what_drift_says_does_not_depend_on_what_is_known() -> None:
+def test_what_chapters_say_does_not_depend_on_what_is_known() -> None:
     about = long_session()
     for _ in range(2):
         known = TurnFeaturesCache(about, COUNTER.name)
-        assert drift_of(about, COUNTER, cache=known) == drift_of(about, COUNTER)
+        assert chapters_of(about, COUNTER, cache=known) == chapters_of(about, COUNTER)
         known.save()
 
 
@@ -117,7 +117,7 @@ async def test_a_transcript_that_is_only_shown_leaves_no_trace(
 
 
 # What the labelled sessions' turns look like under each `FORMAT`: whoever changes it raises that.
-FEATURES = {"1": "8e8e9ba262f7fcfe"}
+FEATURES = {"1": "8e8e9ba262f7fcfe", "2": "789e30613f73345c"}
 
 
 def test_features_that_change_have_a_new_format() -> None:

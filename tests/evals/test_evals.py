@@ -1,8 +1,10 @@
 """The evals pass their limits, and fail if the rules get worse."""
 
+from collections.abc import Callable
+
 import pytest
 
-from evals import drift, ledger, resume
+from evals import chapters, ledger, resume
 from evals.__main__ import NAMES, main
 from evals.keyword_baseline import keyword_ledger
 from evals.labels import SETS, SessionSet, read_set
@@ -19,9 +21,18 @@ def test_an_eval_passes_its_limits(name: str, capsys: pytest.CaptureFixture[str]
 def test_counting_keywords_would_not_pass(chosen: SessionSet) -> None:
     labelled = read_set(chosen)
     assert ledger.is_below_limits(ledger.scores_of(labelled, keyword_ledger))
-    simple = drift.score_of(labelled, drift.keyword_topics)
-    assert min(simple.topics, simple.statuses) < drift.LIMIT * simple.turns
     assert resume.survivors(labelled, chosen, resume.summary) < resume.LIMIT
+
+
+@pytest.mark.parametrize("name", chapters.LIMITS)
+@pytest.mark.parametrize("rule", [chapters.one_chapter, chapters.every_fourth_turn])
+def test_simple_rules_for_chapters_would_not_pass(
+    name: str, rule: Callable[[chapters.LabelledChapters], list[str]]
+) -> None:
+    labelled = chapters.read_chapters(name)
+    assert chapters.is_short(chapters.score_of(labelled, rule), chapters.LIMITS[name])
+    right = chapters.score_of(labelled, lambda each: each.chapters)
+    assert right == chapters.BorderScore(0, 0, 1)
 
 
 @pytest.mark.parametrize("chosen", SETS)
@@ -54,4 +65,4 @@ def test_a_missed_decision_lowers_the_score() -> None:
 
 def test_an_unknown_eval_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nonsense"]) == 2
-    assert "ledger|drift|resume" in capsys.readouterr().err
+    assert "ledger|chapters|resume" in capsys.readouterr().err

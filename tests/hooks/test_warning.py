@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.analysis.drift_report import drift_of
+from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.prune_advice import advise_pruning
 from sapwood.context_actions.session_finder import read_transcript
 from sapwood.core.token_count import Count, show
@@ -72,7 +72,7 @@ def test_large_results_are_named_with_their_tokens(with_window: HookCaller) -> N
     warning = with_window.call("user-prompt-submit", talk)["systemMessage"]
     session = read_transcript(talk.path)
     counter = counter_for(session.model)
-    advice = advise_pruning(session, counter, drift_of(session, counter, ()))
+    advice = advise_pruning(session, counter, chapters_of(session, counter))
     (item,) = advice.items  # what `context prune` lists
     shown = show(Count(item.tokens, exact=False))
     assert f"`sapwood context prune` lists takes {shown} tokens: legacy.py ({shown})" in warning

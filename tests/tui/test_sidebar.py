@@ -1,4 +1,4 @@
-"""The sidebar: agents as a tree, drift from the task, warnings with what to type."""
+"""The sidebar: agents as a tree, chapters, warnings with what to type."""
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
@@ -26,36 +26,36 @@ _TALK = (
 )
 
 
-async def drifting(wood: Sapwood) -> Agent:
-    """A conversation with a long tangent in its middle."""
+async def with_an_aside(wood: Sapwood) -> Agent:
+    """A conversation with a long aside in its middle."""
     agent = await wood.start("login", id="loginagent")
     for question, answer in _TALK:
         await agent.record(question, answer)
     return agent
 
 
-async def test_drift_is_shown_against_the_task_with_what_it_holds() -> None:
+async def test_chapters_are_shown_with_what_finished_ones_hold() -> None:
     connection = await connect(":memory:")
-    agent = await drifting(Sapwood(connection))
+    agent = await with_an_aside(Sapwood(connection))
     async with on_stage(agent.id, connection=connection) as stage:
-        await stage.sees("DRIFT from “Add OAuth")
+        await stage.sees("CHAPTERS")
         await stage.sees("█░")
-        await stage.sees("1 tangent holds")
-        assert "webpack" in stage.screen().split("DRIFT")[1].split("MARKS")[0].casefold()
+        await stage.sees("1 done chapter holds")
+        assert "webpack" in stage.screen().split("CHAPTERS")[1].split("MARKS")[0].casefold()
     await connection.close()
 
 
-async def test_a_talk_that_stays_on_track_shows_no_drift() -> None:
+async def test_a_talk_of_one_chapter_shows_none() -> None:
     connection = await connect(":memory:")
     agent = await Sapwood(connection).start("login")
     for question, answer in _TALK[:2]:
         await agent.record(question, answer)
     async with on_stage(agent.id, connection=connection) as stage:
         conversation = stage.conversation
-        await until(lambda: conversation._drift is not None)  # pyright: ignore[reportPrivateUsage]
+        await until(lambda: conversation._chapters is not None)  # pyright: ignore[reportPrivateUsage]
         await stage.pilot.pause()
-        assert "DRIFT" not in stage.screen()
-        assert "tangent" not in stage.screen()
+        assert "CHAPTERS" not in stage.screen()
+        assert "done chapter" not in stage.screen()
     await connection.close()
 
 
@@ -86,26 +86,26 @@ async def test_a_child_is_named_after_its_goal() -> None:
 
 async def test_mail_stands_above_warnings() -> None:
     connection = await connect(":memory:")
-    agent = await drifting(Sapwood(connection))
+    agent = await with_an_aside(Sapwood(connection))
     child = await agent.fork(name="child")
     await child.send(agent, "Done.")
     async with on_stage(agent.id, connection=connection, size=(120, 50)) as stage:
-        await stage.sees("1 tangent holds")
+        await stage.sees("1 done chapter holds")
         await stage.sees("1 unread mail")
         shown = stage.screen()
-        assert shown.index("1 unread mail") < shown.index("1 tangent holds")
+        assert shown.index("1 unread mail") < shown.index("1 done chapter holds")
     await connection.close()
 
 
-async def test_an_ordinary_chat_on_two_topics_shows_no_drift() -> None:
+async def test_an_ordinary_chat_on_two_topics_shows_no_chapters() -> None:
     connection = await connect(":memory:")
     agent = await Sapwood(connection).start("chat")
     for question, answer in _TALK:
         await agent.record(question, answer[:80])
     async with on_stage(agent.id, connection=connection) as stage:
         conversation = stage.conversation
-        await until(lambda: conversation._drift is not None)  # pyright: ignore[reportPrivateUsage]
+        await until(lambda: conversation._chapters is not None)  # pyright: ignore[reportPrivateUsage]
         await stage.pilot.pause()
-        assert len(conversation._drift.topics if conversation._drift else ()) > 1  # pyright: ignore[reportPrivateUsage]
-        assert "DRIFT" not in stage.screen()
+        assert len(conversation._chapters.chapters if conversation._chapters else ()) > 1  # pyright: ignore[reportPrivateUsage]
+        assert "CHAPTERS" not in stage.screen()
     await connection.close()

@@ -1,29 +1,28 @@
-"""Analysis of a conversation without a model: ledger, topics, drift, tokens, resumption prompt.
+"""Analysis of a conversation without a model: ledger, chapters, tokens, resumption prompt.
 
 Names are imported at first use, because every hook call waits for each import.
 """
 
 TYPE_CHECKING = False  # as in `typing`; importing `typing` would take longer than this module
 if TYPE_CHECKING:
-    from sapwood.analysis.drift_report import drift_of
+    from sapwood.analysis.chapter_report import Chapter, ChapterReport, Said
+    from sapwood.analysis.chapters.chapter_builder import chapters_of
     from sapwood.analysis.resumption import resumption_prompt
     from sapwood.analysis.session import TopicArchive
-    from sapwood.analysis.topic_drift import Drift, TopicShare, TopicStatus, TurnTopic
 
 __all__ = [
-    "Drift",
+    "Chapter",
+    "ChapterReport",
+    "Said",
     "TopicArchive",
-    "TopicShare",
-    "TopicStatus",
-    "TurnTopic",
-    "drift_of",
+    "chapters_of",
     "resumption_prompt",
 ]
 
 _MODULES = {
     "sapwood.analysis.session": "TopicArchive",
-    "sapwood.analysis.topic_drift": "Drift TopicStatus TopicShare TurnTopic",
-    "sapwood.analysis.drift_report": "drift_of",
+    "sapwood.analysis.chapter_report": "Chapter ChapterReport Said",
+    "sapwood.analysis.chapters.chapter_builder": "chapters_of",
     "sapwood.analysis.resumption": "resumption_prompt",
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
+from sapwood.analysis.chapter_report import Said
 from sapwood.core.errors import SapwoodError
 from sapwood.core.refusals import nearest
 
@@ -21,6 +22,7 @@ __all__ = [
     "names_in_focus",
     "of_project",
     "read_focus",
+    "said_about",
     "unfocused",
 ]
 
@@ -67,6 +69,11 @@ def of_project(focus: Focus, project: str) -> Focus:
 def names_in_focus(focus: Focus) -> tuple[str, ...]:
     """The names of the topics in focus, the most important first."""
     return tuple(each.name for each in sorted(focus.topics, key=lambda each: each.priority))
+
+
+def said_about(focus: Focus) -> Said:
+    """What the stack says about the chapters of a session."""
+    return Said(names_in_focus(focus), tuple(each.name for each in focus.background))
 
 
 def focused(focus: Focus, topic: str, *, project: str, at: str, priority: int = 1) -> Focus:

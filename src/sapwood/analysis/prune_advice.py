@@ -1,7 +1,7 @@
 """Advises what to prune, and how many tokens that would free. It changes nothing.
 
 Nothing is counted twice: a result is listed under the first reason that applies, and the tokens of
-a topic do not include results that are listed already.
+a chapter do not include results that are listed already.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -9,16 +9,16 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.session import Session
 from sapwood.analysis.session_search import turns_about
 from sapwood.analysis.tool_results import ResultInView, results_in_view
-from sapwood.analysis.topic_drift import Drift
 from sapwood.core.history_size import size_of
 from sapwood.core.token_count import Counter
 
 __all__ = ["Prunable", "PruneAdvice", "PruneReason", "advise_pruning", "turns_on"]
 
-PruneReason = Literal["superseded read", "test output", "large result", "topic"]
+PruneReason = Literal["superseded read", "test output", "large result", "chapter"]
 
 _LARGE = 2_000
 _VERBOSE = 300
@@ -47,11 +47,11 @@ class PruneAdvice(Struct, frozen=True):
 def advise_pruning(
     session: Session,
     counter: Counter,
-    drift: Drift,
+    report: ChapterReport,
     background: Sequence[str] = (),
     archived: Collection[str] = (),
 ) -> PruneAdvice:
-    """Returns what could be pruned from the view.
+    """Returns what could be pruned from the view, with the largest finished chapters.
 
     `background` are topics out of focus, and `archived` those that have an archive already, in
     lower case.
@@ -66,8 +66,9 @@ def advise_pruning(
     freed: dict[int, int] = {}
     for item in items:
         freed[item.turns[0]] = freed.get(item.turns[0], 0) + item.tokens
-    left = [name for name in (*background, *drift.archive) if name.casefold() not in archived]
-    items = [*_merged(items), *_topics(session, counter, drift, left, freed)]
+    names = (*background, *report.beside_the_goal, *report.archive)
+    left = [name for name in names if name.casefold() not in archived]
+    items = [*_merged(items), *_chapters(session, counter, report, left, freed)]
     items.sort(key=lambda item: -item.tokens)
     return PruneAdvice(tuple(items), sum(item.tokens for item in items), counter.exact)
 
@@ -121,31 +122,30 @@ def _merged(items: Iterable[Prunable]) -> list[Prunable]:
     return list(found.values())
 
 
-def _topics(
+def _chapters(
     session: Session,
     counter: Counter,
-    drift: Drift,
+    report: ChapterReport,
     names: Sequence[str],
     freed: dict[int, int],
 ) -> list[Prunable]:
-    """Returns these topics, with the turns in view that no topic before has."""
+    """Returns these chapters, with the turns in view that none before them has."""
     numbers = session.numbers
     left = {numbers[index] for index in session.indexes_in_view} - _newest(session)
     found: list[Prunable] = []
     for name in dict.fromkeys(names):
-        turns = tuple(turn for turn in turns_on(name, session, drift) if turn in left)
+        turns = tuple(turn for turn in turns_on(name, session, report) if turn in left)
         left -= set(turns)
         tokens = sum(size_of(turn, counter).tokens for turn in session.numbered(*turns))
         tokens -= sum(freed.get(turn, 0) for turn in turns)
         if tokens > 0:
-            found.append(Prunable("topic", name, turns, tokens, counter.exact))
+            found.append(Prunable("chapter", name, turns, tokens, counter.exact))
     return found
 
 
-def turns_on(topic: str, session: Session, drift: Drift) -> tuple[int, ...]:
-    """The numbers of a topic's turns: of the topic with that name, else of turns with its words."""
-    names = {each.name.casefold(): each.name for each in drift.topics}
-    name = names.get(topic.casefold())
-    if name is not None:
-        return tuple(dict.fromkeys(place.turn for place in drift.turns if place.topic == name))
+def turns_on(topic: str, session: Session, report: ChapterReport) -> tuple[int, ...]:
+    """The numbers of a chapter's turns; without a chapter of that name, of turns with its words."""
+    chapter = report.named(topic)
+    if chapter is not None:
+        return tuple(turn for a, b in chapter.spans for turn in range(a, b + 1))
     return turns_about(session, topic)

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.session import Session
 from sapwood.analysis.tool_results import results_in_view
-from sapwood.analysis.topic_drift import Drift
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.turn import Reply, Turn
@@ -22,7 +22,7 @@ LEVELS = (0.5, 0.65, 0.85)
 
 
 class Amount(Struct, frozen=True):
-    """The tokens of one kind, file or topic, and their share of the total, from 0 to 1."""
+    """The tokens of one kind, file or chapter, and their share of the total, from 0 to 1."""
 
     name: str
     tokens: int
@@ -52,12 +52,12 @@ class Estimate(Struct, frozen=True):
 
 
 class Breakdown(Struct, frozen=True):
-    """What fills the window: all kinds, all topics, and the largest files."""
+    """What fills the window: all kinds, all chapters, and the largest files."""
 
     estimate: Estimate
     kinds: tuple[Amount, ...]
     files: tuple[Amount, ...]
-    topics: tuple[Amount, ...]
+    chapters: tuple[Amount, ...]
 
 
 def estimate(
@@ -94,7 +94,7 @@ def estimate(
 def break_down(
     session: Session,
     counter: Counter,
-    drift: Drift,
+    report: ChapterReport,
     *,
     total: Count | None = None,
     beside: Mapping[str, Count] | None = None,
@@ -120,7 +120,7 @@ def break_down(
         estimate=estimate(session, counter, total=total, beside=beside, levels=levels),
         kinds=_amounts(kinds, total_tokens),
         files=_amounts(scaled(_files(session, counter)), total_tokens)[:_MAX_FILES],
-        topics=_amounts(scaled(_topics(session, counter, drift)), total_tokens),
+        chapters=_amounts(scaled(_chapters(session, counter, report)), total_tokens),
     )
 
 
@@ -195,13 +195,13 @@ def _files(session: Session, counter: Counter) -> dict[str, Count]:
     return found
 
 
-def _topics(session: Session, counter: Counter, drift: Drift) -> dict[str, Count]:
-    """Returns the tokens in view by topic."""
-    topic = {index.turn: index.topic for index in drift.turns}
+def _chapters(session: Session, counter: Counter, report: ChapterReport) -> dict[str, Count]:
+    """Returns the tokens in view by chapter."""
+    names = report.names_by_turn()
     numbers = session.numbers
     found: dict[str, Count] = {}
     for index in session.indexes_in_view:
-        name = topic.get(numbers[index], "")
+        name = names.get(numbers[index], "")
         sizes = (counter.count(text) for text in session.turns[index].texts())
         found[name] = sum(sizes, found.get(name, ZERO))
     return found

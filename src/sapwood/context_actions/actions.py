@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Literal, assert_never
 
-from sapwood.analysis.drift_report import drift_of
-from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, names_in_focus
+from sapwood.analysis.chapters.chapter_builder import chapters_of
+from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, said_about
 from sapwood.analysis.ledger import ledger_of
 from sapwood.analysis.prune_advice import advise_pruning
 from sapwood.analysis.session_search import SearchPassage, search_archives, search_session, words_of
@@ -94,7 +94,7 @@ class ContextActions:
                     levels=self._levels,
                 )
             case "breakdown" | "drift" | "prune":
-                return self._by_topic(request.action, source, counter, focus)
+                return self._by_chapter(request.action, source, counter, focus)
             case "ledger":
                 return ledger_of(session)
             case "archive":
@@ -106,33 +106,33 @@ class ContextActions:
             case _:
                 assert_never(request.action)
 
-    def _by_topic(
+    def _by_chapter(
         self,
         action: Literal["breakdown", "drift", "prune"],
         source: SessionInput,
         counter: Counter,
         focus: Focus,
     ) -> ContextAnswer:
-        """The actions that need topics. Features of turns are cached for sessions that are kept."""
+        """The actions that need chapters. Features of turns are cached for kept sessions."""
         session = source.session
         cache = TurnFeaturesCache(session, counter.name) if source.kept else None
-        drift = drift_of(session, counter, names_in_focus(focus), cache)
+        report = chapters_of(session, counter, said_about(focus), cache)
         match action:
             case "breakdown":
                 answer = break_down(
                     session,
                     counter,
-                    drift,
+                    report,
                     total=source.total,
                     beside=source.beside,
                     levels=self._levels,
                 )
             case "drift":
-                answer = drift
+                answer = report
             case "prune":
                 background = [topic.name for topic in focus.background]
                 archived = archived_topics(session)
-                answer = advise_pruning(session, counter, drift, background, archived)
+                answer = advise_pruning(session, counter, report, background, archived)
         if cache is not None:
             cache.save()
         return answer

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from sapwood.analysis.drift_report import drift_of
-from sapwood.analysis.focus import Focus, names_in_focus
+from sapwood.analysis.chapter_report import ChapterReport
+from sapwood.analysis.chapters.chapter_builder import chapters_of
+from sapwood.analysis.focus import Focus, names_in_focus, said_about
 from sapwood.analysis.ledger import Ledger, ledger_of
 from sapwood.analysis.prune_advice import turns_on
 from sapwood.analysis.resumption import resumption_prompt
 from sapwood.analysis.session import Session, TopicArchive
-from sapwood.analysis.topic_drift import Drift
 from sapwood.config.folders import archives_folder
 from sapwood.context_actions.archive_files import (
     archive_of,
@@ -39,7 +39,7 @@ _MOST_ARCHIVES = 3
 def archive(
     request: ContextRequest, source: SessionInput, counter: Counter, focus: Focus
 ) -> WrittenArchives:
-    """Archives the turns in view, one topic, every topic out of focus, or every topic."""
+    """Archives the turns in view, one chapter, every one out of focus, or every one."""
     session = source.session
     if not session.turns:
         raise SapwoodError("There is nothing to archive: the session has no turns yet.")
@@ -78,41 +78,42 @@ def _archives_for(session: Session, project: str) -> list[TopicArchive]:
 def _chosen_turns(
     request: ContextRequest, session: Session, counter: Counter, focus: Focus
 ) -> dict[str, tuple[int, ...]]:
-    """Each topic to archive, with the numbers of its turns; the topic "" is what is in view."""
+    """Each chapter to archive, with the numbers of its turns; "" is what is in view."""
     if not (request.topic or request.background or request.all):
         numbers = session.numbers
         in_view = dict.fromkeys(numbers[place] for place in session.indexes_in_view)
         return {"": tuple(in_view or dict.fromkeys(numbers))}
-    drift = drift_of(session, counter, names_in_focus(focus))
+    report = chapters_of(session, counter, said_about(focus))
     if request.topic:
-        return {request.topic: _turns_of(request.topic, session, drift)}
+        return {request.topic: _turns_of(request.topic, session, report)}
     if request.all:
-        names = [topic.name for topic in drift.topics]
+        names = [chapter.name for chapter in report.chapters]
     else:
-        names = _names_out_of_focus(focus, session, drift)
+        names = _names_out_of_focus(focus, session, report)
         if not names:
             raise SapwoodError(
-                "No topic of this session is in the background or off the task, or all of them "
-                "are archived. Nothing was archived."
+                "No chapter of this session is in the background, announced as an aside or "
+                "finished, or all of them are archived. Nothing was archived."
             )
-    return {name: _turns_of(name, session, drift) for name in names}
+    return {name: _turns_of(name, session, report) for name in names}
 
 
-def _names_out_of_focus(focus: Focus, session: Session, drift: Drift) -> list[str]:
+def _names_out_of_focus(focus: Focus, session: Session, report: ChapterReport) -> list[str]:
     background = [each.name for each in focus.background if not each.archived]
     archived = archived_topics(session)
-    found = [name for name in (*background, *drift.archive) if turns_on(name, session, drift)]
+    names = (*background, *report.beside_the_goal, *report.archive)
+    found = [name for name in names if turns_on(name, session, report)]
     return [name for name in dict.fromkeys(found) if name.casefold() not in archived]
 
 
-def _turns_of(topic: str, session: Session, drift: Drift) -> tuple[int, ...]:
-    """The numbers of a topic's turns. Raises `SapwoodError` if there are none."""
-    if found := turns_on(topic, session, drift):
+def _turns_of(topic: str, session: Session, report: ChapterReport) -> tuple[int, ...]:
+    """The numbers of a chapter's turns. Raises `SapwoodError` if there are none."""
+    if found := turns_on(topic, session, report):
         return found
-    names = [each.name for each in drift.topics]
+    names = [each.name for each in report.chapters]
     close = nearest(topic, names) or tuple(names)[:3]
     raise SapwoodError(
-        f"No turn mentions '{topic}'. Topics are: {', '.join(close)}. Nothing was archived."
+        f"No turn mentions '{topic}'. Chapters are: {', '.join(close)}. Nothing was archived."
     )
 
 

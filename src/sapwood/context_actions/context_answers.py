@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
+from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.focus import Focus
 from sapwood.analysis.handoff import Handoff
 from sapwood.analysis.ledger import Ledger
 from sapwood.analysis.prune_advice import PruneAdvice
 from sapwood.analysis.session_search import SearchPassage
-from sapwood.analysis.topic_drift import Drift
 from sapwood.analysis.window_breakdown import Breakdown, Estimate
 
 __all__ = [
@@ -68,7 +68,7 @@ ContextAnswer = (
     | WrittenArchives
     | ResumptionPrompt
     | PruneAdvice
-    | Drift
+    | ChapterReport
     | WrittenHandoff
     | SearchResults
 )

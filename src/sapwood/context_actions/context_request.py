@@ -32,14 +32,17 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """An action with its arguments."""
 
     action: ActionName
-    topic: Annotated[str, Meta(description="A topic, in the words a person would use")] = ""
+    topic: Annotated[
+        str, Meta(description="A topic or a chapter, in the words a person would use")
+    ] = ""
     priority: Annotated[
         int, Meta(ge=1, description="The topic's place in the focus stack; 1 is the top")
     ] = 1
     background: Annotated[
-        bool, Meta(description="Every topic that went to the background or is off the task")
+        bool,
+        Meta(description="Every chapter in the background, aside, or large and finished"),
     ] = False
-    all: Annotated[bool, Meta(description="Every topic of the session, one archive each")] = False
+    all: Annotated[bool, Meta(description="Every chapter of the session, one archive each")] = False
     target_agent: Annotated[
         str, Meta(description="The agent that takes over, such as reviewer")
     ] = ""
@@ -84,7 +87,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "breakdown",
-        "Show what fills the window, by kind, by file and by topic",
+        "Show what fills the window, by kind, by file and by chapter",
         examples=("breakdown", "breakdown --json"),
     ),
     Action(
@@ -124,7 +127,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("prune", "Advise what could be forgotten, and what that frees", examples=("prune",)),
     Action(
         "drift",
-        "Show the share of each topic against the original task",
+        "Show the chapters of the session, with turns, tokens and files",
         examples=("drift", "drift --transcript session.jsonl --json"),
     ),
     Action(

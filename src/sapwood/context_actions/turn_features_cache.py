@@ -13,15 +13,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from sapwood.analysis.chapters.turn_features import TurnFeatures
 from sapwood.analysis.session import Session
-from sapwood.analysis.topics.turn_features import TurnFeatures
 from sapwood.config.folders import turn_features_folder
 from sapwood.core.turn import Turn
 from sapwood.private_files import replace_file
 
 __all__ = ["FORMAT", "TurnFeaturesCache"]
 
-FORMAT = "1"
+FORMAT = "2"
 """Increase it whenever the same turn gets other features than before."""
 
 _FEWEST_TURNS = 50

@@ -4,9 +4,9 @@ import asyncio
 
 from msgspec import Struct
 
-from sapwood.analysis.drift_report import drift_of
+from sapwood.analysis.chapter_report import ChapterReport, Said
+from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.session import Session
-from sapwood.analysis.topic_drift import Drift
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.completion import KnownNames, known_names
 from sapwood.core.budget import Budget, budget_of
@@ -14,7 +14,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.state import State
 
-__all__ = ["Surroundings", "drift_in_view", "family_of", "surroundings"]
+__all__ = ["Surroundings", "chapters_in_view", "family_of", "surroundings"]
 
 _FAMILY = 60
 
@@ -53,10 +53,11 @@ async def family_of(space: OpenSpace, agent: AgentId) -> tuple[AgentSummary, ...
     return tuple(facts for facts in found if facts is not None)
 
 
-async def drift_in_view(space: OpenSpace, agent: AgentId) -> Drift:
-    """How far what is in view has gone from what the conversation was about."""
+async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:
+    """The chapters of what is in view."""
     opened = await space.dispatcher.open(agent)
     state = opened.state
     session = Session("sapwood", state.agent, turns=tuple(opened.live.turns))
     counter = space.counter_for(state.settings.model)
-    return await asyncio.to_thread(drift_of, session, counter, [each.topic for each in state.focus])
+    said = Said(tuple(each.topic for each in state.focus), state.background)
+    return await asyncio.to_thread(chapters_of, session, counter, said)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import assert_never
 
+from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.focus import Focus
 from sapwood.analysis.handoff import lines_changed
 from sapwood.analysis.ledger import CommandRun, Decision, Failing, FileTouched, Ledger, SuiteRun
 from sapwood.analysis.prune_advice import PruneAdvice
 from sapwood.analysis.session_search import SearchPassage
-from sapwood.analysis.topic_drift import Drift
 from sapwood.analysis.window_breakdown import Breakdown, Estimate
 from sapwood.context_actions.context_answers import (
     ContextAnswer,
@@ -20,7 +20,12 @@ from sapwood.context_actions.context_answers import (
 from sapwood.core.token_count import Count, show
 from sapwood.display.quantities import clock
 from sapwood.display.text import cut, entries, plain, section, wrapped
-from sapwood.display.window_text import advice_lines, breakdown_lines, drift_lines, estimate_lines
+from sapwood.display.window_text import (
+    advice_lines,
+    breakdown_lines,
+    chapter_lines,
+    estimate_lines,
+)
 
 __all__ = [
     "answer_lines",
@@ -151,8 +156,8 @@ def answer_lines(answer: ContextAnswer, width: int) -> list[str]:
             return answer.prompt.splitlines()
         case PruneAdvice():
             return advice_lines(answer, width)
-        case Drift():
-            return drift_lines(answer, width)
+        case ChapterReport():
+            return chapter_lines(answer, width)
         case WrittenHandoff():
             return handoff_lines(answer.text, answer.path)
         case SearchResults():

@@ -1,29 +1,30 @@
-"""The context window as lines: how full it is and with what, topic drift, advice to prune."""
+"""The context window as lines: how full it is and with what, chapters, advice to prune."""
 
 from collections.abc import Sequence
 
+from sapwood.analysis.chapter_report import Chapter, ChapterReport, turns_text
 from sapwood.analysis.prune_advice import Prunable, PruneAdvice
-from sapwood.analysis.topic_drift import Drift, TopicShare
 from sapwood.analysis.window_breakdown import Amount, Breakdown, Estimate
 from sapwood.core.token_count import Count, show
 from sapwood.display.text import cut, entries, one_line, padded, width_of, wrapped
 
-__all__ = ["advice_lines", "breakdown_lines", "drift_lines", "estimate_lines"]
+__all__ = ["advice_lines", "breakdown_lines", "chapter_lines", "estimate_lines"]
 
 _WINDOW_BAR = 40
-_DRIFT_BAR = 20
-_TOPIC_WIDTH = 32
+_CHAPTER_BAR = 12
+_NAME_WIDTH = 40
+_FILES_SHOWN = 3
 _MOST_ITEMS = 12
 _ADVICE = {
     "superseded read": "Read again or written since: {}",
     "test output": "Verbose test output: {}",
     "large result": "Large result: {}",
-    "topic": '"{}"',
+    "chapter": '"{}"',
 }
 _NEXT_STEPS = (
     "",
     "To see what could be removed, type: sapwood context prune",
-    "To archive topics beside the task, type: context archive --background",
+    "To archive finished chapters, type: context archive --background",
     "A compaction is near. Type: context archive",
 )
 
@@ -52,7 +53,7 @@ def breakdown_lines(found: Breakdown, width: int) -> list[str]:
     for title, amounts in (
         ("By kind", found.kinds),
         ("By file", found.files),
-        ("By topic", found.topics),
+        ("By chapter", found.chapters),
     ):
         if amounts:
             lines += ["", title, *_table(amounts, width)]
@@ -69,7 +70,7 @@ def _filled(estimate: Estimate) -> str:
 
 def _table(amounts: Sequence[Amount], width: int) -> list[str]:
     room = max(12, width - 20)
-    names = [cut(one_line(amount.name) or "(no topic)", room) for amount in amounts]
+    names = [cut(one_line(amount.name) or "(no chapter)", room) for amount in amounts]
     wide = max(map(width_of, names))
     return [
         f"  {padded(name, wide)}  {show(Count(a.tokens, a.exact)):>6}  {_percent(a.share):>5}"
@@ -81,39 +82,55 @@ def _percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
-def drift_lines(drift: Drift, width: int) -> list[str]:
-    """Returns the task, a bar for the share of each topic, and the recommendation."""
-    if not drift.topics:
+def chapter_lines(report: ChapterReport, width: int) -> list[str]:
+    """Returns the task, the chapters in their order, and the largest finished ones."""
+    if not report.chapters:
         return ["The session has no messages."]
-    names = min(_TOPIC_WIDTH, max(width_of(topic.name) for topic in drift.topics))
-    lines = wrapped(f'Original task: "{cut(drift.task, 200)}"', width)
-    lines += ["", "Topic drift analysis:"]
-    lines += [_bar(topic, names) for topic in drift.topics]
-    if drift.recommendation:
-        lines += ["", *wrapped(f"Recommendation: {drift.recommendation}", width)]
+    names = min(_NAME_WIDTH, max(width_of(chapter.name) for chapter in report.chapters))
+    lines = wrapped(f'First request: "{cut(report.task, 200)}"', width)
+    lines += ["", "Chapters:"]
+    for number, chapter in enumerate(report.chapters, 1):
+        lines += [_bar(number, chapter, names), *_details(chapter, width)]
+    if report.recommendation:
+        lines += ["", *wrapped(report.recommendation, width)]
     return lines
 
 
-def _bar(topic: TopicShare, names: int) -> str:
-    share = f"{topic.share:.0%}"
-    blocks = "█" * max(share != "0%", round(topic.share * _DRIFT_BAR))
-    name = padded(cut(topic.name, names), names)
-    return f"  {name}  {blocks:<{_DRIFT_BAR}} {share:>4}  ({topic.status})"
+def _bar(number: int, chapter: Chapter, names: int) -> str:
+    share = f"{chapter.share:.0%}"
+    blocks = "█" * max(share != "0%", round(chapter.share * _CHAPTER_BAR))
+    name = padded(cut(one_line(chapter.name), names), names)
+    said = f"  {chapter.status} ({chapter.by})" if chapter.status else ""
+    return f"{number:>3}  {name}  {blocks:<{_CHAPTER_BAR}} {share:>4}{said}"
+
+
+def _details(chapter: Chapter, width: int) -> list[str]:
+    """The turns and files of a chapter; later stretches are those that returned to it."""
+    tokens = show(Count(chapter.tokens, exact=False))
+    files = ", ".join(chapter.files[:_FILES_SHOWN])
+    more = len(chapter.files) - _FILES_SHOWN
+    parts = [turns_text(chapter), f"{tokens} tokens"]
+    if chapter.returned_to:
+        times = len(chapter.returned_to)
+        parts.append("returned to once" if times == 1 else f"returned to {times} times")
+    if files:
+        parts.append(f"{files} +{more}" if more > 0 else files)
+    return ["     " + cut(" · ".join(map(one_line, parts)), max(12, width - 5))]
 
 
 def advice_lines(advice: PruneAdvice, width: int) -> list[str]:
     """Returns the suggestions, with the tokens that each saves. They change nothing."""
-    topics = [item for item in advice.items if item.reason == "topic"]
-    results = [item for item in advice.items if item.reason != "topic"]
+    chapters = [item for item in advice.items if item.reason == "chapter"]
+    results = [item for item in advice.items if item.reason != "chapter"]
     if not advice.items:
         return ["There is nothing to prune."]
     lines = ["Suggested actions:"]
-    if topics:
-        lines += _group(1, "Archive background topics", topics, width)
+    if chapters:
+        lines += _group(1, "Archive finished chapters and background topics", chapters, width)
     if results:
-        number = 2 if topics else 1
+        number = 2 if chapters else 1
         lines += _group(number, "These tool results can be summarized", results, width)
-    return [*lines, "", "Run: context archive --background" if topics else "Run: context archive"]
+    return [*lines, "", "Run: context archive --background" if chapters else "Run: context archive"]
 
 
 def _group(number: int, title: str, items: Sequence[Prunable], width: int) -> list[str]:

@@ -1,6 +1,6 @@
 """What hooks answer with, prepared in advance: resumption prompts, and what would be lost.
 
-Reading decisions and topics from a session takes longer than a hook may run. So the background
+Reading decisions and chapters from a session takes longer than a hook may run. So the background
 process does it when a turn has ended, and reads more of the transcript than a hook could.
 """
 
@@ -72,9 +72,9 @@ def prepare(
     """Prepares everything from the last `size` bytes of the transcript, and remembers it."""
     import asyncio  # late: only the work in the background needs it
 
+    from sapwood.analysis.chapters.chapter_builder import chapters_of
     from sapwood.analysis.compaction_warning import loss_of, ways_to_free_tokens
-    from sapwood.analysis.drift_report import drift_of
-    from sapwood.analysis.focus import names_in_focus
+    from sapwood.analysis.focus import names_in_focus, said_about
     from sapwood.analysis.ledger import ledger_of
     from sapwood.analysis.prune_advice import advise_pruning
     from sapwood.analysis.resumption import resumption_prompt
@@ -108,7 +108,7 @@ def prepare(
     advice = advise_pruning(
         session,
         counter,
-        drift_of(session, counter, names),
+        chapters_of(session, counter, said_about(focus)),
         background,
         archived_topics(session),
     )

@@ -14,11 +14,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, Static
 
-from sapwood.analysis.topic_drift import Drift
+from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.app.agent_runner import DriveFailure
 from sapwood.conversation.surroundings import (
     Surroundings,
-    drift_in_view,
+    chapters_in_view,
     family_of,
     surroundings,
 )
@@ -89,7 +89,7 @@ class ConversationView(Screen[None]):
         self._activity = ""
         self.message = ""
         self._since: float | None = None
-        self._drift: Drift | None = None
+        self._chapters: ChapterReport | None = None
 
     def compose(self) -> ComposeResult:
         """Yields the widgets, from top to bottom."""
@@ -176,7 +176,7 @@ class ConversationView(Screen[None]):
                 self._fully_read.set()
             await self._show_words_so_far(agent, state)
             self._follow(agent, self._timeline.version)
-        self._drift = None
+        self._chapters = None
         await self.sink.show(self._timeline, self._events)
         await self._refresh_surroundings()
         if agent is not None and state is not None:
@@ -200,7 +200,7 @@ class ConversationView(Screen[None]):
         if not self._fully_read.is_set():
             self._read_whole(agent)
         self._remember(agent)
-        self._measure_drift()
+        self._find_chapters()
         if state.open is not None:
             self._resume()
         if state.origin is not None:
@@ -290,7 +290,7 @@ class ConversationView(Screen[None]):
                     self.model_failed(recorded.event)
                 self._streaming.clear()
                 self.show_questions()
-                self._measure_drift()
+                self._find_chapters()
                 self.attention.call(time.monotonic() - (self._since or time.monotonic()))
                 self._send_next()
             case QuestionAsked() | QuestionAnswered() | ToolFinished():
@@ -367,7 +367,7 @@ class ConversationView(Screen[None]):
         state = found.state
         self.query_one("#head", Static).update(header_line(self.controller.folder, state))
         self.query_one(Sidebar).show(
-            SidebarContent(found.agents, self.controller.agent, state, found.budget, self._drift)
+            SidebarContent(found.agents, self.controller.agent, state, found.budget, self._chapters)
         )
         empty = not self._timeline.rows
         self.query_one("#welcome", Static).update(
@@ -390,11 +390,13 @@ class ConversationView(Screen[None]):
         what = self._activity or ("waiting for approval" if self._is_asking else "working")
         return f"{_SPINNER[seconds % len(_SPINNER)]} {what} {seconds} s · esc interrupts"
 
-    @work(group="drift", exclusive=True)
-    async def _measure_drift(self) -> None:
-        """Measures the topic drift in the background, after each turn."""
+    @work(group="chapters", exclusive=True)
+    async def _find_chapters(self) -> None:
+        """Finds the chapters in the background, after each turn."""
         if self.controller.agent is not None:
-            self._drift = await drift_in_view(self.controller.connection, self.controller.agent)
+            self._chapters = await chapters_in_view(
+                self.controller.connection, self.controller.agent
+            )
             await self._refresh_surroundings()
 
     @work(group="queue", exclusive=True)

@@ -1,4 +1,4 @@
-"""The sidebar: agents, topic drift, focus, marks, and warnings with the command to type."""
+"""The sidebar: agents, chapters, focus, marks, and warnings with the command to type."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from sapwood.analysis.topic_drift import Drift
+from sapwood.analysis.chapter_report import ChapterReport, ChapterStatus
 from sapwood.core.budget import Budget
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
@@ -19,11 +19,11 @@ from sapwood.core.token_count import Count, show
 from sapwood.display.agent_tree import branches, tree
 from sapwood.display.text import cut, one_line
 
-__all__ = ["Sidebar", "SidebarContent", "agent_lines", "drift_bars", "warnings"]
+__all__ = ["Sidebar", "SidebarContent", "agent_lines", "chapter_bars", "warnings"]
 
 WIDTH = 34
-_LEAST_TANGENT = 1_000
-"""The least tokens in tangents that cause a warning."""
+_LEAST_FINISHED = 1_000
+"""The least tokens in finished chapters that cause a warning."""
 
 _ROOM = WIDTH - 5
 _NAME = 10
@@ -33,7 +33,14 @@ _ASKING = ("waiting for approval", "asks you", "")
 """What stands instead of the tokens if a tool call waits for approval; the first that fits."""
 
 
-_DRIFT_COLOURS = {"on-track": "$success", "tangent": "$warning", "noise": "$error"}
+_STATUS_COLOURS: dict[ChapterStatus | None, str] = {
+    "goal": "$success",
+    "obstacle": "$success",
+    "background": "$warning",
+    "aside": "$warning",
+    "other work": "$warning",
+    "no work": "$warning",
+}
 
 
 class SidebarContent(Struct, frozen=True):
@@ -43,7 +50,7 @@ class SidebarContent(Struct, frozen=True):
     here: AgentId | None = None
     state: State | None = None
     budget: Budget | None = None
-    drift: Drift | None = None
+    chapters: ChapterReport | None = None
 
 
 class Sidebar(VerticalScroll, can_focus=False):
@@ -74,7 +81,7 @@ class Sidebar(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         """Yields a title and a text for each part. `show` hides empty parts."""
-        for name in ("agents", "drift", "focus", "marks", "warnings"):
+        for name in ("agents", "chapters", "focus", "marks", "warnings"):
             yield Static(name.upper(), classes="title", id=f"{name}-title")
             if name == "agents":
                 yield OptionList(id="agents", compact=True)
@@ -101,13 +108,8 @@ class Sidebar(VerticalScroll, can_focus=False):
         self.query_one("#agents-title").display = bool(content.agents)
         state = content.state
         self._part("marks", _marks(state) if state else [])
-        drift = content.drift if is_drift_worth_showing(content) else None
-        if drift:
-            task = f" from “{cut(drift.task, _ROOM - 13)}”"
-            self.query_one("#drift-title", Static).update(
-                Content.assemble("DRIFT", (task, "not bold $faint"))
-            )
-        self._part("drift", drift_bars(drift) if drift else [])
+        found = content.chapters if are_chapters_worth_showing(content) else None
+        self._part("chapters", chapter_bars(found) if found else [])
         self._part("focus", _focus(state) if state else [])
         self._part("warnings", warnings(state, content) if state else [])
 
@@ -182,26 +184,26 @@ def _marks(state: State) -> list[Content]:
     ]
 
 
-def is_drift_worth_showing(content: SidebarContent) -> bool:
-    """Whether somebody set a focus, or tangents hold enough to act on; not in an ordinary chat."""
-    drift, state = content.drift, content.state
-    if drift is None or state is None:
+def are_chapters_worth_showing(content: SidebarContent) -> bool:
+    """Whether somebody set a focus, or finished chapters hold enough to act on."""
+    found, state = content.chapters, content.state
+    if found is None or state is None:
         return False
-    return bool(state.focus) or (bool(drift.archive) and drift.frees >= _LEAST_TANGENT)
+    return bool(state.focus) or (bool(found.archive) and found.frees >= _LEAST_FINISHED)
 
 
-def drift_bars(drift: Drift) -> list[Content]:
-    """A bar for each topic; none for a single topic."""
-    if len(drift.topics) < 2:
+def chapter_bars(report: ChapterReport) -> list[Content]:
+    """A bar for each of the newest chapters, in their order; none for a single chapter."""
+    if len(report.chapters) < 2:
         return []
     return [
         Content.assemble(
-            f"{cut(topic.name, 13):<14}",
-            ("█" * round(10 * topic.share), _DRIFT_COLOURS[topic.status]),
-            ("░" * (10 - round(10 * topic.share)), "$panel"),
-            (f" {topic.share:>4.0%}", "$faint"),
+            f"{cut(chapter.name, 13):<14}",
+            ("█" * round(10 * chapter.share), _STATUS_COLOURS.get(chapter.status, "$accent")),
+            ("░" * (10 - round(10 * chapter.share)), "$panel"),
+            (f" {chapter.share:>4.0%}", "$faint"),
         )
-        for topic in drift.topics[:6]
+        for chapter in report.chapters[-6:]
     ]
 
 
@@ -218,7 +220,7 @@ def _focus(state: State) -> list[Content]:
 def warnings(state: State, content: SidebarContent) -> list[Content]:
     """What the person may want to act on, each with the command to type."""
     lines: list[Content] = []
-    budget, drift = content.budget, content.drift
+    budget, chapters = content.budget, content.chapters
     if state.inbox:
         count = len(state.inbox)
         lines.append(
@@ -235,11 +237,11 @@ def warnings(state: State, content: SidebarContent) -> list[Content]:
                 "  ", ("/compact", "bold $accent"), " or ", ("/clear 5", "bold $accent")
             )
         )
-    if drift and drift.archive and drift.frees >= _LEAST_TANGENT:
-        count = len(drift.archive)
-        tokens = show(Count(drift.frees, exact=False))
-        topics = "1 tangent holds" if count == 1 else f"{count} tangents hold"
-        lines.append(Content.styled(f"▲ {topics} {tokens}", "$warning"))
+    if chapters and chapters.archive and chapters.frees >= _LEAST_FINISHED:
+        count = len(chapters.archive)
+        tokens = show(Count(chapters.frees, exact=False))
+        hold = "1 done chapter holds" if count == 1 else f"{count} done chapters hold"
+        lines.append(Content.styled(f"▲ {hold} {tokens}", "$warning"))
         lines.append(Content.assemble("  ", ("/compact", "bold $accent"), " keeps what matters"))
     if state.status != "running":
         lines.append(Content.styled(f"▲ this agent is {state.status}", "$warning"))

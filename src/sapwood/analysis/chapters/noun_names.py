@@ -1,21 +1,22 @@
-"""Names for topics: up to three nouns from the sentences of the topic.
+"""Names of up to three nouns, for chapters whose prompts have no phrase that names them.
 
-The best names have words that are close together, occur often in the topic and rarely elsewhere,
+The best names have words that are close together, occur often in the chapter and rarely elsewhere,
 and come from its first prompt. Any word that is not in a list of other words counts as a noun.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from sapwood.analysis.chapters.turn_features import GENERIC_WORDS, TurnFeatures
 from sapwood.analysis.language.word_stems import content_words, stem
-from sapwood.analysis.topics.turn_features import GENERIC_WORDS, TurnFeatures
 
-__all__ = ["topic_name"]
+__all__ = ["noun_name", "word_counts"]
 
-_FIRST, _ASKED, _ANSWERED = 2.0, 1.0, 0.7
-"""The factor of a phrase in the first prompt, in a later prompt, and in a reply."""
+_FIRST, _ASKED = 2.0, 1.0
+"""The factor of a phrase in the first prompt, and in a later one."""
+_MOST_TURNS = 12
 _ADJACENT, _SEPARATED, _SINGLE = 1.0, 0.8, 0.55
 """The factor of adjacent words, of words with others between them, and of a single word."""
 _FURTHER_WORDS = 0.7
@@ -39,13 +40,16 @@ _NOT_NOUNS = frozenset(
 )
 
 
-def topic_name(
-    turns: Sequence[TurnFeatures], others: Sequence[TurnFeatures], taken: set[str]
+def noun_name(
+    turns: Sequence[TurnFeatures], elsewhere: Mapping[str, float], taken: Collection[str]
 ) -> str:
-    """Returns a name for the topic of these turns that is not taken."""
-    here, elsewhere = _word_counts(turns), _word_counts(others)
+    """Returns a name for these turns that is not taken; empty if they have no noun.
+
+    `elsewhere` are the words of all turns of the session with their weights.
+    """
+    here = word_counts(turns)
     weights = {
-        word: times * times / (times + elsewhere.get(word, 0.0)) * _specificity(word)
+        word: times * times / max(times, elsewhere.get(word, 0.0)) * _specificity(word)
         for word, times in here.items()
     }
     scores: dict[str, float] = {}
@@ -57,10 +61,11 @@ def topic_name(
     for phrase in sorted(scores, key=lambda each: (-scores[each], -len(each))):
         if phrase.casefold() not in taken:
             return phrase
-    return "conversation" if "conversation" not in taken else f"topic {len(taken) + 1}"
+    return ""
 
 
-def _word_counts(turns: Sequence[TurnFeatures]) -> dict[str, float]:
+def word_counts(turns: Iterable[TurnFeatures]) -> dict[str, float]:
+    """Returns the words of some turns with the sums of their weights."""
     found: dict[str, float] = {}
     for turn in turns:
         for word, weight in turn.terms.items():
@@ -75,11 +80,9 @@ def _specificity(word: str) -> float:
 def _sentences(turns: Sequence[TurnFeatures]) -> dict[str, float]:
     """Returns every sentence with its highest factor."""
     found: dict[str, float] = {}
-    for index, turn in enumerate(turns):
+    for index, turn in enumerate(turns[:_MOST_TURNS]):
         for sentence in turn.asked:
-            found[sentence] = max(found.get(sentence, 0.0), _ASKED if index else _FIRST)
-        for sentence in turn.answered:
-            found.setdefault(sentence, _ANSWERED)
+            found.setdefault(sentence, _ASKED if index else _FIRST)
     return found
 
 

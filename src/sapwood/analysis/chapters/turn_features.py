@@ -1,7 +1,7 @@
-"""The features of a turn that topics are found by: weighted words, files, markers and size.
+"""The features of a turn that chapters are found by: weighted words, files, markers and size.
 
-They are computed once for each turn and stay small. Of a tool result only the words are kept, to
-see whether a later prompt refers to them.
+They are computed once for each turn and stay small, whatever was pasted. Of a tool result only the
+words are kept, to see whether a later prompt refers to them.
 """
 
 import re
@@ -9,15 +9,16 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from sapwood.analysis.chapters.discourse_markers import (
+    is_aside,
+    is_reference,
+    is_return,
+    is_switch,
+)
 from sapwood.analysis.language.sentences import sentences
 from sapwood.analysis.language.word_stems import content_words, stem, word_set
 from sapwood.analysis.ledger import files_of
-from sapwood.analysis.topics.discourse_markers import (
-    EVERYDAY_WORDS,
-    is_aside,
-    is_return,
-    is_small_talk,
-)
+from sapwood.analysis.session import request_text
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.turn import Reply, Turn
 
@@ -27,10 +28,15 @@ _PROMPT_WEIGHT, _REPLY_WEIGHT, _CALL_WEIGHT = 3.0, 1.0, 0.5
 _MAX_WEIGHT = 6.0
 _ARGS_LENGTH, _RESULT_LENGTH = 400, 1_500
 """Characters of the arguments of a call and of a result that are examined."""
+_MOST_RESULTS = 40
+_PROMPT_LENGTH = 3_000
+"""Characters of a prompt that are examined; what follows is pasted material."""
 _MAX_REPLY_WORDS = 400
-_MAX_REPLY_SENTENCES = 20
+_MAX_SENTENCES, _SENTENCE_LENGTH = 6, 300
+_QUESTION_LENGTH = 250
+_ANSWER_WORDS = 12
+_REMARK_WORDS = 20
 _NUMBER = re.compile(r"^[\d.,:%-]+$")
-_REFERENCE = re.compile(r"\b(?:that|it|them|those|i'll|we'll)\b", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[/_.\"\\{}:,-]")
 
 GENERIC_WORDS = frozenset(
@@ -55,62 +61,56 @@ class TurnFeatures(Struct, frozen=True):
 
     `terms` are its words with their weights, `subject` the words of the prompt that are not
     generic, `seen` all words to which a next prompt may refer. `files` are the paths that the turn
-    touched, `made` those that it created. `asked` and `answered` are sentences. `everyday` counts
-    words of everyday life, `rest` the other words of a prompt that are not small talk. `refers` if
-    the prompt refers to the turn before, `aside` if it changes the subject, `returns` if it returns
-    to an earlier one. The field names are those of the features cache on disk.
+    touched, `asked` the first sentences of the prompt. `asks` if the reply ends with a question,
+    `short` if the prompt may be an answer to one. `switches`, `returns`, `refers` and `aside` say
+    how the prompt begins. `opens` is false for a prompt that begins no chapter: one that asks
+    Sapwood and not the agent, and a short statement to which the agent hardly replied. The field
+    names are those of the features cache on disk.
     """
 
     terms: Mapping[str, float]
     subject: frozenset[str]
     seen: frozenset[str]
-    files: frozenset[str]
-    made: frozenset[str]
+    files: tuple[str, ...]
     asked: tuple[str, ...]
-    answered: tuple[str, ...]
-    tools: int
-    reply_words: int
-    chatty: bool
-    everyday: int
-    rest: int
-    technical: bool
+    asks: bool
+    short: bool
+    switches: bool
+    returns: bool
     refers: bool
     aside: bool
-    returns: bool
+    opens: bool
     tokens: int
 
 
 def features_of(turn: Turn, folder: str, tokens: int) -> TurnFeatures:
     """Returns the features of one turn. Paths are relative to the folder."""
-    prompt = "\n".join(part.text for part in turn.prompt if isinstance(part, Text))
-    prompt_sentences = list(sentences(prompt))
-    asked = _words(prompt_sentences)
+    prompt = "\n".join(part.text for part in turn.prompt if isinstance(part, Text)).strip()
+    prompt = prompt[:_PROMPT_LENGTH]
+    spoken = list(sentences(prompt))
+    asked = _words(spoken)
     replies, calls, results = _texts(turn)
-    replied = list(sentences("\n".join(replies)))
-    answered = _words(replied)[:_MAX_REPLY_WORDS]
+    answered = _words(sentences("\n".join(replies)))[:_MAX_REPLY_WORDS]
     called = _words(_SEPARATORS.sub(" ", call) for call in calls)
+    short = len(prompt.split(None, _ANSWER_WORDS)) <= _ANSWER_WORDS
+    switches, returns = is_switch(prompt), is_return(prompt)
+    is_remark = short and "?" not in prompt and len(answered) <= _REMARK_WORDS
     result_words = _without_numbers(word_set(" ".join(results)))
-    seen = {*asked, *answered, *called, *result_words}
-    files, made = _files(turn, folder)
     return TurnFeatures(
         terms=_weighted(
             ((asked, _PROMPT_WEIGHT), (answered, _REPLY_WEIGHT), (called, _CALL_WEIGHT))
         ),
         subject=frozenset(asked) - GENERIC_WORDS,
-        seen=frozenset(seen),
-        files=files,
-        made=made,
-        asked=tuple(prompt_sentences),
-        answered=tuple(replied[:_MAX_REPLY_SENTENCES]),
-        tools=len(turn.calls),
-        reply_words=len(answered),
-        chatty=any(map(is_small_talk, prompt_sentences)),
-        everyday=sum(word in EVERYDAY_WORDS for word in re.findall(r"[a-z]+", prompt.lower())),
-        rest=_count_other_words(prompt_sentences),
-        technical=bool(re.search(r"[`_]|\w/\w|\w\.\w|\w\(", prompt)),
-        refers=bool(_REFERENCE.search(prompt)),
+        seen=frozenset((*asked, *answered, *called, *result_words)),
+        files=_files(turn, folder),
+        asked=tuple(each[:_SENTENCE_LENGTH] for each in spoken[:_MAX_SENTENCES]),
+        asks="?" in "".join(replies[-1:]).rstrip()[-_QUESTION_LENGTH:],
+        short=short,
+        switches=switches,
+        returns=returns,
+        refers=is_reference(prompt),
         aside=is_aside(prompt),
-        returns=is_return(prompt),
+        opens=bool(request_text(turn)) and bool(calls or switches or returns or not is_remark),
         tokens=tokens,
     )
 
@@ -129,7 +129,7 @@ def _texts(turn: Turn) -> tuple[list[str], list[str], list[str]]:
                 calls.append(part.args[:_ARGS_LENGTH])
             elif isinstance(part, Text):
                 replies.append(part.text)
-    return replies, calls, results
+    return replies, calls[:_MOST_RESULTS], results[:_MOST_RESULTS]
 
 
 def _weighted(groups: Iterable[tuple[Iterable[str], float]]) -> dict[str, float]:
@@ -149,17 +149,8 @@ def _without_numbers(words: Iterable[str]) -> list[str]:
     return [word for word in words if not (word[0].isdigit() and _NUMBER.match(word))]
 
 
-def _files(turn: Turn, folder: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Returns the files that a turn touched, and those that it created."""
+def _files(turn: Turn, folder: str) -> tuple[str, ...]:
+    """Returns the files that a turn touched, those that it wrote first."""
     files = files_of(turn, folder)
-    touched = (*files.read, *files.created, *files.changed, *files.deleted)
-    return (
-        frozenset(file.path for file in touched),
-        frozenset(file.path for file in files.created),
-    )
-
-
-def _count_other_words(prompt: Iterable[str]) -> int:
-    """Counts the words of a prompt that are neither small talk nor everyday life."""
-    words = content_words(" ".join(sentence for sentence in prompt if not is_small_talk(sentence)))
-    return sum(word not in EVERYDAY_WORDS for word in words)
+    touched = (*files.created, *files.changed, *files.deleted, *files.read)
+    return tuple(dict.fromkeys(file.path for file in touched))

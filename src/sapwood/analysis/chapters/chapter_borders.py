@@ -1,0 +1,131 @@
+"""Finds the turns that begin a new chapter.
+
+Each turn gets a score from signs that need no understanding: its words against those of the turns
+before it (as TextTiling does), words that nobody used before, files, announcing words, and the time
+that passed. The weights were fitted on labelled sessions, each time without the session that was
+scored, and rounded; `just eval chapters` prints the result.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from sapwood.analysis.chapters.turn_features import TurnFeatures
+
+__all__ = ["Profile", "find_borders", "likeness", "profile", "word_weights"]
+
+Profile = Mapping[str, float]
+"""Words with their weights."""
+
+_THRESHOLD = 1.75
+_OTHER_WORDS, _OTHER_WORDS_WIDE, _UNSEEN, _NEW_WORDS = 1.35, 0.6, 0.6, 0.6
+_SWITCH, _RETURN, _GAP = 1.1, 1.5, 0.9
+_SAME_FILE, _ANSWER, _REFERENCE = -0.6, -0.7, -0.7
+_MANY_NEW_WORDS = 8
+_BEFORE, _NEAR = 3, 2
+"""Turns before a turn that it is compared with, in the wide and in the narrow comparison."""
+_SHORTEST_PAUSE = 2 * 60 * 1_000_000
+"""Microseconds. A gap counts by its ratio to the usual one; one of this length always is usual."""
+
+
+def word_weights(turns: Sequence[TurnFeatures]) -> dict[str, float]:
+    """Returns the weight of each word: high if few turns have it."""
+    found = Counter(word for turn in turns for word in turn.terms)
+    return {word: math.log(1 + len(turns) / times) for word, times in found.items()}
+
+
+def profile(turns: Sequence[TurnFeatures], weights: Mapping[str, float]) -> dict[str, float]:
+    """Returns the words of some turns, each by how often and how rarely elsewhere it occurs."""
+    found: dict[str, float] = {}
+    for turn in turns:
+        for word, times in turn.terms.items():
+            found[word] = found.get(word, 0.0) + math.sqrt(times) * weights[word]
+    return found
+
+
+def likeness(one: Profile, other: Profile) -> float:
+    """Returns the cosine of two profiles: 0 without a shared word, 1 for the same words."""
+    if len(one) > len(other):
+        one, other = other, one
+    shared = sum(weight * other[word] for word, weight in one.items() if word in other)
+    return shared / (_length(one) * _length(other)) if shared else 0.0
+
+
+def find_borders(turns: Sequence[TurnFeatures], times: Sequence[int]) -> list[int]:
+    """Returns the indexes of the turns that begin a chapter, the first turn included.
+
+    `times` are the starts of the turns in microseconds, 0 where unknown.
+    """
+    if not turns:
+        return []
+    weights = word_weights(turns)
+    own = [profile([turn], weights) for turn in turns]
+    near = _shifts([likeness(_sum(own[max(0, i - _NEAR) : i]), own[i]) for i in _after(own)])
+    wide = _shifts(
+        [likeness(_sum(own[max(0, i - _BEFORE) : i]), _sum(own[i : i + 2])) for i in _after(own)]
+    )
+    pauses = _pauses(times, len(turns))
+    found = [0]
+    for index in _after(turns):
+        if not turns[index].opens:
+            continue
+        score = (
+            _OTHER_WORDS * near[index - 1]
+            + _OTHER_WORDS_WIDE * wide[index - 1]
+            + _GAP * pauses[index]
+            + _signs(turns, index, weights)
+        )
+        if score > _THRESHOLD:
+            found.append(index)
+    return found
+
+
+def _signs(turns: Sequence[TurnFeatures], index: int, weights: Mapping[str, float]) -> float:
+    """What the prompt itself says: its new words, announcing words, files, and what it answers."""
+    turn, before = turns[index], turns[max(0, index - _NEAR) : index]
+    unseen = [word for word in turn.subject if not any(word in each.seen for each in before)]
+    whole = sum(weights.get(word, 1.0) for word in turn.subject)
+    share = sum(weights.get(word, 1.0) for word in unseen) / whole if whole else 0.0
+    earlier = {file for each in turns[max(0, index - _BEFORE) : index] for file in each.files}
+    return (
+        _UNSEEN * share
+        + _NEW_WORDS * min(len(unseen) / _MANY_NEW_WORDS, 1.0)
+        + _SWITCH * turn.switches
+        + _RETURN * turn.returns
+        + _SAME_FILE * (not earlier.isdisjoint(turn.files))
+        + _ANSWER * (turn.short and turns[index - 1].asks)
+        + _REFERENCE * turn.refers
+    )
+
+
+def _shifts(likenesses: Sequence[float]) -> list[float]:
+    """Returns how far each likeness is below the usual one, from -1 to 1."""
+    usual = median(likenesses) if likenesses else 0.0
+    return [max(-1.0, min(1.0, (usual - each) / (usual + 1e-6))) for each in likenesses]
+
+
+def _pauses(times: Sequence[int], count: int) -> list[float]:
+    """Returns the length of the pause before each turn, from 0 (usual) to 1 (150 times that)."""
+    gaps = [
+        max(0, times[i] - times[i - 1]) if 0 < i < len(times) and times[i - 1] else 0
+        for i in range(count)
+    ]
+    usual = max(median(gaps), _SHORTEST_PAUSE)
+    return [min(1.0, math.log(max(1.0, gap / usual)) / 5) for gap in gaps]
+
+
+def _after(turns: Sequence[object]) -> range:
+    return range(1, len(turns))
+
+
+def _sum(profiles: Sequence[Profile]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for each in profiles:
+        for word, weight in each.items():
+            found[word] = found.get(word, 0.0) + weight
+    return found
+
+
+def _length(one: Profile) -> float:
+    return math.sqrt(sum(weight * weight for weight in one.values()))
