@@ -198,7 +198,7 @@ async def test_a_running_thread_takes_a_history_over(
         _, end = await run(codex, again.session, "next", "a:9")
         assert end.difference == ""
         if by in ("cut", "inject"):
-            (copy,) = (tmp_path / "data" / "sessions" / "codex").iterdir()
+            (copy,) = (tmp_path / "data" / "programs" / "codex").iterdir()
             assert copy.read_bytes() == before
             assert copy.stat().st_mode & 0o077 == 0
 

@@ -19,6 +19,7 @@ from sapwood.providers.codex.response_items import (
 )
 from sapwood.providers.codex.thread_history import RolloutReader
 from sapwood.providers.codex.turn_rows import TurnRows
+from sapwood.providers.session_copy import extend_copy
 from sapwood.runtime.agent_provider import History, HistoryTurn
 from tests.providers.codex.thread_files import ThreadFiles
 
@@ -126,3 +127,16 @@ def test_injected_items_are_the_same_after_codex_gave_them_ids(tmp_path: Path) -
     for item in wanted.items:
         thread.item(msgspec.json.decode(item.payload))
     assert has_same(RolloutReader(tmp_path).read(thread.path).items, wanted.items)
+
+
+def test_rows_that_codex_has_no_more_come_from_the_private_copy(tmp_path: Path) -> None:
+    thread = ThreadFiles(tmp_path)
+    thread.turn("one")
+    rows = native(thread, 0)
+    found = items_of_rows(rows, tmp_path)
+    copies = tmp_path / "copies"
+    extend_copy(thread.path, copies / thread.path.name)
+    thread.path.unlink()
+    assert items_of_rows(rows, tmp_path) is None
+    assert items_of_rows(rows, tmp_path, copies) == found
+    assert items_of_rows(structs.replace(rows, hash=""), tmp_path, copies) is None

@@ -116,7 +116,7 @@ class CodexProvider:
     ) -> Assumed:
         """Brings the thread to exactly this history."""
         home = self._home
-        wanted = await asyncio.to_thread(wanted_history, history, home)
+        wanted = await asyncio.to_thread(wanted_history, history, home, self._copies)
         if session is None:
             return await self._new_thread(history, wanted, options)
         live = self._running(session)
@@ -129,7 +129,7 @@ class CodexProvider:
             now = await asyncio.to_thread(lambda: reader.read(self._file(session)))
         if has_same(now.items, wanted.items):
             return Assumed(session if live is None else live.session, "nothing", (), wanted.loss)
-        info = self.find()
+        info = await asyncio.to_thread(self.find)
         if info is not None and not info.supported:
             wanted.losses.insert(0, _untried(info, session))
             return await self._new_thread(history, wanted, options)
@@ -142,6 +142,10 @@ class CodexProvider:
     @property
     def _home(self) -> Path:
         return codex_home(self._environ)
+
+    @property
+    def _copies(self) -> Path:
+        return (self._data or data_folder()) / "programs" / PROGRAM
 
     def _running(self, session: ProgramSession) -> LiveThread | None:
         live = self._live.get(session.id)
@@ -290,8 +294,7 @@ class CodexProvider:
     def _copy(self, path: Path) -> None:
         """Copies a file of Codex before it is changed; there is nothing to copy before a turn."""
         if path.exists():
-            folder = (self._data or data_folder()) / "sessions" / PROGRAM
-            extend_copy(path, folder / path.name)
+            extend_copy(path, self._copies / path.name)
 
     async def _new_thread(
         self, history: History, wanted: WantedHistory, options: ProviderOptions

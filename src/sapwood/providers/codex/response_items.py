@@ -10,7 +10,7 @@ import msgspec
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.program_session import NativeRows
 from sapwood.core.view.request import Message, ToolResult
-from sapwood.providers.codex.rollout_files import find_file, segment_of, split_key
+from sapwood.providers.codex.rollout_files import find_file, is_id, segment_of, split_key
 from sapwood.providers.codex.rollout_rows import decode_payload, decode_row, is_announcement
 from sapwood.providers.codex.thread_history import HistoryItem
 from sapwood.runtime.agent_provider import History
@@ -34,15 +34,18 @@ class WantedHistory:
         return " ".join(self.losses)
 
 
-def wanted_history(history: History, home: Path) -> WantedHistory:
-    """The items of a history: Codex's own rows verbatim, all other turns from the neutral form."""
+def wanted_history(history: History, home: Path, copies: Path | None = None) -> WantedHistory:
+    """The items of a history: Codex's own rows verbatim, all other turns from the neutral form.
+
+    `copies` is the folder of private copies, for rows that Codex does not have any more.
+    """
     wanted = WantedHistory()
     if history.front:
         wanted.items.append(user_item(*history.front))
     rewritten = thoughts = 0
     for turn in history.turns:
         native = turn.native if turn.native and turn.native.session.program == "codex" else None
-        items = items_of_rows(native, home) if native is not None else None
+        items = items_of_rows(native, home, copies) if native is not None else None
         if items is None:
             rewritten += native is not None
             parts = [part for message in turn.messages for part in message.parts]
@@ -106,26 +109,36 @@ def _call_id(call: str) -> str:
     return call if len(call) <= _LONGEST_ID else hashlib.sha256(call.encode()).hexdigest()
 
 
-def items_of_rows(native: NativeRows, home: Path) -> list[bytes] | None:
+def items_of_rows(native: NativeRows, home: Path, copies: Path | None = None) -> list[bytes] | None:
     """The items in the rows of a turn, verbatim; None if the rows are missing or have changed."""
     first, last = split_key(native.passage.first), split_key(native.passage.last)
     if first is None or last is None or first[0] != last[0] or first[1] > last[1]:
         return None
     path = _file_of(native, first[0], home)
-    if path is None:
-        return None
+    data = _rows(path, first[1], last[1], native.hash) if path is not None else None
+    if data is None and copies is not None and native.hash:
+        for copy in _copies_of(native, first[0], copies):
+            data = data or _rows(copy, first[1], last[1], native.hash)
+    return _items_in(data) if data is not None else None
+
+
+def _rows(path: Path, first: int, last: int, digest: str) -> bytes | None:
+    """The bytes of the rows from one place to another; None if they are not these rows."""
     try:
         with path.open("rb") as file:
-            file.seek(first[1])
-            data = file.read(last[1] - first[1])
+            file.seek(first)
+            data = file.read(last - first)
             data += file.readline()
     except OSError:
         return None
-    if not data.endswith(b"\n"):
-        return None
-    if native.hash and hashlib.sha256(data).hexdigest() != native.hash:
-        return None
-    return _items_in(data)
+    is_same = not digest or hashlib.sha256(data).hexdigest() == digest
+    return data if is_same and data.endswith(b"\n") else None
+
+
+def _copies_of(native: NativeRows, segment: str, copies: Path) -> list[Path]:
+    """The private copies of the file that the rows were in."""
+    name = f"{native.session.id}_{segment}" if segment else native.session.id
+    return sorted(copies.glob(f"rollout-*-{name}*.jsonl")) if is_id(native.session.id) else []
 
 
 def _file_of(native: NativeRows, segment: str, home: Path) -> Path | None:

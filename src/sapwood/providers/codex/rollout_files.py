@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sapwood.sources.discovery import program_homes
 
-__all__ = ["codex_home", "current_file", "find_file", "row_key", "segment_of", "split_key"]
+__all__ = ["codex_home", "current_file", "find_file", "is_id", "row_key", "segment_of", "split_key"]
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = re.compile(_UUID)
@@ -26,6 +26,11 @@ def codex_home(environ: Mapping[str, str]) -> Path:
     """The folder of Codex: from CODEX_HOME, else in the user's home."""
     home = environ.get("HOME")
     return program_homes(environ, Path(home) if home else None).codex
+
+
+def is_id(name: str) -> bool:
+    """Whether a name is an id of a thread, so that it is safe as a part of a path."""
+    return _ID.fullmatch(name) is not None
 
 
 def segment_of(path: Path) -> str:
@@ -51,7 +56,7 @@ def split_key(key: str) -> tuple[str, int] | None:
 
 def current_file(home: Path, thread: str) -> Path | None:
     """The file in which a thread goes on; None if there is none."""
-    if not _ID.fullmatch(thread):
+    if not is_id(thread):
         return None
     files = sorted(_files(home, f"{thread}*"), key=segment_of)
     if len(files) > 1 and (noted := _noted_file(home, thread)) in files:
@@ -61,7 +66,7 @@ def current_file(home: Path, thread: str) -> Path | None:
 
 def find_file(home: Path, thread_or_segment: str, near: Path | None = None) -> Path | None:
     """The file of a segment, or the first file of a thread. `near` is a file of the thread."""
-    if not _ID.fullmatch(thread_or_segment):
+    if not is_id(thread_or_segment):
         return None
     if near is not None:
         for name in (f"*_{thread_or_segment}.jsonl", f"*-{thread_or_segment}.jsonl"):
