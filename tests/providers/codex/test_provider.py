@@ -315,3 +315,28 @@ async def test_closing_ends_every_server(tmp_path: Path, environ: dict[str, str]
         await codex.require_at_rest(session)
         with pytest.raises(Failure):
             await run(codex, session, "hello", "a:1")
+
+
+async def test_a_trimmed_thread_has_a_spare_server_until_it_is_closed(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    async with provider(tmp_path, environ) as codex:
+        session, rows = await four_turns(codex, tmp_path)
+        trimmed = await codex.assume(session, history(*rows[2:]), options(tmp_path))
+        await codex.assume(trimmed.session, history(*rows), options(tmp_path))
+        assert running(tmp_path)
+        await codex.close()
+    assert running(tmp_path) == []
+
+
+def running(folder: Path) -> list[Path]:
+    """The processes that have this folder in their environment."""
+    paths = Path("/proc").glob("[0-9]*/environ")
+    return [path for path in paths if str(folder).encode() in content_of(path)]
+
+
+def content_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

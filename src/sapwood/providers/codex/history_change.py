@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sapwood.providers.codex.thread_history import HistoryItem, ThreadHistory, ThreadTurn
 
-__all__ = ["HistoryChange", "has_same", "plan_change"]
+__all__ = ["HistoryChange", "has_same", "is_revertible", "plan_change"]
 
 
 class HistoryChange(Struct, frozen=True):
@@ -24,6 +24,11 @@ class HistoryChange(Struct, frozen=True):
 def has_same(one: Sequence[HistoryItem], other: Sequence[HistoryItem]) -> bool:
     """Whether the model cannot tell the two histories apart."""
     return len(one) == len(other) == _common(one, other)
+
+
+def is_revertible(history: ThreadHistory) -> bool:
+    """Whether a revert can empty the thread, so that any history can be given to it."""
+    return history.mode == "paginated" and any(not turn.before for turn in history.turns)
 
 
 def plan_change(history: ThreadHistory, wanted: Sequence[HistoryItem]) -> HistoryChange:

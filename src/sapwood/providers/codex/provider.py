@@ -5,7 +5,6 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from sapwood.config.folders import data_folder
 from sapwood.core.content import PromptPart, Usage
@@ -13,12 +12,17 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.providers.codex.app_server import AppServer, RequestRefused, ServerEnded
 from sapwood.providers.codex.fork_source import ForkSource, fork_source
-from sapwood.providers.codex.history_change import HistoryChange, has_same, plan_change
+from sapwood.providers.codex.history_change import (
+    HistoryChange,
+    has_same,
+    is_revertible,
+    plan_change,
+)
 from sapwood.providers.codex.installed_program import PROGRAM, find_codex
 from sapwood.providers.codex.live_thread import LiveThread
-from sapwood.providers.codex.permissions import permission_params
 from sapwood.providers.codex.response_items import WantedHistory, wanted_history
 from sapwood.providers.codex.rollout_files import codex_home, current_file
+from sapwood.providers.codex.server_starts import ServerStarts, open_elsewhere
 from sapwood.providers.codex.thread_at_rest import (
     append_history,
     hold_thread,
@@ -40,8 +44,6 @@ from sapwood.runtime.agent_provider import (
 __all__ = ["CodexProvider"]
 
 _CLOSE_SECONDS = 1.5
-_RELEASE_SECONDS = 8.0
-_POLL_SECONDS = 0.1
 
 
 class CodexProvider:
@@ -56,6 +58,7 @@ class CodexProvider:
         self._data = data
         self._environ = os.environ if environ is None else environ
         self._live: dict[str, LiveThread] = {}
+        self._servers = ServerStarts(self._environ, self._home)
 
     def find(self) -> ProgramInfo | None:
         """The installed Codex; None if there is none."""
@@ -70,7 +73,8 @@ class CodexProvider:
                 live.options = options
                 return live.session
             await self.close(session)
-        return (await self._open(options, session)).session
+        server = await self._servers.start(options)
+        return (await self._open(server, options, session)).session
 
     async def send(
         self, session: ProgramSession, prompt: tuple[PromptPart, ...], turn: str
@@ -101,7 +105,8 @@ class CodexProvider:
         """Ends the server of this thread, or all of them."""
         ids = list(self._live) if session is None else [session.id]
         threads = [self._live.pop(each) for each in ids if each in self._live]
-        await asyncio.gather(*(each.server.close(_CLOSE_SECONDS) for each in threads))
+        closing = [each.server.close(_CLOSE_SECONDS) for each in threads]
+        await asyncio.gather(*closing, *(self._servers.drop(each) for each in ids))
 
     async def require_at_rest(self, session: ProgramSession) -> None:
         """Raises `SessionBusy` if the thread runs a turn here, or another process has it open."""
@@ -109,7 +114,7 @@ class CodexProvider:
         if live is not None:
             live.require_idle()
         elif await asyncio.to_thread(is_open, self._home, session.id):
-            raise SessionBusy(_open_elsewhere(session.id))
+            raise SessionBusy(open_elsewhere(session.id))
 
     async def assume(
         self, session: ProgramSession | None, history: History, options: ProviderOptions
@@ -153,73 +158,14 @@ class CodexProvider:
 
     async def _open(
         self,
-        options: ProviderOptions,
-        session: ProgramSession | None,
-        fork: ForkSource | None = None,
-        server: AppServer | None = None,
-    ) -> LiveThread:
-        """Opens a new thread, a thread of the user, or a fork of one, in a server of its own."""
-        server = server or await self._start_server(options)
-        try:
-            opened = await self._open_thread(server, options, session, fork)
-        except (ServerEnded, RequestRefused) as error:
-            await server.kill()
-            raise Failure("other", f"Codex could not open the session: {error}") from error
-        except BaseException:
-            await server.kill()
-            raise
-        live = LiveThread(server, self._home, opened, options)
-        self._live[live.id] = live
-        return live
-
-    async def _start_server(self, options: ProviderOptions) -> AppServer:
-        info = await asyncio.to_thread(self.find)
-        if info is None:
-            raise Failure(
-                "no_model",
-                "Codex was not found. Install it with `npm install -g @openai/codex`, or set "
-                "SAPWOOD_CODEX to its path.",
-            )
-        if info.logged_in is False:
-            raise Failure("no_key", "Nobody is logged in to Codex. Run `codex login`.")
-        environ = {**self._environ, **options.environment}
-        try:
-            return await AppServer.start(info.path, options.folder, environ)
-        except (OSError, ServerEnded, RequestRefused) as error:
-            raise Failure("other", f"Codex {info.version} did not start: {error}") from error
-
-    async def _open_thread(
-        self,
         server: AppServer,
         options: ProviderOptions,
-        session: ProgramSession | None,
-        fork: ForkSource | None,
-    ) -> Any:
-        permissions = permission_params(options.mode)
-        params: dict[str, object] = {
-            "cwd": options.folder,
-            "approvalPolicy": permissions.approval,
-            "sandbox": permissions.sandbox,
-        }
-        if options.model:
-            params["model"] = options.model
-        if options.system:
-            params["developerInstructions"] = options.system
-        if fork is not None:
-            last = {"threadId": fork.thread, "lastTurnId": fork.turn, "excludeTurns": True}
-            return await server.call("thread/fork", **last, **params)
-        if session is None:
-            return await server.call("thread/start", **params)
-        await self._wait_for_release(session.id)
-        return await server.call("thread/resume", threadId=session.id, excludeTurns=True, **params)
-
-    async def _wait_for_release(self, thread: str) -> None:
-        """A server whose client was killed holds its thread for some more seconds."""
-        for _ in range(round(_RELEASE_SECONDS / _POLL_SECONDS)):
-            if not await asyncio.to_thread(is_open, self._home, thread):
-                return
-            await asyncio.sleep(_POLL_SECONDS)
-        raise Failure("other", _open_elsewhere(thread), again=True)
+        session: ProgramSession | None = None,
+        fork: ForkSource | None = None,
+    ) -> LiveThread:
+        live = await self._servers.open(server, options, session, fork)
+        self._live[live.id] = live
+        return live
 
     # Changes of a history
 
@@ -236,17 +182,18 @@ class CodexProvider:
     async def _change_by_restart(self, live: LiveThread, wanted: WantedHistory) -> Assumed:
         """Ends the server, changes the thread at rest, and goes on in another server.
 
-        The other server starts before the first one ends, so that most of the time is saved.
+        The other server was started before, so that most of the time is saved.
         """
-        server = await self._start_server(live.options)
+        server = await self._servers.take(live.id, live.options)
         try:
             await live.server.kill()
             assumed = await self._change_at_rest(live.session, wanted, live.reader)
         except BaseException:
             await server.kill()
             raise
-        again = await self._open(live.options, assumed.session, server=server)
+        again = await self._open(server, live.options, assumed.session)
         again.wanted = wanted.items
+        self._servers.prepare(live.id, live.options)
         return Assumed(again.session, assumed.by, assumed.rows, assumed.loss)
 
     async def _try_change(
@@ -263,6 +210,8 @@ class CodexProvider:
         if not has_same(history.items, wanted):
             return None
         live.wanted = wanted
+        if not is_revertible(history):
+            self._servers.prepare(live.id, live.options)
         return history.last_rows(len(change.items))
 
     async def _change_at_rest(
@@ -302,12 +251,13 @@ class CodexProvider:
         """A fork of the thread that has this history, else a new thread that is given it."""
         source = await asyncio.to_thread(fork_source, history, wanted.items, self._home)
         if source is not None:
-            live = await self._open(options, None, source)
+            server = await self._servers.start(options)
+            live = await self._open(server, options, None, source)
             if has_same((await live.history()).items, wanted.items):
                 live.wanted = wanted.items
                 return Assumed(live.session, "new_session", (), wanted.loss)
             await self.close(live.session)
-        live = await self._open(options, None)
+        live = await self._open(await self._servers.start(options), options)
         rows: tuple[str, ...] = ()
         if wanted.items:
             change = HistoryChange("inject", None, tuple(wanted.items))
@@ -318,10 +268,6 @@ class CodexProvider:
             rows = found
         live.wanted = wanted.items
         return Assumed(live.session, "new_session", rows, wanted.loss)
-
-
-def _open_elsewhere(thread: str) -> str:
-    return f"The session {thread} is open in another Codex. Close it there, then try again."
 
 
 def _untried(info: ProgramInfo, session: ProgramSession) -> str:
