@@ -16,7 +16,11 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeProgram]:
     def make(program: str, *_: object, **__: object) -> FakeProgram:
         return fakes[program]
 
-    for module in ("sapwood.providers.program_list", "sapwood.app.program_access"):
+    for module in (
+        "sapwood.providers.program_list",
+        "sapwood.app.program_access",
+        "sapwood.context_actions.session_continuation",
+    ):
         monkeypatch.setattr(f"{module}.make_provider", make)
     return fakes
 
@@ -75,3 +79,79 @@ def test_a_question_that_nobody_can_answer_is_denied_with_the_rule_that_allows_i
     assert "--allow 'shell(make test)'" in ran.err
     allowed = ("--allow", "shell(make test)")
     assert sapwood("run", "--with", "claude-code", "-p", "Test it.", *allowed).code == 0
+
+
+def test_a_context_command_reaches_the_session_at_rest_at_once(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    claude = programs["claude-code"]
+    for prompt in ("One.", "Two."):
+        new = () if claude.sent else ("--new",)
+        sapwood("run", "--with", "claude-code", "--agent", "demo", *new, "-p", prompt)
+    [session] = claude.sessions
+    sapwood("do", "demo", "/clear 1")
+    assert claude.sessions[session] == ["Two.", "heard Two."]
+    sapwood("do", "demo", "/undo")
+    assert claude.sessions[session] == ["One.", "heard One.", "Two.", "heard Two."]
+    claude.busy = True
+    ran = sapwood("do", "demo", "/clear 1")
+    assert ran.code != 0
+    assert "Close it there." in ran.err
+    claude.busy = False
+    sapwood("run", "--agent", "demo", stdin="/clear 1\n\nThree.\n")
+    assert claude.sent[-1] == ["Two.", "heard Two.", "Three."]
+
+
+def test_a_session_continues_in_the_other_program_and_stays_as_it_is(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    sapwood("run", "--with", "claude-code", "--agent", "demo", "--new", "-p", "Hello!")
+    programs["codex"].loss = "1 image"
+    ran = sapwood("continue", "demo", "--with", "codex", "--name", "there")
+    assert ran.code == 0
+    [session] = programs["codex"].sessions
+    assert f"codex resume {session}" in ran.out
+    assert "Not carried: 1 image" in ran.out
+    assert programs["codex"].sessions[session] == ["Hello!", "heard Hello!"]
+    assert sapwood("run", "--agent", "there", "-p", "More.").out == "heard More.\n"
+    assert programs["codex"].sent[-1] == ["Hello!", "heard Hello!", "More."]
+    back = sapwood("continue", "there", "--with", "claude-code", "--name", "back")
+    assert back.code == 0
+    assert list(programs["claude-code"].sessions.values())[-1] == [
+        *("Hello!", "heard Hello!"),
+        *("More.", "heard More."),
+    ]
+
+
+def test_a_child_may_have_another_program_than_its_parent(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    sapwood("run", "--with", "claude-code", "--agent", "demo", "--new", "-p", "Hello!")
+    script = "/fork --with codex -- Find the leak.\n"
+    assert sapwood("run", "--agent", "demo", stdin=script).code == 0
+    assert "Find the leak." in programs["codex"].sent[-1][-1]
+    assert programs["codex"].sent[-1][:2] == ["Hello!", "heard Hello!"]
+    sapwood("do", "demo", "/check-mail")
+    sapwood("run", "--agent", "demo", "-p", "What did it find?")
+    prompt = programs["claude-code"].sent[-1][-1]
+    assert "heard Find the leak." in prompt
+    assert "carry no authority" in prompt
+
+
+def test_a_summary_is_written_by_the_program_in_a_session_of_its_own(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    claude = programs["claude-code"]
+    long = "Tell me about the tests. " * 40
+    sapwood("run", "--with", "claude-code", "--agent", "demo", "--new", "-p", long)
+    [session] = claude.sessions
+
+    def summary(heard: str) -> Sequence[Step]:
+        return [Says("The user asked about the tests.")]
+
+    claude.plan = summary
+    ran = sapwood("compact", "demo", "--anyway")
+    assert ran.code == 0, ran.err
+    assert len(claude.sessions) == 2
+    [shown] = [text for text in claude.sessions[session] if "asked about the tests" in text]
+    assert shown.startswith("[Summary of the conversation before this point")

@@ -1,6 +1,7 @@
 """Runs the agents of a space: wires models, tools, engine and scheduler to a connection."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import assert_never
@@ -10,14 +11,16 @@ from msgspec import Struct
 from sapwood.app.connection import Connection
 from sapwood.conversation.call import Services
 from sapwood.conversation.model_tool import ModelCommandTool
+from sapwood.conversation.program_session import assume_session
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import InterruptTurn
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.events import Event, ModelCalled, Recorded, ReplyAdded, ReplyStreamed
+from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import Delta
+from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.refusals import Refusal
-from sapwood.runtime.agent_provider import ProgramAccess
+from sapwood.runtime.agent_provider import AgentProvider, ProgramAccess, SessionBusy
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.compaction import Compactor
@@ -25,11 +28,14 @@ from sapwood.runtime.dispatch import Done
 from sapwood.runtime.driver import Driver
 from sapwood.runtime.model_access import ModelAccess
 from sapwood.runtime.open_agent import open_agent
+from sapwood.runtime.program_summary import ProgramSummaries
 from sapwood.runtime.scheduler import Engine, Scheduler
 from sapwood.runtime.tool_calls import Toolbox
 from sapwood.runtime.trace import Tracing, Untraced
 
-__all__ = ["AgentOutput", "AgentRunner", "DriveFailure", "words_so_far"]
+__all__ = ["AgentOutput", "AgentRunner", "DriveFailure", "assume_or_warn", "words_so_far"]
+
+_log = logging.getLogger("sapwood.programs")
 
 
 class DriveFailure(Struct, frozen=True):
@@ -134,14 +140,29 @@ class AgentRunner:
         cannot be called.
         """
         tools = (self._commands.spec(), *await self._toolbox.specs())
+        connection = self.connection
+        state = (await connection.dispatcher.open(agent)).state
+        models = self._models
+        if self.programs is not None and program_executor(state.settings.model) is not None:
+            models = ProgramSummaries(
+                connection.log, connection.space, connection.dispatcher, self.programs, agent
+            )
         compactor = Compactor(
             self.connection.dispatcher,
-            self._models,
+            models,
             self.connection.counter_for,
             tools,
             self._tracing,
         )
         return await compactor.compact(agent, keep, anyway=anyway)
+
+    async def assume(self, agent: AgentId) -> None:
+        """Brings the session of the agent's program to the live path, if the agent is at rest.
+
+        Logs a warning if that is not possible now: the next prompt tries again.
+        """
+        if self.programs is not None:
+            await assume_or_warn(self.connection, self.programs.provider, agent)
 
     async def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
         """Yields the events of an agent after a version, from any process, as they are stored.
@@ -183,6 +204,19 @@ class AgentRunner:
     def _publish(self, agent: AgentId, what: DriveFailure) -> None:
         for listen in tuple(self._listeners):
             listen(agent, what)
+
+
+async def assume_or_warn(
+    connection: Connection, provider_of: Callable[[str], AgentProvider], agent: AgentId
+) -> None:
+    """Brings the session of the agent's program to the live path; logs why, if it cannot."""
+    try:
+        await assume_session(connection, provider_of, agent)
+    except (SessionBusy, Failure) as problem:
+        _log.warning(
+            "The session in the program is not changed yet: %s The next prompt tries again.",
+            problem,
+        )
 
 
 class _StreamedReply:

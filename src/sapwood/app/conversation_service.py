@@ -45,12 +45,14 @@ def conversation_service(
     start_work: Callable[[], None] | None = None,
     allow: Sequence[str] = (),
     picks: bool = False,
+    assume: Callable[[AgentId], Awaitable[None]] | None = None,
 ) -> ConversationService:
     """Returns the service for a face whose agents can call models.
 
     `compact` writes a summary with a model. `start_work` is called when an agent gets work, and
     does not wait. `allow` are the rules that were given for this run. `picks`: the face has lists
-    to pick a missing argument from.
+    to pick a missing argument from. `assume` brings the session of an agent that runs in this
+    process to its live path.
     """
 
     async def take_over(fork: Fork) -> AgentId:
@@ -70,6 +72,7 @@ def conversation_service(
             picks,
             lambda workspace: _read_instructions(workspace, config.context),
             LazySessionChanges(connection),
+            assume,
         )
     )
 

@@ -41,6 +41,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Control": {
         "fork": "Start a child agent that sees the same context",
+        "continue": "Continue a session in another program, or with another model",
         "compact": "Replace the history by a checked summary",
         "interrupt": "Stop an agent's open turn and keep the partial reply",
         "kill": "End an agent and all its descendants",
@@ -70,7 +71,7 @@ SECTIONS: dict[str, dict[str, str]] = {
 }
 
 
-_MODULES = {"import": "import_command"}
+_MODULES = {"continue": "continue_command", "import": "import_command"}
 """Commands whose name is a keyword of Python, with the name of their module."""
 
 

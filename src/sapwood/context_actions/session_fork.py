@@ -69,15 +69,27 @@ class SessionForker:
         name: str = "",
         change: SettingsChange | None = None,
         workspace: Workspace | None = None,
+        continues: bool = False,
     ) -> AgentId:
         """Forks the session into a child and returns its id; with a goal, the child starts to work.
 
         `change` (such as another model) is applied before the goal is sent. `workspace` is where
-        the child works, by default where the session did.
+        the child works, by default where the session did. `continues`: it is no helper of the
+        session's agent.
         """
         child = new_agent_id()
         first = "" if change else goal
-        await self._do(Fork(session, child, mark, first, name=name, workspace=workspace))
+        await self._do(
+            Fork(
+                session,
+                child,
+                mark,
+                first,
+                name=name,
+                workspace=workspace,
+                continues=continues,
+            )
+        )
         if change is not None:
             await self._do(Configure(child, change))
             if goal.strip():
@@ -120,7 +132,8 @@ async def take_over(
         mark=fork.mark,
         goal=fork.goal,
         name=fork.name or state.name,
-        change=await _other_model(space, config, keys, fork.agent, state.settings.model),
+        change=fork.change
+        or await _other_model(space, config, keys, fork.agent, state.settings.model),
         workspace=fork.workspace,
     )
 

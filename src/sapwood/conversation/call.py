@@ -102,6 +102,7 @@ class Services(Struct, frozen=True):
     `permissions` are the rules for tools. `picks`: a person can pick a missing argument
     from a list. `instructions` reads the default prompt and the workspace's instructions;
     it returns None if both are switched off. `sessions` changes the sessions of other programs.
+    `assume` does it for an agent whose program runs in this process.
     """
 
     space: OpenSpace
@@ -114,6 +115,7 @@ class Services(Struct, frozen=True):
     picks: bool = False
     instructions: Callable[[Workspace], tuple[InstructionText, ...] | None] | None = None
     sessions: ProgramSessions | None = None
+    assume: Callable[[AgentId], Awaitable[None]] | None = None
 
 
 class Person(Struct, frozen=True):

@@ -37,6 +37,7 @@ from sapwood.conversation.handlers import (
 )
 from sapwood.conversation.imported_requests import imported_calls
 from sapwood.conversation.pinned_files import read_pins_again
+from sapwood.conversation.program_session import lags_behind
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.conversation.wait_command import wait
 from sapwood.core.checkpoint import Unsaved
@@ -180,7 +181,17 @@ class ConversationService:
             return refused.refusal
         if isinstance(answer, Changed | Compacted) and not answer.events:
             _note_without_effect(call, "changed nothing")
+        if agent is not None and not call.by_model:
+            await self._bring_session(agent)
         return answer
+
+    async def _bring_session(self, agent: AgentId) -> None:
+        """Brings the session of the agent's program to the live path, if a command moved it."""
+        assume = self.services.assume
+        if assume is None:
+            return
+        if lags_behind((await self.services.space.dispatcher.last_seen(agent)).state):
+            await assume(agent)
 
     async def prompt(self, agent: AgentId, text: str) -> Prompted | Refusal:
         """Opens a turn with a prompt; pinned files that changed are read again before it.
@@ -300,13 +311,15 @@ class ConversationService:
         goal: str = "",
         name: str = "",
         branch: str | None = None,
+        change: SettingsChange | None = None,
     ) -> Forked:
         """Makes a child with a name of its own. Raises `RefusedError`.
 
-        With a `branch`, the child gets a git worktree; an empty name is made from its id.
+        With a `branch`, the child gets a git worktree; an empty name is made from its id. `change`
+        are settings that differ from those of the parent, such as another model.
         """
         call = Call(self.services, CommandStep(TABLE["fork"]), agent)
-        command = Fork(agent, new_agent_id(), mark, goal, name=name)
+        command = Fork(agent, new_agent_id(), mark, goal, name=name, change=change)
         return await agents.forked(call, command, branch=branch)
 
     async def compare(
@@ -413,7 +426,8 @@ class ConversationService:
         state = (await call.opened()).state
         if state.session is None or state.session.session.program not in PROGRAMS:
             return None
-        is_run_here = self.services.start_work is not None and state.origin is None
+        runs = self.services.start_work is not None or self.services.assume is not None
+        is_run_here = runs and state.origin is None
         if self.services.sessions is None and call.run.command.name == "mark":
             return None
         if self.services.sessions is None and state.origin is not None:

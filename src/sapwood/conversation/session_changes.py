@@ -53,6 +53,8 @@ class SessionChanges:
                 await self._provider_of(session.program).require_at_rest(session)
             except SessionBusy as busy:
                 raise RefusedError(SessionInUse(str(busy))) from busy
+        if not session.path:  # its program has stored nothing yet
+            return
         # Nobody has the session open, so its last turn has ended, whatever its rows say.
         importer = Importer(self._space, idle_seconds=-1 if changes else IDLE_SECONDS)
         try:

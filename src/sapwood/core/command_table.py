@@ -255,8 +255,13 @@ TABLE = CommandTable(
         SlashCommand("redo", "Take the last undo back", while_open=False, decides=(Redo,)),
         SlashCommand(
             "fork",
-            "Make a child with this context, or since a mark",
-            (_MARK, _WORKTREE, Argument("GOAL", flag="--", lines=True)),
+            "Make a child, from here or from a mark",
+            (
+                _MARK,
+                _WORKTREE,
+                Argument("MODEL", ("model",), flag="--with", by_people=True),
+                Argument("GOAL", flag="--", lines=True),
+            ),
             "both",
             decides=(Fork,),
         ),

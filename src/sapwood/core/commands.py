@@ -167,7 +167,9 @@ class Fork(_Command, frozen=True):
     """Make a child with the present context, or with the turns after a mark.
 
     `goal` becomes its first prompt. `delegated`: the goal was part of a prompt to this agent.
-    `workspace` is where it works, by default where its parent does.
+    `workspace` is where it works, by default where its parent does. `change` are settings that
+    differ from those of the parent, such as another model. `continues`: the child goes on with the
+    conversation and is no helper of the parent, so it is not told of a parent and reports nothing.
     """
 
     child: AgentId
@@ -176,6 +178,8 @@ class Fork(_Command, frozen=True):
     delegated: bool = False
     name: str = ""
     workspace: Workspace | None = None
+    change: SettingsChange | None = None
+    continues: bool = False
 
 
 class Archive(_Command, frozen=True):

@@ -46,6 +46,7 @@ from sapwood.runtime.log import Log
 from sapwood.runtime.model_access import ModelAccess, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.program_sessions import record_assumed
+from sapwood.runtime.program_summary import ProgramSummaries
 from sapwood.runtime.program_turns import ProgramTurns
 from sapwood.runtime.provider_turn import STOPPED
 from sapwood.runtime.reply_stream import ReplyStream
@@ -106,6 +107,7 @@ class Driver:
         self._tracing = tracing or Untraced()
         self._tools = ToolCalls(dispatcher, toolbox, commands, self._tracing, checkpoints)
         self._files = self._tools.files
+        self._program_access = programs
         self._programs = (
             ProgramTurns(log, space, dispatcher, programs, counter_for, self._files)
             if programs is not None
@@ -319,9 +321,12 @@ class Driver:
         deferred = opened.state.open.deferred if opened.state.open else None
         if deferred is not None and deferred.compact:
             tools = await self._tools.offered()
-            compactor = Compactor(
-                self._dispatcher, self._models, self._counter_for, tools, self._tracing
-            )
+            models = self._models
+            if self._program_access is not None and program_executor(opened.state.settings.model):
+                models = ProgramSummaries(
+                    self._log, self._space, self._dispatcher, self._program_access, turn.agent
+                )
+            compactor = Compactor(self._dispatcher, models, self._counter_for, tools, self._tracing)
             for command in before:
                 await self._do(command)
             with suppress(Failure):  # without a summary the turn ends and nothing is trimmed

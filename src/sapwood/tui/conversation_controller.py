@@ -75,6 +75,7 @@ class ConversationController:
         self._engine: LazyEngine | None = None
         self._started = False
         self._starting: asyncio.Task[None] | None = None
+        self._assuming: set[asyncio.Task[None]] = set()
 
     def configure(self, config: Config, keys: dict[str, str]) -> None:
         """Replaces the configuration, for example after the first run chose a model."""
@@ -92,6 +93,7 @@ class ConversationController:
             compact=self._compact,
             start_work=self._start_work,
             picks=True,
+            assume=self._assume,
         )
 
     # The conversation
@@ -184,6 +186,12 @@ class ConversationController:
         if not self._started:
             self._started = True
             await self.running.start()
+
+    async def _assume(self, agent: AgentId) -> None:
+        """Brings a program's session to the live path in the background: the screen goes on."""
+        task = asyncio.ensure_future(self.running.assume(agent))
+        self._assuming.add(task)
+        task.add_done_callback(self._assuming.discard)
 
     def _start_work(self) -> None:
         """Starts the agents in the background: a prompt is stored and shown before they run."""

@@ -71,6 +71,17 @@ def test_a_fork_without_a_goal_says_that_the_child_is_idle() -> None:
     assert world.states[CHILD].open is None
 
 
+def test_a_fork_that_continues_is_no_helper_and_may_have_other_settings() -> None:
+    world, agent = conversation(1)
+    change = SettingsChange(model="codex")
+    does(world, Fork(agent, CHILD, change=change, continues=True))
+    assert world.states[CHILD].settings.model == "codex"
+    world.turn(CHILD, "go on", "yes")
+    assert "child agent" not in str(world.request(CHILD))
+    does(world, Fork(agent, AgentId("helper"), goal="Look."))
+    assert world.states[AgentId("helper")].settings.model == "scripted"
+
+
 def told(world: World, agent: AgentId) -> list[str]:
     """What the agent is told about itself in its last prompt."""
     parts = world.request(agent).messages[-1].parts

@@ -24,9 +24,11 @@ __all__ = ["command"]
 @click.option("--name", default="", metavar="NAME", help="The name of the child.")
 @click.option(
     "--model",
+    "--with",
+    "model",
     default="",
     metavar="NAME",
-    help="With --from: the model of the child, instead of the session's.",
+    help="The model of the child, or claude-code or codex, instead of the parent's.",
 )
 @click.option(
     "--from",
@@ -81,14 +83,14 @@ def command(
         return
     if bool(agent) == bool(session):
         raise click.UsageError("Name the agent to fork, or a session with --from.")
-    if (mark and session) or (model and not session):
-        raise click.UsageError("--model needs --from. A mark needs an agent.")
+    if mark and session:
+        raise click.UsageError("A mark needs an agent.")
     if session:
         if worktree is not None:
             raise click.UsageError("--worktree needs an agent. Import the session first.")
         invocation.run(lambda: _fork_session(invocation, session, goal, name, model))
     else:
-        invocation.run(lambda: _fork(invocation, agent or "", mark, goal, name, worktree))
+        invocation.run(lambda: _fork(invocation, agent or "", mark, goal, name, model, worktree))
 
 
 async def _fork(
@@ -97,15 +99,27 @@ async def _fork(
     mark: str | None,
     goal: str,
     name: str,
+    model: str,
     worktree: str | None,
 ) -> None:
     from sapwood.app.conversation_service import offline_service
+    from sapwood.config.api_keys import load_keys
     from sapwood.conversation.agent_lookup import find
+    from sapwood.conversation.configured_models import switch_model
+    from sapwood.core.errors import RefusedError
+    from sapwood.core.refusals import Refusal
 
     async with invocation.connected_for_commands() as connection:
         agent = await find(connection, typed)
         service = offline_service(connection, invocation.config)
-        answer = await service.fork(agent, mark, goal=goal, name=name, branch=worktree)
+        change = None
+        if model:
+            change = await switch_model(connection, invocation.config, load_keys(), model, agent)
+            if isinstance(change, Refusal):
+                raise RefusedError(change)
+        answer = await service.fork(
+            agent, mark, goal=goal, name=name, branch=worktree, change=change
+        )
         click.echo(answer.message)
 
 

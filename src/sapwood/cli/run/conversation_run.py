@@ -63,7 +63,12 @@ async def run_conversation(
     asked = PermissionQuestions(connection, approval.ask).ask if approval else None
     runner = assemble(connection, config, keys, allow=options.allow, root=agent, approve=asked)
     service = conversation_service(
-        connection, config, keys, compact=runner.compact, allow=options.allow
+        connection,
+        config,
+        keys,
+        compact=runner.compact,
+        allow=options.allow,
+        assume=runner.assume,
     )
     player = ModelScriptPlayer(runner, agent, service, output, stop, approval)
     try:

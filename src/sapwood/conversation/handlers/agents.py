@@ -34,7 +34,7 @@ from sapwood.core.commands import (
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, title_of
 from sapwood.core.refusals import Refusal
-from sapwood.core.settings import Workspace
+from sapwood.core.settings import SettingsChange, Workspace
 from sapwood.runtime.clock_and_ids import new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
 
@@ -55,6 +55,7 @@ __all__ = [
 
 _GOAL = re.compile(r"(?:^|\s)--(?:\s|$)")
 _WORKTREE = "--worktree"
+_WITH = "--with"
 _LISTED = 50
 _MOST_SHARING = 1_000
 
@@ -66,14 +67,36 @@ async def fork(call: Call) -> Forked:
     dashes = _GOAL.search(call.run.args)
     before = call.run.args[: dashes.start()] if dashes else call.run.args
     typed = call.run.args[dashes.end() :].strip() if dashes else ""
-    marks, branch = _split_worktree(call, before.split())
+    words, model = _split_model(call, before.split())
+    marks, branch = _split_worktree(call, words)
     if len(marks) > 1:
         raise call.misused("One mark, please; a goal comes after --.")
     mark = marks[0] if marks else None
     goal = "\n\n".join(text for text in (call.goal, typed) if text)
     delegated = bool(call.goal)
     command = Fork(call.agent, new_agent_id(), mark, goal, delegated, title_of(goal))
+    if model:
+        command = structs.replace(command, change=await _model_change(call, model))
     return await forked(call, command, branch=branch)
+
+
+def _split_model(call: Call, words: list[str]) -> tuple[list[str], str]:
+    """The words without `--with MODEL`, and the model; empty if none is named."""
+    if _WITH not in words:
+        return words, ""
+    place = words.index(_WITH)
+    if call.by_model:
+        raise call.misused("Only a person chooses another model for a child.")
+    if place + 1 == len(words):
+        raise call.misused("Name a model or a program after --with, such as codex.")
+    return [*words[:place], *words[place + 2 :]], words[place + 1]
+
+
+async def _model_change(call: Call, model: str) -> SettingsChange:
+    """The settings of a child with another model. Raises `RefusedError` and `Failure`."""
+    from sapwood.conversation.model_choice import with_fitting_model
+
+    return await with_fitting_model(call.services, call.agent, SettingsChange(model=model))
 
 
 async def forked(call: Call, command: Fork, *, branch: str | None = None) -> Forked:

@@ -21,7 +21,7 @@ from sapwood.core.decide.trims import slide
 from sapwood.core.events import AgentForked, AgentStarted, TurnStarted
 from sapwood.core.live_path import LivePath, inherited
 from sapwood.core.refusals import AgentExists, NoGoal
-from sapwood.core.settings import Settings
+from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.spending import fork_problem
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
@@ -56,7 +56,7 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
     started = AgentStarted(
         by="fork",
         name=command.name,
-        settings=_settings(state),
+        settings=_settings(state, command.change),
         workspace=command.workspace or state.workspace,
         pins=state.pins,
         parent=state.agent,
@@ -65,10 +65,10 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         calibration=state.calibration,
         offered=state.offered,
         unprompted=state.unprompted if meta.actor.role == "model" else 0,
-        notes=() if prompt or goal else _told(state, meta, idle=True),
+        notes=() if prompt or goal or command.continues else _told(state, meta, idle=True),
         instructions=state.instructions,
     )
-    told = _told(state, meta, has_goal=bool(goal))
+    told = () if command.continues else _told(state, meta, has_goal=bool(goal))
     first = TurnStarted(context.tip, (*prompt, *told, *goal)) if prompt or goal else None
     return Accepted(
         (draft.change(), _born(inputs, started, first, command, meta)),
@@ -137,11 +137,15 @@ def path_after_mark(state: State, live: LivePath, command: Fork) -> Context | No
     return None if inherited(structs.replace(live, open=None), context) else context
 
 
-def _settings(state: State) -> Settings:
-    """The parent's settings. An imported parent has no cap, so the child gets the default one."""
-    if state.origin is None:
-        return state.settings
-    return structs.replace(state.settings, cap=Settings().cap)
+def _settings(state: State, change: SettingsChange | None) -> Settings:
+    """The parent's settings with a change.
+
+    An imported parent has no cap, so the child gets the default one.
+    """
+    settings = state.settings
+    if state.origin is not None:
+        settings = structs.replace(settings, cap=Settings().cap)
+    return settings if change is None else change.applied_to(settings)
 
 
 def _inheritance(

@@ -1,0 +1,50 @@
+"""`sapwood continue`: continues a session of any program with another program or model."""
+
+import click
+
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT
+
+__all__ = ["command"]
+
+
+@subcommand(
+    examples=[
+        "sapwood continue 4cfa198d --with codex",
+        "sapwood continue demo --with claude-code",
+        "sapwood continue demo --with gpt-5",
+    ]
+)
+@click.argument("session", type=AGENT)
+@click.option(
+    "--with",
+    "model",
+    required=True,
+    metavar="NAME",
+    help="claude-code, codex, or a model; claude-code:opus names the program's model too.",
+)
+@click.option("--name", default="", metavar="NAME", help="The name of the new conversation.")
+@click.pass_obj
+def command(invocation: Invocation, session: str, model: str, name: str) -> None:
+    """Continue a session in another program, or with another model.
+
+    SESSION is an agent, the id of a session of Claude Code, Codex or Gemini CLI, or the path of a
+    transcript. It is forked and stays as it is. Claude Code or Codex get a session of their own
+    with everything that is in view, tool calls and results included. What cannot be carried is
+    printed.
+    """
+    invocation.run(lambda: _continue(invocation, session, model, name))
+
+
+async def _continue(invocation: Invocation, session: str, model: str, name: str) -> None:
+    from sapwood.app.connection import connect
+    from sapwood.config.api_keys import load_keys
+    from sapwood.context_actions.session_continuation import continue_session
+
+    async with invocation.connected_for_commands() as connection:
+        done = await continue_session(
+            connection, connect, invocation.config, load_keys(), session, model, name=name
+        )
+    for line in done.lines:
+        click.echo(line)

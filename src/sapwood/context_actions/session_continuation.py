@@ -1,0 +1,103 @@
+"""Continues a session of any program in another one: as a fork, in the other program's own form."""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from sapwood.config.config_file import Config
+from sapwood.context_actions.session_finder import Connect, SessionFinder
+from sapwood.context_actions.session_fork import ImportSpace, SessionForker
+from sapwood.conversation.agent_lookup import find
+from sapwood.conversation.configured_models import switch_model
+from sapwood.conversation.program_session import assume_session
+from sapwood.core.errors import RefusedError
+from sapwood.core.events import SessionAssumed
+from sapwood.core.executor import program_executor
+from sapwood.core.ids import AgentId
+from sapwood.core.program_session import ProgramSession
+from sapwood.core.refusals import Refusal
+from sapwood.providers.program_list import make_provider
+from sapwood.runtime.agent_provider import AgentProvider
+from sapwood.sources.source_programs import resume_command_for
+
+__all__ = ["Continuation", "continue_session"]
+
+
+class Continuation(Struct, frozen=True):
+    """A session that goes on elsewhere: the agent that was forked, and the new session.
+
+    `session` is None if a model answers from here on. `loss` says what could not be carried.
+    """
+
+    source: AgentId
+    agent: AgentId
+    model: str
+    session: ProgramSession | None = None
+    loss: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What to tell a person, with what to type next."""
+        lines = [f"Continued as {self.agent} with {self.model}. {self.source} stays as it is."]
+        if self.loss:
+            lines.append(f"Not carried: {self.loss}")
+        lines.append(f"To go on here, type: sapwood open {self.agent}")
+        if self.session is not None:
+            own = resume_command_for(self.session.program, self.session.id)
+            lines += [f"To go on in the program itself, type: {own}"] if own else []
+        return tuple(lines)
+
+
+async def continue_session(
+    space: ImportSpace,
+    connect: Connect,
+    config: Config,
+    keys: Mapping[str, str],
+    typed: str,
+    model: str,
+    *,
+    name: str = "",
+) -> Continuation:
+    """Forks a session with another executor, and writes it in that program's own form at once.
+
+    `typed` is an agent, the id of a session, or a transcript; a session is imported first. Raises
+    `Failure` if the executor cannot be used, `RefusedError`, and `NoSession`.
+    """
+    folder = Path(os.getcwd())
+    forker = SessionForker(space, SessionFinder(folder, config, connect))
+    source: AgentId | None = None
+    with suppress(RefusedError):
+        source = await find(space, typed)
+    source = source or await forker.agent_of(typed)
+    change = await switch_model(space, config, keys, model, source)
+    if isinstance(change, Refusal):
+        raise RefusedError(change)
+    child = await forker.fork(source, name=name, change=change, continues=True)
+    if program_executor(model) is None:
+        return Continuation(source, child, model)
+    session = await _assumed(space, child)
+    return Continuation(source, child, model, session, await _loss(space, child))
+
+
+async def _assumed(space: ImportSpace, agent: AgentId) -> ProgramSession | None:
+    """The new session with the history of the agent."""
+    made: list[AgentProvider] = []
+
+    def provider_of(program: str) -> AgentProvider:
+        made.append(make_provider(program))
+        return made[-1]
+
+    try:
+        return await assume_session(space, provider_of, agent)
+    finally:
+        for provider in made:
+            await provider.close()
+
+
+async def _loss(space: ImportSpace, agent: AgentId) -> str:
+    recorded = await space.log.read(space.space, agent)
+    found = [each.event.loss for each in recorded if isinstance(each.event, SessionAssumed)]
+    return found[-1] if found else ""
