@@ -28,6 +28,7 @@ __all__ = [
 
 
 JournalKind = Literal[
+    "changed",
     "archived",
     "resumed",
     "warned",

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from sapwood.cli.exit_codes import Exit
+from sapwood.hooks.background_work import main
+from sapwood.hooks.watched_session import WatchedSession
 from tests.cli.calling import Sapwooder
 from tests.sources.writing import ClaudeFile, CodexFile
 
@@ -142,6 +144,30 @@ def test_an_open_session_is_left_alone(sapwood: Sapwooder, claude: ClaudeFile, h
     assert claude.path.read_bytes() == before
     assert in_view(sapwood, SESSION) == ["Ask 1.", "Ask 2.", "Ask 3.", "Ask 4."]
     assert sapwood("mark", "HERE").code == Exit.OK
+
+
+def test_a_change_of_an_open_session_reaches_it_when_it_has_ended(
+    sapwood: Sapwooder, claude: ClaudeFile, home: Path
+) -> None:
+    open_sessions = home / ".claude" / "sessions"
+    open_sessions.mkdir()
+    mark = open_sessions / f"{os.getpid()}.json"
+    mark.write_text(json.dumps({"pid": os.getpid(), "sessionId": SESSION, "status": "idle"}))
+    before = claude.path.read_bytes()
+    ran = sapwood("context", "clear", "1", "--later")
+    assert ran.code == Exit.OK, ran.err
+    assert f"type /exit, then claude --resume {SESSION}" in ran.out
+    assert claude.path.read_bytes() == before
+    claude.user("Ask 5.")
+    claude.says("Answer 5.")
+    mark.unlink()
+    watched = WatchedSession(str(claude.path), SESSION, str(Path.cwd()))
+    watched.memory.put("ended", 1)
+    main(watched.path, SESSION, watched.folder)
+    assert len(boundaries(claude)[-1]) == 4
+    assert in_view(sapwood, SESSION) == ["Ask 4.", "Ask 5."]
+    main(watched.path, SESSION, watched.folder)
+    assert len(boundaries(claude)) == 1
 
 
 def test_a_thread_of_codex_is_trimmed_and_the_trim_is_undone(

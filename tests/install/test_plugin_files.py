@@ -76,3 +76,13 @@ def test_nothing_in_the_folder_names_a_place_that_only_one_program_knows() -> No
 
 def _shipped() -> bytes:
     return (PLUGIN / "hooks" / "hooks.json").read_bytes()
+
+
+def test_slash_commands_run_the_installed_sapwood_and_nothing_else() -> None:
+    files = plugin_files(("/opt/my tools/sapwood",))
+    text = files["commands/clear.md"].decode()
+    assert "!`'/opt/my tools/sapwood' context clear $ARGUMENTS --later`" in text
+    assert "allowed-tools: Bash('/opt/my tools/sapwood' context clear:*)" in text
+    assert "!`sapwood" not in text
+    shipped = (PLUGIN / "commands" / "clear.md").read_text()
+    assert "!`sapwood context clear $ARGUMENTS --later`" in shipped

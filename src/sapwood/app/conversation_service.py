@@ -87,14 +87,19 @@ def _read_instructions(
     )
 
 
-def offline_service(connection: Connection, config: Config) -> ConversationService:
-    """Returns the service for a face that calls no model: it writes no summaries."""
+def offline_service(
+    connection: Connection, config: Config, *, later: bool = False
+) -> ConversationService:
+    """Returns the service for a face that calls no model: it writes no summaries.
+
+    With `later`, sessions of other programs that are open follow when they were closed.
+    """
     return ConversationService(
         Services(
             connection,
             checkpoints=lambda: _git_checkpoints(connection, config.checkpoints),
             permissions=_rule_sources(config),
-            sessions=LazySessionChanges(connection),
+            sessions=LazySessionChanges(connection, later=later),
         )
     )
 
@@ -102,8 +107,10 @@ def offline_service(connection: Connection, config: Config) -> ConversationServi
 class LazySessionChanges:
     """Changes sessions of other programs. Nothing is imported before the first use."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, later: bool = False) -> None:
+        """With `later`, a session that is open follows when it was closed."""
         self._connection = connection
+        self._later = later
         self._changes: SessionChanges | None = None
 
     @property
@@ -113,7 +120,7 @@ class LazySessionChanges:
             from sapwood.conversation.session_changes import SessionChanges
             from sapwood.providers.program_list import make_provider
 
-            self._changes = SessionChanges(self._connection, make_provider)
+            self._changes = SessionChanges(self._connection, make_provider, later=self._later)
         return self._changes
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:

@@ -4,7 +4,9 @@ A command is given to the log in between. If this process ends before the sessio
 next command on it sees that and brings the session to the present history.
 """
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +22,7 @@ from sapwood.core.state import State
 from sapwood.imports.importer import IDLE_SECONDS, Importer, OpenLog
 from sapwood.runtime.agent_provider import AgentProvider, ProviderOptions, SessionBusy
 from sapwood.runtime.program_sessions import assume_history
+from sapwood.runtime.provider_history import needs_assume
 from sapwood.sources import NotATranscript, resume_command_for
 
 __all__ = ["ImportSpace", "SessionChanges"]
@@ -38,9 +41,19 @@ class SessionChanges:
     'SessionChanges'
     """
 
-    def __init__(self, space: ImportSpace, provider_of: Callable[[str], AgentProvider]) -> None:
+    def __init__(
+        self,
+        space: ImportSpace,
+        provider_of: Callable[[str], AgentProvider],
+        *,
+        later: bool = False,
+    ) -> None:
+        """With `later`, commands are stored also while a session is open. The session follows when
+        it was closed: by the hook at its end, or at the next command.
+        """
         self._space = space
         self._provider_of = provider_of
+        self._later = later
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
         """Imports what is new in the agent's session. Raises `RefusedError` if it is open.
@@ -48,6 +61,7 @@ class SessionChanges:
         A command that leaves the history as it is (no `changes`) may also be given then.
         """
         session = await self._session(agent)
+        changes = changes and not self._later
         if changes:
             try:
                 await self._provider_of(session.program).require_at_rest(session)
@@ -73,6 +87,9 @@ class SessionChanges:
         """
         before = await self._session(agent)
         opened = await self._space.dispatcher.open(agent)
+        if self._later:
+            command = resume_command_for(before.program, before.id)
+            return f"It takes effect when this session was closed: type /exit, then {command}"
         provider = self._provider_of(before.program)
         try:
             session = await assume_history(
@@ -89,6 +106,25 @@ class SessionChanges:
                 "It is stored; the next command on this session brings it there."
             )
         return await self._how_to_go_on(agent, before, session or before)
+
+    async def assume_when_closed(self, agent: AgentId, *, attempts: int, seconds: float) -> bool:
+        """Brings a session to the present history as soon as nobody has it open.
+
+        Looks this many times, with a pause between. Returns whether the session was changed.
+        """
+        state = (await self._space.dispatcher.open(agent)).state
+        if state.session is None or not needs_assume(state):
+            return False
+        session = state.session.session
+        for attempt in range(attempts):
+            if attempt:
+                await asyncio.sleep(seconds)
+            with suppress(SessionBusy):
+                await self._provider_of(session.program).require_at_rest(session)
+                await self.prepare(agent)
+                await self.assume(agent)
+                return True
+        return False
 
     async def fork_session(self, child: AgentId, program: str) -> str:
         """Makes a session of the program with the history of a child. Returns how to go on there.

@@ -27,6 +27,8 @@ __all__ = ["main", "single_flight"]
 _MEMORY_SECONDS = 30 * 86_400.0
 """How long hooks remember a session."""
 _DATABASE_SECONDS = 5.0
+_LOOKS, _LOOK_SECONDS = 40, 0.5
+"""How often, and how many seconds apart, is looked whether a session that ends is closed."""
 
 
 def main(path: str, session: str, folder: str, environ: Mapping[str, str] = os.environ) -> None:
@@ -90,14 +92,19 @@ def _import_session(watched: WatchedSession, environ: Mapping[str, str]) -> None
     """Imports what is new in the session and its subagents, so that it can be searched."""
     from sapwood.config.config_file import load_config
 
-    turns = asyncio.run(_import_turns(Path(watched.path), load_config(environ)))
+    ended = bool(watched.memory.number("ended"))
+    turns = asyncio.run(_import_turns(Path(watched.path), load_config(environ), ended=ended))
     if turns:
         message = f"Imported {turns} new turn{'' if turns == 1 else 's'}."
         add_to_journal("indexed", message, session=watched.session, folder=watched.folder)
 
 
-async def _import_turns(path: Path, config: "Config") -> int:
+async def _import_turns(path: Path, config: "Config", *, ended: bool) -> int:
+    """Imports the new turns and returns their number. If the session has `ended`, changes that
+    were asked for while it was open are brought to it.
+    """
     from sapwood.app.connection import connect
+    from sapwood.app.conversation_service import LazySessionChanges
     from sapwood.config.config_file import prepare_folder
     from sapwood.imports.importer import Importer
     from sapwood.imports.transcript_selection import select_transcripts
@@ -111,6 +118,11 @@ async def _import_turns(path: Path, config: "Config") -> int:
         results = [await importer.bring(each.path, each.source) for each in found]
         if problem := next((each.problem for each in results if each.problem), ""):
             add_to_journal("failed", f"Importing stopped: {problem}", session=path.stem)
+        elif ended and results:
+            changes, agent = LazySessionChanges(connection).changes, results[0].agent
+            if await changes.assume_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):
+                message = "The session was brought to the history that was asked for in it."
+                add_to_journal("changed", message, session=results[0].session)
         return sum(each.turns for each in results)
     finally:
         await importer.close()

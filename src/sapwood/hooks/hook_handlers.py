@@ -19,6 +19,8 @@ def _session_start(call: HookCall) -> HookAnswer:
     """
     source = call.input.source or ""
     session = call.session()
+    if session:
+        session.memory.put("ended", 0)
     if source in ("resume", "fork") and session:
         session.memory.put("warned", 0)  # the next prompt warns again where that is due
     if source == "compact" and session:
@@ -109,6 +111,7 @@ def _session_end(call: HookCall) -> HookAnswer:
             from sapwood.hooks.hook_archives import archive_session
 
             archive_session(session, "Before a clear")
+        session.memory.put("ended", 1)  # what waits for the end of the session is done then
         session.start_background_work(call.environ)
     return HookAnswer()
 

@@ -47,7 +47,16 @@ def plugin_files(command: Sequence[str]) -> dict[str, bytes]:
     }
     found["hooks/hooks.json"] = _hooks_with_path(found["hooks/hooks.json"], command)
     found[".mcp.json"] = _server_with_path(found[".mcp.json"], command)
+    for name in [each for each in found if each.startswith("commands/")]:
+        found[name] = _command_with_path(found[name], command)
     return found
+
+
+def _command_with_path(shipped: bytes, command: Sequence[str]) -> bytes:
+    """A slash command that runs this Sapwood, which is also what it is allowed to run."""
+    here = shlex.join(command).encode()
+    text = shipped.replace(b"!`sapwood ", b"!`" + here + b" ")
+    return text.replace(b"Bash(sapwood ", b"Bash(" + here + b" ")
 
 
 def _hooks_with_path(shipped: bytes, command: Sequence[str]) -> bytes:

@@ -5,13 +5,16 @@ The same commands stand below `sapwood context`. `compact` and `fork` have optio
 """
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sapwood.cli.command import Command
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from sapwood.context_actions.session_commands import SessionResult
 
 __all__ = ["COMMANDS", "run_session_command", "session_command", "session_options"]
 
@@ -84,6 +87,11 @@ def session_options() -> list[click.Parameter]:
             metavar="ID",
             help="The session, by its id, the start of its id, or its transcript.",
         ),
+        click.Option(
+            ["--later"],
+            is_flag=True,
+            help="Also if the session is open: it follows when it was closed.",
+        ),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
     ]
 
@@ -93,7 +101,9 @@ def session_command(name: str, path: str = "sapwood") -> click.Command:
 
     def callback(place: str = "", keep: int | None = None, **given: Any) -> Exit:
         words = f"--keep {keep}" if keep else place
-        return run_session_command(name, words, given["session"], as_json=given["as_json"])
+        return run_session_command(
+            name, words, given["session"], as_json=given["as_json"], later=given["later"]
+        )
 
     summary, more, examples = _HELP[name]
     parameters: list[click.Parameter] = []
@@ -120,7 +130,9 @@ def _metavar(name: str) -> str:
     return _ARGUMENTS[name] if name == "mark" else f"[{_ARGUMENTS[name]}]"
 
 
-def run_session_command(name: str, words: str, session: str, *, as_json: bool) -> Exit:
+def run_session_command(
+    name: str, words: str, session: str, *, as_json: bool, later: bool = False
+) -> Exit:
     """Gives the command for a session and prints what changed, and how to go on."""
     context = click.get_current_context()
     invocation = context.find_object(Invocation)
@@ -131,36 +143,41 @@ def run_session_command(name: str, words: str, session: str, *, as_json: bool) -
     if session and os.path.isfile(os.path.expanduser(session)):
         session, transcript = "", os.path.expanduser(session)
     as_json = as_json or bool(above.get("as_json"))
-    return invocation.run(lambda: _run(invocation, name, words, session, transcript, as_json))
+    done = invocation.run(lambda: _run(invocation, name, words, session, transcript, later))
+    _print(done, as_json)
+    return Exit.OK
 
 
 async def _run(
-    invocation: Invocation, name: str, words: str, session: str, transcript: str, as_json: bool
-) -> Exit:
+    invocation: Invocation, name: str, words: str, session: str, transcript: str, later: bool
+) -> "SessionResult":
     from pathlib import Path
 
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges, offline_service
-    from sapwood.cli.output.event_text import json_line
     from sapwood.context_actions.session_commands import SessionCommands
     from sapwood.context_actions.session_finder import SessionFinder, running_session
-    from sapwood.display.text import plain
 
     async with invocation.connected() as connection:
         commands = SessionCommands(
             connection,
-            offline_service(connection, invocation.config),
+            offline_service(connection, invocation.config, later=later),
             SessionFinder(Path.cwd(), invocation.config, connect, running_session(os.environ)),
             LazySessionChanges(connection).changes,
         )
-        done = await commands.run(name, words, session=session, transcript=transcript)
+        return await commands.run(name, words, session=session, transcript=transcript)
+
+
+def _print(done: "SessionResult", as_json: bool) -> None:
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.display.text import plain
+
     if as_json:
         click.echo(json_line(done))
-        return Exit.OK
+        return
     click.echo(plain(done.message))
     if done.prompt:
         click.echo(f"\n{plain(done.prompt)}")
-    return Exit.OK
 
 
 COMMANDS = {
