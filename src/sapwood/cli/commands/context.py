@@ -118,6 +118,78 @@ class _Context(Commands):
         return _OVERVIEW, overview, args
 
 
+@click.command(
+    "spawn",
+    cls=Command,
+    examples=[
+        "sapwood context spawn reviewer",
+        "sapwood context spawn reviewer --with codex --task 'Review the OAuth flow'",
+        "sapwood context spawn fixer --with claude-code --worktree fix-leak",
+    ],
+)
+@click.argument("target", metavar="AGENT")
+@click.option(
+    "--with",
+    "model",
+    default="",
+    metavar="NAME",
+    help="claude-code, codex or a model, instead of the session's model.",
+)
+@click.option("--task", default="", metavar="TEXT", help="The task of that agent.")
+@click.option(
+    "--worktree",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[BRANCH]",
+    help="Give it a git worktree and a branch of its own.",
+)
+@click.option(
+    "--session", default="", metavar="ID", help="The session; default: the current session."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_obj
+def spawn(invocation: Invocation, target: str, as_json: bool, **given: Any) -> Exit:
+    """Start another agent with a handoff of the session; its answer is mailed back.
+
+    The agent sees the handoff and nothing else of the session. A mark is set in the session before,
+    so that you can rewind to it. A worker runs the agent, or sapwood run --agent ID.
+    """
+    above = _group_options(click.get_current_context())
+    given["session"] = given["session"] or above["session"] or ""
+    as_json = as_json or bool(above["as_json"])
+    return invocation.run(lambda: _spawn(invocation, target, as_json, **given))
+
+
+async def _spawn(invocation: Invocation, target: str, as_json: bool, **given: Any) -> Exit:
+    from pathlib import Path
+
+    from sapwood.app.connection import connect
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.config.api_keys import load_keys
+    from sapwood.context_actions.actions import ContextActions
+    from sapwood.context_actions.session_finder import SessionFinder, running_session
+    from sapwood.context_actions.spawn_action import Spawner
+    from sapwood.conversation.configured_models import require_model
+    from sapwood.display.text import plain
+
+    config, running = invocation.config, running_session(os.environ)
+    if given["model"]:
+        require_model(given["model"], config, load_keys(os.environ))
+    async with invocation.connected_for_commands() as connection:
+        finder = SessionFinder(Path.cwd(), config, connect, running)
+        spawner = Spawner(connection, finder, ContextActions(Path.cwd(), config, connect, running))
+        done = await spawner.spawn(
+            target,
+            task=given["task"],
+            model=given["model"],
+            session=given["session"],
+            branch=given["worktree"],
+        )
+    click.echo(json_line(done) if as_json else plain(done.message))
+    return Exit.OK
+
+
 def _session_commands() -> dict[str, click.Command]:
     """Returns the commands that change a session of another program."""
     names = ("clear", "rewind", "edit", "compact", "undo", "redo", "mark", "fork")
@@ -150,7 +222,7 @@ async def _do(invocation: Invocation, request: ContextRequest, as_json: bool) ->
 @click.group(
     cls=_Context,
     invoke_without_command=True,
-    commands={**_action_commands(_run), **_session_commands()},
+    commands={**_action_commands(_run), **_session_commands(), "spawn": spawn},
     params=_shared_options(),
     examples=[
         "sapwood context",
