@@ -79,10 +79,10 @@ def _shipped() -> bytes:
 
 
 def test_slash_commands_run_the_installed_sapwood_and_nothing_else() -> None:
-    files = plugin_files(("/opt/my tools/sapwood",))
+    files = plugin_files(("/usr/my tools/sapwood",))
     text = files["commands/clear.md"].decode()
-    assert "!`'/opt/my tools/sapwood' context clear $ARGUMENTS --later`" in text
-    assert "allowed-tools: Bash('/opt/my tools/sapwood' context clear:*)" in text
+    assert "!`'/usr/my tools/sapwood' context clear $ARGUMENTS --later`" in text
+    assert "allowed-tools: Bash('/usr/my tools/sapwood' context clear:*)" in text
     assert "!`sapwood" not in text
     shipped = (PLUGIN / "commands" / "clear.md").read_text()
     assert "!`sapwood context clear $ARGUMENTS --later`" in shipped
