@@ -20,6 +20,10 @@ WORK = session(
     ),
     asked("Let's use PKCE for the flow.", "Fine. Which providers do we need at first?"),
     asked(
+        "I'll ask Lena.",
+        "Fine.",
+    ),
+    asked(
         "Now the tests.\nAll of them, please.",
         ToolRun("Bash", '{"command": "pytest -q"}', f"Exit code 1\n{FAILED}", error=True),
         "One test fails: test_refresh.",
@@ -45,8 +49,8 @@ def test_it_has_the_sections_of_a_resumption() -> None:
         "- Files changed: app.py (+2 −1)",
         "- Files deleted: old.py",
         "- Decision: Let's use PKCE for the flow. (turn 2)",
-        "- Failing: `pytest -q`: tests/test_oauth.py::test_refresh (turn 3)",
-        "- Open question: Should tokens live in a cookie or in the session? (turn 1)",
+        "- Failing: `pytest -q`: tests/test_oauth.py::test_refresh (turn 4)",
+        "- Open question: Which providers do we need at first? → I'll ask Lena. (turn 3)",
         "  > Now the tests.\n  > All of them, please.",
         "Previous work on: Add OAuth login.",
         "- The agent said last: One test fails: test_refresh.",
@@ -106,3 +110,31 @@ def test_an_archive_replaces_a_missing_session() -> None:
     for fact in ("PKCE it is", "oauth.py (created)", "Which providers?", "  > And the tests?"):
         assert fact in prompt
     assert "Previous work on: OAuth" in prompt
+
+
+def test_a_decision_stands_after_what_it_answers() -> None:
+    asked_and_answered = session(
+        asked("Add a cap.", "Per user or per tenant?"), asked("per tenant", "Done.")
+    )
+    assert "- Decision: Per user or per tenant? → per tenant (turn 2)" in resumption_prompt(
+        asked_and_answered, COUNTER
+    )
+
+
+def test_small_talk_and_pastes_are_not_told() -> None:
+    chatted = session(
+        asked("Add OAuth login to the shop.", "Done."),
+        asked("thanks, enjoy your coffee break and lunch!", "You too."),
+        asked("why?\n2026-01-02 10:00:01 GET /secret/path 500\n2026-01-02 10:00:02 boom", "A bug."),
+        asked("Fix it then.", "Fixed."),
+    )
+    prompt = resumption_prompt(chatted, COUNTER)
+    assert "coffee" not in prompt
+    assert "GET /secret" not in prompt
+
+
+def test_what_is_in_view_is_not_told() -> None:
+    prompt = resumption_prompt(WORK, COUNTER, in_view={2, 3})
+    assert "PKCE for the flow. (turn 2)" not in prompt
+    assert "ask Lena" not in [line for line in prompt.splitlines() if "Open question" in line]
+    assert "- Files created: oauth.py (+2)" in prompt

@@ -1,14 +1,18 @@
 """The resumption prompt: what a model must know to continue, within a budget of tokens.
 
-Each fact is a line with a rank. Lines are chosen by rank while they fit the budget, and printed by
-section. The last request is kept word for word. Nothing is told twice.
+It is the recap after a compaction: goal, decisions in force with what they answer, files, what
+fails, open questions, the last request. Each fact is a line with a rank. Lines are chosen by rank
+while they fit the budget, and printed by section. The last request is kept word for word. Nothing
+is told twice.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from sapwood.analysis.language.pasted_text import typed_text
+from sapwood.analysis.language.sentences import sentences
 from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.ledger import FileTouched, Ledger, ledger_of
 from sapwood.analysis.session import Session, TopicArchive, request_text
@@ -21,8 +25,8 @@ __all__ = ["resumption_prompt"]
 
 _TITLE = "## Session Resumption"
 _SECTIONS = ("Key Context", "Open Items", "Current Focus")
-_TOPIC, _SENTENCE, _REPLY = 120, 280, 600
-"""The most characters of a topic, of a sentence and of the last reply."""
+_TOPIC, _ABOUT, _SENTENCE, _REPLY = 120, 160, 280, 600
+"""The most characters of a topic, of a question, of a sentence and of the last reply."""
 _MAX_TESTS = 8
 _MAX_FILES_READ = 12
 _MIN_PROMPT_WORDS = 3
@@ -57,18 +61,22 @@ def resumption_prompt(
     ledger: Ledger | None = None,
     to_subagent: bool = False,
     fence: str = "",
+    in_view: Collection[int] = (),
 ) -> str:
     """Returns the prompt for continuing a session, of at most `budget` tokens.
 
     `focus` are the topics in focus and `archives` those of the project. `ledger` is the ledger of
     the session; without it, it is computed. A subagent has a request of its own, so the prompt for
     it has no last request and no last reply. `fence` marks the end of the prompt: nobody whose
-    words are in it can know the mark.
+    words are in it can know the mark. `in_view` are the numbers of turns that the model still
+    sees: their decisions, questions and prompts are left out.
     """
     ledger = ledger_of(session) if ledger is None else ledger
     topic = _topic(session, focus, archives)
     lines = [
-        *_session_lines(session, ledger, focus, counter, budget, to_subagent=to_subagent),
+        *_session_lines(
+            session, _out_of_view(ledger, in_view), focus, counter, budget, to_subagent=to_subagent
+        ),
         *(line for archive in archives for line in _archive_lines(archive, session)),
     ]
     told = _once(topic, sorted(lines, key=lambda line: line.rank))
@@ -128,9 +136,8 @@ def _session_lines(
     yield from _files(ledger)
     decided: set[str] = set()
     for back, decision in enumerate(reversed(ledger.decisions)):
-        about = f' (on: "{_one_line(decision.about, _SENTENCE)}")' if decision.about else ""
         said = _LABELLED.sub("", _one_line(decision.text, _SENTENCE), count=1).strip()
-        text = f"{said}{about} (turn {decision.turn})"
+        text = f"{_with_question(said, decision.about)} (turn {decision.turn})"
         if said.casefold() in decided:
             continue
         decided.add(said.casefold())
@@ -141,7 +148,8 @@ def _session_lines(
             text = f"- Taken back in turn {decision.reversed_by}: {text}"
             yield _Line(700 + back, "Key Context", text)
     for back, question in enumerate(reversed(ledger.questions)):
-        text = f"- Open question: {_one_line(question.text, _SENTENCE)} (turn {question.turn})"
+        asked = _with_question(_one_line(question.text, _SENTENCE), question.about)
+        text = f"- Open question: {asked} (turn {question.turn})"
         yield _Line(400 + back, "Open Items", text)
     yield from (_Line(450, "Current Focus", f"- In focus: {name}", said=name) for name in focus)
     if session.request and session.request != ledger.last_request:
@@ -152,16 +160,40 @@ def _session_lines(
     yield from _earlier_prompts(session)
 
 
+def _with_question(said: str, about: str) -> str:
+    """Returns what was said after the question that it answers."""
+    asked = _LABELLED.sub("", _one_line(about, _ABOUT), count=1).strip()
+    return f"{asked} → {said}" if asked else said
+
+
+def _out_of_view(ledger: Ledger, in_view: Collection[int]) -> Ledger:
+    """Returns the ledger without what was said in turns that the model still sees."""
+    if not in_view:
+        return ledger
+    return structs.replace(
+        ledger,
+        decisions=tuple(each for each in ledger.decisions if each.turn not in in_view),
+        questions=tuple(each for each in ledger.questions if each.turn not in in_view),
+    )
+
+
 def _earlier_prompts(session: Session) -> Iterator[_Line]:
     """Yields the earlier prompts of the user, the newest with the highest rank."""
     pairs = zip(session.numbers, session.turns, strict=True)
-    asked = {number: text for number, turn in pairs if (text := request_text(turn))}
+    asked = {number: typed_text(text) for number, turn in pairs if (text := request_text(turn))}
     for back, number in enumerate(sorted(asked, reverse=True)[1:]):
-        if len(content_words(asked[number])) >= _MIN_PROMPT_WORDS:
+        if len(content_words(asked[number])) >= _MIN_PROMPT_WORDS and not _is_chat(asked[number]):
             words = _one_line(asked[number], _SENTENCE)
             text = f"- Asked in turn {number}: {words}"
             said = _LABELLED.sub("", words, count=1).strip()
             yield _Line(1_000 + back, "Key Context", text, said=said)
+
+
+def _is_chat(text: str) -> bool:
+    """Whether a prompt is small talk only."""
+    from sapwood.analysis.ledger.dialogue.sentence_kinds import is_chat
+
+    return all(map(is_chat, sentences(text)))
 
 
 def _is_answered(session: Session) -> bool:

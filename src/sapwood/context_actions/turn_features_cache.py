@@ -21,7 +21,7 @@ from sapwood.private_files import replace_file
 
 __all__ = ["FORMAT", "TurnFeaturesCache"]
 
-FORMAT = "2"
+FORMAT = "3"
 """Increase it whenever the same turn gets other features than before."""
 
 _FEWEST_TURNS = 50

@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
+from sapwood.analysis.session import Session
 from sapwood.config.folders import focus_stamp_file
 from sapwood.context_actions.hook_memory import HookMemory
 from sapwood.hooks.watched_session import BACKGROUND_BYTES, HOOK_BYTES, WatchedSession
@@ -96,7 +97,11 @@ def prepare(
     tending = config.tending
     ledger = ledger_of(session)
     prompt = partial(
-        *(resumption_prompt, session, counter), focus=names, archives=archives, ledger=ledger
+        *(resumption_prompt, session, counter),
+        focus=names,
+        archives=archives,
+        ledger=ledger,
+        in_view=_kept(session),
     )
     names_archive = tending.budget >= 3 * _PATH_TOKENS
     budget = tending.budget - (_PATH_TOKENS if names_archive else 0) if session.turns else 0
@@ -125,6 +130,13 @@ def prepare(
     )
     watched.memory.put("prepared", msgspec.json.encode(prepared).decode())
     return prepared
+
+
+def _kept(session: Session) -> frozenset[int]:
+    """Returns the numbers of the turns that a compaction just now left in view."""
+    if not session.boundaries or session.boundaries[-1].after < len(session.turns):
+        return frozenset()
+    return frozenset(session.numbers[index] for index in session.indexes_in_view)
 
 
 def _last_prepared(memory: HookMemory) -> PreparedContext | None:

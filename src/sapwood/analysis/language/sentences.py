@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from sapwood.analysis.language.pasted_text import typed_text
 from sapwood.core.content import Text
 from sapwood.core.turn import Reply, Turn
 
@@ -84,7 +85,10 @@ def _lines(text: str) -> Iterator[str]:
 
 
 class TurnSentences(Struct, frozen=True):
-    """The sentences of a turn. `closing` is what the model wrote after its last tool call."""
+    """The sentences of a turn; those of the user without what was pasted.
+
+    `closing` is what the model wrote after its last tool call.
+    """
 
     turn: int
     user: tuple[str, ...]
@@ -94,7 +98,7 @@ class TurnSentences(Struct, frozen=True):
 
 def turn_sentences(turn: Turn, number: int) -> TurnSentences:
     """Returns the sentences of a turn that has this number."""
-    asked = "\n".join(part.text for part in turn.prompt if isinstance(part, Text))
+    asked = typed_text("\n".join(part.text for part in turn.prompt if isinstance(part, Text)))
     replies: list[str] = []
     closing: list[str] = []
     for item in turn.items:

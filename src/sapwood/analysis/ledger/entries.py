@@ -93,11 +93,15 @@ class Decision(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """A question without an answer."""
+    """A question without an answer, or a matter that the user left open.
+
+    `about` is the question that was asked before the matter was left open.
+    """
 
     text: str
     turn: int
     by: Speaker
+    about: str = ""
 
 
 class Ledger(Struct, frozen=True):

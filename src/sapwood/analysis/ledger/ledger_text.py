@@ -2,7 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from sapwood.analysis.ledger.entries import Failing, FileTouched, Ledger, SuiteRun
+from sapwood.analysis.ledger.entries import (
+    Decision,
+    Failing,
+    FileTouched,
+    Ledger,
+    Question,
+    SuiteRun,
+)
 
 __all__ = ["render_ledger"]
 
@@ -34,14 +41,19 @@ def render_ledger(ledger: Ledger) -> str:
         ),
         ("Tests", [_tested(run) for run in tested.values()]),
         ("Still failing", [_failing(each) for each in ledger.failing]),
-        ("Decisions", [each.text for each in ledger.decisions if each.reversed_by is None]),
-        ("Open questions", [each.text for each in ledger.questions]),
+        ("Decisions", [_said(each) for each in ledger.decisions if each.reversed_by is None]),
+        ("Open questions", [_said(each) for each in ledger.questions]),
     )
     return "\n".join(
         f"{title}: {(' · ' if title in _SENTENCES else ', ').join(_newest(entries))}"
         for title, entries in sections
         if entries
     )
+
+
+def _said(entry: Decision | Question) -> str:
+    """Returns a decision or question after what it answers."""
+    return f"{entry.about} → {entry.text}" if entry.about else entry.text
 
 
 def _paths(files: Iterable[FileTouched]) -> list[str]:

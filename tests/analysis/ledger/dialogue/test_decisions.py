@@ -131,3 +131,125 @@ def test_a_decision_about_another_matter_reverses_nothing() -> None:
 def test_code_and_quotes_are_no_decisions() -> None:
     said = "Why does this fail?\n```\n# let's use the cache\nuse(x)\n```\n> let's use Redis"
     assert conversation_ledger(said, "Because.").decisions == ()
+
+
+def decided(*said: str) -> list[tuple[str, str]]:
+    return [(d.text, d.about) for d in conversation_ledger("Go on.", *said, "Done.").decisions]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("There are two ways: reportlab or WeasyPrint. Which one fits?", "weasyprint"),
+        ("Version 001.08 or 001.02?", "08"),
+        ("Snap raster: 15, 30 or 60 minutes?", "30"),
+        ("Which length do you want?", "64 chars."),
+        ("How low may the retention go?", "6h"),
+        ("Either system max 2 per zone, or 3 replicas.", "2 per zone."),
+        ("Welches Raster: 15, 30 oder 60 Minuten?", "30"),
+        ("Konto oder Telefonnummer?", "telefonnummer reicht. konto will keiner"),
+        ("Wait for the attribute, or disable the animation?", "the former"),
+        ("Cookie, storage or address? I would take the address.", "The third one please."),
+    ],
+)
+def test_an_answer_carries_what_it_answers(asked: str, answer: str) -> None:
+    ((text, about),) = decided(asked, answer)
+    assert (text in answer, about in asked) == (True, True)
+    assert about
+
+
+@pytest.mark.parametrize(
+    ("proposal", "yes"),
+    [
+        ("Scale it to 12?", "ja mach"),
+        ("I suggest taking the version from Cargo.toml.", "sounds right, do that"),
+        ("A rollback to 86 would fix it.", "rollback"),
+        ("Ich würde auf zwei Worker gehen.", "ok mach"),
+    ],
+)
+def test_a_yes_takes_the_proposal(proposal: str, yes: str) -> None:
+    ((text, about),) = decided(f"It is slow. {proposal}", yes)
+    assert proposal in (text, about)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("How many workloads use the node?", "too many, like 15."),
+        ("Who owns that host?", "web team owns it, I'll open a ticket."),
+        ("Was it SEV2 or SEV1?", "SEV in a second. Who set that scope?"),
+        ("Should I prepare a mail?", "God."),
+        ("Version 001.08 oder 001.02?", "was nehmen die"),
+        ("Shall I find out which?", "verdammt. yes. how much"),
+        ("Done.", "not telling finance yet, sanne decides"),
+        ("Done.", "Don't write code yet."),
+    ],
+)
+def test_facts_sighs_and_counter_questions_decide_nothing(asked: str, answer: str) -> None:
+    assert decided(asked, answer) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "lieber abbrechen mit fehler",
+        "doch behalten, die ci braucht das",
+        "also reportlab, das andere geht nicht",
+        "wir nehmen sqlite",
+        "erstmal nur kassierer",
+        "mitgliedsnr reicht als referenz",
+        "es bleibt sqlite",
+    ],
+)
+def test_german_choices_are_decisions(sentence: str) -> None:
+    assert [text for text, _ in decided("Das geht mit beiden.", sentence)] == [sentence]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "schau dir erstmal die tests an",
+        "wie lange dauert das",
+        "keine ahnung warum das nicht geht",
+        "vpn weg. moment",
+        "so ein mist.",
+        "das ist mir gestern auch passiert",
+        "peux-tu regarder pourquoi le test échoue",
+        "el servidor no responde desde ayer",
+    ],
+)
+def test_other_languages_give_fewer_claims_not_wrong_ones(sentence: str) -> None:
+    assert decided("Das ist erledigt.", sentence) == []
+
+
+def test_a_dictated_paragraph_gives_its_choices_readable_alone() -> None:
+    said = (
+        "So what I want is a wizard kind of thing and I think it should be, I don't know, four "
+        "steps, no honestly let's do three because every step loses people, and the invite a "
+        "colleague thing I talked about the other day, leave that out, that goes elsewhere later."
+    )
+    found = [text for text, _ in decided("Done.", said)]
+    assert any("let's do three" in text for text in found)
+    assert any("leave that out" in text for text in found)
+    assert not any("four steps" in text and "three" not in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("cordon general NOW so new pods go to default", "Cordon default tonight? no, leave it."),
+        ("slash welcome is fine, do it like that", "I'd rather have three dots, not Step 1 of 3"),
+        ("15 minutes then, and yes rotation on.", "no, keep 15 minutes."),
+        ("use dots for the progress", "We said dots, no steps! use the native input instead"),
+    ],
+)
+def test_another_question_takes_nothing_back(first: str, then: str) -> None:
+    ledger = conversation_ledger(first, "Done.", "go on", "Done.", then, "Done.")
+    assert [d.reversed_by for d in ledger.decisions if d.reversed_by] == []
+
+
+def test_the_same_question_answered_again_takes_the_answer_back() -> None:
+    asked = "How low may the retention of the topic go?"
+    ledger = conversation_ledger("Go.", asked, "6h", "Done.", "24h then. not 6", "Done.")
+    first = ledger.decisions[0]
+    assert (first.text, first.reversed_by) == ("6h", 3)

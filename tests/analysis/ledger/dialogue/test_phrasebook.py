@@ -219,7 +219,7 @@ CONVERSATIONS = [
             "Next, fix the typo in the footer.",
             "Fixed.",
         ),
-        1,
+        0,
     ),
     (
         (

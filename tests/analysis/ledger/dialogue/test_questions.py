@@ -24,12 +24,15 @@ def test_an_answer_closes_it(answer: str) -> None:
     assert open_questions("Add a cap.", asked, answer, "Done.") == []
 
 
-@pytest.mark.parametrize(
-    "prompt", ["Now write the docs for it.", "lol", "thanks!", "Why does the build fail?"]
-)
+@pytest.mark.parametrize("prompt", ["lol", "thanks!", "Why does the build fail?"])
 def test_other_words_leave_it_open(prompt: str) -> None:
     asked = "Should the cap be per user or per tenant?"
     assert open_questions("Add a cap.", asked, prompt, "Done.") == [asked]
+
+
+def test_people_who_ask_for_other_work_have_moved_on() -> None:
+    asked = "Should the cap be per user or per tenant?"
+    assert open_questions("Add a cap.", asked, "Now write the docs for it.", "Done.") == []
 
 
 def test_an_answer_may_come_later() -> None:
@@ -63,9 +66,45 @@ def test_a_reply_without_an_answer_leaves_a_question_open() -> None:
 
 def test_a_user_can_leave_a_question_open() -> None:
     asked = "Do we round per line or per invoice?"
-    assert open_questions(f"{asked} I need to ask accounting.", "Per line for now.") == [asked]
+    (left,) = conversation_ledger(
+        f"{asked} I need to ask accounting.", "Per line for now."
+    ).questions
+    assert (left.text, left.about) == ("I need to ask accounting.", asked)
     said = (asked, "Per line at the moment.", "Not sure about that, I'll ask accounting.", "Fine.")
-    assert open_questions(*said) == [asked]
+    (left,) = conversation_ledger(*said).questions
+    assert (left.text, left.about) == ("Not sure about that, I'll ask accounting.", asked)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "I have to ask Tomas first.",
+        "that's Signe's call, I'll ask her on thursday",
+        "not telling finance yet, sanne decides",
+        "frag ich in der sitzung",
+        "weiß ich noch nicht, klär ich mit dem steuerberater",
+        "muss ich den chef fragen",
+        "Let me sleep on whether the reminders go out.",
+        "tmrw w/ sanne",
+        "We look at the numbers in two weeks and then decide.",
+        "I would have to ask my colleague how she wants them written.",
+    ],
+)
+def test_what_is_left_to_somebody_or_to_later_is_open(left: str) -> None:
+    asked = "Shall I draft the postmortem?"
+    (found,) = conversation_ledger("Go on.", f"Done. {asked}", left, "OK.").questions
+    assert (found.text, found.by, found.about) == (left, "user", asked)
+
+
+def test_coming_back_to_a_matter_closes_it() -> None:
+    left = "Let me sleep on whether the reminders still go out."
+    back = "And the reminders, I slept on it. They stop."
+    assert open_questions("Go on.", "Done.", left, "OK.", back, "Done.") == []
+
+
+def test_thinking_aloud_leaves_nothing_open() -> None:
+    said = "I think it should be, I don't know, four steps, no honestly let's do three."
+    assert open_questions(said, "Done.") == []
 
 
 def test_a_polite_request_is_no_question() -> None:

@@ -48,10 +48,8 @@ def test_line_counts_of_the_program_are_used() -> None:
     )
 
 
-def test_created_and_then_deleted_is_deleted() -> None:
-    assert files(FileWritten("a.py", "x", False), FileDeleted("a.py")) == Files(
-        deleted=(FileTouched("a.py"),)
-    )
+def test_created_and_then_deleted_is_nothing() -> None:
+    assert files(FileWritten("a.py", "x", False), FileDeleted("a.py")) == Files()
 
 
 def test_a_moved_file_is_deleted_and_created() -> None:
@@ -69,7 +67,7 @@ def test_a_deleted_folder_deletes_its_files() -> None:
     gone = files(
         FileWritten("old/a.py", "x", False), FileEdited("old/b.py"), FileDeleted("old", folder=True)
     )
-    assert [f.path for f in gone.deleted] == ["old/a.py", "old/b.py"]
+    assert [f.path for f in gone.deleted] == ["old/b.py"]
 
 
 def test_an_unknown_folder_is_listed_unless_tools_generate_it() -> None:
@@ -96,4 +94,8 @@ def test_appending_changes_or_creates_a_file() -> None:
 
 
 def test_paths_outside_stay_absolute() -> None:
-    assert [f.path for f in files(FileWritten("/tmp/x", "", False)).created] == ["/tmp/x"]
+    assert [f.path for f in files(FileWritten("/etc/x", "", False)).created] == ["/etc/x"]
+
+
+def test_scratch_files_are_not_listed() -> None:
+    assert files(FileWritten("/tmp/x", "", False)) == Files()

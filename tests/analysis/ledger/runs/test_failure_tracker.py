@@ -92,3 +92,52 @@ def test_an_exit_code_that_was_printed_counts() -> None:
 def test_a_forced_success_resolves_nothing() -> None:
     runs: list[Run] = [("./load.sh", 1, "too slow"), ("(./load.sh || true) && ls", 0, "")]
     assert still_failing(*runs) == ["./load.sh"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cp ../assets/a.ttf fonts/",
+        "mkdir -p x && mv a x/",
+        "pip install weasyprint",
+        "npm ci",
+        "go get example.com/x",
+        "curl -sf https://shop.example/health",
+        "ssh web 'uptime'",
+        'python -c "import weasyprint"',
+        "kubectl -n shop get pods",
+        "kubectl -n shop logs api",
+        "psql -c 'select 1'",
+        "git stash pop",
+        "unknowntool --flag",
+    ],
+)
+def test_file_operations_installs_and_probes_do_not_stand_as_failing(line: str) -> None:
+    assert still_failing((line, 1, "error: no")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git push origin main",
+        "terraform -chdir=envs/prod apply x.tfplan",
+        "helm -n shop upgrade api charts/api",
+        "npm run deploy",
+        "./scripts/certs-check.sh img",
+        "ruff check app",
+        "npx eslint src",
+        "python tools/export.py",
+        "flask sepa-export",
+    ],
+)
+def test_checks_and_deeds_stand_until_they_succeed(line: str) -> None:
+    assert still_failing((line, 1, "error: no")) == [line]
+    assert still_failing((line, 1, "error: no"), (line, 0, "")) == []
+
+
+def test_a_deed_that_another_command_did_in_the_same_turn_is_done() -> None:
+    tracker = FailureTracker()
+    for line, code in (("helmfile -l name=api apply", 1), ("helm upgrade api charts/api", 0)):
+        outcome = CallOutcome("failed" if code else "ok", code, "err: no releases found")
+        tracker.add(record_run(line, simple_commands(line), outcome, 1).attempt)
+    assert tracker.failing() == ()

@@ -11,14 +11,17 @@ from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, proves
 from sapwood.analysis.ledger.operations.inline_edits import files_written, patch_operations
 from sapwood.analysis.ledger.operations.operation import (
     ChangesCommitted,
+    CommitReverted,
     FileDeleted,
     FileEdited,
     FileMoved,
     FileRead,
     FileRestored,
     FileWritten,
+    FolderMade,
     Operation,
 )
+from sapwood.analysis.ledger.operations.package_changes import package_changes
 from sapwood.analysis.ledger.operations.shell_parser import (
     Redirect,
     ShellWord,
@@ -26,6 +29,7 @@ from sapwood.analysis.ledger.operations.shell_parser import (
     changes_folder,
     without_wrappers,
 )
+from sapwood.analysis.ledger.operations.version_control import listed_files
 from sapwood.analysis.ledger.operations.working_folder import command_folders, join_path
 
 __all__ = ["effects_of"]
@@ -70,12 +74,20 @@ def effects_of(
         operations = list(_redirected(command, current))
         if completed and words:
             operations += _operations_of(words, command, current)
+            if words[0].text == "git":
+                operations += _listed(words[1:], outcome.output, current)
         read = sum(isinstance(operation, FileRead) for operation in operations)
         if read and not proves_read(commands, index, outcome, read):
             operations = [
                 operation for operation in operations if not isinstance(operation, FileRead)
             ]
         yield from (operation for operation in operations if not _is_refuted(operation, errors))
+
+
+def _listed(words: Sequence[ShellWord], output: str, folder: str) -> Iterator[Operation]:
+    if len(words) > 2 and words[0].text == "-C":
+        folder, words = join_path(folder, words[1].text), words[2:]
+    yield from listed_files([word.text for word in words], output, folder)
 
 
 def _error_lines(output: str) -> list[str]:
@@ -141,6 +153,8 @@ def _operations_of(
             yield FileRead(path)
     elif program in _PROGRAMS:
         yield from _PROGRAMS[program](words, folder)
+    else:
+        yield from package_changes(words, folder)
 
 
 def _scripted(
@@ -207,6 +221,11 @@ def _pairs(words: Sequence[ShellWord], folder: str) -> Iterator[tuple[str, str]]
         yield source, join_path(target, name) if into else target
 
 
+def _made(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
+    for path in _paths(words, folder):
+        yield FolderMade(path)
+
+
 def _touched(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
     for path in _paths(words, folder):
         yield FileWritten(path, "", None, appended=True)
@@ -255,8 +274,15 @@ def _git(words: Sequence[ShellWord], folder: str) -> Iterator[Operation]:
             yield from _removed(words, folder)
         case ["mv", *_]:
             yield from _moved(words, folder)
-        case ["commit", *_]:
-            yield ChangesCommitted()
+        case ["commit", *rest]:
+            named = rest[rest.index("--") + 1 :] if "--" in rest else []
+            options = [text for text in rest if text[:1] == "-" and text[:2] != "--"]
+            yield ChangesCommitted(
+                tuple(join_path(folder, text) for text in named),
+                any("a" in text for text in options) or "--all" in rest,
+            )
+        case ["revert", *rest] if [text for text in rest if text[:1] != "-"] == ["HEAD"]:
+            yield CommitReverted()
         case ["checkout", *rest] if "--" in rest:
             yield from _restored(words[rest.index("--") + 2 :], folder)
         case ["checkout", "."] | ["reset", "--hard"] | ["reset", "--hard", "HEAD"]:
@@ -277,6 +303,7 @@ _PROGRAMS: dict[str, Callable[[Sequence[ShellWord], str], Iterator[Operation]]] 
     "rm": _removed,
     "unlink": _removed,
     "mv": _moved,
+    "mkdir": _made,
     "cp": _copied,
     "touch": _touched,
     "sed": _sed,

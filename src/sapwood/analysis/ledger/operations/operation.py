@@ -6,12 +6,15 @@ __all__ = [
     "BackgroundPolled",
     "ChangesCommitted",
     "CommandLineRan",
+    "CommitReverted",
     "FileDeleted",
     "FileEdited",
+    "FileListed",
     "FileMoved",
     "FileRead",
     "FileRestored",
     "FileWritten",
+    "FolderMade",
     "Operation",
 ]
 
@@ -69,8 +72,37 @@ class FileRestored(Struct, frozen=True, tag="restored"):
     path: str
 
 
+class FileListed(Struct, frozen=True, tag="listed"):
+    """Version control listed a file: its `state`, and its old name if it was renamed.
+
+    `state` is `changed`, `created`, `deleted`, `renamed` or `untracked`. `of_commit` if the list is
+    that of the newest commit.
+    """
+
+    state: str
+    path: str
+    source: str = ""
+    of_commit: bool = False
+
+
+class FolderMade(Struct, frozen=True, tag="made"):
+    """A folder was made by this session."""
+
+    path: str
+
+
 class ChangesCommitted(Struct, frozen=True, tag="committed"):
-    """All changes so far were committed, so that a later restore keeps them."""
+    """Changes were committed, so that a later restore keeps them.
+
+    Without `paths` all of them; `known_only` if files that version control did not know were left.
+    """
+
+    paths: tuple[str, ...] = ()
+    known_only: bool = False
+
+
+class CommitReverted(Struct, frozen=True, tag="reverted"):
+    """The newest commit was reverted."""
 
 
 class CommandLineRan(Struct, frozen=True, tag="ran"):
@@ -97,7 +129,10 @@ Operation = (
     | FileDeleted
     | FileMoved
     | FileRestored
+    | FileListed
+    | FolderMade
     | ChangesCommitted
+    | CommitReverted
     | CommandLineRan
     | BackgroundPolled
 )

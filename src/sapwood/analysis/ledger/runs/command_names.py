@@ -53,13 +53,15 @@ _VERSIONED = re.compile(r"^(python|pip|node|ruby|php)[\d.]*$")
 class NamedCommand(Struct, frozen=True):
     """A simple command: its name and its other arguments.
 
-    `inspects` if it only looks at something; `trivial` if its failure does not matter.
+    `inspects` if it only looks at something; `trivial` if its failure does not matter. `is_path`
+    if the program was called by its path, as in `./run.sh`.
     """
 
     name: str
     arguments: tuple[str, ...] = ()
     inspects: bool = False
     trivial: bool = False
+    is_path: bool = False
 
 
 def named_command(command: SimpleCommand) -> NamedCommand:
@@ -90,7 +92,9 @@ def named_command(command: SimpleCommand) -> NamedCommand:
     inspects = program in _INSPECTING or (
         program == "git" and plain[:1] != [] and plain[0] in _GIT_INSPECTING
     )
-    return NamedCommand(name, _removed(rest, plain[:words]), inspects, program in _TRIVIAL)
+    is_path = texts[0].startswith(("./", "../", "bin/", "scripts/", "tools/"))
+    arguments = _removed(rest, plain[:words])
+    return NamedCommand(name, arguments, inspects, program in _TRIVIAL, is_path)
 
 
 def _program(text: str) -> str:

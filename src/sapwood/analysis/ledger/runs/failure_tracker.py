@@ -1,4 +1,4 @@
-"""Tracks failures: commands that failed and did not succeed later.
+"""Tracks failures: checks that failed and did not pass later, and deeds that were not done later.
 
 The newest run of a command decides. For tests with known names this is decided test by test: a
 full run decides for all tests, a run of some files for the tests in them.
@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from sapwood.analysis.ledger.entries import Failing, Outcome
 from sapwood.analysis.ledger.runs.command_names import NamedCommand
+from sapwood.analysis.ledger.runs.failure_kinds import failure_kind
 from sapwood.analysis.ledger.runs.suite_results import SuiteResult
 
 __all__ = ["FailureTracker", "RunAttempt", "tested_targets"]
@@ -55,12 +56,16 @@ class RunAttempt(Struct, frozen=True):
 
 
 class _Failure(Struct, frozen=True):
-    """A failure without a later success. `mistaken` if the command line itself was wrong."""
+    """A failure without a later success. `mistaken` if the command line itself was wrong.
+
+    A `deed` that another command did in the same turn is done.
+    """
 
     name: str
     failing: Failing
     targets: tuple[str, ...] = ()
     mistaken: bool = False
+    deed: bool = False
 
 
 class FailureTracker:
@@ -80,16 +85,20 @@ class FailureTracker:
         main = _main(run)
         working = [part for part in run.parts if not (part.inspects or part.trivial)]
         if run.outcome == "ok":
+            deeds = any(failure_kind(part) == "deed" for part in working)
             self._failures = [
                 e
                 for e in self._failures
-                if e.name not in run.completed and not (e.mistaken and working)
+                if e.name not in run.completed
+                and not (e.mistaken and working)
+                and not (e.deed and deeds and e.failing.turn == run.turn)
             ]
         elif run.runner:
             self._failures.append(_failure(_tests_by(run.runner), run))
         elif main:
-            self._failures = [each for each in self._failures if each.name != main]
-            self._failures.append(_failure(main, run))
+            self._failures = [each for each in self._failures if each.name != main.name]
+            if kind := failure_kind(main):
+                self._failures.append(_failure(main.name, run, deed=kind == "deed"))
 
     def failing(self) -> tuple[Failing, ...]:
         """Returns what still fails, oldest first."""
@@ -100,21 +109,21 @@ def _tests_by(runner: str) -> str:
     return f"tests by {runner}"
 
 
-def _main(run: RunAttempt) -> str:
-    """Returns the name of the part that probably failed; empty if the line only inspects."""
+def _main(run: RunAttempt) -> NamedCommand | None:
+    """Returns the part that probably failed; None if the line only inspects."""
     if run.piped_into and run.parts[-1].inspects and run.exit_code:
-        return ""  # a filter without matches
-    working = [part.name for part in run.parts if not (part.inspects or part.trivial)]
-    return working[-1] if working else ""
+        return None  # a filter without matches
+    working = [part for part in run.parts if not (part.inspects or part.trivial)]
+    return working[-1] if working else None
 
 
-def _failure(name: str, run: RunAttempt) -> _Failure:
+def _failure(name: str, run: RunAttempt, *, deed: bool = False) -> _Failure:
     files = re.findall(_FAILED_FILE, run.output) if run.runner else []
     failing = Failing(
         run.command, run.turn, run.exit_code, run.suite.names, _error_line(run.output)
     )
     mistaken = run.exit_code == 127 or bool(re.search(_MISTAKEN, run.output[:2_000]))
-    return _Failure(name, failing, (*run.targets, *files), mistaken and not run.suite.names)
+    return _Failure(name, failing, (*run.targets, *files), mistaken and not run.suite.names, deed)
 
 
 def _error_line(output: str) -> str:
