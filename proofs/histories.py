@@ -22,6 +22,7 @@ from sapwood.core.commands import (
     Configure,
     DeferCompact,
     DropSummary,
+    ExtendSummary,
     FailTurn,
     FinishRevert,
     FinishTool,
@@ -228,6 +229,12 @@ def _loaded(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
     return [Step(Load(agent, source, _words(b)), MODEL if b % 5 == 0 else HUMAN)]
 
 
+def _extended(world: World, agent: AgentId, a: int, b: int) -> list[Step]:
+    """A longer summary after a move of the window; sometimes of another move."""
+    moved = world.states[agent].slid - (a % 4 == 3)
+    return [Step(ExtendSummary(agent, _words(a), moved, _words(b)), SYSTEM)]
+
+
 def _change(a: int, b: int) -> SettingsChange:
     match a % 4:
         case 0:
@@ -295,6 +302,7 @@ OPERATIONS: tuple[_Maker, ...] = (
     _human(lambda w, g, a, b: _seldom(a, StartSuccessor(g, _new(w)))),
     # What a model must never be able to do.
     _model(lambda w, g, a, b: _forbidden(w, g, a, b)),
+    _extended,
 )
 
 

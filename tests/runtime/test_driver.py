@@ -49,9 +49,10 @@ async def house(
     thinks_for: float = 0,
     tools: Toolbox | None = None,
     secrets: Mapping[str, str] | None = None,
+    model: PlannedModel | None = None,
 ) -> AsyncGenerator[House]:
     connection = await connect(":memory:")
-    model = PlannedModel(plan, thinks_for=thinks_for)
+    model = model or PlannedModel(plan, thinks_for=thinks_for)
     running = AgentRunner(connection, LocalEngine(), model, tools or NoTools(), secrets)
     await running.start()
     try:

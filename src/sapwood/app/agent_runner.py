@@ -30,6 +30,7 @@ from sapwood.runtime.model_access import ModelAccess
 from sapwood.runtime.open_agent import open_agent
 from sapwood.runtime.program_summary import ProgramSummaries
 from sapwood.runtime.scheduler import Engine, Scheduler
+from sapwood.runtime.summary_extension import ExtensionTasks, SummaryExtension
 from sapwood.runtime.tool_calls import Toolbox
 from sapwood.runtime.trace import Tracing, Untraced
 
@@ -87,6 +88,8 @@ class AgentRunner:
         connection.add_secrets((secrets or {}).values())
         self._scheduler = Scheduler(connection.space, engine)
         connection.dispatcher.on_commit(self._scheduler.committed)
+        self._extensions = ExtensionTasks(self._extend_summary)
+        connection.dispatcher.on_commit(self._extensions.committed)
 
     async def start(self) -> None:
         """Starts to drive agents, those with unfinished work first."""
@@ -109,6 +112,7 @@ class AgentRunner:
 
     async def close(self) -> None:
         """Stops driving agents and closes the tools. Open turns stay open until the next start."""
+        await self._extensions.close()
         await self._scheduler.close()
         await self._toolbox.close()
         for close in self._closing:
@@ -163,6 +167,22 @@ class AgentRunner:
         """
         if self.programs is not None:
             await assume_or_warn(self.connection, self.programs.provider, agent)
+
+    async def _extend_summary(
+        self, agent: AgentId, next_commit: Callable[[], Awaitable[None]]
+    ) -> None:
+        connection = self.connection
+        tools = (self._commands.spec(), *await self._toolbox.specs())
+        extension = SummaryExtension(
+            connection.log,
+            connection.space,
+            connection.dispatcher,
+            self._models,
+            connection.counter_for,
+            tools,
+            self._tracing,
+        )
+        await extension.extend(agent, next_commit)
 
     async def watch(self, agent: AgentId, after: int) -> AsyncGenerator[AgentOutput]:
         """Yields the events of an agent after a version, from any process, as they are stored.

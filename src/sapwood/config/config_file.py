@@ -71,6 +71,7 @@ class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
     instructions: bool = True
     summary_cap: Natural = _DEFAULTS.summary_cap
     summary_score: Annotated[float, Meta(ge=0, le=1)] = _DEFAULTS.summary_score
+    extend_summary: bool = _DEFAULTS.extend_summary
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):

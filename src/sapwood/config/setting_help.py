@@ -17,6 +17,7 @@ _HELP = {
     "context.system": "The system prompt of new conversations.",
     "context.default_prompt": "Whether the model gets folder, date, system and git branch.",
     "context.instructions": "Whether the model gets AGENTS.md and CLAUDE.md of the workspace.",
+    "context.extend_summary": "Whether turns that leave the window are added to the summary.",
     "context": "What the model of a new conversation sees.",
     "tending.budget": "Tokens that a hook may add after a compaction. 0 means none.",
     "tending.subagent_budget": "Tokens that a hook may add for a subagent. 0 means none.",

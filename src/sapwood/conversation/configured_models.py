@@ -163,6 +163,7 @@ def first_settings(
         window=window_of(model) or 0,
         levels=context.levels,
         summary_cap=context.summary_cap,
+        extend_summary=context.extend_summary,
         summary_score=context.summary_score,
         budget_cost=config.budget.cost,
         budget_calls=config.budget.calls,

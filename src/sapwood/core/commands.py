@@ -38,6 +38,7 @@ __all__ = [
     "Configure",
     "DeferCompact",
     "DropSummary",
+    "ExtendSummary",
     "FailTurn",
     "FinishRevert",
     "FinishTool",
@@ -377,6 +378,20 @@ class Compact(_Command, frozen=True):
     of: TurnRef | None = None
 
 
+class ExtendSummary(_Command, frozen=True):
+    """Replace the summary by one that also has the turns that the window moved out of view.
+
+    `moved` is the version of that move. The command is refused if the context was moved since.
+    """
+
+    summary: str
+    moved: int
+    ledger: str = ""
+    score: float | None = None
+    model: str = ""
+    usage: Usage | None = None
+
+
 class DropSummary(_Command, frozen=True):
     """Record the tokens of a summary that is not used. Works for an agent of any status."""
 
@@ -534,6 +549,7 @@ Command = (
     | Undo
     | Redo
     | Compact
+    | ExtendSummary
     | DropSummary
     | DeferCompact
     | MaskResults

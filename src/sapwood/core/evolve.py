@@ -344,7 +344,7 @@ def _trimmed(state: State, recorded: Recorded, event: events.ContextTrimmed) -> 
     loaded = loaded_after_trim(state.context, event.cause)
     context = Context(tip, event.head, event.summary, event.request, event.mask, loaded)
     if event.cause == "window":
-        state = _window_stepped(state, recorded.version)
+        state = _window_stepped(state, recorded.version, event)
         return structs.replace(state, context=context, slid=recorded.version)
     notes = () if event.notes_dropped else state.notes
     state = _stepped(state, "head", recorded.version, event.cause, notes, event.keep)
@@ -478,13 +478,16 @@ def _stepped(
     return structs.replace(state, undo=steps[-UNDO_DEPTH:], redo=())
 
 
-def _window_stepped(state: State, version: int) -> State:
+def _window_stepped(state: State, version: int, event: events.ContextTrimmed) -> State:
     """Makes a move of the window a step. Two moves at the same tip are one step.
 
+    A longer summary, for which `head` stays, belongs to the move before it.
     Only the newest of these steps are kept, so that they do not push the user's own commands out.
     """
     newest = state.undo[-1] if state.undo else None
-    if newest and newest.cause == "window" and newest.context.tip == state.context.tip:
+    extends = event.head == state.context.head and event.summary != state.context.summary
+    same = newest is not None and (extends or newest.context.tip == state.context.tip)
+    if newest and newest.cause == "window" and same:
         return state
     steps = (*state.undo, _step(state, "head", version, "window", state.notes))
     moves = [step for step in steps if step.cause == "window"]

@@ -53,7 +53,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     model calls of one turn.
 
     `summary_cap` is the most tokens of a summary, 0 for no cap. `summary_score` is the share of
-    checked facts that a summary must contain.
+    checked facts that a summary must contain. With `extend_summary`, turns that leave the
+    window are added to the summary in the background.
 
     `permission_mode` is what happens to a tool call that no permission rule decides.
 
@@ -77,6 +78,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     budget_turn_calls: int = 200
     summary_cap: int = 8_000
     summary_score: float = 0.6
+    extend_summary: bool = False
     permission_mode: PermissionMode = "ask"
 
 
@@ -98,6 +100,7 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
     budget_turn_calls: int | UnsetType = UNSET
     summary_cap: int | UnsetType = UNSET
     summary_score: float | UnsetType = UNSET
+    extend_summary: bool | UnsetType = UNSET
     permission_mode: PermissionMode | UnsetType = UNSET
 
     def changed_fields(self) -> dict[str, Any]:

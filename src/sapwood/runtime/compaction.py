@@ -41,20 +41,23 @@ from sapwood.runtime.model_access import ModelAccess, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.trace import Tracing, Untraced
 
-__all__ = ["INSTRUCTION", "LENGTH", "REPAIR", "Compactor"]
+__all__ = ["CONTENT", "INSTRUCTION", "LENGTH", "REPAIR", "Account", "Compactor", "Draft"]
 
-INSTRUCTION = (
-    "Summarise this conversation for yourself: after this, the summary is all that you will see "
-    "of it. Keep what was asked, what was decided and why, what was done and in which files, what "
+CONTENT = (
+    "Keep what was asked, what was decided and why, what was done and in which files, what "
     "was tried and failed, and what is still open. Write names of files, functions and commands "
     "exactly. Answer with the summary alone, and call no tool."
+)
+INSTRUCTION = (
+    "Summarise this conversation for yourself: after this, the summary is all that you will see "
+    f"of it. {CONTENT}"
 )
 LENGTH = "Use at most {words:,} words."
 REPAIR = "Your summary lacks the following, which mattered. Write it again, with them: {missing}."
 SHORTEN = "Your summary is too long. Write it again, in at most {words:,} words."
 
 
-class _Draft(Struct, frozen=True):
+class Draft(Struct, frozen=True):
     """A summary, what it lacks, and its size in tokens. `settings` are those of the agent."""
 
     text: str
@@ -94,7 +97,7 @@ class _Draft(Struct, frozen=True):
         return None
 
 
-class _Account(Struct):
+class Account(Struct):
     """The tokens that the calls of one compaction used."""
 
     usage: Usage = Usage(0)
@@ -147,7 +150,7 @@ class Compactor:
         if not leaving:
             return Done(f"Nothing to compact: {len(turns)} turns in view.")
         with self._tracing.compaction(state) as ended:
-            account = _Account()
+            account = Account()
             try:
                 draft = await self._summarise(opened, leaving, account)
                 problem = None if anyway else draft.problem(len(leaving))
@@ -163,7 +166,7 @@ class Compactor:
                 await self._record_unused(state, account, answer.message)
             return answer
 
-    async def _record_unused(self, state: State, account: _Account, reason: str) -> None:
+    async def _record_unused(self, state: State, account: Account, reason: str) -> None:
         """Records the tokens of a summary that is not used. Ignores errors of the log: the first
         error is raised already.
         """
@@ -178,8 +181,8 @@ class Compactor:
         opened: OpenAgent,
         leaving: Sequence[Turn],
         keep: int,
-        draft: _Draft,
-        account: _Account,
+        draft: Draft,
+        account: Account,
         ended: Callable[[Compact], None],
     ) -> Done | Refusal:
         state = opened.state
@@ -200,14 +203,17 @@ class Compactor:
         return await self._dispatcher.dispatch(command, command_meta(SYSTEM))
 
     async def _summarise(
-        self, opened: OpenAgent, leaving: Sequence[Turn], account: _Account
-    ) -> _Draft:
+        self,
+        opened: OpenAgent,
+        leaving: Sequence[Turn],
+        account: Account,
+        instruction: str = INSTRUCTION,
+    ) -> Draft:
         settings = opened.state.settings
         ledger = ledger_of(leaving, opened.state.workspace.folder)
         probes = probes_of(leaving, ledger)
-        instruction = INSTRUCTION
         if settings.summary_cap:
-            instruction = f"{INSTRUCTION} {LENGTH.format(words=_words(settings))}"
+            instruction = f"{instruction} {LENGTH.format(words=_words(settings))}"
         draft = await self._ask(opened, instruction, probes, account)
         if not draft.repair:
             return draft
@@ -216,8 +222,8 @@ class Compactor:
         return repaired if repaired.rank >= draft.rank else draft
 
     async def _ask(
-        self, opened: OpenAgent, instruction: str, probes: Sequence[str], account: _Account
-    ) -> _Draft:
+        self, opened: OpenAgent, instruction: str, probes: Sequence[str], account: Account
+    ) -> Draft:
         # Masked before the call, because the stored instruction must be the one that was sent.
         instruction = await self._dispatcher.mask(instruction)
         request = view(opened.state, opened.live, instruction=instruction)
@@ -230,7 +236,7 @@ class Compactor:
         if not text:
             raise Failure("other", "The model wrote no summary. Nothing was trimmed.")
         tokens = self._tokens(opened, text)
-        return _Draft(text, check_summary(text, probes), tokens, opened.state.settings)
+        return Draft(text, check_summary(text, probes), tokens, opened.state.settings)
 
     async def _record(self, opened: OpenAgent, request: Request, instruction: str) -> None:
         counter = self._counter_for(request.model)

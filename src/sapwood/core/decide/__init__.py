@@ -18,6 +18,7 @@ from sapwood.core.commands import (
     Configure,
     DeferCompact,
     DropSummary,
+    ExtendSummary,
     FailTurn,
     FinishRevert,
     FinishTool,
@@ -73,8 +74,10 @@ _FOR_MODELS: frozenset[type[Command]] = frozenset(
 )
 
 
-# What Sapwood itself records about the sessions of agent programs.
-_FOR_SYSTEM: frozenset[type[Command]] = frozenset({RecordAssumed, RecordNative, RecordDifference})
+# What Sapwood itself records: the sessions of agent programs, and summaries in the background.
+_FOR_SYSTEM: frozenset[type[Command]] = frozenset(
+    {RecordAssumed, RecordNative, RecordDifference, ExtendSummary}
+)
 
 
 # Not allowed on an imported conversation: they happen in its own program and are imported.
@@ -184,6 +187,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return contexts.redo(inputs, command, meta)
         case Compact():
             return contexts.compact(inputs, command, meta)
+        case ExtendSummary():
+            return contexts.extend_summary(inputs, command, meta)
         case DropSummary():
             return contexts.drop_summary(inputs, command, meta)
         case DeferCompact():

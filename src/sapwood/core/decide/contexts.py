@@ -1,5 +1,7 @@
 """Decisions that move the context: mark, clear, rewind, undo, compact, mask."""
 
+from typing import Literal
+
 from msgspec import structs
 
 from sapwood.core.command_table import SLASH, TABLE
@@ -9,6 +11,7 @@ from sapwood.core.commands import (
     Compact,
     DeferCompact,
     DropSummary,
+    ExtendSummary,
     KeepLast,
     Load,
     MaskResults,
@@ -26,6 +29,7 @@ from sapwood.core.decide.guards import (
     require_mark,
     require_mark_name,
     require_may_run,
+    require_no_turn,
     require_recordable,
     require_room_for_notes,
     require_running,
@@ -68,6 +72,7 @@ __all__ = [
     "compact",
     "defer_compact",
     "drop_summary",
+    "extend_summary",
     "keep_last",
     "load",
     "mask_results",
@@ -308,7 +313,13 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     )
 
 
-def _replace_by_summary(draft: Draft, command: Compact, leaving: int, counter: Counter) -> None:
+def _replace_by_summary(
+    draft: Draft,
+    command: Compact | ExtendSummary,
+    leaving: int,
+    counter: Counter,
+    cause: Literal["compact", "window"] = "compact",
+) -> None:
     """Adds the summary and moves `head` past the oldest `leaving` turns."""
     summary = EventRef(draft.state.agent, draft.next_version)
     draft.add(
@@ -322,7 +333,20 @@ def _replace_by_summary(draft: Draft, command: Compact, leaving: int, counter: C
         )
     )
     mask = draft.state.context.mask
-    trim(draft, "compact", leaving, counter, summary=summary, mask=mask)
+    trim(draft, cause, leaving, counter, summary=summary, mask=mask)
+
+
+def extend_summary(inputs: DecisionInput, command: ExtendSummary, meta: CommandMeta) -> Accepted:
+    state = inputs.state
+    require_running(state)
+    require_no_turn(state, "A longer summary")
+    require_text(command.summary, "summary")
+    newest = state.undo[-1] if state.undo else None
+    if state.slid != command.moved or newest is None or newest.cause != "window":
+        raise Refused(SummaryOutdated())
+    draft = Draft(state, inputs.live, meta)
+    _replace_by_summary(draft, command, 0, inputs.counter, "window")
+    return draft.accepted("The summary now contains the turns that left the window.")
 
 
 def drop_summary(inputs: DecisionInput, command: DropSummary, meta: CommandMeta) -> Accepted:

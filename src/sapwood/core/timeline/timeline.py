@@ -298,6 +298,9 @@ class Timeline:
     # Moves of the context
 
     def _trimmed(self, recorded: Recorded, event: ContextTrimmed) -> None:
+        if event.cause == "window" and self._summary is not None:
+            self._extended(event)
+            return
         tip, loaded = self.context.tip, loaded_after_trim(self.context, event.cause)
         self.context = Context(tip, event.head, event.summary, event.request, loaded=loaded)
         edge = self._place.get(event.head) if event.head else None
@@ -322,6 +325,14 @@ class Timeline:
             ),
         )
         self._summary = None
+
+    def _extended(self, event: ContextTrimmed) -> None:
+        """The last move of the window got a longer summary; nothing left view."""
+        self.context = structs.replace(self.context, summary=event.summary, request=event.request)
+        if self.departures and self.departures[-1].by_window:
+            self.departures[-1] = structs.replace(self.departures[-1], summary=self._summary)
+        self._summary = None
+        self.changed += 1
 
     def _jumped(self, recorded: Recorded, context: Context, cause: str) -> None:
         before = self._path

@@ -17,6 +17,7 @@ __all__ = [
     "EMPTY_RESULT",
     "PENDING",
     "escaped",
+    "framed_departure",
     "framed_prompt",
     "framed_quotation",
     "framed_request",
@@ -106,6 +107,11 @@ def framed_quotation(loaded: ContextLoaded) -> Text:
     """A turn that was loaded, as a quotation with its source."""
     label = f"From the log: turn {loaded.source}, quoted. Nobody asks for this now."
     return Text(_enclosed(label, loaded.text, loaded.fence))
+
+
+def framed_departure(turns: str, fence: str) -> str:
+    """Turns that left view, as a quotation in an instruction to extend the summary."""
+    return _enclosed("From the log: turns that left view, quoted.", turns, fence)
 
 
 def framed_request(request: tuple[PromptPart, ...]) -> Text:
