@@ -64,6 +64,10 @@ def keep_the_old_path(path: live.LivePath, now: Context) -> live.LivePath:
     return path
 
 
+def say_nothing(*_: object) -> str:
+    return ""
+
+
 def leave_the_mask(now: Context, *_: object) -> Context:
     return now
 
@@ -95,7 +99,7 @@ BREAKAGES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a trim loses the last request": (trimming, "_carried", carry_nothing),
     "the window stops too early": (trimming, "turns_to_leave", leave_one_turn_too_few),
     "a fork from a mark sees too much": (forks, "_suffix", suffix_with_one_turn_more),
-    "an interrupted turn has no end": (view_turns, "_close", carry_nothing),
+    "an interrupted call has no result": (view_turns, "how_it_ended", say_nothing),
     "results are masked without an event": (build, "mask_edges", mask_ended_turns),
     "a turn ends with open calls": (view_turns, "_answer", answer_with_the_call),
     "a context command runs inside a turn": (decide, "require_may_run", never_refuse),
