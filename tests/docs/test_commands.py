@@ -91,6 +91,9 @@ def shell(tmp_path: Path) -> Generator[Shell]:
     work.mkdir()
     for transcript in EXAMPLES.glob("*.jsonl"):
         shutil.copy(transcript, work)
+    stand_in = tmp_path / "claude"  # answers with the version that Sapwood asks for
+    stand_in.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
+    stand_in.chmod(0o755)
     for name, entry in {"sapwood": "main", "context": "context"}.items():
         program = programs / name
         run = f"from sapwood.cli import {entry}; {entry}()"
@@ -133,6 +136,8 @@ def database(postgres_dsn: str) -> Generator[str]:
 def test_the_commands_of_a_page_print_what_it_says(
     page: Path, shell: Shell, request: pytest.FixtureRequest
 ) -> None:
+    if page.stem == "rewind-claude-code":
+        shell.variables["SAPWOOD_CLAUDE"] = f"{shell.variables['HOME']}/claude"
     pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
     if "DATABASE_URL" in page.read_text(encoding="utf-8"):
         shell.variables["DATABASE_URL"] = request.getfixturevalue("database")
