@@ -179,6 +179,19 @@ async def test_a_change_is_refused_while_a_turn_runs(
         assert len(content(session)) >= size
 
 
+async def test_a_turn_that_is_being_started_can_be_interrupted(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    async with provider(tmp_path, environ) as codex:
+        session, _ = await four_turns(codex, tmp_path)
+        turn = asyncio.create_task(run(codex, session, "wait", "a:9"))
+        await asyncio.sleep(0)
+        await codex.interrupt(session)
+        async with asyncio.timeout(30):
+            _, end = await turn
+        assert end.status == "interrupted"
+
+
 @pytest.mark.parametrize(
     ("kept", "by"), [((0, 1, 2, 3), "nothing"), ((0, 1), "cut"), ((2, 3), "inject"), ((), "cut")]
 )

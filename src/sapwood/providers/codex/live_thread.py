@@ -64,6 +64,7 @@ class LiveThread:
         self.reader = RolloutReader(home)
         self._busy = False
         self._turn: LiveTurn | None = None
+        self._stopping = False
 
     @property
     def session(self) -> ProgramSession:
@@ -109,7 +110,7 @@ class LiveThread:
                 params = {"threadId": self.id, "items": items}
                 await self.server.call_raw("thread/inject_items", params)
         finally:
-            self._busy = False
+            self._busy, self._stopping = False, False
 
     async def run_turn(
         self, prompt: tuple[PromptPart, ...], client: str
@@ -125,6 +126,8 @@ class LiveThread:
                     yield event
                 return
             turn = self._turn = await self._start_turn(prompt, client)
+            if self._stopping:
+                await self.interrupt()
             async for event in turn.events():
                 yield event
             self.usage = turn.usage or self.usage
@@ -132,7 +135,7 @@ class LiveThread:
         except (ServerEnded, RequestRefused) as error:
             raise Failure("cut", f"{error} The turn can be sent again.", again=True) from error
         finally:
-            self._busy, self._turn = False, None
+            self._busy, self._turn, self._stopping = False, None, False
             if turn is not None and turn.end is None:
                 await self.server.kill()  # nobody waits for the end of the turn
 
@@ -212,6 +215,7 @@ class LiveThread:
     async def interrupt(self) -> None:
         """Interrupts the running turn. A server that does not react is killed."""
         turn = self._turn
+        self._stopping = self._busy  # a turn that is being started is interrupted then
         if turn is None or turn.end is not None:
             return
         try:
