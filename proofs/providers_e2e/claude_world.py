@@ -119,6 +119,11 @@ class ClaudeWorld:
         else:
             Path(session.path).write_bytes(content)
 
+    def forget_copies(self) -> None:
+        """Removes the private copies of sessions, as if none had been changed yet."""
+        for path in (self.home.data / "sessions" / "claude-code").glob("*.jsonl"):
+            path.unlink()
+
     def rows(self, session: ProgramSession) -> list[dict[str, Any]]:
         """The rows of a session."""
         return [json.loads(line) for line in self.content(session).splitlines() if line]

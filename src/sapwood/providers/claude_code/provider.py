@@ -20,11 +20,16 @@ from sapwood.providers.claude_code.program import (
     find_program,
     session_path,
 )
-from sapwood.providers.claude_code.read_files import KnownFile, known_files
+from sapwood.providers.claude_code.read_files import known_files
 from sapwood.providers.claude_code.request_check import ExpectedTexts, expected_texts
 from sapwood.providers.claude_code.running_session import RunningSession
 from sapwood.providers.claude_code.session_file import SessionFile
-from sapwood.providers.claude_code.transcript import Transcript, file_size, read_transcript
+from sapwood.providers.claude_code.transcript import (
+    LinkRow,
+    Transcript,
+    file_size,
+    read_transcript,
+)
 from sapwood.providers.claude_code.turn_record import (
     find_attempt,
     last_usage,
@@ -65,7 +70,7 @@ class ClaudeCodeProvider:
         self._options: dict[str, ProviderOptions] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._expected: dict[str, ExpectedTexts] = {}
-        self._files: dict[str, list[KnownFile]] = {}
+        self._left: dict[str, tuple[Transcript, list[LinkRow]]] = {}
 
     def find(self) -> ProgramInfo | None:
         """The installed program; None if there is none."""
@@ -176,7 +181,9 @@ class ClaudeCodeProvider:
         running = await RunningSession.start(info.path, session, options, environ)
         self._running[session.id] = running
         self._options[session.id] = options
-        await running.remember_files(self._files.pop(session.id, ()))
+        left = self._left.pop(session.id, None)
+        if left is not None:
+            await running.remember_files(await asyncio.to_thread(known_files, *left))
         return running
 
     async def _close_open_turn(
@@ -209,7 +216,7 @@ class ClaudeCodeProvider:
         """
         path = Path(session.path)
         if file_size(path) is None:
-            return find_attempt(Transcript(path, b""), session.id, turn).next, []
+            return find_attempt(Transcript(path), session.id, turn).next, []
         running = self._running.get(session.id)
         if running is None or not running.can_be_used:
             await self._wait_for_rest(session, options)
@@ -250,7 +257,7 @@ class ClaudeCodeProvider:
             return Assumed(session, "cut", loss=wanted.loss)
         kept = set(wanted.uuids)
         left = [row for row in before.loaded() or () if row.uuid not in kept]
-        self._files[session.id] = known_files(before, left)
+        self._left[session.id] = before, left
         await self.close(session)
         assumed = await asyncio.to_thread(file.assume, history, before)
         return await self._restarted(assumed, options, running)

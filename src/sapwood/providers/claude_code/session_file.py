@@ -35,6 +35,7 @@ from sapwood.providers.claude_code.transcript import (
 )
 from sapwood.providers.session_copy import extend_copy, newest_copy
 from sapwood.runtime.agent_provider import Assumed, History, SessionBusy
+from sapwood.sources.claude.rows import decode_row
 
 __all__ = ["SessionFile"]
 
@@ -141,7 +142,7 @@ class SessionFile:
 
         Raises `OSError`.
         """
-        empty = Transcript(self.path, b"")
+        empty = Transcript(self.path)
         wanted = rows_for_history(history, empty, self.context, self.open_other)
         rows = list(wanted.new)
         if history.front:
@@ -243,4 +244,5 @@ def _ends_with(handle: int, transcript: Transcript) -> bool:
     if not transcript.rows:
         return True
     row = transcript.rows[-1]
-    return os.pread(handle, row.end - row.start, row.start) == transcript.bytes_of(row)
+    found = decode_row(os.pread(handle, row.end - row.start, row.start))
+    return found is not None and found.uuid == row.uuid

@@ -5,7 +5,7 @@ Only the few fields that link rows are decoded, because a transcript may have te
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,6 +28,9 @@ _NOISE = (
     b'{"type":"cost-state"',
 )
 _BOUNDARY = "compact_boundary"
+_BUFFER = 128 * 1024
+"""Larger pieces leave the cache of the processor before their rows are decoded."""
+
 _HOLDING = MESSAGE_TYPES | {"system", "progress", "last-prompt"}
 
 
@@ -70,24 +73,33 @@ _decode = row_decoder(LinkRow)
 class Transcript:
     """The rows of one transcript, as they were when it was read.
 
-    `size` is its number of bytes then, and `has_whole_lines` whether its last line had ended.
+    `size` is its number of bytes then, and `has_whole_lines` whether its last line had ended. The
+    rows themselves stay in the file until they are needed.
     """
 
-    def __init__(self, path: Path, data: bytes) -> None:
+    def __init__(self, path: Path, lines: Iterable[bytes] = (), start: int = 0) -> None:
         self.path = path
-        self.size = len(data)
-        self.has_whole_lines = not data or data.endswith(b"\n")
-        self._data = data
         self.rows: list[LinkRow] = []
         self.place: dict[str, int] = {}
         self._checkpoint: tuple[int, str | None] | None = None
-        for row in _link_rows(data):
-            if row.type == "last-prompt":
-                if row.explicit:
-                    self._checkpoint = len(self.rows), row.leaf_uuid
-            elif row.uuid and row.uuid not in self.place:
-                self.place[row.uuid] = len(self.rows)
-                self.rows.append(row)
+        end, line = start, b"\n"
+        for line in lines:
+            start, end = end, end + len(line)
+            if line.startswith(_NOISE):
+                continue
+            row = _decode(line)
+            if row is not None and row.type in _HOLDING:
+                row.start, row.end = start, end
+                self._add(row)
+        self.size, self.has_whole_lines = end, line.endswith(b"\n")
+
+    def _add(self, row: LinkRow) -> None:
+        if row.type == "last-prompt":
+            if row.explicit:
+                self._checkpoint = len(self.rows), row.leaf_uuid
+        elif row.uuid and row.uuid not in self.place:
+            self.place[row.uuid] = len(self.rows)
+            self.rows.append(row)
 
     @property
     def last_uuid(self) -> str:
@@ -105,8 +117,9 @@ class Transcript:
         return None if place is None else self.rows[place]
 
     def bytes_of(self, row: LinkRow) -> bytes:
-        """The row as it is in the file."""
-        return self._data[row.start : row.end]
+        """The row as it is in the file. Raises `OSError`."""
+        with self.path.open("rb", buffering=0) as file:
+            return os.pread(file.fileno(), row.end - row.start, row.start).rstrip(b"\n")
 
     def loaded(self) -> list[LinkRow] | None:
         """The rows that the program would load now, from the first to the newest.
@@ -209,25 +222,11 @@ def file_size(path: str | Path) -> int | None:
         return None
 
 
-def read_transcript(path: Path) -> Transcript:
-    """Reads a transcript. Raises `OSError`."""
-    with path.open("rb", buffering=0) as file:
-        data = file.read(os.fstat(file.fileno()).st_size)
-    return Transcript(path, data)
-
-
-def _link_rows(data: bytes) -> Iterator[LinkRow]:
-    view = memoryview(data)
-    start, size = 0, len(data)
-    while start < size:
-        end = data.find(b"\n", start)
-        end = size if end < 0 else end
-        if end > start and not data.startswith(_NOISE, start):
-            row = _decode(view[start:end])  # pyright: ignore[reportArgumentType] # any buffer
-            if row is not None and row.type in _HOLDING:
-                row.start, row.end = start, end
-                yield row
-        start = end + 1
+def read_transcript(path: Path, start: int = 0) -> Transcript:
+    """Reads a transcript, or what comes after its first `start` bytes. Raises `OSError`."""
+    with path.open("rb", buffering=_BUFFER) as file:
+        file.seek(start)
+        return Transcript(path, file, start)
 
 
 def _kept_by(metadata: Compaction | None) -> tuple[str | None, Sequence[str]] | None:

@@ -83,12 +83,11 @@ def recorded_events(
 
 
 def native_rows(
-    transcript: Transcript, session: ProgramSession, first: str, last: str = "", offset: int = 0
+    transcript: Transcript, session: ProgramSession, first: str, last: str = ""
 ) -> NativeRows | None:
     """The rows of the turn that this prompt started; None if they are not there.
 
-    `last` is the id of its last row, if it is known. `offset` is where the transcript was read
-    from.
+    `last` is the id of its last row, if it is known.
     """
     start = transcript.place.get(first)
     if start is None:
@@ -97,7 +96,7 @@ def native_rows(
     known = [place for place, row in enumerate(rows) if row.uuid == last]
     rows = rows[: known[-1] + 1] if known else rows
     digest = hashlib.sha256(b"\n".join(map(transcript.bytes_of, rows))).hexdigest()
-    passage = Passage(first, rows[-1].uuid or "", offset + rows[-1].start)
+    passage = Passage(first, rows[-1].uuid or "", rows[-1].start)
     return NativeRows(session, passage, digest)
 
 
@@ -107,10 +106,10 @@ def wait_for_rows(session: ProgramSession, offset: int, first: str, last: str) -
     found: NativeRows | None = None
     while True:
         try:
-            tail = _read_tail(Path(session.path), offset)
+            tail = read_transcript(Path(session.path), offset)
         except OSError:
-            tail = Transcript(Path(session.path), b"")
-        found = native_rows(tail, session, first, last, offset)
+            tail = Transcript(Path(session.path))
+        found = native_rows(tail, session, first, last)
         if (found and (not last or last in tail.place)) or time.monotonic() > until:
             return found
         time.sleep(_PAUSE)
@@ -128,14 +127,6 @@ def last_usage(path: Path) -> Usage | None:
             if decoded and decoded.message and (usage := usage_of(decoded.message)):
                 return usage
     return None
-
-
-def _read_tail(path: Path, offset: int) -> Transcript:
-    if not offset:
-        return read_transcript(path)
-    with path.open("rb") as file:
-        file.seek(offset)
-        return Transcript(path, file.read())
 
 
 def _turn_from(transcript: Transcript, place: int) -> TranscriptTurn | None:
