@@ -131,6 +131,10 @@ agents-e2e *ARGS:
 codex-traps *ARGS:
     python -m proofs.providers_e2e.codex_traps "$@"
 
+# Every known trap of Claude Code's sessions, with the real program; `just claude-traps rewind` tries one
+claude-traps *ARGS:
+    python -m proofs.providers_e2e.claude_traps "$@"
+
 # Every known attack, on the built program; `just attack S1` tries one
 attack *ARGS:
     python -m proofs.attack "$@"

@@ -2,7 +2,8 @@
 
 The real programs run against the scripted model, without a network. A live change is measured from
 the call to the session that has the history, by the clock on the wall. What bounds it: for Codex
-two requests to its server, which reloads the thread from its file. A session at rest is measured by
+two requests to its server, which reloads the thread from its file; for Claude Code the start of the
+program, except for a rewind, which it does itself. A session at rest is measured by
 the CPU of this process, because the disk is shared: reading the rows bounds it.
 """
 
@@ -10,6 +11,7 @@ import argparse
 import sys
 
 from bench import QUICK_SLACK
+from bench.assume_claude import claude_figures
 from bench.assume_codex import codex_figures
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.namespace import enter_namespace
@@ -28,7 +30,7 @@ def main(argv: list[str]) -> int:
         return 1
     samples, megabytes = (3, 10) if options.quick else (15, 40)
     slack = QUICK_SLACK if options.quick else 1.0
-    figures = codex_figures(samples, megabytes)
+    figures = codex_figures(samples, megabytes) + claude_figures(samples, megabytes)
     for figure in figures:
         print(figure.line(slack))
     missed = [figure.name for figure in figures if not figure.fits(slack)]
