@@ -70,6 +70,7 @@ from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.state import State
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
+from sapwood.runtime.program_sessions import session_in
 
 __all__ = ["HANDLERS", "ConversationService", "Handler", "Outcome", "require_bound"]
 
@@ -205,6 +206,10 @@ class ConversationService:
             return Imported(agent, state.origin.source)
         if services.models is not None:
             services.models.require(state.settings.model)
+        runs_in = program_executor(state.settings.model)
+        if runs_in and services.sessions and session_in(state, runs_in.program):
+            await services.sessions.prepare(agent, changes=False)
+            state = (await dispatcher.open(agent)).state
         if state.reverting is not None and (reverter := context.reverter_of(services)):
             refused = await reverter.finish(agent)  # of a process that was killed
             if refused is not None:

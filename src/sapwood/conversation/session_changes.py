@@ -20,6 +20,7 @@ from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import SessionInUse
 from sapwood.core.state import State
 from sapwood.imports.importer import IDLE_SECONDS, Importer, OpenLog
+from sapwood.imports.session_catch_up import catch_up
 from sapwood.runtime.agent_provider import AgentProvider, ProviderOptions, SessionBusy
 from sapwood.runtime.program_sessions import assume_history
 from sapwood.runtime.provider_history import needs_assume
@@ -68,6 +69,10 @@ class SessionChanges:
             except SessionBusy as busy:
                 raise RefusedError(SessionInUse(str(busy))) from busy
         if not session.path:  # its program has stored nothing yet
+            return
+        if (await self._space.dispatcher.open(agent)).state.origin is None:
+            space = self._space
+            await catch_up(space.dispatcher, space.log, space.space, agent)
             return
         # Nobody has the session open, so its last turn has ended, whatever its rows say.
         importer = Importer(self._space, idle_seconds=-1 if changes else IDLE_SECONDS)

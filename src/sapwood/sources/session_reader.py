@@ -1,6 +1,7 @@
 """Reads a session from a transcript: all of it, or only its last part."""
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from msgspec import structs
@@ -25,6 +26,7 @@ from sapwood.sources.transcript_events import (
 __all__ = [
     "TAIL",
     "detect_file",
+    "read_events",
     "read_session",
     "read_subagents",
     "session_files",
@@ -46,6 +48,18 @@ def read_session(path: Path, source: str | None = None) -> Session:
     Raises `NotATranscript` if the file cannot be read or is no transcript.
     """
     return session_of(_read(path, source), path)
+
+
+def read_events(
+    path: Path, source: str | None = None, own: Collection[str] = ()
+) -> list[TranscriptEvent]:
+    """Reads all turns, compactions and rewinds of a transcript, without the rows in `own`.
+
+    Raises `NotATranscript` if the file cannot be read or is no transcript.
+    """
+    reader = _read(path, source, own)
+    reader.finish()
+    return list(reader.events)
 
 
 def read_subagents(path: Path, source: str | None = None) -> list[Session]:
@@ -164,9 +178,10 @@ def session_files(path: Path, source: str) -> list[tuple[str, Path]]:
     return [(codex_thread(each)[1], each) for each in thread_files(path)]
 
 
-def _read(path: Path, source: str | None) -> TranscriptReader:
+def _read(path: Path, source: str | None, own: Collection[str] = ()) -> TranscriptReader:
     source = source or detect_file(path)
     reader = reader_for(source, path)
+    reader.pass_over(tuple(own))
     try:
         if path.suffix == ".json":
             reader.feed(path.read_bytes(), 0)

@@ -1,0 +1,96 @@
+"""Records turns that a person made in the program itself, in the agent that Sapwood runs there.
+
+Such turns come after the newest turn whose rows the log knows. Nothing is recorded if a command has
+moved the context since the session was last in step: then the next prompt assumes.
+"""
+
+import asyncio
+from collections.abc import Collection
+from pathlib import Path
+
+from sapwood.core.commands import RecordTurn
+from sapwood.core.events import NativeRecorded, TurnRecorded
+from sapwood.core.ids import AgentId, Passage, Space
+from sapwood.imports.import_commands import IMPORTER
+from sapwood.imports.own_rows import own_rows
+from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.runtime.dispatch import Dispatcher
+from sapwood.runtime.log import Log
+from sapwood.sources import NotATranscript
+from sapwood.sources.session_reader import read_events, session_files
+from sapwood.sources.source_programs import imported_command_id
+from sapwood.sources.transcript_events import TranscriptTurn
+
+__all__ = ["catch_up"]
+
+_PAGE = 500
+_SAID = b'"user"'
+
+
+async def catch_up(dispatcher: Dispatcher, log: Log, space: Space, agent: AgentId) -> int:
+    """Records the turns that are new in the agent's session. Returns how many there were."""
+    state = (await dispatcher.open(agent)).state
+    held = state.session
+    if held is None or state.origin is not None or state.open is not None or state.notes:
+        return 0
+    if not held.session.path or held.context != state.context:
+        return 0
+    known = await _newest_passage(log, space, agent, held.session.id)
+    if known is None:
+        return 0
+    own = await own_rows(log, space, agent)
+    program, path = held.session.program, Path(held.session.path)
+    new = await asyncio.to_thread(_turns_after, path, program, known, own)
+    for turn in new:
+        record = RecordTurn(
+            agent,
+            turn.prompt,
+            turn.items,
+            "interrupted" if turn.status == "open" else turn.status,
+            turn.reason,
+            Passage(turn.first.key, turn.last.key, turn.last.offset),
+        )
+        once = imported_command_id(program, held.session.id, f"turn of {agent}", turn.first.key)
+        await dispatcher.dispatch(record, command_meta(IMPORTER, command=once))
+    return len(new)
+
+
+async def _newest_passage(log: Log, space: Space, agent: AgentId, session: str) -> Passage | None:
+    """The rows of the newest turn of this session that the agent's log knows."""
+    last: int | None = None
+    while True:
+        page = await log.read(space, agent, 1, last, limit=_PAGE, backward=True)
+        for recorded in page:
+            event = recorded.event
+            if isinstance(event, NativeRecorded) and event.rows.session.id == session:
+                return event.rows.passage
+            if isinstance(event, TurnRecorded) and event.passage is not None:
+                return event.passage
+        if len(page) < _PAGE:
+            return None
+        last = page[-1].version - 1
+
+
+def _turns_after(
+    path: Path, program: str, known: Passage, own: Collection[str]
+) -> list[TranscriptTurn]:
+    try:
+        if not _may_have_more(path, program, known):
+            return []
+        events = read_events(path, program, own)
+    except (OSError, NotATranscript):
+        return []
+    turns = [each for each in events if isinstance(each, TranscriptTurn)]
+    places = [place for place, turn in enumerate(turns) if turn.last.key == known.last]
+    if not places:
+        places = [place for place, turn in enumerate(turns) if turn.first.key == known.first]
+    return [turn for turn in turns[places[-1] + 1 :] if turn.first.key not in own] if places else []
+
+
+def _may_have_more(path: Path, program: str, known: Passage) -> bool:
+    """Whether a prompt may follow the known rows: a long transcript is not read for nothing."""
+    if len(session_files(path, program)) > 1:
+        return True
+    with path.open("rb") as file:
+        file.seek(known.place)
+        return _SAID in file.read().partition(b"\n")[2]
