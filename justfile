@@ -127,6 +127,10 @@ fuzz-sources *ARGS:
 agents-e2e *ARGS:
     python -m proofs.agents_e2e "$@"
 
+# Every act on the real sessions of Claude Code and Codex: `just providers-e2e codex --act clip`
+providers-e2e *ARGS:
+    python -m proofs.providers_e2e "$@"
+
 # Every trap of the real Codex that was found, one by one; fetches it on first use
 codex-traps *ARGS:
     python -m proofs.providers_e2e.codex_traps "$@"

@@ -14,7 +14,7 @@ from typing import Any
 
 from proofs.agents_e2e.home import Home
 
-__all__ = ["status_line_shows"]
+__all__ = ["answer_first_questions", "status_line_shows"]
 
 _SEQUENCE = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]")
 _SECONDS = 30.0
@@ -23,7 +23,7 @@ _ROWS, _COLUMNS = 40, 160
 
 def status_line_shows(home: Home, prompt: str, words: str) -> bool:
     """Types a prompt; returns whether these words then appear on the screen."""
-    _welcome(home)
+    answer_first_questions(home)
     child, screen = pty.fork()
     if not child:
         os.chdir(home.project)
@@ -43,8 +43,8 @@ def status_line_shows(home: Home, prompt: str, words: str) -> bool:
         os.close(screen)
 
 
-def _welcome(home: Home) -> None:
-    """The answers to the questions of a first start: theme, key, trust."""
+def answer_first_questions(home: Home) -> None:
+    """Answers the questions of a first start: theme, key, trust."""
     file = home.claude / ".claude.json"
     settings: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     key = home.environ["ANTHROPIC_API_KEY"][-20:]

@@ -1,8 +1,8 @@
 """A conversation that Sapwood holds in one program, as a user does: by its command line.
 
 After every act a short prompt is sent. The request that the model then got must have exactly the
-turns that are expected, and so must our own view; and every file of the program must begin with what
-it had before.
+turns that are expected, and so must our own view. Every file of the program must begin with what it
+had before.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any  # requests and rows are JSON
+from typing import Any, cast  # requests and rows are JSON
 
 from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
@@ -103,15 +103,20 @@ class Conversation:
 
     # What the model got
 
-    def request(self, name: str, *, last: bool = True) -> dict[str, Any]:
-        """The last (or first) request whose newest turn has this name."""
+    def requests(self, name: str) -> list[dict[str, Any]]:
+        """The requests whose newest turn has this name."""
         found: list[dict[str, Any]] = []
         for each in self.model.requests:
-            body: Any = each.body
-            if isinstance(body, dict) and ("messages" in body or "input" in body):
+            body = cast("dict[str, Any]", each.body or {})
+            if "messages" in body or "input" in body:
                 asked = [word for word in words(history_in(body)) if word.startswith(_PROMPTS)]
                 if asked[-1:] == [name]:
                     found.append(body)
+        return found
+
+    def request(self, name: str, *, last: bool = True) -> dict[str, Any]:
+        """The last (or first) request whose newest turn has this name."""
+        found = self.requests(name)
         if not found:
             raise ProofError(f"the model got no request that ends with {name}")
         return found[-1 if last else 0]
@@ -170,6 +175,11 @@ class Conversation:
         found = [event["data"]["session"]["id"] for event in self.events("session.assumed")]
         return list(dict.fromkeys(found))
 
+    def is_open(self) -> bool:
+        """Whether the last turn has not ended."""
+        kinds = ("turn.started", "turn.completed", "turn.failed", "turn.interrupted")
+        return self.events(*kinds)[-1]["kind"] == "turn.started"
+
     def version_of(self, name: str) -> int:
         """The number by which Sapwood knows a turn."""
         for event in self.events("turn.started"):
@@ -177,9 +187,10 @@ class Conversation:
                 return int(event["version"])
         raise ProofError(f"{self.name} has no turn {name}")
 
-    def other(self, name: str, path: list[str]) -> "Conversation":
+    def other(self, name: str, path: list[str], program: str = "") -> "Conversation":
         """Another agent of the same home, which has this path."""
-        found = Conversation(self.home, self.model, self.checks, self.program, name)
+        program = program or self.program
+        found = Conversation(self.home, self.model, self.checks, program, name)
         found.path = list(path)
         found._probes = self._probes + 100 * (1 + len(name))
         return found

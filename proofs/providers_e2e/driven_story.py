@@ -4,7 +4,9 @@ import json
 import subprocess
 
 from proofs.agents_e2e.environment import ProofError
+from proofs.providers_e2e.beside_story import BESIDE
 from proofs.providers_e2e.conversation import Conversation, turn, whole
+from proofs.providers_e2e.interrupted_story import INTERRUPTED
 from proofs.providers_e2e.sent_history import history_in, words
 
 __all__ = ["ACTS", "run_acts"]
@@ -165,6 +167,8 @@ ACTS = (
     fork_from_a_mark,
     fork_to_a_worktree,
     clip,
+    *INTERRUPTED,
+    *BESIDE,
 )
 
 

@@ -1,8 +1,8 @@
 """The history in a request, in one short form for both programs and for our own view.
 
-A word per part: `TURN3` for a prompt, `call result-3`, `result-3`, `ANSWER3`. What a program adds to
-every request itself, such as a description of the environment, is left out. Everything else is kept
-as its first characters, so that a comparison fails if there is more than the live path.
+A word per part: `TURN3` for a prompt, `call result-3`, `result-3`, `ANSWER3`. What a program adds
+to every request itself, such as a description of the environment, is left out. Everything else is
+kept as its first characters, so that a comparison fails if there is more than the live path.
 """
 
 import json
@@ -23,7 +23,7 @@ _OWN = (
 
 
 def history_in(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The parts of a request of Claude Code or Codex that are history, without marks for a cache."""
+    """The parts of a request of either program that are history, without marks for a cache."""
     messages = body["messages"] if "messages" in body else body["input"]
     return [part for message in messages for part in _parts(message)]
 

@@ -1,0 +1,74 @@
+"""A session that the program itself made: changed at rest by Sapwood, and gone on with there."""
+
+import json
+from collections.abc import Callable
+
+from proofs.agents_e2e.claude import Claude
+from proofs.agents_e2e.codex import Codex
+from proofs.agents_e2e.home import Home
+from proofs.providers_e2e.conversation import Conversation, turn
+
+__all__ = ["BESIDE", "ProgramSessions"]
+
+
+class ProgramSessions:
+    """Sessions that a program makes and goes on with by itself, without Sapwood."""
+
+    def __init__(self, home: Home, program: str) -> None:
+        self._home = home
+        self._program = program
+
+    def ask(self, prompts: list[str], session: str = "") -> str:
+        """Starts the program, with a new session or a known one, and types prompts.
+
+        Returns the id of the session.
+        """
+        if self._program == "claude-code":
+            with Claude(self._home, resume=session) as claude:
+                for prompt in prompts:
+                    claude.ask(prompt)
+                return claude.session
+        with Codex(self._home) as codex:
+            if session:
+                codex.call("thread/resume", threadId=session)
+            else:
+                session = codex.start()
+            for prompt in prompts:
+                codex.ask(session, prompt)
+            return session
+
+
+def at_rest(talk: Conversation) -> None:
+    """Beside the program: clear, undo, rewind and fork of a session that it made itself"""
+    program = ProgramSessions(talk.home, talk.program)
+    names = [f"TURN{number}" for number in range(51, 57)]
+    session = program.ask([turn(talk.program, name) for name in names[:3]])
+    shown = ("--session", session)
+    talk.sapwood("mark", *shown, "HALF")
+    program.ask([turn(talk.program, name) for name in names[3:]], session)
+    beside = talk.other("beside", names)
+    beside.expect_files("the session is made")
+
+    def go_on(act: str, path: list[str], session: str = session) -> str:
+        beside.path = list(path)
+        program.ask([beside.probe()], session)
+        beside.expect_request(act, beside.path)
+        beside.expect_files(act)
+        return beside.path[-1]
+
+    told = talk.sapwood("clear", *shown, "2")
+    talk.checks.expect("it says how to go on", session in told, told)
+    first = go_on("a clear 2", names[-2:])
+    talk.sapwood("undo", *shown)
+    second = go_on("its undo", [*names, first])
+    talk.sapwood("rewind", *shown, "HALF")
+    go_on("a rewind to a mark", names[:3])
+    talk.sapwood("undo", *shown)
+    third = go_on("its undo", [*names, first, second])
+    told = json.loads(talk.sapwood("fork", *shown, "--json"))
+    child = str(told["session"])
+    talk.checks.expect("a fork has an id of its own", child != session, told)
+    go_on("a fork", [*names, first, second, third], child)
+
+
+BESIDE: tuple[Callable[[Conversation], None], ...] = (at_rest,)

@@ -1,0 +1,87 @@
+"""Kills in the middle of a turn, and a turn on the program's own screen in between."""
+
+import json
+import subprocess
+import sys
+
+from proofs.providers_e2e.conversation import Conversation, turn, until
+from proofs.providers_e2e.own_screen import listed_sessions, type_a_turn
+from proofs.providers_e2e.processes import kill_program
+from proofs.providers_e2e.sent_history import history_in, view_of, words
+
+__all__ = ["INTERRUPTED"]
+
+
+def our_process_is_killed(talk: Conversation) -> None:
+    """Sapwood is killed in the middle of a turn, and started again"""
+    running = _begin(talk, "TURN41")
+    running.kill()
+    running.wait()
+    talk.sapwood("run", "--agent", talk.name)
+    _expect_once(talk, "Sapwood was killed", "TURN41")
+
+
+def the_program_is_killed(talk: Conversation) -> None:
+    """The program is killed in the middle of a turn, and started again"""
+    running = _begin(talk, "TURN42")
+    talk.checks.expect("it was running", kill_program(talk.home, talk.program))
+    running.communicate(timeout=60)
+    if talk.is_open():
+        talk.sapwood("run", "--agent", talk.name)
+    _expect_once(talk, "the program was killed", "TURN42")
+
+
+def own_screen(talk: Conversation) -> None:
+    """The session goes on in the program's own screen, and comes back"""
+    session, typed = talk.sessions()[-1], talk.probe()
+    name = talk.path[-1]
+    answer = name.replace("PROBE", "ANSWER")
+    shown = type_a_turn(talk.home, talk.program, session, typed, answer)
+    talk.checks.expect("its screen shows the last turn", talk.path[-2] in shown, shown)
+    got = _prompts(words(history_in(talk.request(name, last=False))))
+    talk.checks.expect("there the model gets the live path", got == talk.path, got)
+    talk.say(talk.probe())
+    _expect_prompts(talk, "back in Sapwood")
+    listed = listed_sessions(talk.home, talk.program, "TURN1")
+    talk.checks.expect("its own list has the session", "TURN1" in listed, listed)
+
+
+INTERRUPTED = (our_process_is_killed, the_program_is_killed, own_screen)
+
+
+def _begin(talk: Conversation, name: str) -> "subprocess.Popen[bytes]":
+    """Starts a turn in a process of its own, up to the request after its tool call."""
+    prompt = turn(talk.program, name, before="[[sleep: 2]] ")
+    running = subprocess.Popen(
+        [sys.executable, "-m", "sapwood.cli", "run", "--agent", talk.name, "-p", prompt],
+        cwd=talk.home.project,
+        env=talk.home.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    talk.path.append(name)
+    until(lambda: len(talk.requests(name)) > 1, f"the second request of {name}")
+    return running
+
+
+def _expect_once(talk: Conversation, act: str, name: str) -> None:
+    """Checks that a turn is in view once, with its call once."""
+    talk.say(talk.probe())
+    _expect_prompts(talk, act)
+    got = words(history_in(talk.request(talk.path[-1], last=False)))
+    number = name.removeprefix("TURN")
+    calls = got.count(f"call result-{number}"), got.count(f"result-{number}")
+    talk.checks.expect(f"{act}: its call and its result are there once", calls == (1, 1), got)
+
+
+def _expect_prompts(talk: Conversation, act: str) -> None:
+    got = _prompts(words(history_in(talk.request(talk.path[-1], last=False))))
+    talk.checks.expect(f"{act}: every turn is sent once, in order", got == talk.path, got)
+    view = _prompts(view_of(json.loads(talk.sapwood("show", talk.name, "--json"))))
+    talk.checks.expect(f"{act}: our view has the same turns", view == talk.path, view)
+    talk.expect_files(act)
+
+
+def _prompts(found: list[str]) -> list[str]:
+    return [word for word in found if word.startswith(("TURN", "PROBE"))]

@@ -1,0 +1,84 @@
+"""A session on the program's own screen, in tmux: what it shows, and a turn that is typed there."""
+
+from pathlib import Path
+
+from proofs.agents_e2e.environment import ProofError
+from proofs.agents_e2e.home import Home
+from proofs.agents_e2e.terminal import answer_first_questions
+from proofs.providers_e2e.conversation import until
+from proofs.tui_tmux.terminal import Failed, Terminal
+
+__all__ = ["listed_sessions", "type_a_turn"]
+
+_PATIENCE = 40.0
+_READY = {"claude-code": "❯", "codex": "›"}
+_LEAVE = {"claude-code": "/exit", "codex": "/quit"}
+_COMMANDS = {"claude-code": ("claude", "--resume"), "codex": ("codex", "resume")}
+
+
+def type_a_turn(home: Home, program: str, session: str, prompt: str, answer: str) -> str:
+    """Opens a session on the program's own screen and types a prompt there.
+
+    Returns what the screen showed before. Raises `ProofError` if the answer does not come.
+    """
+    terminal = _open(home, program, session)
+    try:
+        shown = terminal.sees(_READY[program])
+        terminal.type(prompt, enter=False)
+        terminal.sees(prompt[-12:])
+        terminal.keys("Enter")
+        until(lambda: _is_written(home, program, session, answer), f"{answer} on the screen")
+        terminal.type(_LEAVE[program], enter=False)
+        terminal.sees(_LEAVE[program])
+        terminal.keys("Enter")
+        terminal.sees("left=")
+        return shown
+    except Failed as failed:
+        raise ProofError(str(failed)) from failed
+    finally:
+        terminal.close()
+
+
+def listed_sessions(home: Home, program: str, *words: str) -> str:
+    """The program's own list of sessions, once it has these words."""
+    terminal = _open(home, program)
+    try:
+        return terminal.sees(*words)
+    except Failed as failed:
+        raise ProofError(str(failed)) from failed
+    finally:
+        terminal.close()
+
+
+def _open(home: Home, program: str, *session: str) -> Terminal:
+    if program == "claude-code":
+        answer_first_questions(home)
+    else:
+        _trust(home)
+    name, *rest = _COMMANDS[program]
+    terminal = Terminal(140, 45, patience=_PATIENCE)
+    command = [str(home.root / "bin" / name), *rest, *session]
+    terminal.start(command, str(home.project), home.environ, ())
+    return terminal
+
+
+def _trust(home: Home) -> None:
+    """What Codex asks about a folder on its first start there."""
+    settings = home.codex / "config.toml"
+    section = f'\n[projects."{home.project}"]\ntrust_level = "trusted"\n'
+    if section not in settings.read_text():
+        with settings.open("a") as file:
+            file.write(section)
+
+
+def _is_written(home: Home, program: str, session: str, answer: str) -> bool:
+    places = (home.claude / "projects", home.codex / "sessions")
+    paths = [path for place in places for path in place.rglob(f"*{session}*.jsonl")]
+    return any(_has_answer(path, program, answer) for path in paths)
+
+
+def _has_answer(path: Path, program: str, answer: str) -> bool:
+    wanted = (
+        f'"text":"{answer}"' if program == "claude-code" else f'"last_agent_message":"{answer}"'
+    )
+    return wanted in path.read_text("utf-8", "replace")

@@ -1,0 +1,39 @@
+"""The processes of a program that run in one home."""
+
+import os
+import signal
+from pathlib import Path
+
+from proofs.agents_e2e.home import Home
+
+__all__ = ["kill_program", "program_processes"]
+
+_NAMES = {"claude-code": b"claude", "codex": b"codex"}
+
+
+def program_processes(home: Home, program: str) -> list[int]:
+    """The ids of the program's processes in this home."""
+    mark, wanted = f"HOME={home.root}\0".encode(), _NAMES[program]
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            environ = (folder / "environ").read_bytes()
+            name = (folder / "cmdline").read_bytes().split(b"\0")[0]
+        except OSError:
+            continue  # it ended, or is not ours
+        if mark in environ and os.path.basename(name) == wanted:
+            found.append(int(folder.name))
+    return found
+
+
+def kill_program(home: Home, program: str) -> int:
+    """Kills every process of the program in this home; returns how many there were."""
+    processes = program_processes(home, program)
+    for process in processes:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    return len(processes)
