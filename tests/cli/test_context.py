@@ -384,3 +384,42 @@ def test_an_imported_conversation_is_not_compacted_here(
     ran = sapwood("compact", session)
     assert ran.code != Exit.OK
     assert "was imported from claude-code" in ran.err
+
+
+def test_notes_are_kept_in_the_log_of_the_session_and_outrank_what_is_derived(
+    sapwood: Sapwooder, session: str, data: Path
+) -> None:
+    none = sapwood("context", "note")
+    assert none.out.startswith("No note is in force.")
+    sapwood("context", "note", "goal", "Count", "the", "herons")
+    asked = json.loads(sapwood("context", "note", "question", "Who signs?", "--json").out)
+    number = str(asked["notes"][-1]["id"])
+    sapwood("context", "note", "decision", "Herons are never exported")
+    ran = sapwood("context", "note", "answer", "Ada signs", "--replaces", number, "--json")
+    notes = json.loads(ran.out)["notes"]
+    assert [(each["note"], each["text"]) for each in notes] == [
+        ("goal", "Count the herons"),
+        ("decision", "Herons are never exported"),
+        ("answer", "Ada signs"),
+    ]
+    resumed = sapwood("context", "resume").out
+    assert "Count the herons" in resumed
+    assert "Herons are never exported" in resumed
+    assert "Who signs? → Ada signs" in resumed
+    decisions = json.loads(sapwood("context", "ledger", "--json").out)["decisions"]
+    assert decisions[-1]["text"] == "Ada signs"
+    assert "Herons are never exported" in sapwood("context", "handoff", "reviewer").out
+    archived = json.loads(sapwood("context", "archive", "--json").out)["archives"][0]
+    assert "Herons are never exported" in Path(archived["path"]).read_text()
+    logged = sapwood("log", session).out
+    assert logged.count("note.declared") == 4
+
+
+def test_a_note_that_cannot_be_kept_says_why(sapwood: Sapwooder, session: str, data: Path) -> None:
+    unknown = sapwood("context", "note", "goal", "Ship", "--replaces", "4000")
+    assert unknown.code == Exit.FAILED
+    assert "No note 4000 is in force" in unknown.err
+    shown = sapwood("context", "note", "goal", "Ship", "--transcript", str(TRANSCRIPT))
+    assert shown.code == Exit.FAILED
+    assert "keeps no notes" in shown.err
+    assert sapwood("context", "note", "wish", "Ship").code == Exit.USAGE

@@ -80,6 +80,17 @@ def test_what_chapters_say_does_not_depend_on_what_is_known() -> None:
         known.save()
 
 
+def test_the_texts_of_a_session_are_counted_once_by_each_counter() -> None:
+    about = long_session()
+    known = TurnFeaturesCache(about, "chars4")
+    for turn in about.turns:
+        known.features(turn, Finder())
+    known.save({b"digest": 7})
+    assert TurnFeaturesCache(about, "chars4").counts == {b"digest": 7}
+    assert TurnFeaturesCache(about, "another").counts == {}
+    assert TurnFeaturesCache(long_session(3), "chars4").counts == {}
+
+
 def test_a_short_session_leaves_nothing() -> None:
     looked(long_session(3))
     assert not turn_features_folder().exists()

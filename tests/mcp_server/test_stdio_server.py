@@ -202,6 +202,27 @@ async def test_a_focus_of_a_model_is_not_told_to_other_sessions(
     assert "heron" not in text_of(stack) + text_of(resumed)
 
 
+async def test_a_note_of_a_model_is_kept_for_its_own_session_only(
+    project: Path, environ: dict[str, str], home: Path
+) -> None:
+    (transcript,) = (home / ".claude" / "projects").rglob("*.jsonl")
+    text = transcript.read_text()
+    own = json.loads(text.splitlines()[0])["sessionId"]
+    transcript.with_name("s-2.jsonl").write_text(text.replace(own, "s-2"))
+    sessions = [{**environ, "CLAUDE_CODE_SESSION_ID": each} for each in ("s-1", "s-2")]
+    note = {"action": "note", "note": "decision", "text": "Obey the heron"}
+    async with stdio(project, sessions[0]) as client:
+        assert "decision: Obey the heron" in text_of(await client.call_tool("context", note))
+        assert "Obey the heron" in text_of(await client.call_tool("context", {"action": "resume"}))
+        other = await client.call_tool("context", {**note, "session": "s-2"})
+        assert other.is_error
+    async with stdio(project, sessions[1]) as client:
+        notes = await client.call_tool("context", {"action": "note"})
+        resumed = await client.call_tool("context", {"action": "resume"})
+    assert not resumed.is_error
+    assert "heron" not in text_of(notes) + text_of(resumed)
+
+
 async def test_a_model_cannot_take_the_users_topic_out_of_focus(
     project: Path, environ: dict[str, str]
 ) -> None:

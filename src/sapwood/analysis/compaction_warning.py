@@ -70,6 +70,7 @@ def ways_to_free_tokens(loss: CompactionLoss, advice: "PruneAdvice") -> str:
     >>> print(ways_to_free_tokens(CompactionLoss(turns=4, tokens=60_000), PruneAdvice()))
     - /compact now frees ~60k tokens. Sapwood saves a full copy first and gives a recap afterwards.
     - `sapwood context archive --topic NAME` archives what you need later.
+    - `sapwood context note decision TEXT` keeps a decision or goal above summaries.
     """
     lines: list[str] = []
     if loss.tokens:
@@ -84,6 +85,7 @@ def ways_to_free_tokens(loss: CompactionLoss, advice: "PruneAdvice") -> str:
         freed = _estimate(advice.frees)
         lines.append(f"- What `sapwood context prune` lists takes {freed} tokens: {items}.")
     lines.append("- `sapwood context archive --topic NAME` archives what you need later.")
+    lines.append("- `sapwood context note decision TEXT` keeps a decision or goal above summaries.")
     return "\n".join(lines)
 
 

@@ -71,9 +71,10 @@ def names_in_focus(focus: Focus) -> tuple[str, ...]:
     return tuple(each.name for each in sorted(focus.topics, key=lambda each: each.priority))
 
 
-def said_about(focus: Focus) -> Said:
-    """What the stack says about the chapters of a session."""
-    return Said(names_in_focus(focus), tuple(each.name for each in focus.background))
+def said_about(focus: Focus, goals: Sequence[str] = ()) -> Said:
+    """What the stack, and the goals that were noted, say about the chapters of a session."""
+    names = dict.fromkeys((*names_in_focus(focus), *goals))
+    return Said(tuple(names), tuple(each.name for each in focus.background))
 
 
 def focused(focus: Focus, topic: str, *, project: str, at: str, priority: int = 1) -> Focus:

@@ -67,13 +67,15 @@ def handoff_of(
     at: str,
     task: str = "",
     topic: str = "",
+    ledger: Ledger | None = None,
     count: Callable[[str], int | None] = lambda path: None,
 ) -> Handoff:
     """Returns the package for the agent `target`.
 
-    `count` returns the number of lines of a file of the project, or None.
+    `ledger` is that of the session; without it, it is computed. `count` returns the number of lines
+    of a file of the project, or None.
     """
-    ledger = ledger_of(session)
+    ledger = ledger_of(session) if ledger is None else ledger
     about = topic or session.title or session.request
     return Handoff(
         target=target,

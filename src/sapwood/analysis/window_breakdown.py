@@ -74,6 +74,10 @@ def estimate(
     model sees in addition to the conversation, by kind.
     """
     used = _reported(session, total) or _sum(_counted(session, counter, beside))
+    return _estimate(session, used, levels)
+
+
+def _estimate(session: Session, used: Count | None, levels: Sequence[float]) -> Estimate:
     share = used.tokens / session.window if used and session.window else None
     return Estimate(
         source=session.source,
@@ -117,7 +121,7 @@ def break_down(
         known = used.exact and counter.exact and ratio == 1.0
         kinds["system, tools and the rest"] = Count(rest, exact=known)
     return Breakdown(
-        estimate=estimate(session, counter, total=total, beside=beside, levels=levels),
+        estimate=_estimate(session, used, levels),
         kinds=_amounts(kinds, total_tokens),
         files=_amounts(scaled(_files(session, counter)), total_tokens)[:_MAX_FILES],
         chapters=_amounts(scaled(_chapters(session, counter, report)), total_tokens),

@@ -4,9 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Literal, assert_never
 
+from msgspec import structs
+
 from sapwood.analysis.chapters.chapter_builder import chapters_of
+from sapwood.analysis.declared_notes import plan_of
 from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, said_about
-from sapwood.analysis.ledger import ledger_of
 from sapwood.analysis.prune_advice import advise_pruning
 from sapwood.analysis.session_search import SearchPassage, search_archives, search_session, words_of
 from sapwood.analysis.window_breakdown import break_down, estimate
@@ -14,7 +16,7 @@ from sapwood.config.config_file import Config
 from sapwood.config.folders import archives_folder
 from sapwood.context_actions.archive_actions import archive, resume
 from sapwood.context_actions.archive_files import archived_topics, read_archives
-from sapwood.context_actions.context_answers import ContextAnswer, SearchResults
+from sapwood.context_actions.context_answers import ContextAnswer, Notes, SearchResults
 from sapwood.context_actions.context_request import ContextRequest
 from sapwood.context_actions.handoff_action import hand_off
 from sapwood.context_actions.project_focus import ProjectFocus
@@ -25,9 +27,9 @@ from sapwood.context_actions.session_finder import (
     agents_of_folders,
 )
 from sapwood.context_actions.session_input import SessionInput
+from sapwood.context_actions.session_notes import SessionNotes
 from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
 from sapwood.core.errors import SapwoodError
-from sapwood.core.token_count import Counter
 from sapwood.tokens import CachingCounter, FeatureCounter, counter_for
 
 __all__ = ["ContextActions"]
@@ -56,6 +58,7 @@ class ContextActions:
     ) -> None:
         self._sessions = SessionFinder(folder, config, connect, running)
         self._project_focus = ProjectFocus(config, connect)
+        self._notes = SessionNotes(config, connect)
         self._levels = config.context.levels
         self._by_model = by_model
         self._only_project = only_project
@@ -67,6 +70,8 @@ class ContextActions:
                 return await self._focus(request)
             case "search":
                 return await self._search(request)
+            case "note":
+                return await self._note(request)
             case "resume":
                 return await self._resume(request)
             case _:
@@ -96,12 +101,12 @@ class ContextActions:
             case "breakdown" | "drift" | "prune":
                 return self._by_chapter(request.action, source, counter, focus)
             case "ledger":
-                return ledger_of(session)
+                return source.ledger()
             case "archive":
                 return archive(request, source, counter, focus)
             case "handoff":
                 return hand_off(request, source, focus)
-            case "focus" | "unfocus" | "search" | "resume":
+            case "focus" | "unfocus" | "search" | "resume" | "note":
                 raise AssertionError("`do` runs these")
             case _:
                 assert_never(request.action)
@@ -110,13 +115,15 @@ class ContextActions:
         self,
         action: Literal["breakdown", "drift", "prune"],
         source: SessionInput,
-        counter: Counter,
+        counter: CachingCounter,
         focus: Focus,
     ) -> ContextAnswer:
-        """The actions that need chapters. Features of turns are cached for kept sessions."""
+        """The actions that need chapters. What is found out about a kept session is cached."""
         session = source.session
         cache = TurnFeaturesCache(session, counter.name) if source.kept else None
-        report = chapters_of(session, counter, said_about(focus), cache)
+        if cache is not None:
+            counter.counts.update(cache.counts)
+        report = chapters_of(session, counter, said_about(focus, source.goals), cache)
         match action:
             case "breakdown":
                 answer = break_down(
@@ -134,12 +141,15 @@ class ContextActions:
                 archived = archived_topics(session)
                 answer = advise_pruning(session, counter, report, background, archived)
         if cache is not None:
-            cache.save()
+            cache.save(counter.counts)
         return answer
 
     async def _session(self, request: ContextRequest) -> SessionInput:
         target = await self._sessions.find(request.session, request.transcript)
-        return await self._sessions.read(target)
+        source = await self._sessions.read(target)
+        if not source.kept or source.notes:
+            return source
+        return structs.replace(source, notes=await self._notes.read(source.session))
 
     async def _session_or_none(self, request: ContextRequest) -> SessionInput | None:
         """The session; None if the request names none and the folder has none."""
@@ -164,6 +174,23 @@ class ContextActions:
         if not request.topic:
             return await self._project_focus.read(project, session)
         return await self._project_focus.add(request.topic, request.priority, project, own)
+
+    async def _note(self, request: ContextRequest) -> ContextAnswer:
+        """Declares a note, or lists those in force."""
+        source = await self._session(request)
+        plan = plan_of(source.session)
+        if not request.note:
+            if request.text:
+                raise SapwoodError("Say what the text is: goal, decision, question or answer.")
+            return Notes(source.notes, plan)
+        if not source.kept:
+            raise SapwoodError(
+                "A transcript that is only shown keeps no notes. Name the session: --session ID"
+            )
+        notes = await self._notes.declare(
+            source.session, request.note, request.text, request.replaces, by_model=self._by_model
+        )
+        return Notes(notes, plan)
 
     async def _search(self, request: ContextRequest) -> ContextAnswer:
         """Searches the session's turns first, then archives, then the log."""

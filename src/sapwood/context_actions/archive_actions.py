@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.chapters.chapter_builder import chapters_of
-from sapwood.analysis.focus import Focus, names_in_focus, said_about
+from sapwood.analysis.focus import Focus, said_about
 from sapwood.analysis.ledger import Ledger, ledger_of
 from sapwood.analysis.prune_advice import turns_on
 from sapwood.analysis.resumption import resumption_prompt
@@ -43,7 +43,7 @@ def archive(
     session = source.session
     if not session.turns:
         raise SapwoodError("There is nothing to archive: the session has no turns yet.")
-    chosen = _chosen_turns(request, session, counter, focus)
+    chosen = _chosen_turns(request, source, counter, focus)
     written = [_write(source, topic, turns, counter) for topic, turns in chosen.items()]
     return WrittenArchives(tuple(written))
 
@@ -61,7 +61,12 @@ def resume(
     if not session.turns and not archives:
         raise SapwoodError("There is nothing to resume: this folder has no session and no archive.")
     prompt = resumption_prompt(
-        session, counter, focus=names_in_focus(focus), archives=archives, budget=request.budget
+        session,
+        counter,
+        focus=said_about(focus, source.goals if source else ()).goals,
+        archives=archives,
+        budget=request.budget,
+        ledger=source.ledger() if source else None,
     )
     count = counter.count(prompt)
     return ResumptionPrompt(prompt, count.tokens, count.exact, session.id)
@@ -76,14 +81,15 @@ def _archives_for(session: Session, project: str) -> list[TopicArchive]:
 
 
 def _chosen_turns(
-    request: ContextRequest, session: Session, counter: Counter, focus: Focus
+    request: ContextRequest, source: SessionInput, counter: Counter, focus: Focus
 ) -> dict[str, tuple[int, ...]]:
     """Each chapter to archive, with the numbers of its turns; "" is what is in view."""
+    session = source.session
     if not (request.topic or request.background or request.all):
         numbers = session.numbers
         in_view = dict.fromkeys(numbers[place] for place in session.indexes_in_view)
         return {"": tuple(in_view or dict.fromkeys(numbers))}
-    report = chapters_of(session, counter, said_about(focus))
+    report = chapters_of(session, counter, said_about(focus, source.goals))
     if request.topic:
         return {request.topic: _turns_of(request.topic, session, report)}
     if request.all:
@@ -127,7 +133,7 @@ def _write(
         at=now(),
         topic=topic,
         turns=session.numbered(*turns),
-        ledger=_ledger(session, turns if topic else ()),
+        ledger=_ledger(source, turns if topic else ()),
     )
     tokens = sum(size_of(turn, counter).tokens for turn in session.numbered(*turns))
     if not source.kept:
@@ -139,9 +145,9 @@ def _write(
     return WrittenArchive(made.topic, turns, tokens, counter.exact, path=path)
 
 
-def _ledger(session: Session, turns: Sequence[int]) -> Ledger:
+def _ledger(source: SessionInput, turns: Sequence[int]) -> Ledger:
     """The ledger of a session; with turns, only what these turns contributed."""
-    whole = ledger_of(session)
+    session, whole = source.session, source.ledger()
     if not turns:
         return whole
     part = ledger_of(session.numbered(*turns), session.folder)

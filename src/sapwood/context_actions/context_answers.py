@@ -3,15 +3,18 @@
 from msgspec import Struct
 
 from sapwood.analysis.chapter_report import ChapterReport
+from sapwood.analysis.declared_notes import PlanStep
 from sapwood.analysis.focus import Focus
 from sapwood.analysis.handoff import Handoff
 from sapwood.analysis.ledger import Ledger
 from sapwood.analysis.prune_advice import PruneAdvice
 from sapwood.analysis.session_search import SearchPassage
 from sapwood.analysis.window_breakdown import Breakdown, Estimate
+from sapwood.core.state import DeclaredNote
 
 __all__ = [
     "ContextAnswer",
+    "Notes",
     "ResumptionPrompt",
     "SearchResults",
     "WrittenArchive",
@@ -60,6 +63,13 @@ class SearchResults(Struct, frozen=True):
     hits: tuple[SearchPassage, ...]
 
 
+class Notes(Struct, frozen=True):
+    """The notes in force, the oldest first, and the plan that the program's model keeps."""
+
+    notes: tuple[DeclaredNote, ...]
+    plan: tuple[PlanStep, ...] = ()
+
+
 ContextAnswer = (
     Estimate
     | Breakdown
@@ -71,4 +81,5 @@ ContextAnswer = (
     | ChapterReport
     | WrittenHandoff
     | SearchResults
+    | Notes
 )

@@ -22,6 +22,7 @@ ActionName = Literal[
     "drift",
     "handoff",
     "search",
+    "note",
 ]
 
 BUDGET = 2_000
@@ -43,6 +44,14 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Every chapter in the background, aside, or large and finished"),
     ] = False
     all: Annotated[bool, Meta(description="Every chapter of the session, one archive each")] = False
+    note: Annotated[
+        Literal["", "goal", "decision", "question", "answer"],
+        Meta(description="What the text declares; without it, the notes in force are listed"),
+    ] = ""
+    text: Annotated[str, Meta(description="What holds, readable alone, in one sentence")] = ""
+    replaces: Annotated[
+        int, Meta(ge=0, description="The id of the note that no longer holds, 0 for none")
+    ] = 0
     target_agent: Annotated[
         str, Meta(description="The agent that takes over, such as reviewer")
     ] = ""
@@ -64,7 +73,8 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
 class Action(Struct, frozen=True):
     """One action and its arguments besides `FOR_ALL`.
 
-    `bare` is the argument that is typed without its name. `acts` is true if the action writes
+    `bare` is the argument that is typed without its name, and `first` one that is typed before it.
+    `acts` is true if the action writes
     files and adds to the journal.
     """
 
@@ -72,6 +82,7 @@ class Action(Struct, frozen=True):
     help: str
     takes: tuple[str, ...] = ()
     bare: str = ""
+    first: str = ""
     acts: bool = False
     examples: tuple[str, ...] = ()
 
@@ -144,6 +155,19 @@ ACTIONS: tuple[Action, ...] = (
         ("query", "limit"),
         bare="query",
         examples=("search token refresh",),
+    ),
+    Action(
+        "note",
+        "Declare a goal, a decision, a question or an answer, or list the notes in force",
+        ("note", "text", "replaces"),
+        bare="text",
+        first="note",
+        acts=True,
+        examples=(
+            "note",
+            "note goal Ship the OAuth login",
+            "note answer Thirty days --replaces 12",
+        ),
     ),
 )
 

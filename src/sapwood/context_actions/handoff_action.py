@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sapwood.analysis.focus import Focus, names_in_focus
+from sapwood.analysis.focus import Focus, said_about
 from sapwood.analysis.handoff import Handoff, handoff_of, render_handoff
 from sapwood.config.folders import handoffs_folder
 from sapwood.context_actions.context_answers import WrittenHandoff
@@ -30,7 +30,8 @@ def hand_off(request: ContextRequest, source: SessionInput, focus: Focus) -> Wri
         target,
         at=now(),
         task=request.task,
-        topic=next(iter(names_in_focus(focus)), ""),
+        topic=next(iter(said_about(focus, source.goals).goals), ""),
+        ledger=source.ledger(),
         count=lambda path: count_lines(Path(session.folder), path) if session.folder else None,
     )
     text = render_handoff(handoff)

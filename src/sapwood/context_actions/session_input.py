@@ -6,13 +6,15 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from sapwood.analysis.declared_notes import goals_of, plan_of, with_notes
+from sapwood.analysis.ledger import Ledger, ledger_of
 from sapwood.analysis.session import Boundary, Session
 from sapwood.core.budget import budget_of, system_texts
 from sapwood.core.context import Context
 from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_path import LivePath
-from sapwood.core.state import State
+from sapwood.core.state import DeclaredNote, State
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.turn import Turn, fold_turn
 from sapwood.core.view.build import front_texts
@@ -35,6 +37,10 @@ class OpenSpace(Protocol):
     @property
     def dispatcher(self) -> Dispatcher: ...
 
+    def masked(self, text: str) -> str:
+        """The text with its secrets masked, also the configured keys."""
+        ...
+
     def counter_for(self, model: str) -> Counter:
         """The best counter for a model."""
         ...
@@ -50,6 +56,7 @@ class SessionInput(Struct, frozen=True):
     What is made from a session that is not `kept` is returned and not stored. For an agent of the
     log, `total` is the size of its context, `beside` the tokens that its model sees beside the
     conversation, by kind, and `focus` and `background` are the topics that its log declares.
+    `notes` are those in force.
     """
 
     session: Session
@@ -58,6 +65,16 @@ class SessionInput(Struct, frozen=True):
     beside: Mapping[str, Count] = {}
     focus: tuple[str, ...] = ()
     background: tuple[str, ...] = ()
+    notes: tuple[DeclaredNote, ...] = ()
+
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """The goals that were declared: by notes, and by the plan of the program's model."""
+        return goals_of(self.notes, plan_of(self.session))
+
+    def ledger(self) -> Ledger:
+        """The ledger of the session, with what was declared above what rules derive."""
+        return with_notes(ledger_of(self.session), self.session, self.notes)
 
 
 async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
@@ -79,6 +96,7 @@ async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
         },
         focus=tuple(each.topic for each in focus),
         background=state.background,
+        notes=state.declared,
     )
 
 

@@ -1,4 +1,4 @@
-"""A cache of turn features, stored for the next analysis of the same session.
+"""A cache of turn features and of token counts, stored for the next analysis of the same session.
 
 A session is analysed many times while it grows, and finding the features of its turns is most of
 the work. The key of a turn is a digest of its whole content, so an entry never belongs to another
@@ -32,17 +32,25 @@ _MOST_SESSIONS = 16
 class _CacheFile(Struct):
     format: str
     turns: dict[str, TurnFeatures]
+    counter: str = ""
+    counts: dict[bytes, int] = {}
 
 
 class TurnFeaturesCache:
-    """The features of a session's turns, as one counter counts them."""
+    """The features of a session's turns, as one counter counts them.
+
+    `counts` are the token counts of its texts by the digest of the text.
+    """
 
     def __init__(self, session: Session, counter: str) -> None:
         name = blake2b(f"{session.source}/{session.id}".encode(), digest_size=16).hexdigest()
         self._file = turn_features_folder() / f"{name}.msgpack"
         self._key_prefix = f"{counter}\0{session.folder}".encode()
-        self._stored = self._read() if len(session.turns) >= _FEWEST_TURNS else {}
+        found = self._read() if len(session.turns) >= _FEWEST_TURNS else _CacheFile(FORMAT, {})
+        self._counter = counter
+        self._stored = found.turns
         self._used: dict[str, TurnFeatures] = {}
+        self.counts = found.counts if found.counter == counter else {}
 
     def features(self, turn: Turn, find: Callable[[Turn], TurnFeatures]) -> TurnFeatures:
         """The cached features of a turn; if there are none, those that `find` returns."""
@@ -52,20 +60,23 @@ class TurnFeaturesCache:
         features = self._used[key] = self._stored.get(key) or find(turn)
         return features
 
-    def save(self) -> None:
-        """Writes the features that were used, if any of them is new."""
-        if len(self._used) < _FEWEST_TURNS or self._used.keys() <= self._stored.keys():
+    def save(self, counts: dict[bytes, int] | None = None) -> None:
+        """Writes the features that were used, and the counts, if any of them is new."""
+        counts = counts or {}
+        is_known = self._used.keys() <= self._stored.keys() and counts.keys() <= self.counts.keys()
+        if len(self._used) < _FEWEST_TURNS or is_known:
             return
+        file = _CacheFile(FORMAT, self._used, self._counter, self.counts | counts)
         with suppress(OSError):
-            replace_file(self._file, msgspec.msgpack.encode(_CacheFile(FORMAT, self._used)))
+            replace_file(self._file, msgspec.msgpack.encode(file))
             _remove_oldest(self._file.parent)
 
-    def _read(self) -> dict[str, TurnFeatures]:
+    def _read(self) -> _CacheFile:
         try:
             file = msgspec.msgpack.decode(self._file.read_bytes(), type=_CacheFile)
         except (OSError, msgspec.MsgspecError):
-            return {}
-        return file.turns if file.format == FORMAT else {}
+            return _CacheFile(FORMAT, {})
+        return file if file.format == FORMAT else _CacheFile(FORMAT, {})
 
 
 def _remove_oldest(folder: Path) -> None:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from sapwood.analysis.chapter_report import ChapterReport, Said
 from sapwood.analysis.chapters.chapter_builder import chapters_of
+from sapwood.analysis.declared_notes import goals_of
 from sapwood.analysis.session import Session
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.completion import KnownNames, known_names
@@ -59,5 +60,6 @@ async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:
     state = opened.state
     session = Session("sapwood", state.agent, turns=tuple(opened.live.turns))
     counter = space.counter_for(state.settings.model)
-    said = Said(tuple(each.topic for each in state.focus), state.background)
+    goals = (*(each.topic for each in state.focus), *goals_of(state.declared))
+    said = Said(tuple(dict.fromkeys(goals)), state.background)
     return await asyncio.to_thread(chapters_of, session, counter, said)

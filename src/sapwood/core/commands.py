@@ -19,7 +19,7 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.context import Context, Mark
-from sapwood.core.events import HUMAN, Actor, InstructionText, Moment, Pin
+from sapwood.core.events import HUMAN, Actor, InstructionText, Moment, NoteKind, Pin
 from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.model_calls import FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -36,6 +36,7 @@ __all__ = [
     "Compact",
     "CompleteTurn",
     "Configure",
+    "DeclareNote",
     "DeferCompact",
     "DropSummary",
     "ExtendSummary",
@@ -162,6 +163,17 @@ class Unfocus(_Command, frozen=True):
     """Send a topic to the background."""
 
     topic: str
+
+
+class DeclareNote(_Command, frozen=True):
+    """Say what holds: a goal, a decision, a question or an answer.
+
+    `replaces` is the id of a note that no longer holds; an answer replaces its question.
+    """
+
+    note: NoteKind
+    text: str
+    replaces: int = 0
 
 
 class Fork(_Command, frozen=True):
@@ -525,6 +537,7 @@ Command = (
     | RemovePin
     | Focus
     | Unfocus
+    | DeclareNote
     | Fork
     | Archive
     | Unarchive

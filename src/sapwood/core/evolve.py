@@ -27,8 +27,10 @@ from sapwood.core.program_session import AssumedSession, ProgramSession
 from sapwood.core.state import (
     BACKGROUND_KEPT,
     MARKS_KEPT,
+    NOTES_LIMIT,
     UNDO_DEPTH,
     WINDOW_STEPS,
+    DeclaredNote,
     Files,
     Focus,
     Letter,
@@ -98,6 +100,8 @@ def _applied(state: State, recorded: Recorded) -> State:
             return _focused(state, recorded, event)
         case events.Unfocused():
             return _unfocused(state, event)
+        case events.NoteDeclared():
+            return _declared(state, recorded, event)
         case events.TurnStarted():
             opened = OpenTurn(recorded.version, event.parent)
             unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
@@ -272,6 +276,16 @@ def _focused(state: State, recorded: Recorded, event: events.Focused) -> State:
         focus=tuple(sorted(focus, key=lambda f: (f.priority, -f.since, f.topic))),
         background=tuple(topic for topic in state.background if topic != event.topic),
     )
+
+
+def _declared(state: State, recorded: Recorded, event: events.NoteDeclared) -> State:
+    replaced = next((each for each in state.declared if each.id == event.replaces), None)
+    about = replaced.text if replaced and event.note == "answer" else ""
+    note = DeclaredNote(
+        recorded.version, event.note, event.text, recorded.at, recorded.actor.role, about
+    )
+    kept = tuple(each for each in state.declared if each is not replaced)
+    return structs.replace(state, declared=(*kept, note)[-NOTES_LIMIT:])
 
 
 def _unfocused(state: State, event: events.Unfocused) -> State:

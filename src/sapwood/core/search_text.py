@@ -54,6 +54,8 @@ def text_of(event: Event) -> str:
             return "\n".join([event.name, *(f"{pin.name}\n{pin.text}" for pin in event.pins)])
         case events.MarkSet() | events.AgentRenamed():
             return event.name
+        case events.NoteDeclared():
+            return event.text
         case events.Focused() | events.Unfocused():
             return event.topic
         case events.TurnFailed():

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sapwood.core.checkpoint import Destination
 from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
-from sapwood.core.events import ClearDeferred, InstructionText, Pin
+from sapwood.core.events import ClearDeferred, InstructionText, NoteKind, Pin, Role
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
 from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
@@ -21,10 +21,12 @@ __all__ = [
     "BACKGROUND_KEPT",
     "FOCUS_LIMIT",
     "MARKS_KEPT",
+    "NOTES_LIMIT",
     "PINS_LIMIT",
     "UNDO_DEPTH",
     "WAITING_LIMIT",
     "WINDOW_STEPS",
+    "DeclaredNote",
     "Files",
     "Focus",
     "Letter",
@@ -55,6 +57,9 @@ FOCUS_LIMIT = 64
 
 BACKGROUND_KEPT = 64
 """The most topics in the background; one more drops the oldest."""
+
+NOTES_LIMIT = 128
+"""The most declared notes in force; one more is refused."""
 
 Status = Literal["none", "running", "archived", "killed"]
 
@@ -105,6 +110,20 @@ class Focus(Struct, frozen=True):
     topic: str
     priority: int
     since: int
+
+
+class DeclaredNote(Struct, frozen=True, omit_defaults=True):
+    """A note in force: its id is the version of its event, `by` who declared it.
+
+    `about` is the question that an answer replaced.
+    """
+
+    id: int
+    note: NoteKind
+    text: str
+    at: int
+    by: Role = "human"
+    about: str = ""
 
 
 class Files(Struct, frozen=True):
@@ -161,6 +180,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     inbox: tuple[Letter, ...] = ()
     focus: tuple[Focus, ...] = ()
     background: tuple[str, ...] = ()
+    declared: tuple[DeclaredNote, ...] = ()
     calibration: dict[str, Calibration] = {}
     offered: int = 0
     titled: bool = False

@@ -323,6 +323,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.InstructionsRead()
                 | kinds.Focused()
                 | kinds.Unfocused()
+                | kinds.NoteDeclared()
                 | kinds.MarkSet()
                 | kinds.ContextTrimmed()
                 | kinds.ContextSummarized()

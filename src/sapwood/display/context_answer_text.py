@@ -12,6 +12,7 @@ from sapwood.analysis.session_search import SearchPassage
 from sapwood.analysis.window_breakdown import Breakdown, Estimate
 from sapwood.context_actions.context_answers import (
     ContextAnswer,
+    Notes,
     ResumptionPrompt,
     SearchResults,
     WrittenArchives,
@@ -33,6 +34,7 @@ __all__ = [
     "focus_lines",
     "handoff_lines",
     "ledger_lines",
+    "note_lines",
     "passage_lines",
 ]
 
@@ -49,6 +51,20 @@ def focus_lines(focus: Focus, width: int) -> list[str]:
             for topic in focus.background
         )
         lines += ["In the background:", *entries(names, width)]
+    return lines
+
+
+def note_lines(notes: Notes, width: int) -> list[str]:
+    """Returns the notes in force with their ids, and the plan of the program's model."""
+    if not notes.notes and not notes.plan:
+        return ["No note is in force. Declare one: context note goal TEXT"]
+    lines: list[str] = []
+    for each in notes.notes:
+        about = f" (on: {each.about})" if each.about else ""
+        lines += wrapped(plain(f"{each.id:>4}  {each.note}: {each.text}{about}"), width)
+    if notes.plan:
+        lines += ["Plan of the program:"]
+        lines += [f"  - {plain(each.text)} ({plain(each.status)})" for each in notes.plan]
     return lines
 
 
@@ -156,6 +172,8 @@ def answer_lines(answer: ContextAnswer, width: int) -> list[str]:
             return answer.prompt.splitlines()
         case PruneAdvice():
             return advice_lines(answer, width)
+        case Notes():
+            return note_lines(answer, width)
         case ChapterReport():
             return chapter_lines(answer, width)
         case WrittenHandoff():

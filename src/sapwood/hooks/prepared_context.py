@@ -75,7 +75,8 @@ def prepare(
 
     from sapwood.analysis.chapters.chapter_builder import chapters_of
     from sapwood.analysis.compaction_warning import loss_of, ways_to_free_tokens
-    from sapwood.analysis.focus import names_in_focus, said_about
+    from sapwood.analysis.declared_notes import goals_of, plan_of, with_notes
+    from sapwood.analysis.focus import said_about
     from sapwood.analysis.ledger import ledger_of
     from sapwood.analysis.prune_advice import advise_pruning
     from sapwood.analysis.resumption import resumption_prompt
@@ -83,6 +84,7 @@ def prepare(
     from sapwood.config.config_file import load_config
     from sapwood.context_actions.archive_files import archived_topics
     from sapwood.context_actions.project_focus import ProjectFocus
+    from sapwood.context_actions.session_notes import SessionNotes
     from sapwood.hooks.hook_archives import recent_archives
     from sapwood.runtime.clock_and_ids import new_nonce
     from sapwood.tokens import CachingCounter, FeatureCounter
@@ -92,10 +94,12 @@ def prepare(
     counter = CachingCounter(FeatureCounter())  # a vocabulary takes longer than a hook may run
     config = load_config(environ)
     focus = asyncio.run(ProjectFocus(config, connect).read(session.folder, session.id))
-    names = names_in_focus(focus)
+    notes = asyncio.run(SessionNotes(config, connect).read(session))
+    said = said_about(focus, goals_of(notes, plan_of(session)))
+    names = said.goals
     archives = [archive for _, archive in recent_archives(watched.memory)]
     tending = config.tending
-    ledger = ledger_of(session)
+    ledger = with_notes(ledger_of(session), session, notes)
     prompt = partial(
         *(resumption_prompt, session, counter),
         focus=names,
@@ -113,7 +117,7 @@ def prepare(
     advice = advise_pruning(
         session,
         counter,
-        chapters_of(session, counter, said_about(focus)),
+        chapters_of(session, counter, said),
         background,
         archived_topics(session),
     )

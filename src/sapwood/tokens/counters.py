@@ -143,6 +143,11 @@ class CachingCounter:
         self._tokens: dict[bytes, int] = {}
 
     @property
+    def counts(self) -> dict[bytes, int]:
+        """The counts so far by the digest of the text; add those of an earlier run to it."""
+        return self._tokens
+
+    @property
     def name(self) -> str:
         """The name of the other counter, because the counts are the same."""
         return self._counter.name

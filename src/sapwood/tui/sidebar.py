@@ -12,6 +12,7 @@ from textual.widgets.option_list import Option
 
 from sapwood.analysis.chapter_report import ChapterReport, ChapterStatus
 from sapwood.core.budget import Budget
+from sapwood.core.events import NoteKind
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.state import State
@@ -32,6 +33,8 @@ _NAME = 10
 _ASKING = ("waiting for approval", "asks you", "")
 """What stands instead of the tokens if a tool call waits for approval; the first that fits."""
 
+
+_NOTE_SIGNS: dict[NoteKind, str] = {"goal": "◎", "decision": "✓", "question": "?", "answer": "✓"}
 
 _STATUS_COLOURS: dict[ChapterStatus | None, str] = {
     "goal": "$success",
@@ -81,7 +84,7 @@ class Sidebar(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         """Yields a title and a text for each part. `show` hides empty parts."""
-        for name in ("agents", "chapters", "focus", "marks", "warnings"):
+        for name in ("agents", "chapters", "focus", "notes", "marks", "warnings"):
             yield Static(name.upper(), classes="title", id=f"{name}-title")
             if name == "agents":
                 yield OptionList(id="agents", compact=True)
@@ -111,6 +114,7 @@ class Sidebar(VerticalScroll, can_focus=False):
         found = content.chapters if are_chapters_worth_showing(content) else None
         self._part("chapters", chapter_bars(found) if found else [])
         self._part("focus", _focus(state) if state else [])
+        self._part("notes", _notes(state) if state else [])
         self._part("warnings", warnings(state, content) if state else [])
 
     def _part(self, name: str, lines: Sequence[Content]) -> None:
@@ -214,6 +218,16 @@ def _focus(state: State) -> list[Content]:
     ]
     return lines + [
         Content.styled(f"· {cut(each, _ROOM - 2)}", "dim") for each in state.background[:4]
+    ]
+
+
+def _notes(state: State) -> list[Content]:
+    """The newest notes in force, the newest first."""
+    return [
+        Content.assemble(
+            (f"{_NOTE_SIGNS[each.note]} ", "$accent"), cut(one_line(each.text), _ROOM - 2)
+        )
+        for each in reversed(state.declared[-6:])
     ]
 
 

@@ -7,6 +7,7 @@ from sapwood.core.commands import (
     Archive,
     Clear,
     Configure,
+    DeclareNote,
     Focus,
     Fork,
     Kill,
@@ -31,11 +32,14 @@ from sapwood.core.refusals import (
     NotArchived,
     NotRunning,
     TooLong,
+    TooManyNotes,
     TurnIsOpen,
     UnknownAgent,
+    UnknownNote,
     UnknownPin,
 )
 from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.core.state import NOTES_LIMIT
 from sapwood.testing import World
 from tests.core.speaking import conversation, does, kinds, last_event, opens, refusal, said
 
@@ -310,3 +314,40 @@ def test_new_and_archive_wait_for_the_running_turn() -> None:
     opens(world, agent)
     assert refusal(world, StartSuccessor(agent, NEXT)) == TurnIsOpen("/new")
     assert refusal(world, Archive(agent)) == TurnIsOpen("/archive")
+
+
+# Notes
+
+
+def test_a_note_is_in_force_until_another_replaces_it() -> None:
+    world, agent = conversation()
+    assert does(world, DeclareNote(agent, "question", "How long?")) == "Noted the question."
+    (asked,) = world.states[agent].declared
+    assert (asked.note, asked.text, asked.by) == ("question", "How long?", "human")
+    does(world, DeclareNote(agent, "answer", "Thirty days", asked.id))
+    (answer,) = world.states[agent].declared
+    assert (answer.text, answer.about) == ("Thirty days", "How long?")
+
+
+def test_the_same_note_is_kept_once() -> None:
+    world, agent = conversation()
+    does(world, DeclareNote(agent, "goal", "Ship"))
+    (first,) = world.states[agent].declared
+    assert does(world, DeclareNote(agent, "goal", "Ship")) == f"Noted already as {first.id}."
+    assert len(world.states[agent].declared) == 1
+
+
+def test_a_note_has_words_and_replaces_one_that_is_in_force() -> None:
+    world, agent = conversation()
+    assert refusal(world, DeclareNote(agent, "goal", " ")) == EmptyText("goal")
+    assert refusal(world, DeclareNote(agent, "goal", "Ship", 99)) == UnknownNote(99)
+
+
+def test_there_is_a_limit_of_notes_in_force() -> None:
+    world, agent = conversation()
+    for number in range(NOTES_LIMIT):
+        does(world, DeclareNote(agent, "decision", f"number {number}"))
+    assert refusal(world, DeclareNote(agent, "goal", "Ship")) == TooManyNotes(NOTES_LIMIT)
+    oldest = world.states[agent].declared[0]
+    does(world, DeclareNote(agent, "goal", "Ship", oldest.id))
+    assert len(world.states[agent].declared) == NOTES_LIMIT

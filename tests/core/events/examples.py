@@ -1,5 +1,7 @@
 """One example of every kind of event, with every field set, and strategies for any of them."""
 
+from typing import get_args
+
 from hypothesis import strategies as st
 
 from sapwood.core.checkpoint import Destination, LeftOut, Restored, Saved
@@ -41,6 +43,8 @@ from sapwood.core.events import (
     MarkSet,
     ModelCalled,
     NativeRecorded,
+    NoteDeclared,
+    NoteKind,
     Pin,
     PinAdded,
     PinRemoved,
@@ -120,6 +124,7 @@ EXAMPLES: tuple[Event, ...] = (
     ContextLoaded(EventRef(LEAD, 7), "User: Hello.", "ab12"),
     InstructionsRead((InstructionText("AGENTS.md", "Use tabs."),)),
     Focused("auth", 2),
+    NoteDeclared("answer", "Thirty days", 7),
     Unfocused("auth"),
     TurnStarted(None, (Text("Hello."),)),
     TurnStarted(TurnRef(LEAD, 10, 15), PROMPT),
@@ -319,6 +324,7 @@ def any_event() -> st.SearchStrategy[Event]:
             st.lists(st.builds(InstructionText, texts, texts), max_size=2).map(tuple),
         ),
         st.builds(Focused, texts, numbers),
+        st.builds(NoteDeclared, st.sampled_from(get_args(NoteKind)), texts, numbers),
         st.builds(Unfocused, texts),
         st.builds(TurnStarted, st.none() | turn_refs, prompts),
         st.builds(ModelCalled, texts, contexts, texts, numbers, texts, texts, numbers),

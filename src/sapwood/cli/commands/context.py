@@ -5,7 +5,7 @@ Every declared action becomes a sub-command, with the fields of its declaration 
 
 import os
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import click
 import msgspec
@@ -17,11 +17,20 @@ from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
 from sapwood.context_actions.context_request import ACTIONS, FOR_ALL, Action, ContextRequest
+from sapwood.core.events import NoteKind
 
 __all__ = ["command"]
 
 _OVERVIEW = "overview"
-_ARGUMENT_METAVARS = {"topic": "TOPIC", "target_agent": "AGENT", "query": "WORDS..."}
+_ARGUMENT_METAVARS = {
+    "topic": "TOPIC",
+    "target_agent": "AGENT",
+    "query": "WORDS...",
+    "text": "TEXT...",
+}
+_MAY_BE_BARE = ("focus", "note")
+"""Actions that show something when they are typed alone."""
+_KINDS: tuple[str, ...] = get_args(NoteKind)
 _OPTION_METAVARS = {"session": "ID", "transcript": "FILE", "topic": "TOPIC", "task": "TEXT"}
 
 
@@ -57,7 +66,11 @@ def _command(action: Action, run: Callable[[ContextRequest, bool], Any]) -> clic
 
     fields = _fields()
     bare = [_argument(action)] if action.bare else []
-    options = [_option(fields[name]) for name in action.takes if name != action.bare]
+    if action.first:
+        bare.insert(0, _first_argument(action))
+    options = [
+        _option(fields[name]) for name in action.takes if name not in (action.bare, action.first)
+    ]
     return Command(
         action.name,
         callback=callback,
@@ -71,8 +84,14 @@ def _argument(action: Action) -> click.Argument:
     return click.Argument(
         [action.bare],
         nargs=-1,
-        required=action.name != "focus",
+        required=action.name not in _MAY_BE_BARE,
         metavar=_ARGUMENT_METAVARS[action.bare],
+    )
+
+
+def _first_argument(action: Action) -> click.Argument:
+    return click.Argument(
+        [action.first], required=False, type=click.Choice(_KINDS), metavar="|".join(_KINDS)
     )
 
 

@@ -16,6 +16,7 @@ from sapwood.core.commands import (
     Compact,
     CompleteTurn,
     Configure,
+    DeclareNote,
     DeferCompact,
     DropSummary,
     ExtendSummary,
@@ -65,8 +66,8 @@ __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide"
 # What models may do in addition to the rows of the command table.
 _FOR_MODELS: frozenset[type[Command]] = frozenset(
     {
-        # their focus, as the `context` tool has it
-        *(Focus, Unfocus),
+        # their focus and notes, as the `context` tool has it
+        *(Focus, Unfocus, DeclareNote),
         # their own turn
         *(CallModel, StreamReply, AddReply, StartTool, FinishTool),
         *(CompleteTurn, InterruptTurn, FailTurn),
@@ -131,6 +132,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.focus(inputs, command, meta)
         case Unfocus():
             return agents.unfocus(inputs, command, meta)
+        case DeclareNote():
+            return agents.declare_note(inputs, command, meta)
         case Unarchive():
             return agents.unarchive(inputs, command, meta)
         case Rename():

@@ -5,6 +5,7 @@ from sapwood.core.commands import (
     Archive,
     CommandMeta,
     Configure,
+    DeclareNote,
     Focus,
     Kill,
     ReadMail,
@@ -37,6 +38,7 @@ from sapwood.core.events import (
     MailRead,
     MailReceived,
     MailSent,
+    NoteDeclared,
     Pin,
     PinAdded,
     PinRemoved,
@@ -53,13 +55,15 @@ from sapwood.core.refusals import (
     NotArchived,
     NotDescendant,
     RootNeedsHuman,
+    TooManyNotes,
     TooManyPins,
     TooManyTopics,
+    UnknownNote,
     UnknownPin,
     nearest,
 )
 from sapwood.core.settings import BUDGET, Settings, typed_name
-from sapwood.core.state import FOCUS_LIMIT, PINS_LIMIT, State
+from sapwood.core.state import FOCUS_LIMIT, NOTES_LIMIT, PINS_LIMIT, State
 from sapwood.core.token_count import Count, show
 from sapwood.core.view.frames import framed_prompt
 
@@ -202,6 +206,22 @@ def unfocus(inputs: DecisionInput, command: Unfocus, meta: CommandMeta) -> Accep
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(Unfocused(command.topic))
     return draft.accepted(f"In the background: {command.topic}.")
+
+
+def declare_note(inputs: DecisionInput, command: DeclareNote, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    require_text(command.text, command.note)
+    notes = inputs.state.declared
+    if command.replaces and command.replaces not in {each.id for each in notes}:
+        raise Refused(UnknownNote(command.replaces))
+    same = [each for each in notes if (each.note, each.text) == (command.note, command.text)]
+    if same and not command.replaces:
+        return Accepted((), f"Noted already as {same[0].id}.")
+    if len(notes) >= NOTES_LIMIT and not command.replaces:
+        raise Refused(TooManyNotes(NOTES_LIMIT))
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(NoteDeclared(command.note, command.text, command.replaces))
+    return draft.accepted(f"Noted the {command.note}.")
 
 
 def archive(inputs: DecisionInput, command: Archive, meta: CommandMeta) -> Accepted:

@@ -1,4 +1,4 @@
-"""Events about agents: start, settings, pins, focus, forks, the end."""
+"""Events about agents: start, settings, pins, focus, notes, forks, the end."""
 
 from typing import ClassVar, Literal
 
@@ -21,12 +21,18 @@ __all__ = [
     "Focused",
     "InstructionText",
     "InstructionsRead",
+    "NoteDeclared",
+    "NoteKind",
     "Pin",
     "PinAdded",
     "PinRemoved",
     "SettingsChanged",
     "Unfocused",
 ]
+
+
+NoteKind = Literal["goal", "decision", "question", "answer"]
+"""What a note can declare."""
 
 
 class Pin(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -175,6 +181,19 @@ class Unfocused(Struct, frozen=True, gc=False):
     topic: str
 
 
+class NoteDeclared(Struct, frozen=True, gc=False):
+    """A person or an agent said what holds: a goal, a decision, a question or an answer.
+
+    `replaces` is the version of the note that no longer holds; 0 if none.
+    """
+
+    kind: ClassVar = "note.declared"
+
+    note: NoteKind
+    text: str
+    replaces: int = 0
+
+
 AgentEvent = (
     AgentStarted
     | AgentForked
@@ -188,4 +207,5 @@ AgentEvent = (
     | InstructionsRead
     | Focused
     | Unfocused
+    | NoteDeclared
 )

@@ -10,9 +10,11 @@ __all__ = [
     "NothingToUndo",
     "SummaryOutdated",
     "TooManyLoaded",
+    "TooManyNotes",
     "TooManyPins",
     "TooManyTopics",
     "UnknownMark",
+    "UnknownNote",
     "UnknownPin",
     "UnknownTurn",
 ]
@@ -166,3 +168,26 @@ class TooManyTopics(Refusal, frozen=True):
             f"There are {self.limit} topics in focus, which is the limit. "
             "Take one out first: sapwood context unfocus TOPIC."
         )
+
+
+class TooManyNotes(Refusal, frozen=True):
+    """As many notes are in force as there can be."""
+
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"There are {self.limit} notes in force, which is the limit. "
+            "Type: sapwood context note decision TEXT --replaces ID."
+        )
+
+
+class UnknownNote(Refusal, frozen=True):
+    """No note in force has this id."""
+
+    note: int
+
+    @property
+    def sentence(self) -> str:
+        return f"No note {self.note} is in force. Type sapwood context note to see those that are."

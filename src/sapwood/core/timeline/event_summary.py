@@ -54,6 +54,8 @@ def _words(event: Event) -> str:
             return ", ".join(each.name for each in texts)
         case events.Focused(topic) | events.Unfocused(topic):
             return topic
+        case events.NoteDeclared(note, text, replaces):
+            return f"{note}: {text}{f' (replaces #{replaces})' if replaces else ''}"
         case events.TurnStarted(_, prompt):
             return _parts(prompt)
         case events.ModelCalled(model, _, hash_, estimate):

@@ -83,6 +83,7 @@ def notice(event: Event) -> tuple[str, str]:
             | events.InstructionsRead()
             | events.Focused()
             | events.Unfocused()
+            | events.NoteDeclared()
             | events.TurnStarted()
             | events.ModelCalled()
             | events.QuestionAsked()

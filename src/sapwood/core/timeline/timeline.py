@@ -221,6 +221,7 @@ class Timeline:
                 | events.InstructionsRead()
                 | events.Focused()
                 | events.Unfocused()
+                | events.NoteDeclared()
             ):
                 pass
             case _:

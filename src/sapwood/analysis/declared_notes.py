@@ -1,0 +1,106 @@
+"""What people and agents declared about a session, ranked above anything that rules derive.
+
+Notes are in the log of the session's agent. Plans and to-do lists are in the transcript: the
+programs let the model keep them with a tool.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct, structs
+
+from sapwood.analysis.ledger.entries import Decision, Ledger, Question, Speaker
+from sapwood.analysis.session import Session
+from sapwood.core.state import DeclaredNote
+
+__all__ = ["PlanStep", "goals_of", "plan_of", "with_notes"]
+
+_PLAN_TOOLS = {"todowrite": ("todos", "content"), "updateplan": ("plan", "step")}
+"""The tools that keep a plan: the list in their arguments, and the text of an entry."""
+_MOST_STEPS = 40
+_STEP_LENGTH = 200
+_MOST_GOALS = 8
+
+
+class PlanStep(Struct, frozen=True):
+    """A step of the newest plan, and its status in the words of the program."""
+
+    text: str
+    status: str
+
+
+def plan_of(session: Session) -> tuple[PlanStep, ...]:
+    """Returns the newest plan or to-do list that the program's model kept; empty if there is none.
+
+    A list that cannot be read is passed over.
+    """
+    for turn in reversed(session.turns):
+        for call in reversed(list(turn.calls.values())):
+            known = _PLAN_TOOLS.get(call.name.replace("_", "").casefold())
+            if known and (steps := _steps(call.args, *known)) is not None:
+                return steps
+    return ()
+
+
+def goals_of(notes: Sequence[DeclaredNote], plan: Sequence[PlanStep] = ()) -> tuple[str, ...]:
+    """Returns the declared goals, the newest first, then the steps that are in progress."""
+    goals = [each.text for each in reversed(notes) if each.note == "goal"]
+    steps = [each.text for each in plan if each.status.replace("_", "") == "inprogress"]
+    return tuple(dict.fromkeys((*goals, *steps)))[:_MOST_GOALS]
+
+
+def with_notes(ledger: Ledger, session: Session, notes: Sequence[DeclaredNote]) -> Ledger:
+    """Returns the ledger with the declared decisions, answers and questions as the newest."""
+    declared = [
+        Decision(each.text, _turn_at(session, each.at), _speaker(each), about=each.about)
+        for each in notes
+        if each.note in ("decision", "answer")
+    ]
+    asked = [
+        Question(each.text, _turn_at(session, each.at), _speaker(each))
+        for each in notes
+        if each.note == "question"
+    ]
+    said = {each.text.casefold() for each in (*declared, *asked)}
+    answered = {each.about.casefold() for each in notes if each.about}
+    return structs.replace(
+        ledger,
+        decisions=(
+            *(each for each in ledger.decisions if each.text.casefold() not in said),
+            *declared,
+        ),
+        questions=(
+            *(each for each in ledger.questions if each.text.casefold() not in said | answered),
+            *asked,
+        ),
+    )
+
+
+def _speaker(note: DeclaredNote) -> Speaker:
+    return "model" if note.by == "model" else "user"
+
+
+def _turn_at(session: Session, at: int) -> int:
+    """The number of the turn in which something was said; the last if no times are known."""
+    numbers = session.numbers
+    before = [number for number, time in zip(numbers, session.times, strict=False) if time <= at]
+    return before[-1] if before else numbers[-1] if numbers else 0
+
+
+def _steps(args: str, listed: str, text: str) -> tuple[PlanStep, ...] | None:
+    try:
+        found: Any = msgspec.json.decode(args)
+    except msgspec.MsgspecError:
+        return None
+    entries: Any = cast("dict[str, Any]", found).get(listed) if isinstance(found, dict) else None
+    if not isinstance(entries, list):
+        return None
+    steps: list[PlanStep] = []
+    for each in cast("list[Any]", entries)[:_MOST_STEPS]:
+        step = cast("dict[str, Any]", each) if isinstance(each, dict) else {}
+        words = step.get(text)
+        if isinstance(words, str):
+            line = " ".join(words.split())[:_STEP_LENGTH]
+            steps.append(PlanStep(line, str(step.get("status", ""))))
+    return tuple(steps)
