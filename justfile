@@ -131,6 +131,10 @@ agents-e2e *ARGS:
 providers-e2e *ARGS:
     python -m proofs.providers_e2e "$@"
 
+# Sessions of the real Claude Code and Codex, changed at rest from the command line
+beside-e2e *ARGS:
+    python -m proofs.providers_e2e.beside "$@"
+
 # Every trap of the real Codex that was found, one by one; fetches it on first use
 codex-traps *ARGS:
     python -m proofs.providers_e2e.codex_traps "$@"

@@ -106,8 +106,8 @@ class SessionInUse(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"{self.reason.rstrip('.')}. Nothing was changed. Leave the session in its program "
-            "(/exit), and type the command again."
+            f"{self.reason.rstrip('.')}. Nothing was changed. "
+            "Type the command again when the session is closed."
         )
 
 
