@@ -192,6 +192,6 @@ class FirstRunPage(PickerPage):
 
     def _line(self, name: str, origins: dict[str, str]) -> Content:
         account = self._account(name)
-        found = "installed and logged in" if name in PROGRAMS else "API key found"
+        found = "ready" if name in PROGRAMS else "API key found"
         ready = (f"  ✓ {found}", "$success") if account in origins else ("", "")
         return Content.assemble((f"{name:<22}", "bold"), (self._title(name), "$faint"), ready)
