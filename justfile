@@ -63,7 +63,7 @@ bench NAME *ARGS:
 bench-quick:
     python -m bench all --quick
 
-# How well ledger, chapters or resumption do on labelled sessions: `just eval ledger`
+# How well ledger, chapters or recap do on labelled sessions: `just eval ledger`
 eval NAME *ARGS:
     python -m evals "$@"
 

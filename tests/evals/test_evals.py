@@ -3,13 +3,18 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
-from evals import chapters, ledger, resume
+from evals import chapters, ledger, recap
 from evals.__main__ import NAMES, main
 from evals.keyword_baseline import keyword_ledger
 from evals.labels import SETS, SessionSet, read_set
+from evals.quoted_labels import QUOTED_SETS, QuotedSet, read_quoted
+from evals.quoted_ledger import is_short, quoted_total
 from evals.scores import Score, compare, match_labels
 from sapwood.analysis.ledger import ledger_of
+from sapwood.core.content import Text
+from sapwood.core.turn import Turn
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -21,7 +26,7 @@ def test_an_eval_passes_its_limits(name: str, capsys: pytest.CaptureFixture[str]
 def test_counting_keywords_would_not_pass(chosen: SessionSet) -> None:
     labelled = read_set(chosen)
     assert ledger.is_below_limits(ledger.scores_of(labelled, keyword_ledger))
-    assert resume.survivors(labelled, chosen, resume.summary) < resume.LIMIT
+    assert recap.survivors(labelled, chosen, recap.summary) < recap.LIMIT
 
 
 @pytest.mark.parametrize("name", chapters.LIMITS)
@@ -65,4 +70,37 @@ def test_a_missed_decision_lowers_the_score() -> None:
 
 def test_an_unknown_eval_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nonsense"]) == 2
-    assert "ledger|chapters|resume" in capsys.readouterr().err
+    assert "ledger|chapters|recap" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("chosen", QUOTED_SETS)
+def test_counting_keywords_would_not_pass_on_the_sessions_labelled_by_quotes(
+    chosen: QuotedSet,
+) -> None:
+    labelled = read_quoted(chosen)
+    assert labelled
+    assert is_short(quoted_total(labelled, keyword_ledger))
+    assert not is_short(quoted_total(labelled, ledger_of))
+
+
+def test_the_quotes_of_the_labels_were_said() -> None:
+    for each in [each for chosen in QUOTED_SETS for each in read_quoted(chosen)]:
+        said = " ".join(
+            " ".join(text.split()) for turn in each.session.turns for text in said_in(turn)
+        )
+        for label in (*each.labels.decisions, *each.labels.questions):
+            assert any(" ".join(quote.split()).rstrip(".?!") in said for quote in label.quotes), (
+                label
+            )
+
+
+def said_in(turn: Turn) -> list[str]:
+    return [*(part.text for part in turn.prompt if isinstance(part, Text)), *turn.texts()]
+
+
+def test_a_made_up_reversal_or_a_pasted_decision_fails_the_eval() -> None:
+    good = quoted_total(read_quoted("quoted_tuned"), ledger_of)
+    assert not is_short(good)
+    assert is_short(structs.replace(good, reversals=Score(1, 1, 0)))
+    assert is_short(structs.replace(good, pasted=1))
+    assert is_short(structs.replace(good, failing=Score(1, 2, 0)))

@@ -94,6 +94,8 @@ def test_a_file_with_its_first_content_again_is_not_changed() -> None:
     read = ToolRun("Read", '{"file_path": "/srv/shop/v.yaml"}', "     1\treplicas: 4\n")
     turn = asked("Scale.", read, edited("4", "12"), edited("12", "4"))
     assert ledger_of(session(turn)).files.changed == ()
+    unknown = asked("Scale.", read, edited("what was not read", "something else"))
+    assert [f.path for f in ledger_of(session(unknown)).files.changed] == ["v.yaml"]
 
 
 def test_adding_a_package_changes_manifest_and_lock() -> None:

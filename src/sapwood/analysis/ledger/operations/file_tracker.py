@@ -131,8 +131,8 @@ class FileTracker:
         for old, new in operation.replacements:
             if operation.added is None:
                 file.add_lines(*line_changes(old, new))
-            if file.content is not None and old in file.content:
-                file.content = file.content.replace(old, new, 1)
+            known = file.content is not None and bool(old) and old in file.content
+            file.content = (file.content or "").replace(old, new, 1) if known else None
         if not operation.replacements or operation.added is not None:
             file.add_lines(operation.added, operation.removed)
         if not operation.replacements:

@@ -1,23 +1,29 @@
-"""The eval of the resumption prompt: which facts of a session are still known after a compaction.
+"""The eval of the recap after a compaction: which facts of a session are still known.
 
-The facts are the labels: files created, changed and deleted, the last request, valid decisions, and
-what fails. The eval searches for them in the summary of a program's own compaction
-(`NAME.summary.txt`), in the summary with the newest turns, and in the summary with Sapwood's
-resumption prompt. The turns and the prompt have the same budget.
+The facts are the labels: files created, changed and deleted, the last request, valid decisions,
+what fails, and open questions. The eval searches for them in the summary of a program's own
+compaction (`NAME.summary.txt`), in the summary with the newest turns, and in the summary with
+Sapwood's recap. The turns and the recap have the same budget. The sessions labelled by quotes have
+no summary: there the newest turns are compared with the recap alone.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from evals.labels import FOLDER, SETS, LabelledSession, SessionSet, read_set
+from evals.quoted_labels import QUOTED_SETS, QuotedSession, read_quoted
+from evals.quoted_ledger import TITLES
 from sapwood.analysis import resumption_prompt
 from sapwood.analysis.language.word_stems import content_words
+from sapwood.analysis.session import Session
 from sapwood.tokens import FeatureCounter
 
 __all__ = ["BUDGET", "LIMIT", "facts_of", "main", "survivors", "with_prompt"]
 
 BUDGET = 2_000
 LIMIT = 0.95
+QUOTED_LIMIT = 0.80
+SAID = ("decisions", "questions")
 _SHARED_WORDS = 0.6
 KINDS = ("files", "last request", "decisions", "failing")
 Fact = tuple[str, str]
@@ -43,8 +49,78 @@ def main(argv: list[str]) -> int:
         failed += survivors(labelled, chosen, with_prompt) < LIMIT
         if "--misses" in argv and chosen == "tuned":
             print_misses(labelled, chosen)
-    print(f"\nlimit: {LIMIT:.2f} of all facts, within {BUDGET:,} tokens beside the summary")
+    for chosen in QUOTED_SETS:
+        failed += print_quoted_recaps(TITLES[chosen], read_quoted(chosen))
+    print(
+        f"\nlimits: {LIMIT:.2f} of all facts, within {BUDGET:,} tokens beside the summary; "
+        f"{QUOTED_LIMIT:.2f} of the facts labelled by quotes, and no line twice"
+    )
     return int(failed > 0)
+
+
+def print_quoted_recaps(title: str, labelled: Sequence[QuotedSession]) -> bool:
+    """Prints the share of known facts of sessions labelled by quotes. Returns whether it is low."""
+    kinds = ("files", "decisions", "failing", "questions", "")
+    shares = {
+        name: [quoted_survivors(labelled, way, kind) for kind in kinds]
+        for name, way in (("newest turns alone", newest_turns), ("SAPWOOD", recap))
+    }
+    print(f"\n{title}: {sum(len(list(quoted_facts(e))) for e in labelled)} facts")
+    print(f"{'':<24}" + "".join(f"{kind or 'all':>14}" for kind in kinds))
+    for name, row in shares.items():
+        print(f"{name:<24}" + "".join(f"{share:>14.2f}" for share in row))
+    twice = [each.name for each in labelled if has_line_twice(recap(each.session))]
+    if twice:
+        print(f"a line is told twice: {', '.join(twice)}")
+    return bool(labelled) and (shares["SAPWOOD"][-1] < QUOTED_LIMIT or bool(twice))
+
+
+def quoted_facts(each: QuotedSession) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields the facts of a session labelled by quotes: a kind, and texts of which one must do."""
+    labels = each.labels
+    optional = set(labels.files.optional)
+    for listed in (labels.files.created, labels.files.changed, labels.files.deleted):
+        yield from (("files", (path,)) for path in listed if path not in optional)
+    yield from (("decisions", d.quotes) for d in labels.decisions if d.reversed_by is None)
+    yield from (("failing", (command,)) for command in labels.failing)
+    yield from (("questions", question.quotes) for question in labels.questions)
+
+
+def quoted_survivors(
+    labelled: Sequence[QuotedSession], way: Callable[[Session], str], kind: str = ""
+) -> float:
+    """Returns the share of the facts, or of those of one kind, that are in the text."""
+    found = [
+        any(survives("decisions" if each_kind in SAID else each_kind, text, told) for text in texts)
+        for each in labelled
+        for told in (way(each.session),)
+        for each_kind, texts in quoted_facts(each)
+        if kind in ("", each_kind)
+    ]
+    return sum(found) / len(found) if found else 1.0
+
+
+def recap(session: Session) -> str:
+    """Returns Sapwood's recap alone."""
+    return resumption_prompt(session, FeatureCounter(), budget=BUDGET)
+
+
+def newest_turns(session: Session) -> str:
+    """Returns the newest texts of the session that fit the budget."""
+    counter, room, kept = FeatureCounter(), BUDGET, list[str]()
+    for turn in reversed(session.turns):
+        for text in reversed(turn.texts()):
+            room -= counter.count(text).tokens
+            if room < 0:
+                return "\n".join(reversed(kept))
+            kept.append(text)
+    return "\n".join(reversed(kept))
+
+
+def has_line_twice(text: str) -> bool:
+    """Whether a recap has the same line twice."""
+    lines = [line for line in text.splitlines() if line.startswith("- ") and len(line) > 24]
+    return len(lines) > len(set(lines))
 
 
 def facts_of(session: LabelledSession) -> Iterator[Fact]:
@@ -94,14 +170,7 @@ def summary(each: LabelledSession, chosen: SessionSet) -> str:
 
 def with_tail(each: LabelledSession, chosen: SessionSet) -> str:
     """Returns the summary and the newest texts of the session that fit the budget."""
-    counter, room, kept = FeatureCounter(), BUDGET, list[str]()
-    for turn in reversed(each.session.turns):
-        for text in reversed(turn.texts()):
-            room -= counter.count(text).tokens
-            if room < 0:
-                return "\n".join((summary(each, chosen), *reversed(kept)))
-            kept.append(text)
-    return "\n".join((summary(each, chosen), *reversed(kept)))
+    return f"{summary(each, chosen)}\n{newest_turns(each.session)}"
 
 
 def with_prompt(each: LabelledSession, chosen: SessionSet) -> str:
