@@ -177,6 +177,15 @@ async def test_a_row_that_was_not_recorded_is_recognized(contact: Contact) -> No
     assert await contact.view() == contact.file.view == ["one", "two", "three", "four"]
 
 
+async def test_a_cleared_history_that_was_not_recorded_is_recognized(contact: Contact) -> None:
+    contact.file.turn("one")
+    await contact.bring()
+    await contact.give(await before(contact, "one"))
+    await contact.assume(recorded=False)
+    await contact.does(Undo(contact.agent))
+    assert await contact.view() == contact.file.view == ["one"]
+
+
 async def test_a_program_that_went_on_without_the_change_is_followed(contact: Contact) -> None:
     for name in ("one", "two", "three"):
         contact.file.turn(name)

@@ -163,7 +163,9 @@ class ConversationWriter:
         tip = live.context.tip
         if boundary.turns:
             tip = await self._turn(boundary.turns[-1], commands)
-        if tip is None or await self._log.receipt(self._space, commands.compaction_id(compacted)):
+            if tip is None:
+                return
+        if await self._log.receipt(self._space, commands.compaction_id(compacted)):
             return
         front = "\n\n".join(history_of(opened.state, live).front)
         is_there = live.context.tip == tip and len(live.turns) == kept
