@@ -22,6 +22,8 @@ from sapwood.context_actions.actions import ContextActions
 from sapwood.context_actions.context_request import ContextRequest
 
 LIMIT = 1.8
+FIRST_SECONDS, AGAIN_SECONDS = 6.0, 1.0
+"""The most processor time of `context`, which is the breakdown, at 40 MB."""
 Action = Literal["estimate", "breakdown", "drift"]
 ACTIONS: tuple[Action, ...] = ("estimate", "breakdown", "drift")
 _ROUNDS = 3
@@ -73,7 +75,14 @@ def main(argv: list[str]) -> int:
     ratio = costs["drift"][0] / costs["drift"][1]
     limit = LIMIT / QUICK_SLACK if args.quick else LIMIT
     print(f"context_actions: drift again is {ratio:.1f} times cheaper (at least {limit:.1f})")
-    return int(ratio < limit)
+    slack = QUICK_SLACK if args.quick else 1.0
+    first, again = costs["breakdown"]
+    is_slow = first > FIRST_SECONDS * slack or again > AGAIN_SECONDS * slack
+    print(
+        f"context_actions: context takes {first:.2f} s at first (at most {FIRST_SECONDS * slack}), "
+        f"{again:.2f} s again (at most {AGAIN_SECONDS * slack})"
+    )
+    return int(ratio < limit or is_slow)
 
 
 if __name__ == "__main__":

@@ -105,6 +105,7 @@ def break_down(
     levels: Sequence[float] = LEVELS,
 ) -> Breakdown:
     """Returns what fills the window of a session; the arguments are those of `estimate`."""
+    counter = _CountedOnce(counter)
     counted = _counted(session, counter, beside)
     used = _reported(session, total) or _sum(counted)
     total_tokens = used.tokens if used else 0
@@ -126,6 +127,28 @@ def break_down(
         files=_amounts(scaled(_files(session, counter)), total_tokens)[:_MAX_FILES],
         chapters=_amounts(scaled(_chapters(session, counter, report)), total_tokens),
     )
+
+
+class _CountedOnce:
+    """Counts each text object once; the session keeps all of them while they are counted."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self._counts: dict[int, Count] = {}
+
+    @property
+    def name(self) -> str:
+        return self._counter.name
+
+    @property
+    def exact(self) -> bool:
+        return self._counter.exact
+
+    def count(self, text: str) -> Count:
+        found = self._counts.get(id(text))
+        if found is None:
+            found = self._counts[id(text)] = self._counter.count(text)
+        return found
 
 
 def _amounts(found: Mapping[str, Count], total_tokens: int) -> tuple[Amount, ...]:

@@ -25,6 +25,8 @@ _SAME_FILE, _ANSWER, _REFERENCE = -0.6, -0.7, -0.7
 _MANY_NEW_WORDS = 8
 _BEFORE, _NEAR = 3, 2
 """Turns before a turn that it is compared with, in the wide and in the narrow comparison."""
+_REACH = _BEFORE + 1
+"""How many turns apart two turns of a comparison can be."""
 _SHORTEST_PAUSE = 2 * 60 * 1_000_000
 """Microseconds. A gap counts by its ratio to the usual one; one of this length always is usual."""
 
@@ -46,10 +48,8 @@ def profile(turns: Sequence[TurnFeatures], weights: Mapping[str, float]) -> dict
 
 def likeness(one: Profile, other: Profile) -> float:
     """Returns the cosine of two profiles: 0 without a shared word, 1 for the same words."""
-    if len(one) > len(other):
-        one, other = other, one
-    shared = sum(weight * other[word] for word, weight in one.items() if word in other)
-    return shared / (_length(one) * _length(other)) if shared else 0.0
+    shared = _product(one, other)
+    return shared / math.sqrt(_product(one, one) * _product(other, other)) if shared else 0.0
 
 
 def find_borders(turns: Sequence[TurnFeatures], times: Sequence[int]) -> list[int]:
@@ -61,10 +61,9 @@ def find_borders(turns: Sequence[TurnFeatures], times: Sequence[int]) -> list[in
         return []
     weights = word_weights(turns)
     own = [profile([turn], weights) for turn in turns]
-    near = _shifts([likeness(_sum(own[max(0, i - _NEAR) : i]), own[i]) for i in _after(own)])
-    wide = _shifts(
-        [likeness(_sum(own[max(0, i - _BEFORE) : i]), _sum(own[i : i + 2])) for i in _after(own)]
-    )
+    blocks = _Blocks(own)
+    near = _shifts([blocks.likeness(i - _NEAR, i, i + 1) for i in _after(own)])
+    wide = _shifts([blocks.likeness(i - _BEFORE, i, i + 2) for i in _after(own)])
     pauses = _pauses(times, len(turns))
     found = [0]
     for index in _after(turns):
@@ -119,13 +118,31 @@ def _after(turns: Sequence[object]) -> range:
     return range(1, len(turns))
 
 
-def _sum(profiles: Sequence[Profile]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for each in profiles:
-        for word, weight in each.items():
-            found[word] = found.get(word, 0.0) + weight
-    return found
+def _product(one: Profile, other: Profile) -> float:
+    """Returns the sum of the products of the weights of shared words."""
+    if one is other:
+        return sum(weight * weight for weight in one.values())
+    if len(one) > len(other):
+        one, other = other, one
+    return sum(weight * other[word] for word, weight in one.items() if word in other)
 
 
-def _length(one: Profile) -> float:
-    return math.sqrt(sum(weight * weight for weight in one.values()))
+class _Blocks:
+    """Compares blocks of adjacent turns by the products of their profiles, each computed once."""
+
+    def __init__(self, profiles: Sequence[Profile]) -> None:
+        self._products = [
+            [_product(own, profiles[index - back]) for back in range(min(index, _REACH) + 1)]
+            for index, own in enumerate(profiles)
+        ]
+
+    def likeness(self, start: int, border: int, end: int) -> float:
+        """Returns the cosine of the turns before a border and those after it."""
+        before = range(max(0, start), border)
+        after = range(border, min(end, len(self._products)))
+        shared = self._sum(before, after)
+        whole = self._sum(before, before) * self._sum(after, after)
+        return shared / math.sqrt(whole) if shared else 0.0
+
+    def _sum(self, one: range, other: range) -> float:
+        return sum(self._products[max(i, j)][abs(i - j)] for i in one for j in other)
