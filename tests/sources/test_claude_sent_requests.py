@@ -114,3 +114,10 @@ def test_rows_that_cannot_be_read_are_skipped(transcript: Path) -> None:
         0,
         0,
     ]
+
+
+def test_requests_without_their_messages_are_not_listed(transcript: Path) -> None:
+    """Earlier versions of Claude Code stored no hashes of messages."""
+    bare = {key: value for key, value in ROWS[3].items() if key != "tail"}
+    transcript.write_text(json.dumps(bare) + "\n")
+    assert sent_requests(transcript) == []

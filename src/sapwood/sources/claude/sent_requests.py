@@ -95,6 +95,8 @@ def sent_requests(path: Path) -> list[SentRequest]:
             continue
         base = hashes.get(decoded.base or "", ())
         messages = hashes[decoded.id] = (*base[: decoded.keep], *decoded.tail)
+        if not messages:
+            continue  # a version that did not store the messages
         found.append(
             SentRequest(
                 len(found) + 1,
