@@ -33,7 +33,7 @@ def complete(
 
 
 def test_commands_are_completed(complete: Completing) -> None:
-    assert complete("sapwood co") == ["context", "compact", "config", "completion"]
+    assert complete("sapwood co") == ["context", "continue", "compact", "config", "completion"]
     assert complete("sapwood config s") == ["set"]
 
 

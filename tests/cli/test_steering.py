@@ -185,5 +185,5 @@ def test_a_forked_session_with_a_goal_has_work_to_do(sapwood: Sapwooder) -> None
 def test_a_fork_names_an_agent_or_a_session(sapwood: Sapwooder, demo: str) -> None:
     assert sapwood("fork").code == Exit.USAGE
     assert sapwood("fork", demo, "--from", str(SESSION)).code == Exit.USAGE
-    assert sapwood("fork", demo, "--model", "gpt-5").code == Exit.USAGE
+    assert sapwood("fork", demo, "--model", "gpt-5").code == Exit.NO_MODEL
     assert sapwood("fork", "--from", "zzz").code == Exit.NO_SESSION

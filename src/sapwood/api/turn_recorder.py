@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 
+from msgspec import structs
+
 from sapwood.api.arguments import canonical, items, label, optional, prompt_parts
 from sapwood.api.arguments import text as words
 from sapwood.app.connection import Connection
@@ -221,7 +223,10 @@ class TurnRecorder:
 def _thinking_parts(thinking: object) -> list[ReplyPart]:
     """Returns the thinking of the model as a part of its reply, if there is any."""
     thought = thinking if isinstance(thinking, Thinking) else Thinking(words(thinking, "thinking"))
-    return [thought] if thought.text or thought.signature else []
+    content, signature = words(thought.text, "thinking"), words(thought.signature, "thinking")
+    if not content and not signature:
+        return []
+    return [structs.replace(thought, text=content, signature=signature)]
 
 
 def _error_text(error: Exception) -> str:
