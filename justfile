@@ -111,6 +111,10 @@ tui-tmux *ARGS:
 screenshots *ARGS:
     python -m tools.pictures "$@"
 
+# Record the real Claude Code and Codex for docs/images; `--frames FOLDER` also writes stills to look at
+recordings *ARGS:
+    python -m tools.pictures.program_recording "$@"
+
 # Draw the pictures of tests/tui/snapshots anew; look at them before you commit
 tui-pictures:
     SAPWOOD_WRITE_SNAPSHOTS=1 python -m pytest tests/tui/test_snapshots.py tests/tui/test_dialogs.py

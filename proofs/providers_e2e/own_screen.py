@@ -8,11 +8,11 @@ from proofs.agents_e2e.terminal import answer_first_questions
 from proofs.providers_e2e.conversation import until
 from proofs.tui_tmux.terminal import Failed, Terminal
 
-__all__ = ["listed_sessions", "type_a_turn"]
+__all__ = ["LEAVE", "READY", "listed_sessions", "prepare_first_start", "type_a_turn"]
 
 _PATIENCE = 40.0
-_READY = {"claude-code": "❯", "codex": "›"}
-_LEAVE = {"claude-code": "/exit", "codex": "/quit"}
+READY = {"claude-code": "❯", "codex": "›"}
+LEAVE = {"claude-code": "/exit", "codex": "/quit"}
 _COMMANDS = {"claude-code": ("claude", "--resume"), "codex": ("codex", "resume")}
 
 
@@ -23,13 +23,13 @@ def type_a_turn(home: Home, program: str, session: str, prompt: str, answer: str
     """
     terminal = _open(home, program, session)
     try:
-        shown = terminal.sees(_READY[program])
+        shown = terminal.sees(READY[program])
         terminal.type(prompt, enter=False)
         terminal.sees(prompt[-12:])
         terminal.keys("Enter")
         until(lambda: _is_written(home, program, session, answer), f"{answer} on the screen")
-        terminal.type(_LEAVE[program], enter=False)
-        terminal.sees(_LEAVE[program])
+        terminal.type(LEAVE[program], enter=False)
+        terminal.sees(LEAVE[program])
         terminal.keys("Enter")
         terminal.sees("left=")
         return shown
@@ -50,11 +50,16 @@ def listed_sessions(home: Home, program: str, *words: str) -> str:
         terminal.close()
 
 
-def _open(home: Home, program: str, *session: str) -> Terminal:
+def prepare_first_start(home: Home, program: str) -> None:
+    """Answers what the program asks on its first start in the project of this home."""
     if program == "claude-code":
         answer_first_questions(home)
     else:
         _trust(home)
+
+
+def _open(home: Home, program: str, *session: str) -> Terminal:
+    prepare_first_start(home, program)
     name, *rest = _COMMANDS[program]
     terminal = Terminal(140, 45, patience=_PATIENCE)
     command = [str(home.root / "bin" / name), *rest, *session]

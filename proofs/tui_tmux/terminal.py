@@ -49,7 +49,7 @@ class Terminal:
 
     def type(self, text: str, *, enter: bool = True) -> None:
         """Types a text, and sends it."""
-        self._tmux("send-keys", "-l", text)
+        self._tmux("send-keys", "-l", "--", text)
         if enter:
             self.keys("Enter")
 
@@ -67,6 +67,16 @@ class Terminal:
     def screen(self) -> str:
         """The text on the screen."""
         return self._tmux("capture-pane", "-p")
+
+    def coloured(self) -> str:
+        """The text on the screen with its colours and trailing spaces."""
+        return self._tmux("capture-pane", "-p", "-e", "-N")
+
+    def cursor(self) -> tuple[int, int] | None:
+        """The column and line of the cursor, unless it is hidden."""
+        told = self._tmux("display", "-p", "#{cursor_flag} #{cursor_x} #{cursor_y}")
+        shown, column, line = map(int, told.split())
+        return (column, line) if shown else None
 
     def everything(self, *args: str) -> str:
         """The text on the screen and in the scrollback."""

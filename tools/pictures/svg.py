@@ -10,25 +10,36 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from textual.strip import Strip
 
-__all__ = ["Frame", "moving", "still"]
+__all__ = ["GROUND", "THEME", "Frame", "moving", "still"]
 
 WIDTH, HEIGHT = 8.43, 18.0
 _MARGIN, _BAR = 10.0, 30.0
 _FONT = "'Fira Code','DejaVu Sans Mono',Menlo,Consolas,monospace"
-_THEME = TerminalTheme((21, 23, 26), (220, 216, 204), [(0, 0, 0)] * 8, [(255, 255, 255)] * 8)
+_NORMAL = "15171a e06c62 8fbf6b e3a857 6fa3d8 b58bd0 62b5b0 dcd8cc"
+_BRIGHT = "6b7078 f08a80 a9d588 f0c27f 8fbcea cba6e3 84cfca f4f1e8"
+
+
+def _palette(colours: str) -> list[tuple[int, int, int]]:
+    values = [bytes.fromhex(colour) for colour in colours.split()]
+    return [(red, green, blue) for red, green, blue in values]
+
+
+THEME = TerminalTheme((21, 23, 26), (220, 216, 204), _palette(_NORMAL), _palette(_BRIGHT))
+"""The colours of a terminal for programs that name them only."""
+GROUND = "#15171a"
 
 Frame = tuple[float, Sequence[Strip]]
 """The seconds for which a frame is shown, and its lines."""
 
 
-def still(strips: Sequence[Strip], title: str) -> str:
-    """One picture."""
+def still(strips: Sequence[Strip], title: str, ground: str = "") -> str:
+    """One picture. `ground` is the colour of the window, by default that of its middle line."""
     columns = max(strip.cell_length for strip in strips)
     lines = "".join(_line(strip, y) for y, strip in enumerate(strips))
-    return _window(columns, len(strips), title, lines, _ground(strips))
+    return _window(columns, len(strips), title, lines, ground or _ground(strips))
 
 
-def moving(frames: Sequence[Frame], title: str) -> str:
+def moving(frames: Sequence[Frame], title: str, ground: str = "") -> str:
     """An animation that repeats. Each line is drawn once and shown in its frames."""
     total = sum(seconds for seconds, _ in frames)
     rows = max(len(strips) for _, strips in frames)
@@ -46,7 +57,7 @@ def moving(frames: Sequence[Frame], title: str) -> str:
                 times.append((at, at + seconds))
             at += seconds
         drawn += [_shown(line, times, total) for line, times in spans.items() if line]
-    return _window(columns, rows, title, "".join(drawn), _ground(frames[0][1]))
+    return _window(columns, rows, title, "".join(drawn), ground or _ground(frames[0][1]))
 
 
 def _shown(line: str, times: list[tuple[float, float]], total: float) -> str:
@@ -127,12 +138,12 @@ def _colours(style: Style | None) -> tuple[str, str]:
     fore = _hex(style.color, foreground=True) if style and style.color else "#dcd8cc"
     back = _hex(style.bgcolor, foreground=False) if style and style.bgcolor else ""
     if style and style.reverse:
-        return back or "#15171a", fore
+        return back or GROUND, fore
     return fore, back
 
 
 def _hex(colour: Color, *, foreground: bool) -> str:
-    return colour.get_truecolor(_THEME, foreground=foreground).hex
+    return colour.get_truecolor(THEME, foreground=foreground).hex
 
 
 def _ground(strips: Sequence[Strip]) -> str:
@@ -140,4 +151,4 @@ def _ground(strips: Sequence[Strip]) -> str:
     for _, style, _ in strips[len(strips) // 2]:
         if style and style.bgcolor:
             return _hex(style.bgcolor, foreground=False)
-    return "#15171a"
+    return GROUND

@@ -1,0 +1,257 @@
+"""Records the real Claude Code and Codex: four turns, a trim by Sapwood, its undo.
+
+`python -m tools.pictures.program_recording` writes docs/images/rewind-claude-code.svg and
+docs/images/rewind-codex.svg. The programs run in tmux, in a home of their own, and can reach only
+a scripted model. It answers what it was asked last; asked which questions it sees, it names those
+in the request that it got.
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from proofs.agents_e2e.environment import ProofError, find_programs
+from proofs.agents_e2e.home import Home
+from proofs.agents_e2e.namespace import enter_namespace
+from proofs.providers_e2e.own_screen import LEAVE, READY, prepare_first_start
+from proofs.tui_tmux.terminal import Failed, Terminal
+from scripted_model import ModelRequest, ScriptedModel, Text
+from tools.pictures.svg import GROUND, Frame, moving, still
+from tools.pictures.terminal_text import lines_of, with_cursor
+
+__all__ = ["LARGEST", "main"]
+
+PROGRAMS = ("claude-code", "codex")
+FOLDER = Path(__file__).parents[2] / "docs" / "images"
+LARGEST = 300_000
+"""The largest picture, in bytes."""
+_SIZES = {"claude-code": (106, 30), "codex": (106, 37)}
+"""Columns and lines, so that four turns are on the screen."""
+_STILL = 0.8
+_GLANCE = 0.05
+_PATIENCE = 60.0
+_PIECE = 4
+_LONG = 0.6
+_TURNS = {
+    "Where do grey herons nest?": "In colonies, high in trees near water.",
+    "How many eggs do they lay?": "Three to five, from March on.",
+    "When do the young fly?": "After seven to eight weeks.",
+    "What do they eat?": "Fish, frogs and voles.",
+}
+_TITLE = "Learn about grey herons"
+_MODEL = "gpt-6.1-sol"
+"""A model that this version of Codex knows, so that it shows no warning."""
+_PROBE = "Which questions do you see?"
+_COMMANDS = {"claude-code": ("claude", "claude --resume"), "codex": ("codex", "codex resume")}
+_SHELL = "~/birds $"
+_TMUX = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
+"""What a program would notice of tmux."""
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the recordings; returns 1 if one could not be made."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pictures.program_recording")
+    parser.add_argument("program", nargs="?", choices=PROGRAMS, help="only this one")
+    parser.add_argument("--frames", type=Path, help="also write the long frames to this folder")
+    options = parser.parse_args(arguments)
+    try:
+        find_programs()
+        enter_namespace(arguments, "tools.pictures.program_recording")
+        for program in (options.program,) if options.program else PROGRAMS:
+            _write(program, options.frames)
+    except (ProofError, Failed) as error:
+        print(f"recordings: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _write(program: str, folder: Path | None) -> None:
+    with _home() as home:
+        prepare_first_start(home, program)
+        recording = Recording(home, program)
+        try:
+            recording.run()
+        finally:
+            recording.terminal.close()
+        drawn = moving(recording.frames, "~/birds", GROUND)
+    if folder is not None:
+        _write_frames(folder, program, recording.frames)
+    for path in (str(home.root), "/var/tmp"):
+        if path in drawn:
+            raise ProofError(f"the picture shows {path}")
+    size = len(drawn.encode())
+    if size > LARGEST:
+        raise ProofError(f"the picture has {size} bytes, and may have {LARGEST}")
+    (FOLDER / f"rewind-{program}.svg").write_text(drawn, encoding="utf-8")
+    seconds = sum(seconds for seconds, _ in recording.frames)
+    count = len(recording.frames)
+    print(f"rewind-{program}.svg: {size // 1024} kB, {count} frames, {seconds:.0f} s", flush=True)
+
+
+def _write_frames(folder: Path, program: str, frames: list[Frame]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, (seconds, lines) in enumerate(frames):
+        if seconds >= _LONG:
+            path = folder / f"{program}-{number:03}.svg"
+            path.write_text(still(lines, "~/birds", GROUND), encoding="utf-8")
+
+
+class Recording:
+    """A shell in a terminal, and the frames that were taken of it."""
+
+    def __init__(self, home: Home, program: str) -> None:
+        self.frames: list[Frame] = []
+        self.terminal = Terminal(*_SIZES[program])
+        self._program = program
+        environ = {
+            **home.environ,
+            "PS1": "\\[\\e[32m\\]\\w\\[\\e[0m\\] $ ",
+            "COLORTERM": "truecolor",
+        }
+        shell = ["bash", "--norc", "--noprofile", "-i"]
+        self.terminal.start(shell, str(home.project), environ, _TMUX)
+
+    def run(self) -> None:
+        """Four turns, `sapwood clear 2`, one turn, `sapwood undo`, one turn."""
+        start, resume = _COMMANDS[self._program]
+        self.terminal.sees(_SHELL)
+        self._open(start)  # some notices are shown only once
+        self._leave()
+        self.terminal.keys("C-l")
+        self._settle()
+        self.frames.clear()
+        self._shot(0.8)
+        self._open(start)
+        for question, answer in _TURNS.items():
+            self._ask(question, answer)
+        self._leave()
+        self._sapwood("sapwood clear 2")
+        self._open(self._offered(resume))
+        self._ask(_PROBE, "I see 2")
+        self._leave()
+        self._sapwood("sapwood undo")
+        self._open(self._offered(resume))
+        self._ask(_PROBE, "I see 5")
+        self._shot(4.0)
+
+    def _open(self, command: str) -> None:
+        """Runs a command that opens the program."""
+        self._type(command)
+        self.terminal.keys("Enter")
+        self._until(lambda shown: READY[self._program] in shown and not _at_prompt(shown))
+        self._settle()
+        self._shot(2.4)
+
+    def _ask(self, question: str, answer: str) -> None:
+        self._type(question)
+        self.terminal.keys("Enter")
+        self._until(lambda shown: answer in shown)
+        self._settle()
+        self._shot(1.2)
+
+    def _leave(self) -> None:
+        self._type(LEAVE[self._program])
+        self.terminal.keys("Enter")
+        self._until(_at_prompt)
+        self._settle()
+        self._shot(1.0)
+
+    def _sapwood(self, command: str) -> None:
+        self._type(command)
+        self.terminal.keys("Enter")
+        self._until(lambda shown: "Go on with" in shown and _at_prompt(shown))
+        self._shot(3.0)
+
+    def _offered(self, command: str) -> str:
+        """The command with which Sapwood said to go on."""
+        text = self.terminal.screen().replace("\n", "")
+        found = re.findall(f"Go on with: ({command} [-0-9a-f]{{36}})", text)
+        if not found:
+            raise Failed(f"no '{command}' is on the screen:\n{self.terminal.screen()}")
+        return found[-1]
+
+    def _type(self, text: str) -> None:
+        for at in range(0, len(text), _PIECE):
+            self.terminal.type(text[at : at + _PIECE], enter=False)
+            self._until(
+                lambda shown, end=at + _PIECE: text[:end].strip() in shown.replace("\n", "")
+            )
+            self._shot(0.07)
+        self._settle()
+        self._shot(0.5)
+
+    def _until(self, seen: Callable[[str], bool]) -> None:
+        end = time.monotonic() + _PATIENCE
+        while not seen(shown := self.terminal.screen()):
+            if time.monotonic() > end:
+                raise Failed(f"waited {_PATIENCE:g} s; this is shown:\n{shown}")
+            time.sleep(_GLANCE)
+
+    def _settle(self) -> None:
+        """Waits until the screen no longer changes."""
+        end, before, since = time.monotonic() + _PATIENCE, "", 0.0
+        while (now := time.monotonic()) < end:
+            shown = self.terminal.coloured()
+            if shown != before:
+                before, since = shown, now
+            elif now - since > _STILL:
+                return
+            time.sleep(_GLANCE)
+        raise Failed(f"the screen still changes after {_PATIENCE:g} s:\n{self.terminal.screen()}")
+
+    def _shot(self, seconds: float) -> None:
+        lines = lines_of(self.terminal.coloured(), self.terminal.size[0])
+        cursor = self.terminal.cursor()
+        if cursor is not None:
+            column, line = cursor
+            lines[line] = with_cursor(lines[line], column)
+        self.frames.append((seconds, lines))
+
+
+def _at_prompt(shown: str) -> bool:
+    return shown.rstrip().endswith(_SHELL)
+
+
+@contextmanager
+def _home() -> Generator[Home]:
+    # Below the folder for temporary files Codex makes no helper programs for its sandbox.
+    folder = TemporaryDirectory(prefix="recording-", dir="/var/tmp", ignore_cleanup_errors=True)
+    allowed = {"anthropic": ["safeguards"]}  # sent from a terminal
+    with folder as root, ScriptedModel(allow=allowed, delay=0.05) as model:
+        model.script(_answer)
+        home = Home(Path(root) / "home", find_programs(), model)
+        home.project = home.root / "birds"
+        home.project.mkdir()
+        settings = home.codex / "config.toml"
+        known = settings.read_text().replace('"gpt-5-codex"', f'"{_MODEL}"')
+        # With its background server, Codex keeps a thread open after `/quit`.
+        settings.write_text(f"{known}\n[features]\ndaemon_auto_start = false\n")
+        yield home
+        if model.rejections:
+            raise ProofError(f"the model rejected a request: {model.rejections[0]}")
+
+
+def _answer(request: ModelRequest) -> str:
+    texts = [
+        part.text.strip()
+        for message in request.messages
+        if message.role == "user"
+        for part in message.parts
+        if isinstance(part, Text)
+    ]
+    asked = [text for text in texts if text in _TURNS or text == _PROBE]
+    if request.schema or not asked:  # Codex asks for a title
+        return json.dumps({"title": _TITLE})
+    if asked[-1] in _TURNS:
+        return _TURNS[asked[-1]]
+    return "\n".join([f"I see {len(asked) - 1}:", "", *(f"- {text}" for text in asked[:-1])])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
