@@ -11,13 +11,16 @@ from proofs.providers_e2e.sent_history import history_in, view_of, words
 
 __all__ = ["INTERRUPTED"]
 
+_GOES_ON = (0, 7)
+"""The turn was finished, or it ended where the program was stopped, and that is said."""
+
 
 def our_process_is_killed(talk: Conversation) -> None:
     """Sapwood is killed in the middle of a turn, and started again"""
     running = _begin(talk, "TURN41")
     running.kill()
     running.wait()
-    talk.sapwood("run", "--agent", talk.name)
+    talk.sapwood("run", "--agent", talk.name, codes=_GOES_ON)
     _expect_once(talk, "Sapwood was killed", "TURN41")
 
 
@@ -27,7 +30,7 @@ def the_program_is_killed(talk: Conversation) -> None:
     talk.checks.expect("it was running", kill_program(talk.home, talk.program))
     running.communicate(timeout=60)
     if talk.is_open():
-        talk.sapwood("run", "--agent", talk.name)
+        talk.sapwood("run", "--agent", talk.name, codes=_GOES_ON)
     _expect_once(talk, "the program was killed", "TURN42")
 
 
@@ -36,14 +39,15 @@ def own_screen(talk: Conversation) -> None:
     session, typed = talk.sessions()[-1], talk.probe()
     name = talk.path[-1]
     answer = name.replace("PROBE", "ANSWER")
-    shown = type_a_turn(talk.home, talk.program, session, typed, answer)
-    talk.checks.expect("its screen shows the last turn", talk.path[-2] in shown, shown)
+    type_a_turn(talk.home, talk.program, session, talk.path[-2], typed, answer)
+    talk.checks.expect("its screen shows the last turn, and answers", True)
     got = _prompts(words(history_in(talk.request(name, last=False))))
     talk.checks.expect("there the model gets the live path", got == talk.path, got)
     talk.say(talk.probe())
     _expect_prompts(talk, "back in Sapwood")
-    listed = listed_sessions(talk.home, talk.program, "TURN1")
-    talk.checks.expect("its own list has the session", "TURN1" in listed, listed)
+    title = talk.path[-1] if talk.program == "claude-code" else talk.path[0]
+    listed = listed_sessions(talk.home, talk.program, title)
+    talk.checks.expect("its own list has the session", title in listed, listed)
 
 
 INTERRUPTED = (our_process_is_killed, the_program_is_killed, own_screen)

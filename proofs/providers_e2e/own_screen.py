@@ -6,6 +6,7 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.terminal import answer_first_questions
 from proofs.providers_e2e.conversation import until
+from proofs.providers_e2e.processes import program_processes
 from proofs.tui_tmux.terminal import Failed, Terminal
 
 __all__ = ["LEAVE", "READY", "listed_sessions", "prepare_first_start", "type_a_turn"]
@@ -16,14 +17,16 @@ LEAVE = {"claude-code": "/exit", "codex": "/quit"}
 _COMMANDS = {"claude-code": ("claude", "--resume"), "codex": ("codex", "resume")}
 
 
-def type_a_turn(home: Home, program: str, session: str, prompt: str, answer: str) -> str:
-    """Opens a session on the program's own screen and types a prompt there.
+def type_a_turn(
+    home: Home, program: str, session: str, shown: str, prompt: str, answer: str
+) -> None:
+    """Opens a session on the program's own screen, waits for words of it, and types a prompt there.
 
-    Returns what the screen showed before. Raises `ProofError` if the answer does not come.
+    Raises `ProofError` if the words or the answer do not come.
     """
     terminal = _open(home, program, session)
     try:
-        shown = terminal.sees(READY[program])
+        terminal.sees(READY[program], shown)
         terminal.type(prompt, enter=False)
         terminal.sees(prompt[-12:])
         terminal.keys("Enter")
@@ -32,7 +35,7 @@ def type_a_turn(home: Home, program: str, session: str, prompt: str, answer: str
         terminal.sees(LEAVE[program])
         terminal.keys("Enter")
         terminal.sees("left=")
-        return shown
+        until(lambda: not program_processes(home, program), f"the end of {program}")
     except Failed as failed:
         raise ProofError(str(failed)) from failed
     finally:

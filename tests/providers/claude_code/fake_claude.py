@@ -84,6 +84,7 @@ def _write(
     own = own or str(uuid.uuid4())
     row = {"parentUuid": parent, "isSidechain": False, "type": kind, "message": message}
     row |= {"uuid": own, "timestamp": "2026-11-15T12:00:00.000Z", "sessionId": session}
+    row |= {"entrypoint": os.environ.get("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")}
     with path.open("a") as file:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
     return own

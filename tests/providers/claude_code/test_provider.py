@@ -107,6 +107,14 @@ async def test_a_turn_is_told_with_its_rows_and_its_cost(machine: Machine) -> No
     assert await provider.start(machine.options, session) == session
 
 
+async def test_its_sessions_are_in_the_programs_own_list(machine: Machine) -> None:
+    provider = machine.provider(CLAUDE_CODE_ENTRYPOINT="cli")
+    session = await provider.start(machine.options)
+    await ended(provider, session, "Hello.", "a:1")
+    rows = [json.loads(line) for line in content(session).decode().splitlines()]
+    assert {row["entrypoint"] for row in rows} == {"sdk-sapwood"}  # the list leaves sdk-cli out
+
+
 async def test_the_program_is_found_with_its_version(machine: Machine) -> None:
     found = machine.provider().find()
     assert found is not None

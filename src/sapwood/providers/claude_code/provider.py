@@ -52,6 +52,8 @@ _SECONDS_TO_REST = 10.0
 _PAUSE = 0.05
 _OUTER = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
 """Variables that Claude Code sets for its own tools: Sapwood may run inside one of them."""
+_ENTRYPOINT = "sdk-sapwood"
+"""Written into the transcript. Claude Code's own list of sessions leaves those of `sdk-cli` out."""
 
 
 class ClaudeCodeProvider:
@@ -329,4 +331,5 @@ class ClaudeCodeProvider:
 
     def _environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         own = os.environ if self._environ is None else self._environ
-        return {**{name: own[name] for name in own if name not in _OUTER}, **(more or {})}
+        kept = {name: own[name] for name in own if name not in _OUTER}
+        return {**kept, "CLAUDE_CODE_ENTRYPOINT": _ENTRYPOINT, **(more or {})}
