@@ -139,6 +139,10 @@ providers-e2e *ARGS:
 beside-e2e *ARGS:
     python -m proofs.providers_e2e.beside "$@"
 
+# Sapwood and the real programs killed at random moments: `just crash-providers --kills 10`
+crash-providers *ARGS:
+    python -m proofs.crash_providers "$@"
+
 # Every trap of the real Codex that was found, one by one; fetches it on first use
 codex-traps *ARGS:
     python -m proofs.providers_e2e.codex_traps "$@"

@@ -2,20 +2,15 @@
 
 import argparse
 import sys
-import tempfile
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
 
 from proofs.agents_e2e.environment import ProofError, find_programs
-from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.conversation import Conversation
 from proofs.providers_e2e.crossing_story import run_crossing
 from proofs.providers_e2e.driven_story import run_acts
-from scripted_model import ScriptedModel
+from proofs.providers_e2e.temporary_home import temporary_home
 
 __all__ = ["main"]
 
@@ -50,22 +45,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _prove_one(program: str, checks: ActChecks, acts: list[str]) -> None:
-    with _home() as (home, model):
+    with temporary_home() as (home, model):
         run_acts(Conversation(home, model, checks, program), acts)
         checks.expect("the model refused nothing", not model.rejections, model.rejections)
     if not acts or "crossing" in acts:
-        with _home() as (home, model):
+        with temporary_home() as (home, model):
             run_crossing(Conversation(home, model, checks, program))
             checks.expect("the model refused nothing", not model.rejections, model.rejections)
-
-
-@contextmanager
-def _home() -> Generator[tuple[Home, ScriptedModel]]:
-    # Below the folder for temporary files Codex makes no helper programs for its sandbox.
-    folder = tempfile.TemporaryDirectory(prefix="providers-e2e-", dir="/var/tmp")
-    allowed = {"anthropic": ["safeguards"]}  # sent from a terminal
-    with folder as root, ScriptedModel(allow=allowed) as model:
-        yield Home(Path(root) / "home", find_programs(), model), model
 
 
 if __name__ == "__main__":

@@ -148,13 +148,18 @@ class Conversation:
 
     def expect_files(self, act: str) -> None:
         """Checks that every file of the program begins with what it had at the last check."""
+        changed = self.changed_files()
+        self.checks.expect(f"{act}: the files were only appended to", not changed, changed)
+
+    def changed_files(self) -> list[str]:
+        """The files of the program that do not begin with what they had at the last look."""
         changed = [
             str(path)
             for path, content in self._files.items()
             if not path.exists() or not path.read_bytes().startswith(content)
         ]
-        self.checks.expect(f"{act}: the files were only appended to", not changed, changed)
         self._files = self.files()
+        return changed
 
     # What there is
 

@@ -6,7 +6,7 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.terminal import answer_first_questions
 from proofs.providers_e2e.conversation import until
-from proofs.providers_e2e.processes import program_processes
+from proofs.providers_e2e.processes import kill_program
 from proofs.tui_tmux.terminal import Failed, Terminal
 
 __all__ = ["LEAVE", "READY", "listed_sessions", "prepare_first_start", "type_a_turn"]
@@ -35,7 +35,8 @@ def type_a_turn(
         terminal.sees(LEAVE[program])
         terminal.keys("Enter")
         terminal.sees("left=")
-        until(lambda: not program_processes(home, program), f"the end of {program}")
+        if program == "codex":  # its background server keeps the thread open
+            home.run("codex", "app-server", "daemon", "stop")
     except Failed as failed:
         raise ProofError(str(failed)) from failed
     finally:
@@ -51,6 +52,7 @@ def listed_sessions(home: Home, program: str, *words: str) -> str:
         raise ProofError(str(failed)) from failed
     finally:
         terminal.close()
+        kill_program(home, program)
 
 
 def prepare_first_start(home: Home, program: str) -> None:

@@ -1,0 +1,30 @@
+"""A home with both programs and a scripted model, which is gone afterwards."""
+
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from proofs.agents_e2e.environment import find_programs
+from proofs.agents_e2e.home import Home
+from proofs.providers_e2e.processes import kill_program
+from scripted_model import ScriptedModel
+
+__all__ = ["temporary_home"]
+
+
+@contextmanager
+def temporary_home() -> Generator[tuple[Home, ScriptedModel]]:
+    """A new home and its model. Programs that still run there are killed at the end."""
+    # Below the folder for temporary files Codex makes no helper programs for its sandbox.
+    folder = tempfile.TemporaryDirectory(
+        prefix="providers-e2e-", dir="/var/tmp", ignore_cleanup_errors=True
+    )
+    allowed = {"anthropic": ["safeguards"]}  # sent from a terminal
+    with folder as root, ScriptedModel(allow=allowed) as model:
+        home = Home(Path(root) / "home", find_programs(), model)
+        try:
+            yield home, model
+        finally:
+            for program in ("claude-code", "codex"):
+                kill_program(home, program)
