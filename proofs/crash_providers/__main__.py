@@ -50,15 +50,15 @@ def _prove(program: str, kills: int, until: float, seed: int) -> tuple[str, int]
         talk = Conversation(home, model, ActChecks(), program)
         rounds = KillRounds(talk, random.Random(f"{seed}:{program}"))
         rounds.begin()
-        for _ in range(kills):
+        while rounds.kills.total() < kills:
             if time.monotonic() > until:
                 rounds.faults.append("the time was too short")
                 break
             rounds.round()
         done = ", ".join(f"{count} of {what}" for what, count in sorted(rounds.kills.items()))
         result = (
-            f"{program}: {sum(rounds.kills.values())} of {kills} kills ({done}),"
-            f" {rounds.moments['before a request']} of them before a request,"
+            f"{program}: {rounds.kills.total()} of {kills} kills ({done}),"
+            f" {rounds.moments['before a request']} before a request, {rounds.missed} too late,"
             f" {rounds.acknowledged} acknowledged turns, {len(rounds.faults)} faults,"
             f" {len(model.rejections)} refused requests"
         )

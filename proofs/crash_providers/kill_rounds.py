@@ -20,7 +20,14 @@ from proofs.providers_e2e.sent_history import history_in, view_of, words
 
 __all__ = ["KillRounds"]
 
-_COMMANDS = ("/clear 3", "/undo", "/clear 2", "/redo", "/rewind START")
+_COMMANDS = (
+    ("/clear 1",),
+    ("/clear 2",),
+    ("/clear 1", "/undo"),
+    ("/clear 1", "/undo", "/redo"),
+    ("/mark HERE", "PROMPT", "/rewind HERE"),
+)
+"""Commands after a turn; none of them is refused."""
 _VICTIMS = ("sapwood", "program", "both")
 _GOES_ON = (0, 1, 7)
 """Finished; nothing to go on with; ended where the program was stopped."""
@@ -39,7 +46,7 @@ class KillRounds:
         self.moments: Counter[str] = Counter()
         self.faults: list[str] = []
         self.acknowledged = 0
-        self.repeated = 0
+        self.missed = 0
 
     def begin(self) -> None:
         """Makes the conversation, and measures how long a round takes."""
@@ -51,9 +58,10 @@ class KillRounds:
     def round(self) -> None:
         """One round: a script, a kill, a look."""
         talk, chance = self._talk, self._chance
-        lines = [self._turn(), chance.choice(_COMMANDS), self._turn()]
-        if chance.random() < 0.5:
-            lines.insert(0, chance.choice(_COMMANDS))
+        commands = chance.choice(_COMMANDS)
+        lines = [self._turn()]
+        lines += [self._turn() if line == "PROMPT" else line for line in commands]
+        lines.append(self._turn())
         requests = len(talk.model.requests)
         running = subprocess.Popen(
             [sys.executable, "-m", "sapwood.cli", "run", "--agent", talk.name],
@@ -79,7 +87,8 @@ class KillRounds:
             killed += 1
         if victim in ("program", "both"):
             killed += kill_program(self._talk.home, self._talk.program)
-        self.kills[victim if killed else "none was running"] += 1
+        self.kills[victim] += bool(killed)
+        self.missed += not killed
 
     def _look(self) -> None:
         talk = self._talk
@@ -123,7 +132,6 @@ class KillRounds:
             self._fault(f"not only appended to: {changed}")
         runs = talk.home.project / "runs.txt"
         ran = Counter(runs.read_text().split() if runs.exists() else [])
-        self.repeated = sum(count > 1 for count in ran.values())
         for name, count in ran.items():
             if count > 1:
                 self._fault(f"the tool of turn {name} ran {count} times")

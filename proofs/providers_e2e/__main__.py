@@ -1,22 +1,28 @@
 """The command line of the proof; its last line is the figure."""
 
 import argparse
+import asyncio
 import sys
 import time
 
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
+from proofs.providers_e2e import claude_traps, codex_traps
 from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.conversation import Conversation
 from proofs.providers_e2e.crossing_story import run_crossing
 from proofs.providers_e2e.driven_story import run_acts
+from proofs.providers_e2e.support_table import PAGE, page_of, version_of
 from proofs.providers_e2e.temporary_home import temporary_home
 
 __all__ = ["main"]
 
 PROGRAMS = ("claude-code", "codex")
-LIMIT = 600.0
-"""The time limit of the whole proof, in seconds. On a quiet machine it takes a quarter of it."""
+TRAPS = {"claude-code": claude_traps.run_traps, "codex": codex_traps.run_traps}
+QUICK = ("clear_at_rest", "subset", "summary", "the_program_is_killed", "own_screen", "crossing")
+"""The acts of `--quick`, besides the first one."""
+LIMIT = 900.0
+"""The time limit of the whole proof, in seconds. On a quiet machine it takes a third of it."""
 
 
 def main(arguments: list[str]) -> int:
@@ -24,6 +30,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs.providers_e2e", description=__doc__)
     parser.add_argument("program", nargs="?", choices=PROGRAMS, help="only this one")
     parser.add_argument("--act", action="append", default=[], help="only these acts; repeatable")
+    parser.add_argument("--quick", action="store_true", help="some acts, and no traps")
+    parser.add_argument("--write", action="store_true", help="write the page with the table")
     options = parser.parse_args(arguments)
     try:
         find_programs()
@@ -34,24 +42,37 @@ def main(arguments: list[str]) -> int:
     checks, started = ActChecks(), time.monotonic()
     checks.expect("no way leads out of here", not reaches_outside())
     names = (options.program,) if options.program else PROGRAMS
+    versions: dict[str, str] = {}
+    acts = [*options.act, *(QUICK if options.quick else ())]
     for name in names:
-        _prove_one(name, checks, options.act)
+        versions[name] = _prove_one(name, checks, acts)
+        if not acts:
+            asyncio.run(_try_traps(name, checks))
     seconds = time.monotonic() - started
     checks.expect(f"it took less than {LIMIT:g} seconds", seconds < LIMIT)
+    if options.write:
+        PAGE.write_text(page_of(checks.acts, versions), encoding="utf-8")
     total = checks.passed + checks.failed
     done = f"{checks.passed} of {total} passed"
     print(f"providers-e2e: {done} with {', '.join(names)} in {seconds:.0f} s")
     return int(checks.failed > 0)
 
 
-def _prove_one(program: str, checks: ActChecks, acts: list[str]) -> None:
+def _prove_one(program: str, checks: ActChecks, acts: list[str]) -> str:
     with temporary_home() as (home, model):
+        version = version_of(home, program)
         run_acts(Conversation(home, model, checks, program), acts)
         checks.expect("the model refused nothing", not model.rejections, model.rejections)
     if not acts or "crossing" in acts:
         with temporary_home() as (home, model):
             run_crossing(Conversation(home, model, checks, program))
             checks.expect("the model refused nothing", not model.rejections, model.rejections)
+    return version
+
+
+async def _try_traps(program: str, checks: ActChecks) -> None:
+    checks.begin(program, "Every trap that was found")
+    await TRAPS[program](checks, [])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ _OTHER = {"claude-code": "codex", "codex": "claude-code"}
 def run_crossing(talk: Conversation) -> None:
     """Runs both stories, beginning with the program of this conversation."""
     other = _OTHER[talk.program]
-    talk.checks.begin(talk.program, f"A conversation goes on in {other} and comes back")
+    talk.checks.begin(talk.program, "A conversation goes on in the other program and comes back")
     talk.path = [f"TURN{number}" for number in (1, 2, 3)]
     lines = [line for name in talk.path for line in (turn(talk.program, name), f"/mark {name}")]
     talk.start(lines)
@@ -49,7 +49,9 @@ def _expect_pairs(talk: Conversation, act: str) -> None:
 
 
 def _delegate(talk: Conversation, other: str) -> None:
-    talk.checks.begin(talk.program, f"A conversation delegates to {other} and gets its mail")
+    talk.checks.begin(
+        talk.program, "A conversation delegates to the other program and gets its mail"
+    )
     goal = turn(other, "TURN63")
     talk.sapwood("fork", talk.name, "--with", other, "--name", "helper", "--goal", goal)
     talk.sapwood("run", "--agent", "helper")

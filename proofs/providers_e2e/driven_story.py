@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Callable
 
 from proofs.agents_e2e.environment import ProofError
 from proofs.providers_e2e.beside_story import BESIDE
@@ -9,7 +10,7 @@ from proofs.providers_e2e.conversation import Conversation, turn, whole
 from proofs.providers_e2e.interrupted_story import INTERRUPTED
 from proofs.providers_e2e.sent_history import history_in, words
 
-__all__ = ["ACTS", "run_acts"]
+__all__ = ["ACTS", "run_acts", "title_of"]
 
 
 def run_acts(talk: Conversation, only: list[str]) -> None:
@@ -17,13 +18,18 @@ def run_acts(talk: Conversation, only: list[str]) -> None:
     _make_repository(talk)
     for act in ACTS:
         if act is live_changes or not only or act.__name__ in only:
-            talk.checks.begin(talk.program, (act.__doc__ or "").rstrip("."))
+            talk.checks.begin(talk.program, title_of(act))
             try:
                 act(talk)
             except ProofError as error:
                 talk.checks.expect(f"{act.__name__} runs to its end", False, error)
     differed = talk.events("session.differed")
     talk.checks.expect("no request differed from its history", not differed, differed)
+
+
+def title_of(act: Callable[[Conversation], None]) -> str:
+    """The sentence that names an act in the table."""
+    return (act.__doc__ or "").rstrip(".")
 
 
 def live_changes(talk: Conversation) -> None:

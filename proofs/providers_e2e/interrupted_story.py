@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+from proofs.agents_e2e.codex import Codex
 from proofs.providers_e2e.conversation import Conversation, turn, until
 from proofs.providers_e2e.own_screen import listed_sessions, type_a_turn
 from proofs.providers_e2e.processes import kill_program
@@ -45,7 +46,18 @@ def own_screen(talk: Conversation) -> None:
     talk.checks.expect("there the model gets the live path", got == talk.path, got)
     talk.say(talk.probe())
     _expect_prompts(talk, "back in Sapwood")
-    title = talk.path[-1] if talk.program == "claude-code" else talk.path[0]
+    _expect_listed(talk, session)
+
+
+def _expect_listed(talk: Conversation, session: str) -> None:
+    """Checks that the program's own list of sessions has this one."""
+    if talk.program == "codex":
+        with Codex(talk.home) as codex:
+            listed = codex.call("thread/list")
+        found = [each["id"] for each in listed["data"]]
+        talk.checks.expect("its own list has the session", session in found, found)
+        return
+    title = talk.path[-1]
     listed = listed_sessions(talk.home, talk.program, title)
     talk.checks.expect("its own list has the session", title in listed, listed)
 

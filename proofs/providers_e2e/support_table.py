@@ -1,0 +1,49 @@
+"""Writes the page that says what works with which version, from the results of the proof."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from proofs.agents_e2e.home import Home
+from proofs.providers_e2e.act_checks import Act
+
+__all__ = ["PAGE", "page_of", "version_of"]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "providers.md"
+_TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
+_COMMANDS = {"claude-code": "claude", "codex": "codex"}
+_HEAD = (
+    "# What works with which version of Claude Code and Codex\n\n"
+    "Written by `just providers-e2e --write` from its results. Run that, do not change this page."
+    "\n\n"
+    "The proof runs the real programs against a scripted model. An act works if the next request\n"
+    "had exactly the turns in view, our own view was the same, and the program's files were only\n"
+    "appended to. With another version than these, sessions are not changed in place: a new\n"
+    "session gets the history, and Sapwood says so.\n"
+)
+
+
+def version_of(home: Home, program: str) -> str:
+    """The version of the program in this home."""
+    found = re.search(r"\d+(\.\d+)+", home.run(_COMMANDS[program], "--version").stdout)
+    return found[0] if found else "unknown"
+
+
+def page_of(acts: Sequence[Act], versions: Mapping[str, str]) -> str:
+    """The page: a table for each act, with the number of checks that passed."""
+    whats = list(dict.fromkeys(act.what for act in acts))
+    programs = [program for program in _TITLES if program in versions]
+    titles = [f"{_TITLES[program]} {versions[program]}" for program in programs]
+    lines = [f"| act | {' | '.join(titles)} |", f"| --- |{' --- |' * len(programs)}"]
+    for what in whats:
+        cells = [_cell(acts, program, what) for program in programs]
+        lines.append(f"| {what} | {' | '.join(cells)} |")
+    return _HEAD + "\n" + "\n".join(lines) + "\n"
+
+
+def _cell(acts: Sequence[Act], program: str, what: str) -> str:
+    found = [act for act in acts if (act.program, act.what) == (program, what)]
+    if not found:
+        return "–"
+    passed, failed = sum(act.passed for act in found), sum(act.failed for act in found)
+    return f"{passed} of {passed + failed} checks"
