@@ -44,9 +44,20 @@ def own_screen(talk: Conversation) -> None:
     talk.checks.expect("its screen shows the last turn, and answers", True)
     got = _prompts(words(history_in(talk.request(name, last=False))))
     talk.checks.expect("there the model gets the live path", got == talk.path, got)
+    if talk.program == "codex":
+        _end_background_server(talk, session)
     talk.say(talk.probe())
     _expect_prompts(talk, "back in Sapwood")
     _expect_listed(talk, session)
+
+
+def _end_background_server(talk: Conversation, session: str) -> None:
+    """Ends the server that Codex's screen leaves behind, as the refusal of a change says."""
+    told = talk.sapwood("clear", "--session", session, "2", codes=(1,))
+    named = "codex app-server daemon stop" in " ".join(told.split())
+    talk.checks.expect("the refusal names Codex's background server", named, told)
+    ran = talk.home.run("codex", "app-server", "daemon", "stop")
+    talk.checks.expect("it can be ended", ran.returncode == 0, ran.stderr)
 
 
 def _expect_listed(talk: Conversation, session: str) -> None:

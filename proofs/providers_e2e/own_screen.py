@@ -35,8 +35,6 @@ def type_a_turn(
         terminal.sees(LEAVE[program])
         terminal.keys("Enter")
         terminal.sees("left=")
-        if program == "codex":  # its background server keeps the thread open
-            home.run("codex", "app-server", "daemon", "stop")
     except Failed as failed:
         raise ProofError(str(failed)) from failed
     finally:

@@ -23,7 +23,11 @@ _POLL_SECONDS = 0.1
 
 def open_elsewhere(thread: str) -> str:
     """The message about a thread that another process has open."""
-    return f"The session {thread} is open in another Codex. Close it there, then try again."
+    return (
+        f"The session {thread} is open in another Codex. Leave it there with /quit. If it is on no "
+        "screen, Codex's background server still has it: codex app-server daemon stop. Then try "
+        "again."
+    )
 
 
 class ServerStarts:
