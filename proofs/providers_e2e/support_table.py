@@ -9,7 +9,7 @@ from proofs.providers_e2e.act_checks import Act
 
 __all__ = ["PAGE", "page_of", "version_of"]
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "providers.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "provider-versions.md"
 _TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
 _COMMANDS = {"claude-code": "claude", "codex": "codex"}
 _HEAD = (
