@@ -19,7 +19,9 @@ from tempfile import TemporaryDirectory
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.namespace import enter_namespace
+from proofs.providers_e2e.conversation import until
 from proofs.providers_e2e.own_screen import LEAVE, READY, prepare_first_start
+from proofs.providers_e2e.processes import program_processes
 from proofs.tui_tmux.terminal import Failed, Terminal
 from scripted_model import ModelRequest, ScriptedModel, Text
 from tools.pictures.svg import GROUND, Frame, moving, still
@@ -79,6 +81,7 @@ def _write(program: str, folder: Path | None) -> None:
             recording.run()
         finally:
             recording.terminal.close()
+            until(lambda: not program_processes(home, program), f"{program} to end")
         drawn = moving(recording.frames, "~/birds", GROUND)
     if folder is not None:
         _write_frames(folder, program, recording.frames)
@@ -221,7 +224,7 @@ def _at_prompt(shown: str) -> bool:
 @contextmanager
 def _home() -> Generator[Home]:
     # Below the folder for temporary files Codex makes no helper programs for its sandbox.
-    folder = TemporaryDirectory(prefix="recording-", dir="/var/tmp", ignore_cleanup_errors=True)
+    folder = TemporaryDirectory(prefix="recording-", dir="/var/tmp")
     allowed = {"anthropic": ["safeguards"]}  # sent from a terminal
     with folder as root, ScriptedModel(allow=allowed, delay=0.05) as model:
         model.script(_answer)
