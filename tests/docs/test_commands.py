@@ -136,7 +136,7 @@ def database(postgres_dsn: str) -> Generator[str]:
 def test_the_commands_of_a_page_print_what_it_says(
     page: Path, shell: Shell, request: pytest.FixtureRequest
 ) -> None:
-    if page.stem == "rewind-claude-code":
+    if page.stem in ("rewind-claude-code", "README"):
         shell.variables["SAPWOOD_CLAUDE"] = f"{shell.variables['HOME']}/claude"
     pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
     if "DATABASE_URL" in page.read_text(encoding="utf-8"):
