@@ -63,6 +63,9 @@ def _turn(session: str, path: Path, parent: str | None, message: Row) -> str:
         "stop_reason": "end_turn",
     }
     said["content"] = [{"type": "text", "text": f"You said: {text}"}]
+    if text == "DIE UNWRITTEN":
+        _say({"type": "assistant", "uuid": str(uuid.uuid4()), "message": said})
+        os._exit(9)
     answer = _write(path, session, own, "assistant", said)
     _say({"type": "assistant", "uuid": answer, "message": said})
     _say({"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": 0.25})

@@ -162,6 +162,17 @@ async def test_a_prompt_without_an_answer_is_sent_again_and_is_there_once(
     assert (await provider.assume(session, both, machine.options)).by == "nothing"
 
 
+async def test_a_killed_turn_of_which_not_everything_was_written_names_no_rows(
+    machine: Machine,
+) -> None:
+    provider = machine.provider()
+    session = await provider.start(machine.options)
+    reply, dead = await events_of(provider, session, "DIE UNWRITTEN", "a:1")
+    assert isinstance(reply, ProviderReply)
+    assert isinstance(dead, TurnEnd)
+    assert (dead.status, dead.rows) == ("failed", None)  # the next turn writes the turn again
+
+
 async def test_a_trim_keeps_the_session_and_starts_the_program_again(machine: Machine) -> None:
     provider = machine.provider()
     session = await provider.start(machine.options)

@@ -129,6 +129,8 @@ class RunningSession:
         usage, result = stream.usage, stream.result
         told = "Claude Code compacted its context itself in this turn." * stream.compacted
         if result is None:
+            if rows is not None and stream.last_row not in ("", rows.passage.last):
+                rows = None  # it did not write all that it told: the next turn writes it again
             reason = "Claude Code ended in the middle of the turn"
             words = self.process.last_words.splitlines()
             return TurnEnd(
