@@ -377,3 +377,25 @@ async def test_a_loss_is_recorded() -> None:
         assert losses == ["", "1 image"]
         assert at.program.sent[-1][0] == "[Pinned by the user: style]\nBe brief."
         assert not any(isinstance(e.event, QuestionAsked) for e in await agent.events())
+
+
+async def test_a_session_that_was_changed_and_not_recorded_is_noticed_by_the_next_process() -> None:
+    """Killed after a clear reached the session, and undone before anybody looked at the session."""
+    program = FakeProgram()
+    connection = await connect(":memory:")
+    try:
+        async with house(program, connection=connection) as at:
+            agent = await at.start()
+            await at.turn(agent, "one")
+            await at.turn(agent, "two")
+            (session,) = program.sessions
+        del program.sessions[session][:2]
+        async with house(program, connection=connection) as at:
+            again = Agent(connection, agent.id)
+            await at.turn(again, "three")
+            assert program.sent[-1] == ["one", "heard one", "two", "heard two", "three"]
+            before = len(program.assumed)
+            await at.turn(again, "four")
+            assert len(program.assumed) == before, "one look is enough"
+    finally:
+        await connection.close()

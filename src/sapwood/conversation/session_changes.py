@@ -104,6 +104,7 @@ class SessionChanges:
                 provider,
                 opened,
                 _options(opened.state),
+                compare=True,
             )
         except (SessionBusy, Failure) as error:
             return (

@@ -51,21 +51,27 @@ async def assume_history(
     provider: AgentProvider,
     opened: OpenAgent,
     options: ProviderOptions,
+    *,
+    compare: bool = False,
 ) -> ProgramSession | None:
     """Brings the agent's session to the present history and records it.
 
+    With `compare`, also a session that has this history according to the log: a process may have
+    changed the session and ended before it recorded that. The program's own rows decide then.
     Returns the session; None if there is none and nothing to put into one. Raises `SessionBusy` if
     the session is open elsewhere, and `Failure`.
     """
     state = opened.state
     session = session_in(state, provider.program)
-    if session is not None and not needs_assume(state, provider.program):
+    lags = needs_assume(state, provider.program)
+    if session is not None and not lags and not compare:
         return session
     history = await read_history(log, space, state, opened.live)
     if session is None and not history.turns and not history.front:
         return None
     assumed = await provider.assume(session, history, options)
-    await record_assumed(dispatcher, state, assumed)
+    if lags or assumed.by != "nothing":
+        await record_assumed(dispatcher, state, assumed)
     return assumed.session
 
 

@@ -20,7 +20,12 @@ from sapwood.runtime.checkpoints import TurnFiles
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
 from sapwood.runtime.open_agent import OpenAgent
-from sapwood.runtime.program_sessions import assume_history, options_of, record_assumed
+from sapwood.runtime.program_sessions import (
+    assume_history,
+    options_of,
+    record_assumed,
+    session_in,
+)
 from sapwood.runtime.provider_history import sent_prompt
 from sapwood.runtime.provider_turn import ProviderTurn
 from sapwood.runtime.tool_calls import dispatch_in_turn
@@ -47,6 +52,7 @@ class ProgramTurns:
         self._counter_for = counter_for
         self._files = files
         self._running: dict[AgentId, ProviderTurn] = {}
+        self._compared: set[str] = set()
 
     async def run(
         self, opened: OpenAgent, turn: Turn, executor: ProgramExecutor
@@ -60,7 +66,7 @@ class ProgramTurns:
         provider = self._programs.provider(executor.program)
         await self._save_files(opened, turn)
         try:
-            session = await self._session(provider, opened, executor)
+            session = await self._session(provider, opened, turn, executor)
         except SessionBusy as busy:
             raise Failure("other", str(busy)) from busy
         run = ProviderTurn(
@@ -83,20 +89,42 @@ class ProgramTurns:
 
     async def _save_files(self, opened: OpenAgent, turn: Turn) -> None:
         """Saves the files before the program can change them, once for each turn."""
-        begun = turn.items or (opened.state.open and opened.state.open.asked)
-        files = None if begun else await self._files.before_program(opened.state, turn)
+        files = (
+            None
+            if _has_begun(opened, turn)
+            else await self._files.before_program(opened.state, turn)
+        )
         if files is not None:
             await dispatch_in_turn(self._dispatcher, files)
 
     async def _session(
-        self, provider: AgentProvider, opened: OpenAgent, executor: ProgramExecutor
+        self, provider: AgentProvider, opened: OpenAgent, turn: Turn, executor: ProgramExecutor
     ) -> ProgramSession:
-        """The session with the agent's history, in a program that is running."""
+        """The session with the agent's history, in a program that is running.
+
+        The first turn in a session compares the session itself with the history. A turn that has
+        begun does not: the session may have a part of it.
+        """
         options = options_of(opened.state, executor)
+        known = session_in(opened.state, provider.program)
         session = await assume_history(
-            self._log, self._space, self._dispatcher, provider, opened, options
+            self._log,
+            self._space,
+            self._dispatcher,
+            provider,
+            opened,
+            options,
+            compare=known is not None
+            and known.id not in self._compared
+            and not _has_begun(opened, turn),
         )
         started = await provider.start(options, session)
         if session is None:
             await record_assumed(self._dispatcher, opened.state, Assumed(started, "nothing"))
+        self._compared.add(started.id)
         return started
+
+
+def _has_begun(opened: OpenAgent, turn: Turn) -> bool:
+    """Whether the turn was sent to the program before, by this process or another one."""
+    return bool(turn.items or (opened.state.open and opened.state.open.asked))
