@@ -161,7 +161,9 @@ def _large(root: Path, random: Random) -> None:
 def _close(root: Path, random: Random) -> None:
     """A file or a folder becomes unreadable for its owner."""
     if random.random() < 0.5:
-        _some(root, random).chmod(0o200)
+        path = _some(root, random)
+        if not path.is_symlink():  # it may point to a folder above the project
+            path.chmod(0o200)
     else:
         (root / random.choice(["priv", "src/deep"])).chmod(random.choice([0, 0o300, 0o400]))
 

@@ -43,6 +43,9 @@ def play(seed: int) -> Findings:
         (base / "home").mkdir()
         os.environ["SAPWOOD_DATA"] = str(base / "data")
         _History(base, Random(seed), findings, f"seed {seed}").play()
+    except Exception as error:
+        error.add_note(f"in the history of seed {seed}")
+        raise
     finally:
         if before is None:
             os.environ.pop("SAPWOOD_DATA")
