@@ -15,7 +15,14 @@ from sapwood.conversation.program_session import assume_session
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import InterruptTurn
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
-from sapwood.core.events import Event, ModelCalled, Recorded, ReplyAdded, ReplyStreamed
+from sapwood.core.events import (
+    Event,
+    ModelCalled,
+    Recorded,
+    ReplyAdded,
+    ReplyStreamed,
+    TurnStarted,
+)
 from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure
@@ -220,6 +227,14 @@ class AgentRunner:
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
+
+    async def is_asked_again(self, agent: AgentId, ended: int) -> bool:
+        """Whether the end of the turn at this version also opened the next turn."""
+        log, space = self.connection.log, self.connection.space
+        end, *after = await log.read(space, agent, ended, limit=4)
+        return any(
+            isinstance(each.event, TurnStarted) and each.command == end.command for each in after
+        )
 
     def _publish(self, agent: AgentId, what: DriveFailure) -> None:
         for listen in tuple(self._listeners):

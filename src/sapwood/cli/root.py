@@ -65,6 +65,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "config": "Show or change the configuration",
         "doctor": "Check the setup and print what to type next",
         "mcp": "Serve the tools context and slash over MCP",
+        "acp": "Serve conversations to an editor over the Agent Client Protocol",
         "worker": "Run the agents of a database until stopped",
         "completion": "Print a completion script for a shell",
     },

@@ -22,7 +22,6 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
-    TurnStarted,
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
@@ -151,7 +150,9 @@ class ModelScriptPlayer(ScriptPlayer):
                     if self._approval is not None:
                         self._approval.note_printed(recorded)
                     ended = self._end(recorded)
-                    if ended is OK and await self._is_asked_again(recorded.version):
+                    if ended is OK and await self._runner.is_asked_again(
+                        self.agent, recorded.version
+                    ):
                         continue  # the model went back to the start of its turn
                     if ended is not None:
                         return ended
@@ -163,14 +164,6 @@ class ModelScriptPlayer(ScriptPlayer):
                             f"To continue it, type: sapwood run --agent {self.agent}"
                         )
         raise AssertionError("following a log never ends")
-
-    async def _is_asked_again(self, ended: int) -> bool:
-        """Whether the end of the turn at this version also opened the next turn."""
-        log, space = self.connection.log, self.connection.space
-        end, *after = await log.read(space, self.agent, ended, limit=4)
-        return any(
-            isinstance(each.event, TurnStarted) and each.command == end.command for each in after
-        )
 
     def _end(self, recorded: Recorded) -> StepResult | None:
         match recorded.event:
