@@ -221,6 +221,32 @@ async def test_before_a_turn_since_which_no_file_changed_the_files_stay(tmp_path
         assert await at.said() == ["write a.txt one"]
 
 
+async def test_before_a_turn_that_changed_nothing_the_files_are_those_it_found(
+    tmp_path: Path,
+) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write a.txt one")
+        idle = await at.says("run true")
+        (tmp_path / "a.txt").write_text("my edit")
+        await at.agent.revert(idle)
+        assert (tmp_path / "a.txt").read_text() == "one"
+        await at.agent.revert()
+        assert files_of(tmp_path) == {}
+
+
+async def test_before_a_turn_that_was_not_saved_no_later_files_are_restored(
+    tmp_path: Path,
+) -> None:
+    async with desk(repository(tmp_path), CheckpointLimits(max_untracked=100)) as at:
+        await at.says("run head -c 200 /dev/zero > b.bin")
+        unsaved = await at.says("write a.txt one")
+        (tmp_path / "b.bin").unlink()
+        await at.says("write a.txt two")
+        with pytest.raises(RefusedError, match="Add files that need no checkpoint"):
+            await at.agent.revert(unsaved)
+        assert (tmp_path / "a.txt").read_text() == "two"
+
+
 async def test_on_another_branch_a_revert_asks_first(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / "main.txt").write_text("of main")
@@ -372,7 +398,7 @@ async def test_a_checkpoint_that_could_not_be_made_is_told_and_not_gone_back_to(
         await at.says("write a.txt one")
         await at.says("run head -c 200 /dev/zero > b.bin")
         after = await at.says("run true")
-        assert await at.kinds() == ["checkpoint.made", "checkpoint.made", "checkpoint.missed"]
+        assert await at.kinds() == [*["checkpoint.made"] * 3, "checkpoint.missed"]
         with pytest.raises(RefusedError, match="Add files that need no checkpoint"):
             await at.agent.revert(after)
         (tmp_path / "b.bin").unlink()
@@ -432,7 +458,7 @@ async def test_only_turns_that_may_have_changed_files_make_checkpoints(tmp_path:
         assert await at.kinds() == []
         await at.says("run true")
         assert await at.kinds() == ["checkpoint.made"]
-        await at.says("run true")
+        await at.says("just talk")
         assert await at.kinds() == ["checkpoint.made"]
 
 

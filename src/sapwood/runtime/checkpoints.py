@@ -128,12 +128,9 @@ class TurnFiles:
     ) -> MakeCheckpoint | MissCheckpoint | None:
         """Saves the files before a program gets the prompt: it may change them without a question.
 
-        Returns the command to dispatch, or None if the last checkpoint has the same files.
+        Returns the command to dispatch, or None if there is nothing to record.
         """
-        saved = await self._saved(state, turn, "before")
-        if isinstance(saved, MakeCheckpoint) and state.files is not None:
-            return None if saved.files.tree == state.files.tree else saved
-        return saved
+        return await self._saved(state, turn, "before")
 
     async def after(self, state: State, turn: Turn) -> MakeCheckpoint | MissCheckpoint | None:
         """Saves the files after a turn that may have changed them. Returns the command for it."""

@@ -62,14 +62,16 @@ class FileHistory:
         return None
 
     def before_turn(self, turn: int) -> Destination | NoCheckpoint:
-        """The place before a turn. Edits that a person made up to the next change are kept.
+        """The place before a turn.
 
-        If no file was changed since, the files of the destination are 0: they stay as they are.
+        The files before a turn that could not change any were not saved: then edits that a person
+        made up to the next checkpoint are kept. If there is no later checkpoint, the files of the
+        destination are 0: they stay as they are.
         """
         earlier: Link | None = None
         for link in self._links:
             if link.version > turn:
-                found = link if _is_before_changes(link, turn) else earlier
+                found = link if _is_before_changes(link, turn, earlier) else earlier
                 return _before(turn, found) if found else NoCheckpoint()
             earlier = link
         if earlier is not None and isinstance(earlier.event, CheckpointMissed):
@@ -127,8 +129,16 @@ def _before(turn: int, link: Link) -> Destination | NoCheckpoint:
     return Destination(link.version, turn - 1, f"before turn {turn}")
 
 
-def _is_before_changes(link: Link, turn: int) -> bool:
-    """Whether a link after the start of a turn has the files before that turn changed any."""
+def _is_before_changes(link: Link, turn: int, earlier: Link | None) -> bool:
+    """Whether a link after the start of a turn has the files before that turn changed any.
+
+    While checkpoints are missed, changes are not recorded: then only a checkpoint of the turn
+    itself has them.
+    """
+    if earlier is not None and isinstance(earlier.event, CheckpointMissed):
+        return isinstance(link.event, CheckpointMade) and (
+            (link.event.turn, link.event.moment) == (turn, "before")
+        )
     match link.event:
         case (
             CheckpointMade(turn=other, moment=moment) | CheckpointMissed(turn=other, moment=moment)

@@ -47,6 +47,16 @@ def test_a_tree_that_the_log_knows_makes_no_second_checkpoint() -> None:
     assert len(world.logs[agent]) == before
 
 
+def test_a_tree_that_the_log_knows_is_recorded_before_another_turn() -> None:
+    world, agent = conversation(1)
+    does(world, MakeCheckpoint(agent, OLD, 2))
+    first = world.states[agent].version
+    does(world, MakeCheckpoint(agent, OLD, first + 1, "before"))
+    assert last_event(world, agent) == CheckpointMade(OLD, first + 1, "before", first)
+    does(world, MakeCheckpoint(agent, OLD, first + 1, "before"))
+    assert world.states[agent].version == first + 1
+
+
 def test_each_checkpoint_names_the_one_before() -> None:
     world, agent = conversation(1)
     does(world, MakeCheckpoint(agent, OLD, 2, "before"))

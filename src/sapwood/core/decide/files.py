@@ -20,7 +20,11 @@ __all__ = ["finish_revert", "make_checkpoint", "miss_checkpoint", "start_revert"
 def make_checkpoint(inputs: DecisionInput, command: MakeCheckpoint, meta: CommandMeta) -> Accepted:
     state = inputs.state
     require_running(state)
-    if state.files is not None and state.files.tree == command.files.tree:
+    known = state.files
+    # A checkpoint before a turn is recorded even if no file has changed: people may edit files
+    # after the turn, and then only this event has the files before it.
+    is_new_turn = command.moment == "before" and known is not None and known.version < command.turn
+    if known is not None and known.tree == command.files.tree and not is_new_turn:
         return Accepted((), "No file has changed since the last checkpoint.")
     draft = Draft(state, inputs.live, meta)
     event = CheckpointMade(command.files, command.turn, command.moment, _newest(state))
