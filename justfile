@@ -143,6 +143,10 @@ beside-e2e *ARGS:
 crash-providers *ARGS:
     python -m proofs.crash_providers "$@"
 
+# Each integration with its real framework; `just integrations openai_agents` tries one
+integrations *ARGS:
+    python -m proofs.integrations "$@"
+
 # Every trap of the real Codex that was found, one by one; fetches it on first use
 codex-traps *ARGS:
     python -m proofs.providers_e2e.codex_traps "$@"
@@ -161,9 +165,10 @@ reference *ARGS:
 
 # Recompile the hashed requirements; `just lock --upgrade` moves to the newest versions
 lock *ARGS:
-    {{ compile }} pyproject.toml --all-extras --group dev --output-file requirements/dev.txt "$@"
+    {{ compile }} pyproject.toml --extra all --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
     {{ compile }} --group audit --output-file requirements/audit.txt "$@"
+    for each in proofs/integrations/requirements/*_*.in; do {{ compile }} "$each" --output-file "${each%.in}.txt" "$@"; done
 
 # Known vulnerabilities of every pinned dependency; needs a network that reaches a database of them
 audit *ARGS:
@@ -172,7 +177,7 @@ audit *ARGS:
 # A bill of materials (CycloneDX) of what `pip install sapwood[all]` brings: dist/sbom.json
 sbom:
     mkdir -p dist
-    {{ compile }} pyproject.toml --all-extras --constraints requirements/dev.txt > dist/requirements.txt
+    {{ compile }} pyproject.toml --extra all --constraints requirements/dev.txt > dist/requirements.txt
     {{ audit_tools }} cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
         --output-file dist/sbom.json dist/requirements.txt
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from sapwood.core.command_table import TABLE
 
 SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
-FACES = ("acp_server", "api", "cli", "mcp_server", "tui")
+FACES = ("acp_server", "api", "cli", "integrations", "mcp_server", "tui")
 USE_CASES = frozenset({"conversation", "context_actions", "doctor", "imports", "install"})
 MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal"})
 """Packages whose functions a face may call: faces, use cases, wiring, configuration, rendering."""
@@ -32,6 +32,8 @@ PURE_FUNCTIONS = {
     "sapwood.core.token_count": {"show"},  # `77k` or `~77k`
     "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
     "sapwood.core.search_text": {"text_of"},  # the text of an event
+    # the signature of a thought, which an integration takes apart
+    "sapwood.models.wire.signatures": {"decode_reasoning", "encode_reasoning"},
     "sapwood.redaction": {"mask_secrets"},  # a text without its secrets
     "sapwood.sources.source_programs": {"resume_command_for"},  # what to type to go on
     "sapwood.core.view.frames": {"how_it_ended", "how_it_was_cut"},  # the end of a reply, in words

@@ -1,0 +1,1 @@
+"""The integrations, each proved with the real framework against the scripted model."""

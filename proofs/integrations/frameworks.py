@@ -1,0 +1,130 @@
+"""The frameworks: for each its example program, and an environment of its own with the framework.
+
+An environment is created on first use from pinned and hashed requirements. It is beside this file,
+shares nothing with ours, and gets Sapwood from the source of this repository.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Timer
+
+from proofs.agents_e2e.environment import ProofError
+
+__all__ = ["FRAMEWORKS", "Framework", "RunningExample", "python_of"]
+
+_HERE = Path(__file__).resolve().parent
+_REPOSITORY = _HERE.parents[1]
+_SECONDS = 90
+
+
+@dataclass(frozen=True)
+class Framework:
+    """One framework: its example in docs/examples, and what its environment variables must say."""
+
+    name: str
+    environ: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def example(self) -> Path:
+        """The program that the guide shows."""
+        return _REPOSITORY / "docs" / "examples" / f"{self.name}_chat.py"
+
+    @property
+    def requirements(self) -> Path:
+        """The pinned requirements of its environment."""
+        return _HERE / "requirements" / f"{self.name}.txt"
+
+
+FRAMEWORKS = {
+    each.name: each
+    for each in (Framework("openai_agents", {"OPENAI_AGENTS_DISABLE_TRACING": "1"}),)
+}
+
+
+def python_of(framework: Framework) -> Path:
+    """The interpreter of a framework's environment, which is created if it is missing."""
+    place = _HERE / f".venv-{framework.name}"
+    stamp = place / "made-from"
+    made_from = hashlib.sha256(framework.requirements.read_bytes()).hexdigest()
+    text = f"{sys.version}\n{made_from}\n"
+    if not stamp.exists() or stamp.read_text() != text:
+        _make(framework, place)
+        stamp.write_text(text)
+    return place / "bin" / "python"
+
+
+def _make(framework: Framework, place: Path) -> None:
+    uv = shutil.which("uv") or shutil.which("uv", path=str(_REPOSITORY / ".venv" / "bin"))
+    if uv is None:
+        raise ProofError("uv was not found. Run `just setup`, then try again.")
+    print(f"integrations: fetching {framework.name}, once", file=sys.stderr, flush=True)
+    _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(place))
+    python = str(place / "bin" / "python")
+    requirements = str(framework.requirements)
+    _run(uv, "pip", "sync", "--quiet", "--require-hashes", "--python", python, requirements)
+    _run(python, "-m", "compileall", "-q", str(place / "lib"))
+
+
+def _run(*command: str) -> None:
+    try:
+        subprocess.run(command, check=True, stdout=sys.stderr)
+    except subprocess.CalledProcessError as failure:
+        raise ProofError(
+            f"`{' '.join(command[:3])}` failed; its message is above. The wheels come from the "
+            "package index, so check that it can be reached."
+        ) from failure
+
+
+class RunningExample:
+    """The example in a process of its own: it answers a prompt with one line."""
+
+    def __init__(
+        self, framework: Framework, home: Path, environ: dict[str, str], *arguments: str
+    ) -> None:
+        python = python_of(framework)
+        self._errors = (home / "errors.txt").open("w+")
+        self._process = subprocess.Popen(
+            [str(python), str(framework.example), *arguments],
+            cwd=home,
+            env={
+                **environ,
+                **framework.environ,
+                "HOME": str(home),
+                "PATH": f"{python.parent}:{os.defpath}",
+                "PYTHONPATH": str(_REPOSITORY / "src"),
+                "LANG": "C.UTF-8",
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+        self._limit = Timer(_SECONDS, self._process.kill)
+        self._limit.start()
+
+    def ask(self, prompt: str) -> str:
+        """Sends a prompt and returns the answer. Raises `ProofError` if there is none."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(prompt + "\n")
+            self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            self._process.wait()
+            self._errors.seek(0)
+            raise ProofError(f"The example gave no answer: {self._errors.read()[-2_000:]}")
+        return answer.strip()
+
+    def close(self) -> int:
+        """Ends the process and returns its exit code."""
+        self._process.communicate()
+        self._limit.cancel()
+        self._errors.close()
+        return self._process.returncode

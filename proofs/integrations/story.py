@@ -1,0 +1,178 @@
+"""The story that every framework goes through: runs of its example, and Sapwood between them.
+
+Each run is a process of its own. Between the runs the story marks, clears, rewinds, undoes and
+forks through Sapwood. The next request of the framework must hold exactly the live path.
+"""
+
+import asyncio
+import json
+from pathlib import Path
+
+import sapwood
+from proofs.agents_e2e.checks import Checks
+from proofs.integrations.frameworks import Framework, RunningExample
+from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.view import Message, Request, ToolResult
+from sapwood.integrations.conversation import Conversation, Database
+from scripted_model import ModelRequest, ScriptedModel, conversation
+
+__all__ = ["run_story"]
+
+ONE = "What is one? [[say: One is a number.]]"
+BOTH = (
+    "Where is it colder? [[think: I look at both.]] "
+    '[[tools: weather {"city": "Oslo"} weather {"city": "Reykjavik"}]] '
+    "[[think: Now I know both.]] [[say: It is colder in Oslo.]]"
+)
+
+Part = tuple[str, ...]
+
+
+class Story:
+    """The story of one framework: its database, and the requests that the model got."""
+
+    def __init__(self, framework: Framework, home: Path, checks: Checks) -> None:
+        self._framework = framework
+        self._home = home
+        self._checks = checks
+        self._database = home / "history.db"
+        self._seen: list[ModelRequest] = []
+        self._model: ScriptedModel | None = None
+        self._running: RunningExample | None = None
+
+    async def run(self) -> None:
+        """Goes through the story; every check is one line."""
+        with ScriptedModel() as model:
+            self._model = model
+            model.script(self._look)
+            await self._restart("chat-42")
+            try:
+                await self._tell()
+            finally:
+                if self._running is not None:
+                    await asyncio.to_thread(self._running.close)
+            self._checks.expect("the model refused nothing", not model.rejections, model.rejections)
+
+    async def _tell(self) -> None:
+        checks = self._checks
+        await self._ask(ONE)
+        await self._ask(BOTH)
+        async with sapwood.open(self._database) as wood:
+            agent = await wood.start(id="chat-42", resume=True)
+            checks.expect("two runs are two turns", await _length(agent) == 2)
+            kinds = [kind for kind, *_ in _parts(await agent.request())][-7:]
+            order = "thinking call call result result thinking text"
+            checks.expect(
+                "thoughts and parallel calls keep their order", kinds == order.split(), kinds
+            )
+            found = await wood.search("Reykjavik degrees")
+            checks.expect("a tool result is found by search", found)
+            await self._restart("chat-42")
+            await self._goes_on(agent, "Three", "after a restart")
+            await agent.mark("THREE")
+            await self._goes_on(agent, "Four", "after a mark")
+            await agent.clear(2)
+            checks.expect("clear 2 leaves two turns", await _length(agent) == 2)
+            await self._goes_on(agent, "Five", "after /clear 2")
+            await agent.rewind("THREE")
+            checks.expect("rewind brings the marked turns back", await _length(agent) == 3)
+            await self._goes_on(agent, "Six", "after /rewind")
+            await agent.undo()
+            await self._goes_on(agent, "Seven", "after /undo")
+            await agent.pin("style", "Answer like a pirate.")
+            await self._goes_on(agent, "Eight", "with a pin")
+            checks.expect("the pin is sent", "like a pirate" in self._sent(), self._sent())
+            before = await _length(agent)
+            await (await Conversation(Database(wood), "chat-42").fork("chat-43")).agent()
+            await self._restart("chat-43")
+            forked = await wood.start(id="chat-43", resume=True)
+            await self._goes_on(forked, "Nine", "in a fork")
+            checks.expect("the fork does not change its parent", await _length(agent) == before)
+            hits = {hit.ref.agent for hit in await wood.search("answer Nine")}
+            checks.expect("the answer of the fork is found by search", hits == {"chat-43"}, hits)
+
+    async def _restart(self, session: str) -> None:
+        """Ends the process of the example, and starts another one with the same database."""
+        assert self._model is not None
+        if self._running is not None:
+            code = await asyncio.to_thread(self._running.close)
+            self._checks.expect("the example ends well", code == 0, code)
+        self._running = RunningExample(
+            self._framework, self._home, self._model.env(), str(self._database), session
+        )
+
+    async def _ask(self, prompt: str) -> str:
+        assert self._running is not None
+        return await asyncio.to_thread(self._running.ask, prompt)
+
+    async def _goes_on(self, agent: sapwood.Agent, word: str, when: str) -> None:
+        """Asks once more, and compares the request with the live path before it."""
+        checks, prompt = self._checks, f"{word}? [[say: The answer to {word}.]]"
+        live = [*_parts(await agent.request()), ("user", prompt)]
+        answer = await self._ask(prompt)
+        checks.expect(f"{when}, the program answers", answer == f"The answer to {word}.", answer)
+        sent = [part for message in self._seen[-1].messages for part in _sent_parts(message)]
+        checks.expect(
+            f"{when}, the request holds exactly the live path",
+            sent == live,
+            f"sent {sent}\nlive {live}",
+        )
+        newest = _parts(await agent.request())[-2:]
+        checks.expect(
+            f"{when}, the turn is in the log",
+            newest == [("user", prompt), ("text", f"The answer to {word}.")],
+            newest,
+        )
+
+    def _look(self, request: ModelRequest) -> None:
+        self._seen.append(request)
+
+    def _sent(self) -> str:
+        return json.dumps(self._seen[-1].body, ensure_ascii=False)
+
+
+async def run_story(framework: Framework, home: Path, checks: Checks) -> None:
+    """Runs the story of a framework."""
+    await Story(framework, home, checks).run()
+
+
+async def _length(agent: sapwood.Agent) -> int:
+    return len((await agent.opened()).live.turns)
+
+
+def _parts(request: Request) -> list[Part]:
+    return [part for message in request.messages for part in _live_parts(message)]
+
+
+def _live_parts(message: Message) -> list[Part]:
+    found: list[Part] = []
+    for part in message.parts:
+        match part:
+            case Text():
+                found.append(("user" if message.role == "user" else "text", part.text))
+            case Thinking():
+                found.append(("thinking",))
+            case ToolCall():
+                found.append(("call", part.name, _canonical(part.args)))
+            case ToolResult():
+                found.append(("result", part.content))
+    return found
+
+
+def _sent_parts(message: conversation.Message) -> list[Part]:
+    found: list[Part] = []
+    for part in message.parts:
+        match part:
+            case conversation.Text():
+                found.append(("user" if message.role == "user" else "text", part.text))
+            case conversation.Thinking():
+                found.append(("thinking",))
+            case conversation.ToolCall():
+                found.append(("call", part.name, _canonical(part.args)))
+            case conversation.ToolResult():
+                found.append(("result", part.content))
+    return found
+
+
+def _canonical(args: str) -> str:
+    return json.dumps(json.loads(args), sort_keys=True)

@@ -1,0 +1,274 @@
+"""The class `Conversation`: the history of a framework, kept as the turns of one agent.
+
+A framework hands over messages when it likes: the prompt before a run, each reply and its tool
+results, or everything at the end. `Conversation.add` puts them into turns: a prompt starts a turn,
+and a reply without tool calls completes it. All it needs to know is in the log, so any process can
+go on where another one stopped.
+"""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+from msgspec import Struct, structs
+
+from sapwood.api import Agent, Sapwood
+from sapwood.api import open as open_database
+from sapwood.core.commands import (
+    AddReply,
+    CompleteTurn,
+    FinishTool,
+    Fork,
+    InterruptTurn,
+    RecordTurn,
+    StartTurn,
+)
+from sapwood.core.content import (
+    Note,
+    PromptPart,
+    RecordedReply,
+    RecordedResult,
+    ToolCall,
+)
+from sapwood.core.events import SYSTEM, Actor
+from sapwood.core.ids import AgentId
+from sapwood.core.turn import Reply, Result, Turn
+from sapwood.core.view import Request
+
+__all__ = ["Conversation", "Database", "Item", "Prompt", "agent_id"]
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_GOES_ON = "The program continued without a prompt of the user."
+
+
+class Prompt(Struct, frozen=True):
+    """A message of the user, or of the program that runs the framework."""
+
+    parts: tuple[PromptPart, ...]
+
+
+Item = Prompt | RecordedReply | RecordedResult
+
+
+def agent_id(session: str) -> str:
+    """The id of the agent for a session of a framework: the same text if it can be an id.
+
+    >>> agent_id("chat-42"), agent_id("user/42")
+    ('chat-42', 's-332b96de7f247cfd2491')
+    """
+    if _ID.fullmatch(session):
+        return session
+    return "s-" + hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=10).hexdigest()
+
+
+class Database:
+    """A space of a database that is opened at its first use.
+
+    `database` is an address as for `sapwood.open`, or a `Sapwood` that the caller opened and
+    closes. A program may use it from several event loops, one after the other.
+    """
+
+    def __init__(self, database: str | Path | Sapwood, *, space: str = "local") -> None:
+        self._given = database
+        self._space = space
+        self._opened: Sapwood | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._opening = asyncio.Lock()
+
+    async def wood(self) -> Sapwood:
+        """Returns the open space."""
+        if isinstance(self._given, Sapwood):
+            return self._given
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._opened, self._loop, self._opening = None, loop, asyncio.Lock()
+        async with self._opening:
+            if self._opened is None:
+                opening = open_database(self._given, space=self._space)
+                self._opened = await opening.__aenter__()
+                self._closing = opening
+        return self._opened
+
+    async def close(self) -> None:
+        """Closes the database, if this object opened it."""
+        if self._opened is not None and self._loop is asyncio.get_running_loop():
+            self._opened = None
+            await self._closing.__aexit__(None, None, None)
+
+
+class Conversation:
+    """One conversation of a framework."""
+
+    def __init__(self, database: Database, session: str, *, cap: int = 0) -> None:
+        self.database = database
+        self.session = session
+        self.id = AgentId(agent_id(session))
+        self._cap = cap
+        self._agent: Agent | None = None
+        self._writing: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+
+    async def agent(self) -> Agent:
+        """Returns the agent of the conversation; it is started if there is none."""
+        wood = await self.database.wood()
+        if self._agent is not None and self._agent.connection is wood.connection:
+            return self._agent
+        name = "" if self.session == self.id else self.session[:200]
+        self._agent = await wood.start(name, id=self.id, resume=True, cap=self._cap)
+        return self._agent
+
+    async def request(self) -> Request:
+        """Returns what the model would get now."""
+        return await (await self.agent()).request()
+
+    async def add(self, items: Iterable[Item], *, ends: bool = False) -> None:
+        """Adds messages in order. With `ends`, a turn that is open after the last one is ended."""
+        async with self._alone():
+            agent = await self.agent()
+            waiting = _joined(items)
+            while waiting:
+                waiting = await self._add_turn(agent, waiting)
+            if ends:
+                await _end(agent)
+
+    async def _add_turn(self, agent: Agent, items: list[Item]) -> list[Item]:
+        """Adds the items up to the next prompt, and returns the rest."""
+        first = items[0]
+        if isinstance(first, Prompt):
+            await _end(agent)
+            rest = next(
+                (i for i, each in enumerate(items) if i and isinstance(each, Prompt)), len(items)
+            )
+            recorded = [each for each in items[1:rest] if not isinstance(each, Prompt)]
+            if _is_whole(recorded):
+                await agent.do(RecordTurn(agent.id, first.parts, tuple(recorded)))
+                return items[rest:]
+            await agent.do(StartTurn(agent.id, first.parts))
+            await _extend(agent, recorded)
+            return items[rest:]
+        if (await agent.state()).open is None:
+            return [Prompt((Note("program", _GOES_ON),)), *items]
+        rest = next((i for i, each in enumerate(items) if isinstance(each, Prompt)), len(items))
+        await _extend(agent, [each for each in items[:rest] if not isinstance(each, Prompt)])
+        return items[rest:]
+
+    async def pop(self) -> bool:
+        """Takes the newest part of the context out of it; the log keeps it.
+
+        The last turn is rewound and written again without its last part. Returns whether there
+        was a turn.
+        """
+        async with self._alone():
+            agent = await self.agent()
+            opened = await agent.opened()
+            if not opened.live.all_turns:
+                return False
+            turn = opened.live.all_turns[-1]
+            if opened.state.open is not None:
+                await agent.do(InterruptTurn(agent.id, "taken back"), SYSTEM)
+            await agent.submit(f"/rewind #{turn.first}")
+            if turn.items:
+                await agent.do(StartTurn(agent.id, turn.prompt))
+                await _extend(agent, _without_last_part(turn), completes=False)
+            return True
+
+    async def clear(self) -> None:
+        """Takes the whole history out of the context. `Agent.undo` brings it back."""
+        async with self._alone():
+            agent = await self.agent()
+            await _end(agent)
+            await agent.clear()
+
+    async def fork(self, session: str, mark: str | None = None) -> "Conversation":
+        """Starts another conversation with the context of this one, and returns it.
+
+        With `mark`, it has only what came after that mark.
+        """
+        async with self._alone():
+            agent = await self.agent()
+            child = AgentId(agent_id(session))
+            name = "" if session == child else session[:200]
+            await agent.do(Fork(agent.id, child, mark, name=name, continues=True))
+        return Conversation(self.database, session, cap=self._cap)
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncGenerator[Self]:
+        """One writer of this object at a time: a turn is added before the next one begins."""
+        loop = asyncio.get_running_loop()
+        if self._writing is None or self._writing[0] is not loop:
+            self._writing = loop, asyncio.Lock()
+        async with self._writing[1]:
+            yield self
+
+
+def _joined(items: Iterable[Item]) -> list[Item]:
+    """The items without empty ones; prompts that follow each other become one."""
+    joined: list[Item] = []
+    for item in items:
+        last = joined[-1] if joined else None
+        if isinstance(item, Prompt) and isinstance(last, Prompt):
+            joined[-1] = Prompt((*last.parts, *item.parts))
+        elif isinstance(item, RecordedResult) or item.parts:
+            joined.append(item)
+    return joined
+
+
+def _is_whole(items: Sequence[RecordedReply | RecordedResult]) -> bool:
+    """Whether the items complete a turn: every call has a result, and a reply ends it."""
+    if not items or not isinstance(items[-1], RecordedReply) or _calls(items[-1]):
+        return False
+    calls = [call.id for each in items if isinstance(each, RecordedReply) for call in _calls(each)]
+    results = [each.call for each in items if isinstance(each, RecordedResult)]
+    return len(calls) == len(set(calls)) and sorted(calls) == sorted(results)
+
+
+def _calls(reply: RecordedReply) -> list[ToolCall]:
+    return [part for part in reply.parts if isinstance(part, ToolCall)]
+
+
+async def _extend(
+    agent: Agent, items: Sequence[RecordedReply | RecordedResult], *, completes: bool = True
+) -> None:
+    """Adds replies and results to the open turn, and completes it if the last one answers."""
+    for item in items:
+        if isinstance(item, RecordedReply):
+            reply = AddReply(agent.id, item.parts, item.model, item.usage)
+            await agent.do(reply, Actor("model", item.model))
+        else:
+            finish = FinishTool(agent.id, item.call, item.content, item.error)
+            await agent.do(finish, SYSTEM)
+    last = items[-1] if items else None
+    if completes and isinstance(last, RecordedReply) and not _calls(last):
+        await _end(agent)
+
+
+async def _end(agent: Agent) -> None:
+    """Ends the open turn, if there is one: it is interrupted if a call has no result."""
+    turn = (await agent.state()).open
+    if turn is None:
+        return
+    if turn.calls:
+        command = InterruptTurn(agent.id, "the program went on without the results of its tools")
+        await agent.do(command, SYSTEM)
+    else:
+        await agent.do(CompleteTurn(agent.id), SYSTEM)
+
+
+def _without_last_part(turn: Turn) -> list[RecordedReply | RecordedResult]:
+    items: list[RecordedReply | RecordedResult] = [
+        RecordedReply(each.parts, each.model, each.usage)
+        if isinstance(each, Reply)
+        else _recorded(each)
+        for each in turn.items
+    ]
+    last = items.pop()
+    if isinstance(last, RecordedReply) and len(last.parts) > 1:
+        items.append(structs.replace(last, parts=last.parts[:-1]))
+    return items
+
+
+def _recorded(result: Result) -> RecordedResult:
+    return RecordedResult(result.call, result.content, result.error)
