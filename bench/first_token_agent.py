@@ -63,7 +63,7 @@ class RunningAgent:
         await listening.wait()
         await asyncio.sleep(0.01)
         started = time.perf_counter()
-        await self._agent.submit(prompt)
+        await self._agent.run_command(prompt)
         async with asyncio.timeout(60):
             return (await ear - started) * 1e3
 

@@ -74,7 +74,7 @@ async def _append(file: Path, stored: list[Message]) -> list[float]:
 async def _load(file: Path, stored: list[Message]) -> float:
     started = time.perf_counter_ns()
     async with sapwood.open(file) as wood:
-        agent = await wood.agent("main")
+        agent = await wood.find("main")
         live = (await agent.opened()).live
         elapsed = (time.perf_counter_ns() - started) / 1e6
     if [text for turn in live.turns for text in turn.texts()] != [each.text for each in stored]:
@@ -85,7 +85,7 @@ async def _load(file: Path, stored: list[Message]) -> float:
 async def _fork(file: Path, stored: list[Message]) -> list[float]:
     times: list[float] = []
     async with sapwood.open(file) as wood:
-        agent = await wood.agent("main")
+        agent = await wood.find("main")
         child = await agent.fork()
         for _ in range(FORKS - 1):
             started = time.perf_counter_ns()

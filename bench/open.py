@@ -61,7 +61,7 @@ async def open_once(address: str, space: str, agent: AgentId) -> float:
     """Milliseconds from a closed database to a finished request."""
     started = time.perf_counter()
     async with sapwood.open(address, space=space) as wood:
-        request = await (await wood.agent(agent)).request()
+        request = await (await wood.find(agent)).request()
         elapsed = time.perf_counter() - started
     if len(request.messages) < 100:
         raise RuntimeError("the request is not whole")
@@ -74,7 +74,7 @@ async def measure(address: str, events: int, rounds: int) -> Opening:
     await build(address, space, events)
     async with sapwood.open(address, space=space) as wood:
         for name in (SMALL, LARGE):
-            agent = await wood.agent(name)
+            agent = await wood.find(name)
             budget = await agent.budget()
             version = (await agent.state()).version
             print(f"  {name}: {version:,} events, live history {show(budget.history)} of {CAP:,}")

@@ -96,7 +96,7 @@ class OurTurns:
         """Runs a turn from its prompt to its end."""
         agent = self._agents[number]
         self._ended[agent].clear()
-        await (await self._wood.agent(agent)).submit(_PROMPT)
+        await (await self._wood.find(agent)).run_command(_PROMPT)
         await self._ended[agent].wait()
 
     async def settle(self) -> None:

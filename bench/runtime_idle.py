@@ -65,7 +65,7 @@ async def _start(wood: Sapwood, agents: int) -> list[Agent]:
         started += await asyncio.gather(*(wood.start(model=_MODEL) for _ in some))
     for some in _pages(started):
         await asyncio.gather(*(agent.record("Go on.", "Done.") for agent in some))
-    await asyncio.gather(*(agent.submit("Go on.") for agent in started[:TALKING]))
+    await asyncio.gather(*(agent.run_command("Go on.") for agent in started[:TALKING]))
     return started
 
 

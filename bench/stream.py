@@ -38,7 +38,7 @@ async def measure(pieces: int) -> tuple[float, float, float]:
         connection = await connect(file)
         try:
             agent = await Sapwood(connection).start("tale", model="oak")
-            await agent.submit("Tell me a tale.")
+            await agent.run_command("Tell me a tale.")
             opened = await connection.dispatcher.open(agent.id)
             request = view(opened.state, opened.live)
             call = manifest_of(opened, request, (), connection.counter_for("oak"))

@@ -74,7 +74,7 @@ class SystemUnderTest(Struct):
 
     async def ask(self, agent: Agent, text: str) -> str:
         """Sends a prompt, waits for the end of the turn, and returns the last text."""
-        await agent.submit(text)
+        await agent.run_command(text)
         await self.idle(agent)
         return await self.last_words(agent)
 
@@ -82,7 +82,7 @@ class SystemUnderTest(Struct):
         """Sends a prompt, and returns the streamed pieces of the answer."""
         pieces: list[Delta] = []
         version = (await agent.state()).version
-        await agent.submit(text)
+        await agent.run_command(text)
         async with (
             asyncio.timeout(LONGEST),
             aclosing(self.running.watch(agent.id, version)) as seen,

@@ -111,7 +111,7 @@ async def _one_turn(
     runner: AgentRunner, agent: Agent, made: Sequence[ToolCall], counts: FuzzCounts
 ) -> None:
     before = (await agent.state()).version
-    await agent.submit(_PROMPT)
+    await agent.run_command(_PROMPT)
     try:
         async with asyncio.timeout(_TURN_SECONDS):
             async for _ in runner.watch(agent.id, before):

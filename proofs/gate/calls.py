@@ -116,7 +116,7 @@ class Caller:
         return self._random.choice(("name", "", "\ud800", "\0", 5, None, b"x", 2.5))
 
     async def find(self) -> object:
-        return await self.wood.agent(self.text("demo", self.agent().id, self.agent().id[:3]))
+        return await self.wood.find(self.text("demo", self.agent().id, self.agent().id[:3]))
 
     async def list(self) -> object:
         return await self.wood.agents(
@@ -153,6 +153,14 @@ class Caller:
             with suppress(RefusedError):
                 await agent.interrupt()
         return agent
+
+    async def prompt(self) -> object:
+        agent = await self.free()
+        return await agent.prompt(
+            self.any("/kill me", self.parts()),
+            command_id=self.any(None, "", "once"),
+            actor=self.any(None, Actor("human", "ada")),
+        )
 
     async def turn(self) -> None:
         agent = await self.free()
@@ -265,7 +273,8 @@ async def _seldom(caller: Caller, end: Callable[[Agent], Awaitable[object]]) -> 
 
 _CALLS: Sequence[tuple[str, Callable[[Caller], Awaitable[object]]]] = (
     ("start", Caller.start),
-    ("agent", Caller.find),
+    ("get", lambda it: it.wood.get(it.text(it.agent().id, "nobody"))),
+    ("find", Caller.find),
     ("agents", Caller.list),
     ("search", Caller.search),
     ("event", Caller.event),
@@ -275,7 +284,11 @@ _CALLS: Sequence[tuple[str, Callable[[Caller], Awaitable[object]]]] = (
     *[("record", Caller.record)] * 4,
     *[("do", Caller.do)] * 12,
     ("interrupt", lambda it: it.agent().interrupt(it.text(""))),
-    ("submit", lambda it: it.agent().submit(it.text("Find the leak.", "/mark A", "/undo"))),
+    ("prompt", Caller.prompt),
+    (
+        "run_command",
+        lambda it: it.agent().run_command(it.text("Find the leak.", "/mark A", "/undo")),
+    ),
     ("mark", lambda it: it.agent().mark(it.any("", *_MARKS))),
     ("clear", lambda it: it.agent().clear(it.any(None, 1, 2))),
     ("rewind", lambda it: it.agent().rewind(it.any(None, *_MARKS), note=it.text(""))),

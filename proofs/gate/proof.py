@@ -149,7 +149,7 @@ async def _tail(wood: Sapwood, count: int) -> list[TailedEvent]:
 
 async def _check_agent(wood: Sapwood, agent: AgentId, findings: Findings) -> None:
     connection = wood.connection
-    handle = await wood.agent(agent)
+    handle = await wood.find(agent)
     state, request = await handle.state(), await handle.request()
     await handle.budget()
     events = await handle.events()

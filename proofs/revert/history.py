@@ -149,7 +149,7 @@ class _History:
                 await wood.start(id="lead", folder=str(self._root))
             elif act is not None:
                 try:
-                    await act(await wood.agent("lead"))
+                    await act(await wood.find("lead"))
                 except RefusedError as refused:
                     self._findings.other.append(f"{self._where}: {refused}")
 

@@ -17,6 +17,7 @@ TYPE_CHECKING = False  # not the one of `typing`: importing it takes longer than
 if TYPE_CHECKING:
     from sapwood.api import Agent, Sapwood, TurnRecorder, open
     from sapwood.api.sync import SyncAgent, SyncSapwood, SyncTurnRecorder, open_sync
+    from sapwood.conversation.answers import Prompted
     from sapwood.conversation.service import Outcome
     from sapwood.core.budget import Budget
     from sapwood.core.content import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
         Usage,
     )
     from sapwood.core.context_diff import ContextDiff
-    from sapwood.core.errors import LogError, RefusedError, SapwoodError
+    from sapwood.core.errors import AgentNotFound, LogError, RefusedError, SapwoodError
     from sapwood.core.events import Actor, Recorded
     from sapwood.core.ids import EventRef
     from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Actor",
     "Agent",
+    "AgentNotFound",
     "AgentSummary",
     "Block",
     "Budget",
@@ -56,6 +58,7 @@ __all__ = [
     "Message",
     "Note",
     "Outcome",
+    "Prompted",
     "Recorded",
     "RecordedReply",
     "RecordedResult",
@@ -85,12 +88,13 @@ __all__ = [
 _HOMES = {
     "sapwood.api": "Agent Sapwood TurnRecorder open",
     "sapwood.api.sync": "SyncAgent SyncSapwood SyncTurnRecorder open_sync",
+    "sapwood.conversation.answers": "Prompted",
     "sapwood.conversation.service": "Outcome",
     "sapwood.core.budget": "Budget",
     "sapwood.core.content": "RecordedResult Note RecordedReply Text Thinking ToolCall Usage",
     "sapwood.core.token_count": "Count show",
     "sapwood.core.context_diff": "ContextDiff",
-    "sapwood.core.errors": "LogError RefusedError SapwoodError",
+    "sapwood.core.errors": "AgentNotFound LogError RefusedError SapwoodError",
     "sapwood.core.events": "Actor Recorded",
     "sapwood.core.ids": "EventRef",
     "sapwood.core.log_values": "Cursor AgentSummary SearchHit TailedEvent",

@@ -33,20 +33,20 @@ async def test_settings_take_the_place_of_single_options(wood: Sapwood) -> None:
 async def test_an_agent_is_found_by_id_by_the_start_of_it_and_by_name(
     wood: Sapwood, agent: Agent
 ) -> None:
-    found = [await wood.agent(typed) for typed in (agent.id, agent.id[:6], "demo")]
+    found = [await wood.find(typed) for typed in (agent.id, agent.id[:6], "demo")]
     assert [each.id for each in found] == [agent.id] * 3
 
 
 async def test_an_unknown_agent_is_refused_with_what_to_do(wood: Sapwood) -> None:
     with pytest.raises(RefusedError, match=r"There is no agent 'nobody'\. /agents lists them\."):
-        await wood.agent("nobody")
+        await wood.find("nobody")
 
 
 async def test_a_name_that_two_running_agents_have_is_refused(wood: Sapwood) -> None:
     await wood.start("twin")
     await wood.start("twin")
     with pytest.raises(RefusedError, match="Type more of the id"):
-        await wood.agent("twin")
+        await wood.find("twin")
 
 
 async def test_an_agent_goes_on_after_its_database_was_closed(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ async def test_an_agent_goes_on_after_its_database_was_closed(tmp_path: Path) ->
         await first.record("Remember the heron.", "I will.")
         await first.mark("HERON")
     async with sapwood.open(path) as wood:
-        again = await wood.agent("demo")
+        again = await wood.find("demo")
         await again.record("What was it?", "A heron.")
         assert await said(again) == ["Remember the heron.", "I will.", "What was it?", "A heron."]
         await again.rewind("HERON")
@@ -96,7 +96,7 @@ async def test_a_fresh_start_keeps_settings_and_pins_and_takes_the_name(
     assert await said(fresh) == []
     assert [block.text for block in (await fresh.request()).system] == ["No jargon."]
     assert (await agent.state()).status == "archived"
-    assert (await wood.agent("demo")).id == fresh.id
+    assert (await wood.find("demo")).id == fresh.id
 
 
 async def test_an_archived_agent_can_be_read_and_forked_but_not_written(agent: Agent) -> None:

@@ -13,10 +13,11 @@ import pytest
 import sapwood
 
 PUBLIC = (
-    "Actor Agent AgentSummary Block Budget ContextDiff Count Cursor EventRef Letter LogError "
-    "Message Note Outcome Recorded RecordedReply RecordedResult RefusedError Replayed Request "
-    "Sapwood SapwoodError SearchHit Settings State SyncAgent SyncSapwood SyncTurnRecorder "
-    "TailedEvent Text Thinking ToolCall ToolResult TurnRecorder Usage open open_sync show"
+    "Actor Agent AgentNotFound AgentSummary Block Budget ContextDiff Count Cursor EventRef Letter "
+    "LogError Message Note Outcome Prompted Recorded RecordedReply RecordedResult RefusedError "
+    "Replayed Request Sapwood SapwoodError SearchHit Settings State SyncAgent SyncSapwood "
+    "SyncTurnRecorder TailedEvent Text Thinking ToolCall ToolResult TurnRecorder Usage open "
+    "open_sync show"
 ).split()
 
 UNCOMPILED = "PYTHONDONTWRITEBYTECODE"

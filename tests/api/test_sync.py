@@ -100,7 +100,7 @@ def test_a_database_is_resumed_by_the_next_script(tmp_path: Path) -> None:
     with sapwood.open_sync(path) as wood:
         wood.start("demo").record("one", "1")
     with sapwood.open_sync(path) as wood:
-        assert said(wood.agent("demo")) == ["one", "1"]
+        assert said(wood.find("demo")) == ["one", "1"]
 
 
 def test_an_exception_fails_the_turn(agent: SyncAgent) -> None:
@@ -201,7 +201,7 @@ def test_types_are_those_of_the_awaited_methods(wood: SyncSapwood, agent: SyncAg
     assert_type(agent.id, AgentId)
     assert_type(agent.mark("A"), str)
     assert_type(agent.fork("A", goal="one", name="child"), SyncAgent)
-    assert_type(agent.submit("/mark B"), list[Outcome])
+    assert_type(agent.run_command("/mark B"), list[Outcome])
     assert_type(agent.request(), Request)
     assert_type(agent.budget(), Budget)
     assert_type(agent.events(1, 2, limit=1), list[Recorded])
@@ -209,7 +209,7 @@ def test_types_are_those_of_the_awaited_methods(wood: SyncSapwood, agent: SyncAg
     assert_type(wood.tail(), Iterator[TailedEvent])
     assert_type(wood.search("one"), list[SearchHit])
     assert_type(wood.agents(parent=agent.id), list[AgentSummary])
-    assert_type(wood.agent("demo"), SyncAgent)
+    assert_type(wood.find("demo"), SyncAgent)
     with agent.turn("one") as turn:
         assert_type(turn, SyncTurnRecorder)
         assert_type(turn.call("gpt-5", params={"seed": 1}), Request)

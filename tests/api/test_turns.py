@@ -148,7 +148,7 @@ async def test_leaving_a_turn_that_ended_meanwhile_does_not_end_the_next(agent: 
     async def ask() -> None:
         async with agent.turn("Is it cold?"):
             await agent.interrupt("enough")
-            await agent.submit("Is it warm?")
+            await agent.run_command("Is it warm?")
 
     with pytest.raises(RefusedError) as refused:
         await ask()

@@ -54,7 +54,7 @@ async def test_an_interrupt_keeps_what_was_said_and_hangs_up() -> None:
     running = AgentRunner(connection, LocalEngine(), model, NoTools())
     await running.start()
     agent = await Sapwood(connection).start("demo", model="halting")
-    await agent.submit("Hello!")
+    await agent.run_command("Hello!")
     async with asyncio.timeout(60):
         await model.halted.wait()
         await running.interrupt(agent.id, "enough")
@@ -70,7 +70,7 @@ async def test_an_interrupt_is_one_command() -> None:
     running = AgentRunner(connection, LocalEngine(), model, NoTools())
     await running.start()
     agent = await Sapwood(connection).start("demo", model="halting")
-    await agent.submit("Hello!")
+    await agent.run_command("Hello!")
     async with asyncio.timeout(60):
         await model.halted.wait()
         await running.interrupt(agent.id)
@@ -86,7 +86,7 @@ async def test_an_interrupt_after_the_answer_does_not_repeat_it() -> None:
     running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: "Yes."), NoTools())
     await running.start()
     agent = await Sapwood(connection).start("demo", model="planned")
-    await agent.submit("Hello!")
+    await agent.run_command("Hello!")
     async with asyncio.timeout(60):
         async for recorded in agent.follow():
             if recorded.kind == "turn.completed":

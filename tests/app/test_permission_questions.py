@@ -65,7 +65,7 @@ async def place(folder: Path) -> AsyncGenerator[Place]:
     connection, elsewhere = await connect(folder / "a.db"), await connect(folder / "a.db")
     try:
         agent = await Sapwood(connection).start("demo", model="oak")
-        await agent.submit("Build it.")
+        await agent.run_command("Build it.")
         await agent.do(AddReply(agent.id, (ToolCall("1", "shell", '{"command": "make"}'),)))
         async with asyncio.timeout(60):
             yield Place(connection, elsewhere, agent)
@@ -147,13 +147,13 @@ async def test_a_command_answers_the_question(tmp_path: Path) -> None:
             PermissionQuestions(at.connection, seconds=60).ask(at.question())
         )
         await at.posted()
-        agent = await Sapwood(at.elsewhere).agent("demo")
-        [shown] = await agent.submit("/answer")
+        agent = await Sapwood(at.elsewhere).find("demo")
+        [shown] = await agent.run_command("/answer")
         assert "make" in shown.message
-        [done] = await agent.submit("/answer no too slow")
+        [done] = await agent.run_command("/answer no too slow")
         assert done.message == "Denied."
         assert await asking == Deny("too slow")
-        [late] = await agent.submit("/answer yes")
+        [late] = await agent.run_command("/answer yes")
         assert "No question waits" in late.message
 
 

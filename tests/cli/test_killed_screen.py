@@ -36,7 +36,7 @@ def test_a_prompt_on_the_screen_outlasts_kill_9(
 
     async def read(wood: Sapwood) -> None:
         for agent in await wood.agents():
-            events = await (await wood.agent(agent.agent)).events()
+            events = await (await wood.find(agent.agent)).events()
             found.extend(text_of(e.event) for e in events if isinstance(e.event, TurnStarted))
 
     database(read)

@@ -139,7 +139,7 @@ def test_mail_to_the_dead_is_refused(sapwood: Sapwooder, demo: str) -> None:
 def test_an_open_turn_is_interrupted_from_outside(sapwood: Sapwooder, database: Database) -> None:
     async def leave_open(wood: Sapwood) -> None:
         agent = await wood.start("busy", id="busy1")
-        await agent.submit("Think for long.")
+        await agent.run_command("Think for long.")
 
     database(leave_open)
     refused = sapwood("do", "busy", "/clear")

@@ -150,7 +150,7 @@ async def test_a_script_goes_on_with_the_successor() -> None:
     async with talking(lambda _, heard: f"heard {heard}") as at:
         await at.play("One.\n/new\nTwo.")
         assert at.talk.agent != at.agent.id
-        fresh = await at.wood.agent(at.talk.agent)
+        fresh = await at.wood.find(at.talk.agent)
         assert await texts(fresh) == ["Two.", "heard Two."]
 
 
@@ -214,7 +214,7 @@ async def test_a_turn_that_was_left_open_goes_on() -> None:
     connection = await connect(":memory:")
     wood = Sapwood(connection)
     agent = await wood.start("demo", model="planned")
-    await agent.submit("Hello!")
+    await agent.run_command("Hello!")
     running = AgentRunner(connection, LocalEngine(), PlannedModel(lambda _, __: "yes"), NoTools())
     await running.start()
     shown = Shown([], [], [], [])
@@ -237,7 +237,7 @@ async def test_children_are_waited_for() -> None:
         assert (await at.talk.wait_for_descendants()).exit == Exit.OK
         (child,) = await at.wood.agents(parent=at.agent.id)
         assert not child.working
-        prompt, answer = await texts(await at.wood.agent(child.agent))
+        prompt, answer = await texts(await at.wood.find(child.agent))
         assert prompt.startswith("[You are a child agent. Your parent is the agent 'demo'. ")
         assert prompt.endswith("Find the leak.")
         assert answer == "heard Find the leak."

@@ -11,14 +11,14 @@ from tests.cli.calling import Database, Sapwooder
 
 async def _asked(wood: Sapwood) -> Agent:
     agent = await wood.start("demo", id="abc123", model="oak")
-    await agent.submit("Build it.")
+    await agent.run_command("Build it.")
     await agent.do(AddReply(agent.id, (ToolCall("1", "shell", '{"command": "make"}'),)))
     await agent.do(AskQuestion(agent.id, "q1", "shell", "make", "{}", "0" * 64))
     return agent
 
 
 async def _answered(wood: Sapwood) -> None:
-    agent = await wood.agent("demo")
+    agent = await wood.find("demo")
     await agent.do(AnswerQuestion(agent.id, "q1", "0" * 64, True, '{"type":"once"}'))
 
 

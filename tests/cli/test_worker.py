@@ -29,7 +29,7 @@ def address(request: pytest.FixtureRequest, home: Path) -> str:
 async def answered(address: str, space: str, name: str) -> str:
     """Waits until the agent's turn has ended; returns its last words."""
     async with asyncio.timeout(60), open(address, space=space) as wood:
-        agent = await wood.agent(name)
+        agent = await wood.find(name)
         async for recorded in agent.follow():
             if recorded.kind == "turn.completed":
                 return (await agent.request()).messages[-1].text

@@ -83,7 +83,7 @@ async def test_slash_acts_for_an_own_agent_as_its_model_may(
         assert await slash("wait", "1") != ""
         assert "Models may not use" in await slash("undo")
     async with open(address) as wood:
-        state = await (await wood.agent("demo")).state()
+        state = await (await wood.find("demo")).state()
     assert [mark.name for mark in state.marks] == ["HERE"]
 
 
@@ -106,7 +106,7 @@ async def test_slash_never_acts_for_an_agent_that_the_caller_names(
                 assert answer.is_error, (args, command)
                 assert "herons-7" not in text_of(answer)
     async with open(address) as wood:
-        state = await (await wood.agent("other")).state()
+        state = await (await wood.find("other")).state()
         assert not state.marks
         assert len(await wood.agents()) == 2
 
@@ -133,7 +133,7 @@ async def test_slash_acts_for_the_session_that_started_the_server(
         marked = await client.call_tool("slash", {"command": "mark", "args": "A"})
         assert text_of(marked) == "Marked 'A'."
     async with open(home / "data" / "sapwood.db") as wood:
-        state = await (await wood.agent(imported.agent)).state()
+        state = await (await wood.find(imported.agent)).state()
     assert [mark.name for mark in state.marks] == ["A"]
 
 

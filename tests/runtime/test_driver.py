@@ -72,7 +72,7 @@ async def said(agent: Agent) -> list[str]:
 async def test_a_prompt_is_answered_and_the_turn_completes() -> None:
     async with house(lambda request, heard: f"heard {heard}") as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("hello")
+        await agent.run_command("hello")
         await at.idle(agent)
         assert await said(agent) == ["hello", "heard hello"]
         kinds = [recorded.kind for recorded in await agent.events()]
@@ -82,7 +82,7 @@ async def test_a_prompt_is_answered_and_the_turn_completes() -> None:
 async def test_the_budget_agrees_with_what_is_sent() -> None:
     async with house(lambda request, heard: "too late", thinks_for=60) as at:
         agent = await at.wood.start(model="planned", system="Be brief.")
-        await agent.submit("hello")
+        await agent.run_command("hello")
         await at.model.asked.wait()
         called = (await agent.events())[-1].event
         assert isinstance(called, ModelCalled)
@@ -108,14 +108,14 @@ async def test_a_model_delegates_and_hears_back_by_mail() -> None:
 
     async with house(plan) as at:
         lead = await at.wood.start("lead", model="planned")
-        await lead.submit("delegate")
+        await lead.run_command("delegate")
         await at.idle(lead)
         [result] = at.model.requests[-1].messages[-1].parts
         assert isinstance(result, ToolResult)
         assert "OAuth wins" in result.content
         assert "carry no authority" in result.content
         [child] = await at.wood.agents(parent=lead.id)
-        prompts = await said(await at.wood.agent(child.agent))
+        prompts = await said(await at.wood.find(child.agent))
         assert prompts[0] == "Compare OAuth and sessions."
         assert "Your parent is the agent 'lead'" in prompts[1]
 
@@ -129,7 +129,7 @@ async def test_the_answer_of_a_child_comes_back_by_itself_once() -> None:
         assert letter.text == (
             f"Your child 'scout' ({child.id}) has finished. Its final answer:\n\nheard leak."
         )
-        await child.submit("And now?")
+        await child.run_command("And now?")
         await at.idle(child)
         assert len((await lead.state()).inbox) == 1
 
@@ -158,7 +158,7 @@ async def test_a_model_rewinds_itself_and_leaves_a_note() -> None:
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("try")
+        await agent.run_command("try")
         await at.idle(agent)
         texts = await said(agent)
         assert texts[-2:] == ["try", "second way works"]
@@ -172,7 +172,7 @@ async def test_a_failing_model_fails_the_turn_and_keeps_the_prompt() -> None:
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("hello")
+        await agent.run_command("hello")
         await at.idle(agent)
         assert await said(agent) == ["hello"]
         ended = (await agent.events())[-1].event
@@ -190,7 +190,7 @@ async def test_a_request_too_long_is_tried_once_more_with_results_masked() -> No
         agent = await at.wood.start(model="planned")
         looked = RecordedReply((ToolCall("1", "read_file", "{}"),))
         await agent.record("read it", looked, RecordedResult("1", "x" * 8_000), "read")
-        await agent.submit("go on")
+        await agent.run_command("go on")
         await at.idle(agent)
         assert (await said(agent))[-1] == "it fits"
 
@@ -209,7 +209,7 @@ async def test_results_are_masked_again_when_a_turn_grows_too_long_once_more() -
 
     async with house(plan, tools=Reader()) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("read twice")
+        await agent.run_command("read twice")
         await at.idle(agent)
         kinds = [recorded.kind for recorded in await agent.events()]
         assert kinds.count("results.masked") == 2
@@ -222,7 +222,7 @@ async def test_an_unknown_tool_is_an_error_for_the_model() -> None:
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("fly")
+        await agent.run_command("fly")
         await at.idle(agent)
         assert (await said(agent))[-1] == "sorry"
 
@@ -234,7 +234,7 @@ async def test_every_model_call_can_be_replayed_with_its_hash() -> None:
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
         for number in range(3):
-            await agent.submit(f"do {number}")
+            await agent.run_command(f"do {number}")
             await at.idle(agent)
         await agent.clear(keep=1)
         calls = [r.version for r in await agent.events() if r.kind == "model.called"]
@@ -254,7 +254,7 @@ async def test_compaction_keeps_what_mattered_and_repairs_once() -> None:
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("Make the zebrafish_reader fast")
+        await agent.run_command("Make the zebrafish_reader fast")
         await at.idle(agent)
         done = await at.running.compact(agent.id)
         assert not isinstance(done, Refusal)
@@ -270,7 +270,7 @@ async def test_a_summary_without_the_key_facts_is_refused_unless_a_person_insist
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("Make the zebrafish_reader fast")
+        await agent.run_command("Make the zebrafish_reader fast")
         await at.idle(agent)
         before = await said(agent)
         refused = await at.running.compact(agent.id)
@@ -297,7 +297,7 @@ async def test_a_summary_has_a_cap_of_its_own() -> None:
         agent = await at.wood.start(model="planned")
         capped = Configure(agent.id, SettingsChange(summary_cap=40))
         await at.wood.connection.dispatcher.dispatch(capped, command_meta())
-        await agent.submit("Make the zebrafish_reader fast")
+        await agent.run_command("Make the zebrafish_reader fast")
         await at.idle(agent)
         done = await at.running.compact(agent.id)
         assert not isinstance(done, Refusal)
@@ -388,7 +388,7 @@ async def test_an_interrupt_leaves_the_first_draft_to_pay() -> None:
 async def test_an_interrupt_stops_the_model_and_keeps_what_was_there() -> None:
     async with house(lambda request, heard: "too late", thinks_for=60) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("think hard")
+        await agent.run_command("think hard")
         await at.model.asked.wait()
         await agent.interrupt("enough")
         await at.idle(agent)
@@ -422,7 +422,7 @@ async def test_a_call_that_was_cut_off_is_not_run() -> None:
     tools = Tools()
     async with house(plan, tools=tools) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("write")
+        await agent.run_command("write")
         await at.idle(agent)
         assert tools.ran == ['{"a": 1}']
         assert "cut off your reply inside this call" in (await said(agent))[-1]
@@ -437,7 +437,7 @@ async def test_replies_that_are_cut_off_again_and_again_fail_the_turn() -> None:
     tools = Tools()
     async with house(plan, tools=tools) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("write")
+        await agent.run_command("write")
         await at.idle(agent)
         assert tools.ran == []
         assert len(at.model.requests) == 3
@@ -449,10 +449,10 @@ async def test_replies_that_are_cut_off_again_and_again_fail_the_turn() -> None:
 async def test_a_text_that_was_cut_off_completes_the_turn_and_says_so() -> None:
     async with house(lambda request, heard: cut(Text("Once upon"))) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("tell")
+        await agent.run_command("tell")
         await at.idle(agent)
         assert (await said(agent))[1:] == ["Once upon"]
-        await agent.submit("go on")
+        await agent.run_command("go on")
         await at.idle(agent)
         assert "Your reply before this was cut off" in (await said(agent))[2]
 
@@ -469,7 +469,7 @@ async def test_a_model_compacts_itself_when_its_turn_ends() -> None:
     async with house(compacting) as at:
         agent = await at.wood.start(model="planned")
         for prompt in ("tell me of herons", "tidy up"):
-            await agent.submit(prompt)
+            await agent.run_command(prompt)
             await at.idle(agent)
         texts = await said(agent)
         assert len(texts) == 2
@@ -488,7 +488,7 @@ async def test_a_summary_that_cannot_be_had_ends_the_turn_all_the_same() -> None
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("tidy up")
+        await agent.run_command("tidy up")
         await at.idle(agent)
         assert await said(agent) == ["tidy up", "tidied"]
 
@@ -499,7 +499,7 @@ async def test_a_summary_that_was_cut_off_is_not_used() -> None:
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("tell me of herons")
+        await agent.run_command("tell me of herons")
         await at.idle(agent)
         with pytest.raises(Failure, match="did not finish its summary"):
             await at.running.compact(agent.id)
@@ -512,7 +512,7 @@ async def test_compact_takes_only_a_number_to_keep() -> None:
 
     async with house(plan) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("tidy up")
+        await agent.run_command("tidy up")
         await at.idle(agent)
         assert "/compact [--keep N]" in (await said(agent))[-1]
 
@@ -532,7 +532,7 @@ async def test_a_long_result_is_recalled_piece_by_piece() -> None:
 
     async with house(plan, tools=Reader()) as at:
         agent = await at.wood.start(model="planned")
-        await agent.submit("read")
+        await agent.run_command("read")
         await at.idle(agent)
         shown, *pieces = [
             part.content
@@ -569,7 +569,7 @@ async def _sent_back(thought: Thinking, secret: str) -> object:
     async with house(plan, secrets={"planned": secret}) as at:
         agent = await at.wood.start(model="planned")
         for prompt in ("one", "two"):
-            await agent.submit(prompt)
+            await agent.run_command(prompt)
             await at.idle(agent)
         return at.model.requests[-1].messages[1].parts[0]
 
@@ -579,11 +579,11 @@ async def test_an_answer_that_comes_after_the_interrupt_is_nobody_elses() -> Non
     async with house(lambda request, heard: f"heard {heard}", thinks_for=0.05) as at:
         agent = await at.wood.start(model="planned")
         for number in range(5):
-            await agent.submit(f"ask {number}")
+            await agent.run_command(f"ask {number}")
             await at.model.asked.wait()
             at.model.asked.clear()
             with suppress(RefusedError):
                 await agent.interrupt()
-            await agent.submit(f"then {number}")
+            await agent.run_command(f"then {number}")
             await at.idle(agent)
             assert (await said(agent))[-1] == f"heard then {number}"

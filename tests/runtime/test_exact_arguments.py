@@ -50,7 +50,7 @@ async def run_turn(connection: Connection, plan: Plan, pen: Pen, prompt: str = "
     await running.start()
     try:
         if prompt:
-            await agent.submit(prompt)
+            await agent.run_command(prompt)
         async with asyncio.timeout(60):
             async for _ in running.watch(agent.id, 0):
                 if (await agent.state()).open is None:

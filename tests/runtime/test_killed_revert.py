@@ -54,7 +54,7 @@ class Place(Struct, frozen=True):
     @asynccontextmanager
     async def agent(self) -> AsyncGenerator[Agent]:
         async with open(self.database) as wood:
-            yield await wood.agent("lead")
+            yield await wood.find("lead")
 
 
 async def prepared(base: Path) -> Place:
@@ -109,7 +109,7 @@ async def test_wherever_it_is_killed_the_next_prompt_is_taken(tmp_path: Path, st
     place.killed_at(step)
     async with place.agent() as agent:
         cut_off = (await agent.state()).reverting is not None
-        [outcome] = await agent.submit("Go on.")
+        [outcome] = await agent.run_command("Go on.")
         assert isinstance(outcome.answer, Prompted)
         assert (await agent.state()).reverting is None
         if cut_off:

@@ -94,7 +94,7 @@ async def working(log: Log, prompt: str) -> Agent:
     """An agent with a prompt to answer."""
     agent = Agent(Connection(log, SPACE), ADA)
     await agent.do(StartAgent(ADA, "ada", Settings(model="planned")))
-    await agent.submit(prompt)
+    await agent.run_command(prompt)
     return agent
 
 
@@ -111,7 +111,7 @@ async def test_an_answer_that_comes_too_late_touches_neither_its_turn_nor_the_ne
     overtaken = asyncio.create_task(driver(log, slow, NoTools(), None).drive(ADA))
     await slow.asked.wait()
     await driver(log, PlannedModel(lambda request, heard: "in time"), NoTools(), None).drive(ADA)
-    await agent.submit("second")
+    await agent.run_command("second")
     before = await kinds(agent)
     slow.may_answer.set()
     await overtaken

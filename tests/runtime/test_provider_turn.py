@@ -50,7 +50,7 @@ class House(Struct):
 
     async def turn(self, agent: Agent, prompt: str) -> None:
         """A turn, from its prompt to its end."""
-        await agent.submit(prompt)
+        await agent.run_command(prompt)
         await self.idle(agent)
 
     async def idle(self, agent: Agent) -> None:
@@ -204,7 +204,7 @@ async def test_a_fork_starts_with_a_session_of_its_own_from_the_parents_history(
         await at.turn(agent, "one")
         child = AgentId("child")
         await at.connection.dispatcher.dispatch(Fork(agent.id, child), command_meta())
-        other = await at.wood.agent(child)
+        other = await at.wood.find(child)
         await at.turn(other, "two")
         by, history = at.program.assumed[-1]
         assert by == "new_session"
@@ -222,7 +222,7 @@ async def test_a_child_reports_and_its_mail_reaches_the_program_fenced() -> None
         child = AgentId("child")
         fork = Fork(agent.id, child, goal="Find the leak.")
         await at.connection.dispatcher.dispatch(fork, command_meta())
-        await at.idle(await at.wood.agent(child))
+        await at.idle(await at.wood.find(child))
         async for _ in at.running.watch(agent.id, 0):
             if (await agent.state()).inbox:
                 break
@@ -236,7 +236,7 @@ async def test_an_interrupt_stops_the_program_and_keeps_session_and_log_in_step(
     program = FakeProgram(plan=lambda heard: [Says("Well,"), Stops()])
     async with house(program) as at:
         agent = await at.start()
-        await agent.submit("think")
+        await agent.run_command("think")
         await program.reached.wait()
         await at.running.interrupt(agent.id)
         await at.idle(agent)
@@ -252,7 +252,7 @@ async def test_an_interrupt_by_another_process_is_assumed_next_time() -> None:
     program = FakeProgram(plan=lambda heard: [Says("Well,"), Stops()])
     async with house(program) as at:
         agent = await at.start()
-        await agent.submit("think")
+        await agent.run_command("think")
         await program.reached.wait()
         await agent.interrupt()
         await at.idle(agent)
@@ -266,11 +266,11 @@ async def test_a_turn_goes_on_where_a_killed_worker_left_it() -> None:
     program = FakeProgram(plan=lambda heard: [Uses("Bash"), Says("Well,"), Stops()])
     async with house(program, connection=connection) as at:
         agent = await at.start()
-        await agent.submit("think")
+        await agent.run_command("think")
         await program.reached.wait()
     program.complete_cut_turns()  # as if the program had gone on alone
     async with house(program, connection=connection) as at:
-        agent = await at.wood.agent(agent.id)
+        agent = await at.wood.find(agent.id)
         await at.running.wake(agent.id)
         await at.idle(agent)
         assert await said(agent) == ["think", "Well,"]

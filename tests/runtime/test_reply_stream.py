@@ -119,7 +119,7 @@ async def stage(folder: Path) -> AsyncGenerator[Stage]:
     try:
         async with asyncio.timeout(30):
             agent = await Sapwood(connection).start("tale", model="oak")
-            await agent.submit("Tell me a tale.")
+            await agent.run_command("Tell me a tale.")
             yield Stage(path, connection, running, agent, model)
     finally:
         await running.close()
@@ -137,7 +137,7 @@ async def test_an_interrupt_from_another_process_keeps_what_was_shown(tmp_path: 
         at.model.say(*WORDS)
         await at.shown("".join(WORDS))
         other = await connect(at.path)
-        await (await Sapwood(other).agent("tale")).interrupt("enough")
+        await (await Sapwood(other).find("tale")).interrupt("enough")
         await other.close()
         events = await at.until(TurnInterrupted)
         reply = events[-2].event

@@ -72,7 +72,7 @@ class Desk(Struct):
     async def says(self, prompt: str) -> int:
         """Gives a prompt, waits for the end of the turn, and returns where the turn starts."""
         version = (await self.agent.state()).version
-        [outcome] = await self.agent.submit(prompt)
+        [outcome] = await self.agent.run_command(prompt)
         assert isinstance(outcome.answer, Prompted)
         async for _ in self.running.watch(self.agent.id, version):
             if (await self.agent.state()).open is None:
@@ -274,18 +274,18 @@ async def test_checkpoints_outlive_the_conversation(tmp_path: Path) -> None:
     async with desk(repository(tmp_path)) as at:
         (tmp_path / "a.txt").write_text("mine")
         turn = await at.says("write a.txt theirs")
-        [outcome] = await at.agent.submit("/new")
+        [outcome] = await at.agent.run_command("/new")
         assert isinstance(outcome.answer, ConversationStarted)
-        fresh = await Sapwood(at.agent.connection).agent(outcome.answer.agent)
+        fresh = await Sapwood(at.agent.connection).find(outcome.answer.agent)
         with pytest.raises(RefusedError, match=f"type /revert lead:{turn}"):
             await fresh.revert()
-        [outcome] = await fresh.submit(f"/revert lead:{turn}")
+        [outcome] = await fresh.run_command(f"/revert lead:{turn}")
         assert isinstance(outcome.answer, FilesReverted)
         assert (
             f"before turn {turn} of 'write a.txt theirs': 1 file restored" in outcome.answer.message
         )
         assert (tmp_path / "a.txt").read_text() == "mine"
-        await at.agent.submit("/unarchive")
+        await at.agent.run_command("/unarchive")
         await at.agent.revert()
         assert (tmp_path / "a.txt").read_text() == "mine"
 
@@ -295,7 +295,7 @@ async def test_a_fork_goes_back_to_before_a_turn_that_it_inherited(tmp_path: Pat
         await at.says("write a.txt one")
         turn = await at.says("write a.txt two")
         child = await at.agent.fork()
-        [outcome] = await child.submit(f"/revert parent:{turn}")
+        [outcome] = await child.run_command(f"/revert parent:{turn}")
         assert isinstance(outcome.answer, FilesReverted)
         assert (tmp_path / "a.txt").read_text() == "one"
         assert await Desk(child, tmp_path, at.running).said() == ["write a.txt one"]
@@ -309,7 +309,7 @@ async def test_a_turn_of_a_conversation_in_another_folder_is_not_gone_back_to(
         turn = await at.says("write a.txt one")
         folder = str(repository(tmp_path / "two"))
         other = await Sapwood(at.agent.connection).start(model="planned", folder=folder)
-        [outcome] = await other.submit(f"/revert lead:{turn}")
+        [outcome] = await other.run_command(f"/revert lead:{turn}")
         assert isinstance(outcome.answer, UnknownCheckpoint)
 
 
@@ -372,7 +372,7 @@ async def test_what_the_user_edited_between_turns_is_not_lost(tmp_path: Path) ->
 async def test_an_interrupted_turn_has_a_checkpoint(tmp_path: Path) -> None:
     async with desk(repository(tmp_path)) as at:
         (tmp_path / "a.txt").write_text("mine")
-        await at.agent.submit("run echo theirs > a.txt; echo stall")
+        await at.agent.run_command("run echo theirs > a.txt; echo stall")
         await at.sees("tool.started", "tool.finished", "tool.started")
         await at.running.interrupt(at.agent.id)
         await at.sees("turn.interrupted", "checkpoint.made")
@@ -424,7 +424,7 @@ async def test_a_revert_does_not_pull_files_from_under_another_agent(tmp_path: P
     async with desk(repository(tmp_path)) as at:
         await at.says("write a.txt one")
         child = await at.agent.fork(name="child")
-        await child.submit("run sleep 60")
+        await child.run_command("run sleep 60")
         with pytest.raises(RefusedError, match=f"sapwood interrupt {child.id}"):
             await at.agent.revert()
         await at.running.interrupt(child.id)

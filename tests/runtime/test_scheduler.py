@@ -10,7 +10,8 @@ from sapwood.core.events.turn import Size
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.runtime import scheduler as scheduling
-from sapwood.runtime.scheduler import Drive, Scheduler, woken_by
+from sapwood.runtime.scheduler import Drive, Scheduler
+from sapwood.runtime.woken_agents import woken_by
 from tests.store.contract import append
 
 SPACE, ADA, LEAD = Space("team"), AgentId("ada"), AgentId("lead")

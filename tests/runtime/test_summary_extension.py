@@ -32,7 +32,7 @@ async def clipped(at: House, *, extend: bool = True) -> Agent:
     change = SettingsChange(cap=800, low_water=0.6, extend_summary=extend, summary_score=0.3)
     await at.wood.connection.dispatcher.dispatch(Configure(agent.id, change), command_meta())
     for file in ("roof.py", "beams.py", "walls.py"):
-        await agent.submit(f"What is in {file}?")
+        await agent.run_command(f"What is in {file}?")
         await at.idle(agent)
     assert (await agent.state()).slid
     return agent
@@ -69,7 +69,7 @@ async def has_summary(agent: Agent) -> bool:
 async def test_it_is_off_by_default() -> None:
     async with house(plan) as at:
         agent = await clipped(at, extend=False)
-        await agent.submit("And now?")
+        await agent.run_command("And now?")
         await at.idle(agent)
         assert await count(agent, ContextSummarized) == 0
         assert await count(agent, ModelCalled) == 4
@@ -85,7 +85,7 @@ async def test_a_failure_changes_nothing() -> None:
         agent = await clipped(at)
         await until(lambda: called(agent, 4))
         before = await said(agent)
-        await agent.submit("And now?")
+        await agent.run_command("And now?")
         await at.idle(agent)
         assert await count(agent, ContextSummarized) == 0
         assert before[-1] in await said(agent)
@@ -134,7 +134,7 @@ async def test_a_summary_that_comes_during_the_next_turn_waits_for_its_end() -> 
     async with house(plan, model=model) as at:
         agent = await clipped(at)
         await until(lambda: called(agent, 4))
-        await agent.submit("And now?")
+        await agent.run_command("And now?")
         await until(lambda: called(agent, 5))
         model.summary.set()
         assert not await has_summary(agent)

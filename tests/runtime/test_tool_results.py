@@ -35,7 +35,7 @@ class Raising(NoTools):
 
 async def results(at: House) -> list[ToolFinished]:
     agent = await at.wood.start(model="planned")
-    await agent.submit("go")
+    await agent.run_command("go")
     await at.idle(agent)
     assert (await agent.state()).open is None
     events = [recorded.event for recorded in await agent.events()]

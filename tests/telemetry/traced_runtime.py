@@ -44,7 +44,7 @@ class TracedAgent:
     async def turn(self, prompt: str) -> None:
         """Runs one turn and waits until its span has ended."""
         before = (await self.agent.state()).version
-        await self.agent.submit(prompt)
+        await self.agent.run_command(prompt)
         async with asyncio.timeout(60):
             async for recorded in self.agent.follow(before):
                 if recorded.kind in _ENDS:

@@ -17,7 +17,7 @@ async def test_what_another_process_writes_appears(tmp_path: Path) -> None:
     other = await connect(tmp_path / "a.db")
     agent = await with_tools(Sapwood(own), 1)
     async with on_stage(agent.id, connection=own) as stage:
-        elsewhere = await Sapwood(other).agent(agent.id)
+        elsewhere = await Sapwood(other).find(agent.id)
         await elsewhere.record("From elsewhere?", "Yes, from elsewhere.")
         await stage.sees("Yes, from elsewhere.")
         child = await elsewhere.fork(name="helper")

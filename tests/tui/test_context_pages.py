@@ -55,7 +55,7 @@ async def test_the_command_beside_an_item_frees_what_it_says() -> None:
             each for each in largest(opened.state, opened.live, counter) if "2?" in each.name
         )
         assert item.command == "/clear 1"
-        await agent.submit(item.command)
+        await agent.run_command(item.command)
         opened = await wood.connection.dispatcher.open(agent.id)
         after = budget_of(opened.state, opened.live, counter).history.tokens
         assert item.frees is not None

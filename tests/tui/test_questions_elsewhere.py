@@ -31,7 +31,7 @@ async def test_a_question_of_a_worker_is_answered_on_the_screen(
     monkeypatch.setattr(ConversationController, "resume", stays_away)
     connection = await connect(":memory:")
     agent = await Sapwood(connection).start("demo", model="claude-sonnet-5-5")
-    await agent.submit("Build it.")
+    await agent.run_command("Build it.")
     await agent.do(AddReply(agent.id, (ToolCall("1", "shell", '{"command": "make"}'),)))
     question = PermissionQuestion(agent.id, "/project", "shell", "make", "why", "make all")
 
@@ -62,7 +62,7 @@ async def test_a_page_closes_when_somebody_else_answers_and_the_status_says_what
     monkeypatch.setattr(ConversationController, "resume", stays_away)
     connection = await connect(":memory:")
     agent = await Sapwood(connection).start("demo", model="claude-sonnet-5-5")
-    await agent.submit("Build it.")
+    await agent.run_command("Build it.")
     await agent.do(AddReply(agent.id, (ToolCall("1", "shell", '{"command": "make"}'),)))
     question = PermissionQuestion(agent.id, "/project", "shell", "make", "why", "make all")
     async with on_stage(agent.id, connection=connection) as stage:
@@ -70,7 +70,7 @@ async def test_a_page_closes_when_somebody_else_answers_and_the_status_says_what
         await until(lambda: isinstance(stage.app.screen, PermissionPage), shown=stage.screen)
         progress = stage.conversation._progress  # pyright: ignore[reportPrivateUsage]
         await until(lambda: "waiting for approval" in progress())
-        await agent.submit("/answer no later")
+        await agent.run_command("/answer no later")
         assert await asyncio.wait_for(asking, 60) == Deny("later")
         await until(lambda: not isinstance(stage.app.screen, PermissionPage))
         await until(lambda: "waiting for approval" not in progress())

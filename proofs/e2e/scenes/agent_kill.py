@@ -30,7 +30,7 @@ async def _by_a_person(system: SystemUnderTest) -> None:
 
     system.script(model)
     root = await system.start("root")
-    await root.submit("/fork -- Have it counted.")
+    await root.run_command("/fork -- Have it counted.")
     (child,) = await system.children(root)
     for at_work in (counting, going_on):
         await asyncio.to_thread(at_work.wait, LONGEST)
@@ -81,7 +81,7 @@ async def _by_a_model(system: SystemUnderTest) -> None:
 
 async def _answer_to(agent: Agent, text: str) -> str:
     try:
-        (outcome,) = await agent.submit(text)
+        (outcome,) = await agent.run_command(text)
     except RefusedError as refused:
         return refused.refusal.sentence
     return outcome.message

@@ -110,7 +110,7 @@ async def _one_goal_for_two(system: SystemUnderTest) -> None:
 
 
 async def _submitted(agent: Agent, text: str) -> list[str]:
-    return [outcome.message for outcome in await agent.submit(text)]
+    return [outcome.message for outcome in await agent.run_command(text)]
 
 
 def _goal(asked: ModelRequest) -> str:

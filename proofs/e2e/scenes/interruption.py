@@ -28,7 +28,7 @@ async def _while_the_model_speaks(system: SystemUnderTest) -> None:
     system.script(model)
     agent = await system.start()
     pieces: list[str] = []
-    await agent.submit("Tell me.")
+    await agent.run_command("Tell me.")
     async with asyncio.timeout(LONGEST):
         async for shown in system.running.watch(agent.id, 0):
             if isinstance(shown.what, Delta):
@@ -59,7 +59,7 @@ async def _while_a_tool_runs(system: SystemUnderTest) -> None:
 
     system.script(model)
     agent = await system.start()
-    await agent.submit("Wait.")
+    await agent.run_command("Wait.")
     await system.until(agent, "tool.started")
     await system.running.interrupt(agent.id)
     checks.same("the conversation goes on", await system.ask(agent, "Go on."), "I went on.")

@@ -73,7 +73,7 @@ async def _in_the_middle_of_a_turn(system: SystemUnderTest, other: str) -> None:
 
     system.script(model)
     agent = await system.start()
-    await agent.submit("Sleep a little.")
+    await agent.run_command("Sleep a little.")
     await system.until(agent, "tool.started")
     await system.switch(agent, WIRES[other])
     await system.idle(agent)

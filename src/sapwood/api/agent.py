@@ -9,7 +9,7 @@ from msgspec import UNSET
 from sapwood.api.arguments import count, flag, label, optional, prompt_parts, recorded_item
 from sapwood.api.arguments import text as words
 from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
-from sapwood.conversation.answers import Answer, ConversationStarted
+from sapwood.conversation.answers import Answer, ConversationStarted, Prompted
 from sapwood.conversation.model_requests import budget_for, request_for
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import Outcome
@@ -40,7 +40,7 @@ from sapwood.core.commands import (
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.errors import LogError, RefusedError
-from sapwood.core.events import Recorded
+from sapwood.core.events import HUMAN, Actor, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange
@@ -52,7 +52,7 @@ __all__ = ["Agent"]
 
 
 class Agent(AgentHandle):
-    """One conversation. `Sapwood.start` and `Sapwood.agent` return it.
+    """One conversation. `Sapwood.start`, `Sapwood.get` and `Sapwood.find` return it.
 
     A method that changes something returns a message for the user. It raises `RefusedError` if the
     change is not allowed; the error says what to do instead. Every method raises `LogError` if the
@@ -121,23 +121,63 @@ class Agent(AgentHandle):
         """
         return (await self.do(InterruptTurn(self.id, reason))).message
 
-    async def submit(self, text: str) -> list[Outcome]:
-        """Runs commands and prompts as a user types them, in order, and returns their outcomes.
+    async def prompt(
+        self,
+        text: str | Sequence[PromptPart],
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Prompted:
+        """Stores a prompt as a new turn and wakes the workers of the database at once.
 
-        Stops at the first refusal, which is the answer of the last outcome. `text` may contain any
-        command, such as `/kill` or `/system`, so pass only text that you trust. Raises
-        `RefusedError` if `text` is a single line with a command that does not exist.
+        The text is the prompt, whatever it begins with: it is safe for text of users. A worker, or
+        `turn()` in your own program, answers it. `command_id` makes the call safe to repeat: the
+        same id stores one prompt. `actor` is who asks, by default a user without a name.
+
+        Raises `RefusedError` if a turn is open, the agent has ended, or a budget is spent.
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
         ...     async with sapwood.open(":memory:") as wood:
         ...         agent = await wood.start("lead")
-        ...         steps = await agent.submit("/mark T\\nFind the leak.\\n/fork T")
+        ...         await agent.prompt("/kill is a command; this is only text.", command_id="r-1")
+        ...         await agent.prompt("/kill is a command; this is only text.", command_id="r-1")
+        ...         print(len((await agent.request()).messages))
+        >>> asyncio.run(main())
+        1
+        """
+        prompted = await self.service.prompt(
+            self.id,
+            prompt_parts(text),
+            actor=HUMAN if actor is None else actor,
+            command_id=command_id,
+        )
+        if isinstance(prompted, Refusal):
+            raise RefusedError(prompted)
+        await self.connection.work_passed()
+        return prompted
+
+    async def run_command(self, text: str) -> list[Outcome]:
+        """Runs slash commands and prompts as a person types them, and returns their outcomes.
+
+        Never pass untrusted text: it may contain any command, such as `/kill` or `/system`, and a
+        command can name other agents. Use `prompt` for the text of users. The steps run in order
+        and stop at the first refusal, which is the answer of the last outcome.
+
+        Raises `RefusedError` if `text` is a single line with a command that does not exist.
+
+        >>> import asyncio, sapwood
+        >>> async def main() -> None:
+        ...     async with sapwood.open(":memory:") as wood:
+        ...         agent = await wood.start("lead")
+        ...         steps = await agent.run_command("/mark T\\nFind the leak.\\n/fork T")
         ...         print(steps[0].message, steps[1].message[:15])
         >>> asyncio.run(main())
         Marked 'T'. Forked. Child:
         """
-        return await self.service.submit(self.id, words(text, "text"))
+        outcomes = await self.service.submit(self.id, words(text, "text"))
+        await self.connection.work_passed()
+        return outcomes
 
     # Context
 

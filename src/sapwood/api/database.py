@@ -22,9 +22,10 @@ from sapwood.api.arguments import (
 )
 from sapwood.app.connection import Connection, connect
 from sapwood.app.conversation_service import offline_service
+from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.config_file import Config
 from sapwood.conversation.agent_lookup import find
-from sapwood.core.errors import RefusedError
+from sapwood.core.errors import AgentNotFound, RefusedError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent
@@ -108,12 +109,28 @@ class Sapwood:
             agent = named
         return Agent(self.connection, agent)
 
-    async def agent(self, name: str) -> Agent:
-        """Returns the agent with this id, this start of an id, or this name.
+    async def get(self, id: str) -> Agent:
+        """Returns the agent with exactly this id.
 
-        Raises `RefusedError` if there is none, or more than one.
+        Raises `AgentNotFound` if there is none in this space. Use this method for ids that come
+        from a user of your program.
         """
-        return Agent(self.connection, await find(self.connection, label(name, "name")))
+        exact = key(id, "id")
+        known = can_be_stored(exact) and await self.connection.log.facts(
+            self.connection.space, AgentId(exact)
+        )
+        if not known:
+            raise AgentNotFound(exact)
+        return Agent(self.connection, AgentId(exact))
+
+    async def find(self, text: str) -> Agent:
+        """Returns the agent with this id, this start of an id, or this name, as a person types it.
+
+        The text `chat-4` also finds the agent `chat-42`, so do not use this method for ids that
+        come from a user of your program; use `get`. Raises `RefusedError` if there is none, or
+        more than one.
+        """
+        return Agent(self.connection, await find(self.connection, label(text, "text")))
 
     async def agents(
         self,
@@ -206,7 +223,10 @@ async def open(address: str | Path | Log, *, space: str = "local") -> AsyncGener
     >>> asyncio.run(main())
     []
     """
-    wood = Sapwood(await connect(address, space))
+    connection = await connect(address, space)
+    if connection.address:
+        connection.wakes = WorkerWakes(connection.address, connection.log)
+    wood = Sapwood(connection)
     try:
         yield wood
     finally:

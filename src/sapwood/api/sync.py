@@ -176,7 +176,8 @@ class SyncAgent(_SyncWrapper[Agent]):
 
     record = _sync(Agent.record)
     interrupt = _sync(Agent.interrupt)
-    submit = _sync(Agent.submit)
+    prompt = _sync(Agent.prompt)
+    run_command = _sync(Agent.run_command)
     mark = _sync(Agent.mark)
     clear = _sync(Agent.clear)
     rewind = _sync(Agent.rewind)
@@ -249,7 +250,8 @@ class SyncSapwood(_SyncWrapper[Sapwood]):
     """
 
     start = _sync_agent(Sapwood.start)
-    agent = _sync_agent(Sapwood.agent)
+    get = _sync_agent(Sapwood.get)
+    find = _sync_agent(Sapwood.find)
     agents = _sync(Sapwood.agents)
     search = _sync(Sapwood.search)
     event = _sync(Sapwood.event)

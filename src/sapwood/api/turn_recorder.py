@@ -110,7 +110,8 @@ class TurnRecorder:
                 notice = await read_pins_again(agent.service.services, state)
                 if notice:
                     _log.warning("%s", notice)
-            started = await agent.do(StartTurn(agent.id, self._prompt))
+            with agent.connection.own_turn(agent.id):
+                started = await agent.do(StartTurn(agent.id, self._prompt))
             self._turn = started.events[-1].version
         elif (opened := (await agent.opened()).state.open) is not None:
             self._turn = opened.first

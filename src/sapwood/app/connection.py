@@ -5,14 +5,16 @@ Imports a store only when an address names it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sapwood import redaction
+from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import LogError
-from sapwood.core.ids import Space, can_be_stored
+from sapwood.core.ids import AgentId, Space, can_be_stored
+from sapwood.core.log_values import Append
 from sapwood.core.token_count import Counter
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
@@ -33,7 +35,8 @@ class Connection:
 
     `address` is the address of the database, if the log was opened from one. `owner` says whether
     `close` also closes the log. `secrets` are values to mask in all texts, in addition to
-    everything that has the form of a secret.
+    everything that has the form of a secret. `wakes` wakes workers after each commit, for a process
+    that does not drive agents itself.
     """
 
     def __init__(
@@ -45,14 +48,17 @@ class Connection:
         outages: "OutageReporter | None" = None,
         address: str = "",
         secrets: Iterable[str] = (),
+        wakes: WorkerWakes | None = None,
     ) -> None:
         self.log = log
         self.space = space
         self.outages = outages
         self.address = address
+        self.wakes = wakes
         self._owner = owner
         self._secrets = tuple(secrets)
         self.dispatcher = Dispatcher(log, space, self.counter_for, mask=self.masked)
+        self.dispatcher.on_commit(self._committed)
         self._counters: dict[str, Counter] = {}
 
     def counter_for(self, model: str) -> Counter:
@@ -86,15 +92,39 @@ class Connection:
             outages=self.outages,
             address=self.address,
             secrets=self._secrets,
+            wakes=self.wakes,
         )
+
+    @contextmanager
+    def own_turn(self, agent: AgentId) -> Generator[None]:
+        """In this block, a turn that this agent starts is not left to workers."""
+        if self.wakes is None:
+            yield
+            return
+        self.wakes.driven_here.add(agent)
+        try:
+            yield
+        finally:
+            self.wakes.driven_here.discard(agent)
+
+    async def work_passed(self) -> None:
+        """Returns when the workers were told of all work that this process left for them."""
+        if self.wakes is not None:
+            await self.wakes.passed()
 
     async def close(self) -> None:
         """Waits for commands that are running, then closes the log if this connection owns it."""
         await self.dispatcher.close()
         if self._owner:
+            if self.wakes is not None:
+                await self.wakes.close()
             await self.log.close()
             if self.outages:
                 self.outages.close()
+
+    def _committed(self, appends: tuple[Append, ...]) -> None:
+        if self.wakes is not None:
+            self.wakes.committed(self.space, appends)
 
 
 class OutageReporter:

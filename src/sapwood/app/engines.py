@@ -12,7 +12,8 @@ from sapwood.config.database_address import is_postgres
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits, EngineError, LocalEngine
-from sapwood.runtime.scheduler import Drive, Engine, woken_by
+from sapwood.runtime.scheduler import Drive, Engine
+from sapwood.runtime.woken_agents import woken_by
 
 __all__ = [
     "LazyEngine",

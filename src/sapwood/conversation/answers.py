@@ -54,6 +54,11 @@ class Prompted(Struct, frozen=True, tag=True):
     """A prompt opened a turn; `turn` is the version of the log at which it starts.
 
     `message` says which pinned files could not be read again; it is empty if all could.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     wood.start(id="demo").prompt("Hello!")
+    Prompted(agent='demo', turn=2, message='')
     """
 
     agent: AgentId

@@ -52,7 +52,7 @@ from sapwood.core.commands import (
     StartAgent,
     StartTurn,
 )
-from sapwood.core.content import Text, ToolCall
+from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
 from sapwood.core.executor import PROGRAMS, program_executor
@@ -135,7 +135,7 @@ class Outcome(Struct, frozen=True):
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
-    ...     for outcome in wood.start("demo").submit("/mark START\\n/help mark"):
+    ...     for outcome in wood.start("demo").run_command("/mark START\\n/help mark"):
     ...         print(outcome.step.command.name, outcome.message)
     mark Marked 'START'.
     help /mark [NAME]               Name this place, to come back to or to fork from
@@ -194,10 +194,18 @@ class ConversationService:
         if lags_behind((await self.services.space.dispatcher.last_seen(agent)).state):
             await assume(agent)
 
-    async def prompt(self, agent: AgentId, text: str) -> Prompted | Refusal:
+    async def prompt(
+        self,
+        agent: AgentId,
+        prompt: str | tuple[PromptPart, ...],
+        *,
+        actor: Actor = HUMAN,
+        command_id: str | None = None,
+    ) -> Prompted | Refusal:
         """Opens a turn with a prompt; pinned files that changed are read again before it.
 
-        Raises `Failure` if the agent's model cannot be called.
+        The same `command_id` given twice opens one turn. Raises `Failure` if the agent's model
+        cannot be called.
         """
         services = self.services
         dispatcher = services.space.dispatcher
@@ -215,8 +223,9 @@ class ConversationService:
             if refused is not None:
                 return refused
         notice = await read_pins_again(services, state)
-        start = StartTurn(agent, (Text(text),), await self._instructions(state))
-        done = await dispatcher.dispatch(start, command_meta())
+        parts = (Text(prompt),) if isinstance(prompt, str) else prompt
+        start = StartTurn(agent, parts, await self._instructions(state))
+        done = await dispatcher.dispatch(start, command_meta(actor, command=command_id))
         if isinstance(done, Refusal):
             return done
         if services.start_work is not None:

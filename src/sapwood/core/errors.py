@@ -5,12 +5,20 @@ SapwoodError
 │   ├── LogAway           its database does not answer; try again when it does
 │   └── VersionConflict   another process appended first
 └── RefusedError          a command was refused; `refusal` has the reason and the remedy
+    └── AgentNotFound     there is no agent with this id
 """
 
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import Refusal, UnknownAgent
 
-__all__ = ["LogAway", "LogError", "RefusedError", "SapwoodError", "VersionConflict"]
+__all__ = [
+    "AgentNotFound",
+    "LogAway",
+    "LogError",
+    "RefusedError",
+    "SapwoodError",
+    "VersionConflict",
+]
 
 
 class SapwoodError(Exception):
@@ -68,3 +76,20 @@ class RefusedError(SapwoodError):
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.sentence)
         self.refusal = refusal
+
+
+class AgentNotFound(RefusedError):
+    """There is no agent with exactly this id in the space.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     _ = wood.start(id="chat-421")
+    ...     try:
+    ...         wood.get("chat-42")
+    ...     except sapwood.AgentNotFound as error:
+    ...         print(error)
+    There is no agent 'chat-42'...
+    """
+
+    def __init__(self, agent: str) -> None:
+        super().__init__(UnknownAgent(agent))

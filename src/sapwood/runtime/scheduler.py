@@ -13,24 +13,15 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
 from sapwood.core.errors import SapwoodError
-from sapwood.core.events import (
-    AgentKilled,
-    MailReceived,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-    TurnStarted,
-)
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.runtime.driver import Driver
+from sapwood.runtime.woken_agents import woken_by
 
-__all__ = ["Drive", "Engine", "Scheduler", "woken_by"]
+__all__ = ["Drive", "Engine", "Scheduler"]
 
 _WAKE_AGAIN = 1.0
 _log = logging.getLogger("sapwood.runtime")
-
-_ENDS = (TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled)
 
 Drive = Callable[[Space, AgentId], Awaitable[None]]
 """Drives the open turn of one agent. Returns when there is no more work to do now."""
@@ -56,23 +47,6 @@ class Engine(Protocol):
     async def close(self) -> None:
         """Stops taking work. Running turns stop at their next step; other workers continue them."""
         ...
-
-
-def woken_by(append: Append) -> set[AgentId]:
-    """Returns the agents that have to be driven after these events.
-
-    An agent that got a prompt, an agent with an open turn that got mail, and the parent of an agent
-    whose turn ended.
-    """
-    woken: set[AgentId] = set()
-    for recorded in append.events:
-        event = recorded.event
-        mail = isinstance(event, MailReceived) and append.facts.working
-        if isinstance(event, TurnStarted) or mail:
-            woken.add(append.agent)
-        elif isinstance(event, _ENDS) and append.facts.parent is not None:
-            woken.add(append.facts.parent)
-    return woken
 
 
 class Scheduler:

@@ -57,7 +57,7 @@ async def test_rows_with_content_are_json_that_a_page_can_draw() -> None:
 async def test_a_tool_call_has_its_result_once_that_is_there() -> None:
     async with open(":memory:") as wood:
         agent = await wood.start("demo")
-        await agent.submit("Look.")
+        await agent.run_command("Look.")
         await agent.do(AddReply(agent.id, (ToolCall("1", "read_file", "{}"),)))
         held = wood.connection
         before = (await read_conversation(held.log, held.space, agent.id)).rows[-1].content

@@ -46,7 +46,7 @@ async def test_a_turn_is_a_prompt_and_a_reply() -> None:
 async def test_a_reply_that_was_cut_off_ends_with_a_row_that_says_so() -> None:
     async with open(":memory:") as wood:
         agent = await wood.start("demo")
-        await agent.submit("Tell me.")
+        await agent.run_command("Tell me.")
         await agent.do(AddReply(agent.id, (Text("Once upon"),), ended="length"))
         timeline = await told(agent)
         assert kinds(lay_out(timeline)) == ["prompt", "reply", "reply"]

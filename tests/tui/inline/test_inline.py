@@ -126,7 +126,7 @@ async def test_what_another_process_writes_is_printed(tmp_path: Path) -> None:
     agent = await long_talk(Sapwood(own), 2)
     async with on_inline_stage(agent.id, connection=own) as below:
         await below.sees("Question 1?")
-        elsewhere = await Sapwood(other).agent(agent.id)
+        elsewhere = await Sapwood(other).find(agent.id)
         await elsewhere.mark("FROM_ELSEWHERE")
         await below.sees("◆ FROM_ELSEWHERE")
         child = await elsewhere.fork(name="helper")

@@ -56,7 +56,7 @@ async def test_a_call_waits_for_its_result_and_holds_up_what_follows() -> None:
     async with open(":memory:") as wood:
         followed = _FollowedAgent(await wood.start("demo"))
         agent = followed.agent
-        await agent.submit("Look.")
+        await agent.run_command("Look.")
         calls = (ToolCall("a", "read_file", "{}"), ToolCall("b", "read_file", "{}"))
         await agent.do(AddReply(agent.id, (Text("I look."), *calls)))
         assert await followed.take() == ["prompt", "reply"]
@@ -113,7 +113,7 @@ async def test_an_opening_shows_the_page_and_leaves_out_what_is_under_way() -> N
         for number in range(3):
             await agent.record(f"Question {number}?", f"Answer {number}.")
         await agent.clear(1)
-        await agent.submit("Look.")
+        await agent.run_command("Look.")
         await agent.do(AddReply(agent.id, (ToolCall("a", "read_file", "{}"),)))
         queue = PrintQueue(_told(await agent.events()))
         items = queue.finished_rows()

@@ -1,0 +1,121 @@
+"""Wakes the workers of a database for agents that got work from a process without a worker."""
+
+import asyncio
+import logging
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sapwood.config.database_address import is_postgres
+from sapwood.core.errors import SapwoodError
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import Append
+from sapwood.runtime.log import Log
+from sapwood.runtime.woken_agents import woken_by
+
+if TYPE_CHECKING:
+    from sapwood.runtime.scheduler import Engine
+
+__all__ = ["WorkerWakes"]
+
+_TRIES = 5
+_PAUSE = 1.0
+"""Seconds between two tries. A worker finds the work by itself after some minutes."""
+
+_log = logging.getLogger("sapwood.engine")
+
+
+class WorkerWakes:
+    """Asks the workers of a database to drive the agents that got work by a commit.
+
+    Opens the database of the engine at the first use, and keeps it open. Without the extra `engine`
+    nobody can be woken: a warning says so once. An SQLite log whose engine was never started has no
+    workers; the first one looks for work when it starts.
+    """
+
+    def __init__(self, address: str, log: Log, engine: "Engine | None" = None) -> None:
+        self._address = address
+        self._log = log
+        self._engine = engine
+        self._is_own = engine is None
+        self._creation = asyncio.Lock()
+        self._waking: set[asyncio.Task[None]] = set()
+        self._warned = False
+        self.driven_here: set[AgentId] = set()
+        """Agents whose next turn the program of this process runs itself."""
+        self._closing = False
+
+    def committed(self, space: Space, appends: tuple[Append, ...]) -> None:
+        """Wakes, in the background, each agent that these appends give work to."""
+        if self._address == ":memory:" and self._engine is None:
+            return
+        for append in appends:
+            for agent in woken_by(append) - self.driven_here:
+                task = asyncio.ensure_future(self._wake(space, agent, append.facts.model))
+                self._waking.add(task)
+                task.add_done_callback(self._waking.discard)
+
+    async def passed(self) -> None:
+        """Returns when every wake so far was passed to the workers, or failed once."""
+        if self._waking:
+            await asyncio.wait(self._waking)
+
+    async def close(self) -> None:
+        """Passes the wakes that are still to be passed, and closes the engine."""
+        self._closing = True
+        await self.passed()
+        if self._engine is not None and self._is_own:
+            await self._engine.close()
+
+    async def _wake(self, space: Space, agent: AgentId, model: str) -> None:
+        problem: SapwoodError | None = None
+        for _ in range(_TRIES):
+            try:
+                facts = await self._log.facts(space, agent)
+                engine = await self._opened() if facts and facts.working else None
+                if engine is not None:
+                    await engine.wake(space, agent, model=model)
+                return
+            except SapwoodError as failed:
+                problem = failed
+                if self._closing:
+                    break
+                await asyncio.sleep(_PAUSE)
+        _log.warning(
+            "No worker was woken for agent '%s', which has work to do: %s. "
+            "A worker finds it by itself within some minutes.",
+            agent,
+            problem,
+        )
+
+    async def _opened(self) -> "Engine | None":
+        async with self._creation:
+            if self._engine is None and self._has_workers():
+                self._engine = await asyncio.to_thread(_durable_engine, self._address)
+            return self._engine
+
+    def _has_workers(self) -> bool:
+        """Whether there may be workers that this process can wake."""
+        if not is_postgres(self._address) and not _engine_file(self._address).exists():
+            return False
+        if find_spec("dbos") is not None:
+            return True
+        if not self._warned:
+            self._warned = True
+            _log.warning(
+                "Workers are not woken, because the durable engine is not installed in this "
+                "process. They find the work within some minutes. "
+                "Type: pip install 'sapwood[engine]'"
+            )
+        return False
+
+
+def _engine_file(address: str) -> Path:
+    log = Path(address)
+    return log.with_name(f"{log.stem}.engine{log.suffix}")
+
+
+def _durable_engine(address: str) -> "Engine":
+    from sapwood.engine.dbos import DbosEngine
+
+    return DbosEngine(address)
