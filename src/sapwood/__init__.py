@@ -16,7 +16,9 @@ Names are imported when they are first used, so that `import sapwood` is fast.
 TYPE_CHECKING = False  # not the one of `typing`: importing it takes longer than all of this
 if TYPE_CHECKING:
     from sapwood.api import Agent, Sapwood, TurnRecorder, open
-    from sapwood.api.sync import SyncAgent, SyncSapwood, SyncTurnRecorder, open_sync
+    from sapwood.api.runtime import Runtime, runtime
+    from sapwood.api.sync import SyncAgent, SyncSapwood, SyncTurnRecorder, SyncTurnStream, open_sync
+    from sapwood.api.turn_stream import TurnError, TurnResult, TurnStream
     from sapwood.conversation.answers import Prompted
     from sapwood.conversation.service import Outcome
     from sapwood.core.budget import Budget
@@ -34,11 +36,16 @@ if TYPE_CHECKING:
     from sapwood.core.events import Actor, Recorded
     from sapwood.core.ids import EventRef
     from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent
+    from sapwood.core.model_calls import Delta
     from sapwood.core.settings import Settings
     from sapwood.core.state import Letter, State
     from sapwood.core.token_count import Count, show
     from sapwood.core.view import Block, Message, Request, ToolResult
+    from sapwood.engine.limits import DriveLimits
     from sapwood.runtime.replay import Replayed
+    from sapwood.workspace.function_toolbox import tool
+    from sapwood.workspace.tool_output import ToolError
+    from sapwood.workspace.tools.function_signature import ToolContext
 
     __version__: str
 
@@ -52,6 +59,8 @@ __all__ = [
     "ContextDiff",
     "Count",
     "Cursor",
+    "Delta",
+    "DriveLimits",
     "EventRef",
     "Letter",
     "LogError",
@@ -65,6 +74,7 @@ __all__ = [
     "RefusedError",
     "Replayed",
     "Request",
+    "Runtime",
     "Sapwood",
     "SapwoodError",
     "SearchHit",
@@ -73,21 +83,31 @@ __all__ = [
     "SyncAgent",
     "SyncSapwood",
     "SyncTurnRecorder",
+    "SyncTurnStream",
     "TailedEvent",
     "Text",
     "Thinking",
     "ToolCall",
+    "ToolContext",
+    "ToolError",
     "ToolResult",
+    "TurnError",
     "TurnRecorder",
+    "TurnResult",
+    "TurnStream",
     "Usage",
     "open",
     "open_sync",
+    "runtime",
     "show",
+    "tool",
 ]
 
 _HOMES = {
     "sapwood.api": "Agent Sapwood TurnRecorder open",
-    "sapwood.api.sync": "SyncAgent SyncSapwood SyncTurnRecorder open_sync",
+    "sapwood.api.runtime": "Runtime runtime",
+    "sapwood.api.turn_stream": "TurnError TurnResult TurnStream",
+    "sapwood.api.sync": "SyncAgent SyncSapwood SyncTurnRecorder SyncTurnStream open_sync",
     "sapwood.conversation.answers": "Prompted",
     "sapwood.conversation.service": "Outcome",
     "sapwood.core.budget": "Budget",
@@ -98,7 +118,12 @@ _HOMES = {
     "sapwood.core.events": "Actor Recorded",
     "sapwood.core.ids": "EventRef",
     "sapwood.core.log_values": "Cursor AgentSummary SearchHit TailedEvent",
+    "sapwood.core.model_calls": "Delta",
     "sapwood.core.settings": "Settings",
+    "sapwood.engine.limits": "DriveLimits",
+    "sapwood.workspace.function_toolbox": "tool",
+    "sapwood.workspace.tool_output": "ToolError",
+    "sapwood.workspace.tools.function_signature": "ToolContext",
     "sapwood.core.state": "Letter State",
     "sapwood.core.view": "Block Message Request ToolResult",
     "sapwood.runtime.replay": "Replayed",

@@ -13,11 +13,13 @@ import pytest
 import sapwood
 
 PUBLIC = (
-    "Actor Agent AgentNotFound AgentSummary Block Budget ContextDiff Count Cursor EventRef Letter "
-    "LogError Message Note Outcome Prompted Recorded RecordedReply RecordedResult RefusedError "
-    "Replayed Request Sapwood SapwoodError SearchHit Settings State SyncAgent SyncSapwood "
-    "SyncTurnRecorder TailedEvent Text Thinking ToolCall ToolResult TurnRecorder Usage open "
-    "open_sync show"
+    "Actor Agent AgentNotFound AgentSummary Block Budget ContextDiff Count Cursor Delta "
+    "DriveLimits EventRef Letter LogError Message Note Outcome Prompted Recorded RecordedReply "
+    "RecordedResult RefusedError Replayed Request Runtime Sapwood SapwoodError SearchHit "
+    "Settings State SyncAgent "
+    "SyncSapwood SyncTurnRecorder SyncTurnStream "
+    "TailedEvent Text Thinking ToolCall ToolContext ToolError ToolResult TurnError TurnRecorder "
+    "TurnResult TurnStream Usage open open_sync runtime show tool"
 ).split()
 
 UNCOMPILED = "PYTHONDONTWRITEBYTECODE"

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from sapwood.api import Agent, Sapwood
-from sapwood.app.agent_runner import AgentRunner, words_so_far
+from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection, connect
+from sapwood.app.streamed_words import words_so_far
 from sapwood.core.content import ReplyPart, Text
 from sapwood.core.errors import LogAway
 from sapwood.core.events import (

@@ -1,14 +1,16 @@
 """The class `Agent`: one conversation, for Python programs."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal, TypeVar, overload
 
+import msgspec
 from msgspec import UNSET
 
 from sapwood.api.arguments import count, flag, label, optional, prompt_parts, recorded_item
 from sapwood.api.arguments import text as words
 from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
+from sapwood.api.turn_stream import TurnStream
 from sapwood.conversation.answers import Answer, ConversationStarted, Prompted
 from sapwood.conversation.model_requests import budget_for, request_for
 from sapwood.conversation.script import CommandStep
@@ -49,6 +51,13 @@ from sapwood.core.view import Request
 from sapwood.runtime.replay import Replayed
 
 __all__ = ["Agent"]
+
+_Value = TypeVar("_Value")
+
+
+def _reader(kind: type[_Value]) -> Callable[[str], _Value]:
+    """Returns what reads a reply in JSON as a value of this type."""
+    return msgspec.json.Decoder(kind).decode
 
 
 class Agent(AgentHandle):
@@ -120,6 +129,59 @@ class Agent(AgentHandle):
         `reason` is recorded with it. Raises `RefusedError` if no turn is open.
         """
         return (await self.do(InterruptTurn(self.id, reason))).message
+
+    @overload
+    def ask(
+        self, prompt: str | Sequence[PromptPart], *, command_id: str | None = None
+    ) -> TurnStream[str]: ...
+
+    @overload
+    def ask(
+        self,
+        prompt: str | Sequence[PromptPart],
+        *,
+        output: type[_Value],
+        command_id: str | None = None,
+    ) -> TurnStream[_Value]: ...
+
+    def ask(
+        self,
+        prompt: str | Sequence[PromptPart],
+        *,
+        output: type[Any] | None = None,
+        command_id: str | None = None,
+    ) -> TurnStream[Any]:
+        """Sends a prompt and returns the turn: a stream of words and events, with a result.
+
+        `async for` yields each `Delta` and each event until the turn has ended; `await` returns the
+        `TurnResult`. A runtime or a worker answers, in this process or in another one. The text is
+        the prompt, whatever it begins with. The same `command_id` given twice sends one prompt.
+
+        Raises `RefusedError`, when it is used, if a turn is open or the agent has ended.
+
+        >>> import asyncio, sapwood
+        >>> from sapwood.testing import PlannedModel
+        >>> async def main() -> None:
+        ...     model = PlannedModel(lambda request, heard: "Herons nest in trees.")
+        ...     async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=model):
+        ...         agent = await wood.start("demo", model="planned")
+        ...         turn = agent.ask("Where do herons nest?")
+        ...         async for item in turn:
+        ...             if isinstance(item, sapwood.Delta):
+        ...                 print(item.text)
+        ...         print(turn.result.usage.output)
+        >>> asyncio.run(main())
+        Herons nest in trees.
+        10
+        """
+        parts = prompt_parts(prompt)
+
+        async def start() -> int:
+            return (await self.prompt(parts, command_id=command_id)).turn
+
+        return TurnStream(
+            self.connection, self.id, start, str if output is None else _reader(output)
+        )
 
     async def prompt(
         self,

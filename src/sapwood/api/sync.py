@@ -19,19 +19,21 @@ from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.api.database import open as open_async
 from sapwood.api.turn_recorder import TurnRecorder
+from sapwood.api.turn_stream import TurnResult, TurnStream
 from sapwood.core.content import PromptPart
 from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Cursor, TailedEvent
+from sapwood.core.model_calls import Delta
 
-__all__ = ["SyncAgent", "SyncSapwood", "SyncTurnRecorder", "open_sync"]
+__all__ = ["SyncAgent", "SyncSapwood", "SyncTurnRecorder", "SyncTurnStream", "open_sync"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -128,6 +130,34 @@ def _sync_agent(
     return run
 
 
+class SyncTurnStream(_SyncWrapper[TurnStream[R]], Generic[R]):
+    """`TurnStream`, without `await`. Iterating yields words and events; `result` waits for the end.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     turn = wood.start("demo").ask("Hello!")
+    ...     turn.turn  # nothing was sent: neither `result` nor an item was asked for
+    0
+    """
+
+    def __iter__(self) -> Iterator[Delta | Recorded]:
+        return self._each(aiter(self._inner))
+
+    @property
+    def turn(self) -> int:
+        """The version at which the turn starts; 0 before it was sent."""
+        return self._inner.turn
+
+    @property
+    def result(self) -> TurnResult[R]:
+        """Waits for the end of the turn and returns it. Raises `TurnError` if the turn failed."""
+
+        async def ended() -> TurnResult[R]:
+            return await self._inner
+
+        return self._run(ended())
+
+
 class SyncTurnRecorder(_SyncWrapper[TurnRecorder]):
     """`TurnRecorder`, without `await`.
 
@@ -216,6 +246,33 @@ class SyncAgent(_SyncWrapper[Agent]):
     def id(self) -> AgentId:
         """The agent's id."""
         return self._inner.id
+
+    @overload
+    def ask(
+        self, prompt: str | Sequence[PromptPart], *, command_id: str | None = None
+    ) -> SyncTurnStream[str]: ...
+
+    @overload
+    def ask(
+        self,
+        prompt: str | Sequence[PromptPart],
+        *,
+        output: type[R],
+        command_id: str | None = None,
+    ) -> SyncTurnStream[R]: ...
+
+    def ask(
+        self,
+        prompt: str | Sequence[PromptPart],
+        *,
+        output: type[Any] | None = None,
+        command_id: str | None = None,
+    ) -> SyncTurnStream[Any]:
+        """Sends a prompt and returns the turn: a stream of words and events, with a result."""
+        if output is None:
+            return SyncTurnStream(self._loop, self._inner.ask(prompt, command_id=command_id))
+        turn = self._inner.ask(prompt, output=output, command_id=command_id)
+        return SyncTurnStream(self._loop, turn)
 
     def turn(self, prompt: str | Sequence[PromptPart] | None = None) -> SyncTurnRecorder:
         """Returns a recorder: `with agent.turn("…") as turn: turn.reply("…")`.

@@ -4,28 +4,20 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import assert_never
 
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
+from sapwood.app.streamed_words import StreamedWords, is_asked_again
 from sapwood.conversation.call import Services
 from sapwood.conversation.model_tool import ModelCommandTool
 from sapwood.conversation.program_session import assume_session
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import InterruptTurn
-from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
-from sapwood.core.events import (
-    Event,
-    ModelCalled,
-    Recorded,
-    ReplyAdded,
-    ReplyStreamed,
-    TurnStarted,
-)
+from sapwood.core.events import Recorded
 from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import Delta, Failure
+from sapwood.core.model_calls import Delta, Failure, ToolSpec
 from sapwood.core.refusals import Refusal
 from sapwood.runtime.agent_provider import AgentProvider, ProgramAccess, SessionBusy
 from sapwood.runtime.checkpoints import Checkpoints
@@ -34,14 +26,13 @@ from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.driver import Driver
 from sapwood.runtime.model_access import ModelAccess
-from sapwood.runtime.open_agent import open_agent
 from sapwood.runtime.program_summary import ProgramSummaries
 from sapwood.runtime.scheduler import Engine, Scheduler
 from sapwood.runtime.summary_extension import ExtensionTasks, SummaryExtension
 from sapwood.runtime.tool_calls import Toolbox
 from sapwood.runtime.trace import Tracing, Untraced
 
-__all__ = ["AgentOutput", "AgentRunner", "DriveFailure", "assume_or_warn", "words_so_far"]
+__all__ = ["AgentOutput", "AgentRunner", "DriveFailure", "assume_or_warn"]
 
 _log = logging.getLogger("sapwood.programs")
 
@@ -65,6 +56,7 @@ class AgentRunner:
     Events reach watchers through the log, also the words of a reply that is still arriving.
     `secrets` are API keys by account, which are masked in all texts. `closing` are functions to
     await when the runner closes. `programs` run the turns of agents whose model names a program.
+    With `commands`, models have the tool for slash commands.
     """
 
     def __init__(
@@ -79,13 +71,15 @@ class AgentRunner:
         checkpoints: Checkpoints | None = None,
         reconfigure: Callable[[Mapping[str, str], Mapping[str, str]], None] | None = None,
         programs: ProgramAccess | None = None,
+        commands: bool = True,
     ) -> None:
         self.connection = connection
         self._reconfigure = reconfigure
         self._engine = engine
         self._models = models
         self._toolbox = toolbox
-        self._commands = ModelCommandTool(ConversationService(Services(connection)))
+        service = ConversationService(Services(connection))
+        self._commands = ModelCommandTool(service) if commands else None
         self._closing = closing
         self._tracing = tracing or Untraced()
         self._checkpoints = checkpoints
@@ -94,7 +88,8 @@ class AgentRunner:
         self._driver: Driver | None = None
         connection.add_secrets((secrets or {}).values())
         self._scheduler = Scheduler(connection.space, engine)
-        connection.dispatcher.on_commit(self._scheduler.committed)
+        if connection.wakes is None:  # else they wake agents after each commit
+            connection.dispatcher.on_commit(self._scheduler.committed)
         self._extensions = ExtensionTasks(self._extend_summary)
         connection.dispatcher.on_commit(self._extensions.committed)
 
@@ -150,7 +145,7 @@ class AgentRunner:
         A weak summary is refused, unless a person wants it `anyway`. Raises `Failure` if the model
         cannot be called.
         """
-        tools = (self._commands.spec(), *await self._toolbox.specs())
+        tools = await self._offered()
         connection = self.connection
         state = (await connection.dispatcher.open(agent)).state
         models = self._models
@@ -175,11 +170,15 @@ class AgentRunner:
         if self.programs is not None:
             await assume_or_warn(self.connection, self.programs.provider, agent)
 
+    async def _offered(self) -> tuple[ToolSpec, ...]:
+        own = () if self._commands is None else (self._commands.spec(),)
+        return (*own, *await self._toolbox.specs())
+
     async def _extend_summary(
         self, agent: AgentId, next_commit: Callable[[], Awaitable[None]]
     ) -> None:
         connection = self.connection
-        tools = (self._commands.spec(), *await self._toolbox.specs())
+        tools = await self._offered()
         extension = SummaryExtension(
             connection.log,
             connection.space,
@@ -206,7 +205,7 @@ class AgentRunner:
         async def follow() -> None:
             log, space = self.connection.log, self.connection.space
             try:
-                streamed = _StreamedReply()
+                streamed = StreamedWords()
                 async for recorded in log.follow(space, agent, after):
                     for delta in streamed.deltas_of(recorded.event):
                         queue.put_nowait(AgentOutput(agent, delta))
@@ -230,11 +229,7 @@ class AgentRunner:
 
     async def is_asked_again(self, agent: AgentId, ended: int) -> bool:
         """Whether the end of the turn at this version also opened the next turn."""
-        log, space = self.connection.log, self.connection.space
-        end, *after = await log.read(space, agent, ended, limit=4)
-        return any(
-            isinstance(each.event, TurnStarted) and each.command == end.command for each in after
-        )
+        return await is_asked_again(self.connection, agent, ended)
 
     def _publish(self, agent: AgentId, what: DriveFailure) -> None:
         for listen in tuple(self._listeners):
@@ -252,64 +247,6 @@ async def assume_or_warn(
             "The session in the program is not changed yet: %s The next prompt tries again.",
             problem,
         )
-
-
-class _StreamedReply:
-    """Turns the events of an agent into deltas: each word of a reply once."""
-
-    def __init__(self) -> None:
-        self._parts: tuple[ReplyPart, ...] | None = None
-
-    def deltas_of(self, event: Event) -> list[Delta]:
-        """The words of the event that were not in an earlier one."""
-        match event:
-            case ModelCalled(instruction=""):
-                self._parts = ()
-            case ReplyStreamed(parts):
-                if self._parts is not None:
-                    self._parts = (*self._parts, *parts)
-                return _deltas(parts)
-            case ReplyAdded(parts):
-                # Who came in the middle of a reply has seen an unknown part of it.
-                streamed, self._parts = self._parts, None
-                return [] if streamed is None else _rest_of(parts, streamed)
-            case _:
-                pass
-        return []
-
-
-def _rest_of(parts: tuple[ReplyPart, ...], streamed: tuple[ReplyPart, ...]) -> list[Delta]:
-    """The deltas of a reply that were not streamed before it was complete."""
-    rest: list[Delta] = []
-    seen, whole = _deltas(streamed), _deltas(parts)
-    for kind in ("thinking", "text"):
-        said = "".join(delta.text for delta in seen if delta.kind == kind)
-        full = "".join(delta.text for delta in whole if delta.kind == kind)
-        if full.startswith(said) and full != said:
-            rest.append(Delta(kind, full[len(said) :]))
-    calls = [delta for delta in whole if delta.kind == "call"]
-    return rest + calls[sum(delta.kind == "call" for delta in seen) :]
-
-
-async def words_so_far(connection: Connection, agent: AgentId, version: int) -> list[Delta]:
-    """What had arrived at a version of the log of a reply that is not complete, as deltas."""
-    at = await open_agent(connection.log, connection.space, agent, version)
-    return _deltas(at.live.open.streamed) if at.live.open else []
-
-
-def _deltas(parts: tuple[ReplyPart, ...]) -> list[Delta]:
-    deltas: list[Delta] = []
-    for part in parts:
-        match part:
-            case Text(text):
-                deltas.append(Delta("text", text))
-            case Thinking(text):
-                deltas.append(Delta("thinking", text))
-            case ToolCall(_, name):
-                deltas.append(Delta("call", "", name))
-            case _:
-                assert_never(part)
-    return deltas
 
 
 class _ReportingDriver(Driver):

@@ -30,12 +30,16 @@ _SLOW_IMPORTS = ("sapwood.redaction.masks", "dbos", "pydantic_ai.direct")
 """What takes long to import; a screen opens before it is imported."""
 
 
-def engine_for(config: Config, outages: OutageReporter | None = None) -> Engine:
+def engine_for(
+    config: Config, outages: OutageReporter | None = None, limits: DriveLimits | None = None
+) -> Engine:
     """Returns the durable engine if it is installed, else one that works in this process only.
+
+    `limits` replace the configured ones.
 
     Raises `EngineError` if the database is PostgreSQL and the durable engine is not installed.
     """
-    limits = DriveLimits(per_worker=config.workers)
+    limits = limits or DriveLimits(per_worker=config.workers)
     if config.address == ":memory:":
         return LocalEngine(limits)
     if find_spec("dbos") is not None:

@@ -55,6 +55,10 @@ class WorkerWakes:
                 self._waking.add(task)
                 task.add_done_callback(self._waking.discard)
 
+    def use(self, engine: "Engine | None") -> None:
+        """Passes work to an engine that runs in this process, from now on; None: to workers."""
+        self._engine, self._is_own = engine, engine is None
+
     async def passed(self) -> None:
         """Returns when every wake so far was passed to the workers, or failed once."""
         if self._waking:

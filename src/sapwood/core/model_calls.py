@@ -64,6 +64,9 @@ class Delta(Struct, frozen=True, gc=False):
     """A piece of the answer.
 
     For a tool call, `text` is a piece of its arguments, and the first piece has the `name`.
+
+    >>> Delta("text", "Herons nest").text
+    'Herons nest'
     """
 
     kind: Literal["text", "thinking", "call"]

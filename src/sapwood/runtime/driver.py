@@ -88,7 +88,7 @@ class Driver:
         dispatcher: Dispatcher,
         models: ModelAccess,
         toolbox: Toolbox,
-        commands: CommandTool,
+        commands: CommandTool | None,
         counter_for: Callable[[str], Counter],
         *,
         limits: Limits | None = None,

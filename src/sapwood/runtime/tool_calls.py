@@ -164,13 +164,16 @@ async def insist_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor 
 
 
 class ToolCalls:
-    """Runs the tool calls of turns. `files` saves the files that they may change."""
+    """Runs the tool calls of turns. `files` saves the files that they may change.
+
+    Without `commands`, models have no slash commands.
+    """
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         toolbox: Toolbox,
-        commands: CommandTool,
+        commands: CommandTool | None,
         tracing: Tracing,
         checkpoints: Checkpoints | None = None,
     ) -> None:
@@ -189,7 +192,8 @@ class ToolCalls:
 
     async def offered(self) -> tuple[ToolSpec, ...]:
         """Every tool that a model may call."""
-        return (self._commands.spec(), *await self._toolbox.specs())
+        own = () if self._commands is None else (self._commands.spec(),)
+        return (*own, *await self._toolbox.specs())
 
     async def run(self, opened: OpenAgent, turn: Turn) -> float | None:
         """Runs the calls that have no result: together if none has effects, else in order.
@@ -205,7 +209,7 @@ class ToolCalls:
         return min(delays) if delays else None
 
     def _is_harmless(self, state: State, call: ToolCall) -> bool:
-        if call.name == SLASH:
+        if self._is_command(call):
             return False
         try:
             return self._toolbox.effect(_use(state, call)) == "none"
@@ -218,7 +222,7 @@ class ToolCalls:
         started = call.id in turn.started
         if _is_unfinished(turn, call):
             outcome = ToolOutcome(_UNFINISHED, error=True)
-        elif call.name == SLASH:
+        elif self._is_command(call):
             if not started and self._waits(call):
                 await dispatch_in_turn(self._dispatcher, StartTool(agent, call.id, turn=turn.first))
             state = (await self._dispatcher.open(agent)).state
@@ -268,6 +272,7 @@ class ToolCalls:
     async def _run_slash(self, state: State, call: ToolCall) -> ToolOutcome | Parked:
         with self._tracing.tool(state, call) as ended:
             try:
+                assert self._commands is not None
                 outcome = await self._commands.run(state, call, state.settings.model)
                 if isinstance(outcome, Parked):
                     return outcome
@@ -293,9 +298,12 @@ class ToolCalls:
             ended(masked)
             return masked
 
+    def _is_command(self, call: ToolCall) -> bool:
+        return self._commands is not None and call.name == SLASH
+
     def _waits(self, call: ToolCall) -> bool:
         try:
-            return self._commands.waits(call)
+            return self._commands is not None and self._commands.waits(call)
         except Exception as error:
             self._defect(call, error)
             return False
@@ -315,7 +323,7 @@ class ToolCalls:
     def _may_change_files(self, state: State, call: ToolCall) -> bool:
         if program_executor(state.settings.model) is not None:
             return call.name not in _READING_IN_PROGRAMS
-        return call.name != SLASH and not self._is_harmless(state, call)
+        return not self._is_command(call) and not self._is_harmless(state, call)
 
 
 def _is_unfinished(turn: Turn, call: ToolCall) -> bool:

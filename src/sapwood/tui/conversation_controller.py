@@ -9,7 +9,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Protocol
 
-from sapwood.app.agent_runner import AgentOutput, AgentRunner, words_so_far
+from sapwood.app.agent_runner import AgentOutput, AgentRunner
 from sapwood.app.assembly import assemble
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import conversation_service
@@ -20,6 +20,7 @@ from sapwood.app.permission_questions import (
     posted_question,
     send_answer,
 )
+from sapwood.app.streamed_words import words_so_far
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.script import CommandStep

@@ -63,7 +63,11 @@ class BoundedOutput:
 
 
 class ToolError(SapwoodError):
-    """A tool did not do what was asked. The message tells the model why and what to do instead."""
+    """A tool did not do what was asked. The message tells the model why and what to do instead.
+
+    >>> def cancel(order: str) -> str:
+    ...     raise ToolError(f"{order} was sent already. Tell the customer how to send it back.")
+    """
 
 
 class ToolBlocked(ToolError):

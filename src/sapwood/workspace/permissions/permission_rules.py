@@ -14,7 +14,7 @@ holds in every folder, a command in every folder and in every way of writing it 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Literal
 
@@ -105,16 +105,19 @@ class PermissionRule(Struct, frozen=True):
 PermissionRules = tuple[PermissionRule, ...]
 
 
-def parse_rules(lines: Iterable[str]) -> PermissionRules:
+def parse_rules(lines: Iterable[str], tools: Iterable[str] = ()) -> PermissionRules:
     """The rules in these lines. Raises `RuleError` for a line that is none.
+
+    `tools` are tools that exist besides those of the workspace and of MCP servers.
 
     >>> parse_rules(["allow shell(git *)"])
     (PermissionRule(verdict='allow', tool='shell', pattern='git *', folder=''),)
     """
-    return tuple(_parse(line) for line in lines)
+    known = (*TOOLS, *tools)
+    return tuple(_parse(line, known) for line in lines)
 
 
-def _parse(line: str) -> PermissionRule:
+def _parse(line: str, tools: Sequence[str]) -> PermissionRule:
     match = _RULE.fullmatch(line.strip())
     if match is None:
         raise RuleError(line)
@@ -122,17 +125,17 @@ def _parse(line: str) -> PermissionRule:
     verdict = _VERDICTS.get(word)
     if verdict is None:
         raise RuleError(line, _did_you_mean(word, _VERDICTS))
-    if not _is_tool(tool):
-        raise RuleError(line, f"There is no tool {tool}. " + _did_you_mean(tool, TOOLS))
+    if not _is_tool(tool, tools):
+        raise RuleError(line, f"There is no tool {tool}. " + _did_you_mean(tool, tools))
     if folder and tool != "shell":
         raise RuleError(line, "Only rules for shell name a folder. ")
     return PermissionRule(verdict, tool, pattern, "" if folder in (".", "./") else folder)
 
 
-def _is_tool(name: str) -> bool:
+def _is_tool(name: str, tools: Sequence[str]) -> bool:
     if "__" in name:
         return True  # of an MCP server, which may not have started yet
-    return any(_tool_regex(name).fullmatch(each) for each in TOOLS)
+    return any(_tool_regex(name).fullmatch(each) for each in tools)
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -81,8 +81,11 @@ _Arguments = TypeVar("_Arguments", bound=Struct)
 
 def tool_spec(name: str, description: str, arguments: type[Struct]) -> ToolSpec:
     """The specification of a tool that models get."""
-    _, parts = msgspec.json.schema_components([arguments])
-    schema = {k: v for k, v in parts[arguments.__name__].items() if k not in _OMITTED}
+    _, parts = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+    own = parts.pop(arguments.__name__)
+    schema = {k: v for k, v in own.items() if k not in _OMITTED}
+    if parts:
+        schema["$defs"] = parts
     return ToolSpec(name, description, msgspec.json.encode(schema).decode())
 
 

@@ -1,0 +1,111 @@
+"""The class `Runtime`: runs the turns of agents in this process, with Python functions as tools."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+
+from msgspec import structs
+
+from sapwood.api.database import Sapwood
+from sapwood.app.runtime_options import (
+    RuntimeOptions,
+    ToolFunction,
+    runtime_options,
+    started_runners,
+)
+from sapwood.app.space_runners import SpacePattern
+from sapwood.core.errors import SapwoodError
+from sapwood.engine import DriveLimits
+from sapwood.runtime.model_access import ModelAccess
+from sapwood.runtime.scheduler import Engine
+from sapwood.runtime.tool_calls import Toolbox
+
+__all__ = ["Runtime", "runtime"]
+
+
+def runtime(
+    wood: Sapwood | None = None,
+    *,
+    tools: Iterable[ToolFunction | Toolbox] = (),
+    models: ModelAccess | Mapping[str, str] | None = None,
+    urls: Mapping[str, str] | None = None,
+    permissions: Iterable[str] = (),
+    limits: DriveLimits | None = None,
+    spaces: str | Sequence[str] | None = None,
+    engine: Engine | None = None,
+    commands: bool = False,
+) -> "Runtime":
+    """Returns a runtime: inside `async with`, it answers the prompts of the agents of `wood`.
+
+    `tools` are Python functions; their signatures and docstrings become schemas. `models` are API
+    keys by provider, or an object that sends requests itself; by default the configured keys.
+    `urls` are addresses by provider. `permissions` are rules such as `deny refund` or `ask *`;
+    without a rule, the functions that you give may be called. `limits` bound how much runs at once.
+
+    `spaces` are the spaces to serve, such as `"*"` or `["acme-*", "local"]`, by default that of
+    `wood`. `engine` replaces the engine of the database. With `commands`, models may use slash
+    commands, for example to fork or to send mail to agents of their space.
+
+    Without `wood` the result describes a runtime, for `sapwood worker --app MODULE:NAME`. Raises
+    `SapwoodError` if a function cannot be a tool or a rule is not valid.
+
+    >>> import asyncio, sapwood
+    >>> from sapwood.testing import PlannedModel
+    >>> async def main() -> None:
+    ...     model = PlannedModel(lambda request, heard: f"You said: {heard}")
+    ...     async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=model):
+    ...         agent = await wood.start("demo", model="planned")
+    ...         print((await agent.ask("Hello!")).text)
+    >>> asyncio.run(main())
+    You said: Hello!
+    """
+    options = runtime_options(tools, permissions, models, urls, limits, spaces, engine, commands)
+    return Runtime(options, wood)
+
+
+class Runtime:
+    """Answers prompts in this process. `sapwood.runtime` returns it.
+
+    Entering the block starts it: it takes up unfinished turns first. At the end of the block open
+    turns stay open, and another worker continues them.
+
+    >>> import asyncio, sapwood
+    >>> from sapwood.testing import PlannedModel
+    >>> described = sapwood.runtime(models=PlannedModel(lambda request, heard: "Yes."))
+    >>> async def main() -> None:
+    ...     async with sapwood.open(":memory:") as wood, described.on(wood):
+    ...         agent = await wood.start("demo", model="planned")
+    ...         print((await agent.ask("Is it on?")).text)
+    >>> asyncio.run(main())
+    Yes.
+    """
+
+    def __init__(self, options: RuntimeOptions, wood: Sapwood | None = None) -> None:
+        self._options = options
+        self._wood = wood
+        self._stack = AsyncExitStack()
+
+    def on(self, wood: Sapwood, *, spaces: str | Sequence[str] | None = None) -> "Runtime":
+        """Returns the same runtime for another database, or for other spaces of it."""
+        options = self._options
+        if spaces is not None:
+            options = structs.replace(options, spaces=SpacePattern.of(spaces))
+        return Runtime(options, wood)
+
+    async def __aenter__(self) -> "Runtime":
+        if self._wood is None:
+            raise SapwoodError(
+                "This runtime has no database. Write sapwood.runtime(wood, …), or runtime.on(wood)."
+            )
+        async with AsyncExitStack() as stack:
+            await started_runners(self._wood.connection, self._options, stack)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()

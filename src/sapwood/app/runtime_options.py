@@ -1,0 +1,129 @@
+"""What a program gives to the public runtime, and the runners that are built from it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+
+from msgspec import Struct
+
+from sapwood.app.agent_runner import AgentRunner
+from sapwood.app.connection import Connection
+from sapwood.app.engines import engine_for
+from sapwood.app.space_runners import SpacePattern, SpaceRunners
+from sapwood.config.api_keys import load_keys
+from sapwood.config.config_file import Config, load_config
+from sapwood.engine import DriveLimits, LocalEngine
+from sapwood.models import Models
+from sapwood.runtime.model_access import ModelAccess
+from sapwood.runtime.scheduler import Engine
+from sapwood.runtime.tool_calls import Toolbox
+from sapwood.workspace.combined_toolbox import CombinedToolbox
+from sapwood.workspace.function_toolbox import FunctionTool, FunctionToolbox, function_tools
+from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
+
+__all__ = ["RuntimeOptions", "ToolFunction", "runtime_options", "started_runners"]
+
+ToolFunction = Callable[..., object]
+"""A Python function that models may call: synchronous or asynchronous, with typed parameters."""
+
+
+class RuntimeOptions(Struct, frozen=True):
+    """The options of `sapwood.runtime`, checked."""
+
+    functions: tuple[FunctionTool, ...]
+    toolboxes: tuple[Toolbox, ...]
+    rules: PermissionRules
+    models: ModelAccess | Mapping[str, str] | None
+    urls: Mapping[str, str]
+    limits: DriveLimits
+    spaces: SpacePattern | None
+    engine: Engine | None
+    commands: bool
+
+
+def runtime_options(
+    tools: Iterable[ToolFunction | Toolbox],
+    permissions: Iterable[str],
+    models: ModelAccess | Mapping[str, str] | None,
+    urls: Mapping[str, str] | None,
+    limits: DriveLimits | None,
+    spaces: str | Sequence[str] | None,
+    engine: Engine | None,
+    commands: bool,
+) -> RuntimeOptions:
+    """Checks the options. Raises `FunctionToolError` or `RuleError`."""
+    functions: list[ToolFunction] = []
+    toolboxes: list[Toolbox] = []
+    for each in tools:
+        if _is_toolbox(each):
+            toolboxes.append(each)  # pyright: ignore[reportArgumentType] # it has the methods
+        else:
+            functions.append(each)  # pyright: ignore[reportArgumentType] # `function_tools` checks
+    read = function_tools(functions)
+    return RuntimeOptions(
+        read,
+        tuple(toolboxes),
+        parse_rules(permissions, [each.name for each in read]),
+        models,
+        dict(urls or {}),
+        limits or DriveLimits(),
+        None if spaces is None else SpacePattern.of(spaces),
+        engine,
+        commands,
+    )
+
+
+async def started_runners(
+    connection: Connection, options: RuntimeOptions, stack: AsyncExitStack
+) -> SpaceRunners:
+    """Starts to drive agents. `stack` stops it and closes what was opened for it."""
+    models, secrets = _models(options, stack)
+    engine = options.engine or _engine(connection, options.limits)
+    spaces = options.spaces or SpacePattern((connection.space,))
+
+    def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
+        toolbox = _toolbox(options, of)
+        return AgentRunner(of, engine_of_space, models, toolbox, secrets, commands=options.commands)
+
+    runners = SpaceRunners(connection, engine, spaces, make)
+    stack.push_async_callback(runners.close)
+    await runners.start()
+    return runners
+
+
+def _models(
+    options: RuntimeOptions, stack: AsyncExitStack
+) -> tuple[ModelAccess, Mapping[str, str]]:
+    given = options.models
+    if given is not None and not isinstance(given, Mapping):
+        return given, {}
+    keys = load_keys() if given is None else given
+    configured = load_config().base_urls if given is None else {}
+    models = Models(keys, urls={**configured, **options.urls})
+    stack.push_async_callback(models.aclose)
+    return models, keys
+
+
+def _engine(connection: Connection, limits: DriveLimits) -> Engine:
+    if not connection.address:  # a log that the caller opened
+        return LocalEngine(limits)
+    return engine_for(Config(database=connection.address), connection.outages, limits)
+
+
+def _toolbox(options: RuntimeOptions, connection: Connection) -> Toolbox:
+    functions = FunctionToolbox(connection.space, options.functions, options.rules)
+    borrowed = [_BorrowedToolbox(each) for each in options.toolboxes]
+    return CombinedToolbox(functions, *borrowed) if borrowed else functions
+
+
+class _BorrowedToolbox:
+    """A toolbox of the caller. Several spaces use it, and the caller closes it."""
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self.specs, self.effect, self.run = toolbox.specs, toolbox.effect, toolbox.run
+
+    async def close(self) -> None:
+        """Does nothing."""
+
+
+def _is_toolbox(given: object) -> bool:
+    return all(callable(getattr(given, name, None)) for name in ("specs", "effect", "run"))

@@ -1,0 +1,178 @@
+"""The toolbox of Python functions: how a program gives its own functions to models."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, TypeVar, cast, overload
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
+from sapwood.core.refusals import nearest
+from sapwood.workspace.permissions.permission_decision import OtherAction
+from sapwood.workspace.permissions.permission_gate import AskPermission, PermissionGate
+from sapwood.workspace.permissions.permission_rules import PermissionRule, PermissionRules
+from sapwood.workspace.tool_output import ToolBlocked, ToolError, truncate
+from sapwood.workspace.tools.function_signature import (
+    FunctionSignature,
+    FunctionToolError,
+    ToolContext,
+    read_signature,
+)
+from sapwood.workspace.tools.tool_arguments import read_arguments
+
+__all__ = ["FunctionTool", "FunctionToolbox", "function_tools", "tool"]
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+_OPTIONS = "__sapwood_tool__"
+_log = logging.getLogger("sapwood.tools")
+
+
+class _Options(Struct, frozen=True):
+    name: str = ""
+    reads: bool = False
+
+
+class FunctionTool(Struct, frozen=True):
+    """A function that models may call. `reads`: it changes nothing, so it may run twice."""
+
+    function: Callable[..., object]
+    signature: FunctionSignature
+    reads: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name by which models call it."""
+        return self.signature.spec.name
+
+
+@overload
+def tool(function: _Function, /) -> _Function: ...
+
+
+@overload
+def tool(*, name: str = "", reads: bool = False) -> Callable[[_Function], _Function]: ...
+
+
+def tool(
+    function: Callable[..., object] | None = None, /, *, name: str = "", reads: bool = False
+) -> object:
+    """Says more about a function that is given to models as a tool. The function stays the same.
+
+    `name` is the name that models see, by default that of the function. `reads` says that the
+    function changes nothing: then calls may run at the same time, and again after a crash. A
+    function without this decorator can be a tool too.
+
+    >>> @tool(reads=True)
+    ... def weather(city: str) -> str:
+    ...     return f"Snow in {city}."
+    >>> weather("Oslo")
+    'Snow in Oslo.'
+    """
+
+    def mark(marked: _Function) -> _Function:
+        setattr(marked, _OPTIONS, _Options(name, reads))
+        return marked
+
+    return mark if function is None else mark(function)
+
+
+def function_tools(functions: Iterable[Callable[..., object]]) -> tuple[FunctionTool, ...]:
+    """Reads the signatures of functions. Raises `FunctionToolError` if one cannot be a tool."""
+    tools: dict[str, FunctionTool] = {}
+    for function in functions:
+        if not callable(function):
+            raise FunctionToolError(f"A tool must be a function, not {type(function).__name__}.")
+        options = cast("_Options", getattr(function, _OPTIONS, _Options()))
+        read = FunctionTool(function, read_signature(function, options.name), options.reads)
+        if read.name in tools:
+            raise FunctionToolError(f"Two tools are called {read.name}. Give one another name.")
+        tools[read.name] = read
+    return tuple(tools.values())
+
+
+class FunctionToolbox:
+    """Runs Python functions as tools of the agents of one space.
+
+    The program that gives a function allows its calls. A rule that denies it or asks a person
+    takes precedence. `approve` asks a person.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        tools: Sequence[FunctionTool],
+        rules: PermissionRules = (),
+        approve: AskPermission | None = None,
+    ) -> None:
+        self._space = space
+        self._tools = {each.name: each for each in tools}
+        given = tuple(PermissionRule("allow", name) for name in self._tools)
+        self._gate = PermissionGate((*rules, *given), approve)
+
+    async def specs(self) -> Sequence[ToolSpec]:
+        """The tools, in the order in which they were given."""
+        return tuple(each.signature.spec for each in self._tools.values())
+
+    def effect(self, use: ToolUse) -> Effect:
+        """`none` for functions that only read."""
+        found = self._tools.get(use.call.name)
+        return "none" if found and found.reads else "some"
+
+    async def run(self, use: ToolUse) -> ToolOutcome:
+        """Runs the function. An exception becomes an error that has no words of the exception.
+
+        A `ToolError` is for the model, so its words are sent. Others may name hosts or keys: only
+        their class is sent, and the log of the process has the rest.
+        """
+        name = use.call.name
+        found = self._tools.get(name)
+        if found is None:
+            close = " or ".join(nearest(name, tuple(self._tools)))
+            hint = f" Did you mean {close}?" if close else ""
+            return ToolOutcome(f"There is no tool {name}.{hint}", error=True)
+        try:
+            arguments = read_arguments(name, use.call.args, found.signature.arguments)
+            await self._allow(found, use)
+            return ToolOutcome(_result_text(await self._call(found, arguments, use)))
+        except ToolBlocked as blocked:
+            return ToolOutcome(str(blocked), error=True, blocked=blocked.remedy)
+        except ToolError as error:
+            return ToolOutcome(str(error), error=True)
+        except Exception as error:
+            _log.error("The tool %s raised", name, exc_info=error)
+            return ToolOutcome(f"{name} failed with {type(error).__name__}.", error=True)
+
+    async def close(self) -> None:
+        """Does nothing: functions leave nothing open here."""
+
+    async def _allow(self, found: FunctionTool, use: ToolUse) -> None:
+        workspace = use.workspace.worktree or use.workspace.folder
+        action = OtherAction(found.name, found.reads)
+        await self._gate.require(action, AgentId(use.agent), workspace, use.call.args, use.mode)
+
+    async def _call(self, found: FunctionTool, arguments: Struct, use: ToolUse) -> object:
+        given = {
+            name: getattr(arguments, name) for name in found.signature.arguments.__struct_fields__
+        }
+        if found.signature.context:
+            given[found.signature.context] = ToolContext(self._space, use.agent, use.call.id)
+        if inspect.iscoroutinefunction(found.function):
+            return await cast("Callable[..., Awaitable[object]]", found.function)(**given)
+        result = await asyncio.to_thread(found.function, **given)
+        return await cast("Awaitable[object]", result) if inspect.isawaitable(result) else result
+
+
+def _result_text(result: Any) -> str:
+    """The result as text: as it is, or as JSON. Raises `ToolError` if it is neither."""
+    if result is None:
+        return "Done."
+    if isinstance(result, str):
+        return truncate(result)
+    try:
+        return truncate(msgspec.json.encode(result).decode())
+    except (TypeError, msgspec.MsgspecError) as error:
+        raise TypeError(f"a result that cannot be written as JSON: {error}") from error
