@@ -52,7 +52,7 @@ from sapwood.core.refusals import (
     UnknownCall,
 )
 from sapwood.core.turn import Reply
-from sapwood.core.view import view
+from sapwood.core.view import VIEW, view
 from sapwood.core.view.request import digest
 from sapwood.testing import World
 from tests.core.speaking import conversation, does, kinds, last_event, opens, refusal, results, said
@@ -126,7 +126,7 @@ def test_a_model_call_stores_the_manifest_first() -> None:
     command = CallModel(agent, "scripted", digest(world.request(agent)), 7, '{"n":1}', "tools")
     does(world, command)
     assert last_event(world, agent) == ModelCalled(
-        "scripted", world.states[agent].context, command.hash, 7, '{"n":1}', "tools", view=2
+        "scripted", world.states[agent].context, command.hash, 7, '{"n":1}', "tools", view=VIEW
     )
 
 
@@ -321,6 +321,34 @@ def test_a_request_of_the_first_view_is_built_as_it_was() -> None:
     opens(world, agent, "again")
     request = view(world.states[agent], world.lives[agent], version=1)
     assert [message.text for message in request.messages] == ["ask", "[interrupted]", "again"]
+
+
+def test_a_reply_that_only_thought_is_in_no_request() -> None:
+    world, agent = conversation()
+    opens(world, agent, "ask")
+    before = world.request(agent)
+    does(world, AddReply(agent, (Thinking("Hmm."),), ended="length"))
+    assert world.request(agent) == before
+    does(world, InterruptTurn(agent))
+    opens(world, agent, "again")
+    [asked] = world.request(agent).messages
+    assert asked.parts[0] == before.messages[0].parts[0]
+
+
+def test_what_was_thought_stays_with_what_was_said_after_it() -> None:
+    world, agent = conversation()
+    opens(world, agent, "ask")
+    does(world, AddReply(agent, (Thinking("Hmm."),), ended="length"))
+    does(world, AddReply(agent, (Text("So."),)))
+    assert world.request(agent).messages[-1].parts == (Thinking("Hmm."), Text("So."))
+
+
+def test_a_request_of_the_second_view_is_built_as_it_was() -> None:
+    world, agent = conversation()
+    opens(world, agent, "ask")
+    does(world, AddReply(agent, (Thinking("Hmm."),), ended="length"))
+    request = view(world.states[agent], world.lives[agent], version=2)
+    assert [message.role for message in request.messages] == ["user", "assistant"]
 
 
 def test_an_interrupted_answer_is_given_to_the_model_as_it_was() -> None:

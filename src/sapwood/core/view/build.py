@@ -13,12 +13,9 @@ from sapwood.core.result_masks import mask_edges
 from sapwood.core.state import State
 from sapwood.core.view.frames import framed_quotation, framed_request, framed_summary
 from sapwood.core.view.request import Block, Message, Request
-from sapwood.core.view.turns import messages_of, note_after
+from sapwood.core.view.turns import VIEW, messages_of, note_after
 
 __all__ = ["VIEW", "front_texts", "view"]
-
-VIEW = 2
-"""The version of the view. Calls that were made with another one are replayed with that one."""
 
 
 class _Built(Struct, frozen=True):

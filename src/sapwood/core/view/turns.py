@@ -1,7 +1,9 @@
 """The messages of a turn: prompt, replies, results.
 
 The model is given no words that it did not say: `note_after` tells it how its turn ended, in the
-message with the next prompt. The first view put such words into its mouth; it builds old requests.
+message with the next prompt. A reply at the end that is only thinking is no message: nothing was
+said, and no later request would begin with it. Earlier versions of the view did both otherwise;
+they build the requests that were made with them.
 
 Every reply with calls is followed by one message with a result for each call, in order. A call
 without a result gets a placeholder.
@@ -21,10 +23,13 @@ from sapwood.core.view.frames import (
 )
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 
-__all__ = ["messages_of", "note_after"]
+__all__ = ["VIEW", "messages_of", "note_after"]
+
+VIEW = 3
+"""The version of the view. Calls that were made with another one are replayed with that one."""
 
 
-def messages_of(turn: Turn, edge: int = 0, over: int = 0, *, version: int = 2) -> list[Message]:
+def messages_of(turn: Turn, edge: int = 0, over: int = 0, *, version: int = VIEW) -> list[Message]:
     """The messages of a turn. Results up to version `edge` with more than `over` characters are
     masked. `version` is that of the view.
     """
@@ -41,7 +46,7 @@ def messages_of(turn: Turn, edge: int = 0, over: int = 0, *, version: int = 2) -
                 results = {each.call: each for each in turn.items if isinstance(each, Result)}
             answers = [_answer(turn, call, results.get(call.id), masked) for call in calls]
             messages.append(Message("user", tuple(answers)))
-    if turn.status == "open":
+    if turn.status == "open" and version < 3:
         return messages
     if version == 1:
         _close(messages, turn)
