@@ -36,6 +36,7 @@ JournalKind = Literal[
     "focused",
     "unfocused",
     "handed off",
+    "judged",
     "forked",
     "installed",
     "uninstalled",

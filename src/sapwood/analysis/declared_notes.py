@@ -10,11 +10,12 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct, structs
 
+from sapwood.analysis.judgement.judged_entries import with_judged
 from sapwood.analysis.ledger.entries import Decision, Ledger, Question, Speaker
 from sapwood.analysis.session import Session
-from sapwood.core.state import DeclaredNote
+from sapwood.core.state import DeclaredNote, Judgement
 
-__all__ = ["PlanStep", "goals_of", "plan_of", "with_notes"]
+__all__ = ["PlanStep", "goals_of", "plan_of", "stated_ledger", "with_notes"]
 
 _PLAN_TOOLS = {"todowrite": ("todos", "content"), "updateplan": ("plan", "step")}
 """The tools that keep a plan: the list in their arguments, and the text of an entry."""
@@ -50,15 +51,29 @@ def goals_of(notes: Sequence[DeclaredNote], plan: Sequence[PlanStep] = ()) -> tu
     return tuple(dict.fromkeys((*goals, *steps)))[:_MOST_GOALS]
 
 
+def stated_ledger(
+    ledger: Ledger, session: Session, notes: Sequence[DeclaredNote], judged: Judgement
+) -> Ledger:
+    """Returns the ledger with what a judge said above what rules derived, and notes above both."""
+    last = _turn_at(session, judged.at) if judged.sentences else 0
+    return with_notes(with_judged(ledger, judged.sentences, last), session, notes)
+
+
 def with_notes(ledger: Ledger, session: Session, notes: Sequence[DeclaredNote]) -> Ledger:
     """Returns the ledger with the declared decisions, answers and questions as the newest."""
     declared = [
-        Decision(each.text, _turn_at(session, each.at), _speaker(each), about=each.about)
+        Decision(
+            each.text,
+            _turn_at(session, each.at),
+            _speaker(each),
+            about=each.about,
+            source="declared",
+        )
         for each in notes
         if each.note in ("decision", "answer")
     ]
     asked = [
-        Question(each.text, _turn_at(session, each.at), _speaker(each))
+        Question(each.text, _turn_at(session, each.at), _speaker(each), source="declared")
         for each in notes
         if each.note == "question"
     ]

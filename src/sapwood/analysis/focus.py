@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.analysis.chapter_report import Said
+from sapwood.analysis.chapter_report import JudgedTurns, Said
 from sapwood.core.errors import SapwoodError
 from sapwood.core.refusals import nearest
 
@@ -71,10 +71,10 @@ def names_in_focus(focus: Focus) -> tuple[str, ...]:
     return tuple(each.name for each in sorted(focus.topics, key=lambda each: each.priority))
 
 
-def said_about(focus: Focus, goals: Sequence[str] = ()) -> Said:
-    """What the stack, and the goals that were noted, say about the chapters of a session."""
+def said_about(focus: Focus, goals: Sequence[str] = (), judged: Sequence[JudgedTurns] = ()) -> Said:
+    """What the stack, the goals that were noted, and a judge say about the chapters."""
     names = dict.fromkeys((*names_in_focus(focus), *goals))
-    return Said(tuple(names), tuple(each.name for each in focus.background))
+    return Said(tuple(names), tuple(each.name for each in focus.background), tuple(judged))
 
 
 def focused(focus: Focus, topic: str, *, project: str, at: str, priority: int = 1) -> Focus:

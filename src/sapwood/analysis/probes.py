@@ -12,15 +12,17 @@ from msgspec import Struct
 from sapwood.analysis.language.word_stems import stem
 from sapwood.analysis.ledger import Ledger
 from sapwood.core.content import Text
-from sapwood.core.turn import Turn
+from sapwood.core.turn import Reply, Turn
 
-__all__ = ["SummaryCheck", "check_summary", "probes_of"]
+__all__ = ["SummaryCheck", "check_summary", "is_said", "probes_of", "spoken_words"]
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{5,}")
 _TOKEN = re.compile(r"[\w./\\~@+-]*\w")
 _MAX_FILES = 20
 _MAX_COMMANDS = 10
 _MAX_WORDS = 5
+_SAID_SHARE = 0.6
+"""The share of its words that a text must have in common with the conversation."""
 
 
 class SummaryCheck(Struct, frozen=True):
@@ -53,6 +55,27 @@ def check_summary(summary: str, probes: Sequence[str]) -> SummaryCheck:
     words = f" {' '.join(_tokens(summary))} "
     missing = tuple(probe for probe in probes if f" {' '.join(_tokens(probe))} " not in words)
     return SummaryCheck(1 - len(missing) / len(probes), missing, len(probes))
+
+
+def spoken_words(turns: Sequence[Turn]) -> frozenset[str]:
+    """Returns the words of all prompts and replies, in a form that can be compared."""
+    texts: list[str] = []
+    for turn in turns:
+        texts += [part.text for part in turn.prompt if isinstance(part, Text)]
+        for item in turn.items:
+            if isinstance(item, Reply):
+                texts += [part.text for part in item.parts if isinstance(part, Text)]
+    return frozenset(token for text in texts for token in _tokens(text))
+
+
+def is_said(text: str, words: frozenset[str]) -> bool:
+    """Whether most words of a text are among these words; an empty text is not.
+
+    >>> is_said("Use tabs", frozenset({"use", "tab", "or", "space"}))
+    True
+    """
+    tokens = _tokens(text)
+    return bool(tokens) and sum(token in words for token in tokens) >= _SAID_SHARE * len(tokens)
 
 
 def _tokens(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from sapwood.analysis.language.pasted_text import typed_text
 from sapwood.analysis.language.sentences import sentences
 from sapwood.analysis.language.word_stems import content_words
-from sapwood.analysis.ledger import FileTouched, Ledger, ledger_of
+from sapwood.analysis.ledger import Decision, FileTouched, Ledger, Question, ledger_of
 from sapwood.analysis.session import Session, TopicArchive, request_text
 from sapwood.core.content import Text
 from sapwood.core.token_count import Counter
@@ -137,7 +137,7 @@ def _session_lines(
     decided: set[str] = set()
     for back, decision in enumerate(reversed(ledger.decisions)):
         said = _LABELLED.sub("", _one_line(decision.text, _SENTENCE), count=1).strip()
-        text = f"{_with_question(said, decision.about)} (turn {decision.turn})"
+        text = f"{_with_question(said, decision.about)} ({_turn(decision)})"
         if said.casefold() in decided:
             continue
         decided.add(said.casefold())
@@ -149,7 +149,7 @@ def _session_lines(
             yield _Line(700 + back, "Key Context", text)
     for back, question in enumerate(reversed(ledger.questions)):
         asked = _with_question(_one_line(question.text, _SENTENCE), question.about)
-        text = f"- Open question: {asked} (turn {question.turn})"
+        text = f"- Open question: {asked} ({_turn(question)})"
         yield _Line(400 + back, "Open Items", text)
     yield from (_Line(450, "Current Focus", f"- In focus: {name}", said=name) for name in focus)
     if session.request and session.request != ledger.last_request:
@@ -158,6 +158,10 @@ def _session_lines(
     if not to_subagent and (reply := _last_reply(session)):
         yield _Line(550, "Current Focus", f"- The agent said last: {_one_line(reply, _REPLY)}")
     yield from _earlier_prompts(session)
+
+
+def _turn(entry: Decision | Question) -> str:
+    return f"turn {entry.turn}, judged" if entry.source == "judged" else f"turn {entry.turn}"
 
 
 def _with_question(said: str, about: str) -> str:

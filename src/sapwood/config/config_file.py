@@ -94,13 +94,17 @@ class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     `budget` and `subagent_budget` are the tokens that a hook may add after a compaction and for a
     subagent, 0 for none. With `after_clear`, a hook also adds a recap after a clear. With
-    `all_projects`, the MCP tool `context` may read other projects.
+    `all_projects`, the MCP tool `context` may read other projects. `judge` is who judges chapters
+    and decisions in the background: a model, `claude-code`, `codex`, or `off`. `judge_cost` is what
+    that may cost for one session, in dollars, 0 for no limit.
     """
 
     budget: Natural = 2_000
     subagent_budget: Natural = 500
     after_clear: bool = False
     all_projects: bool = False
+    judge: str = "off"
+    judge_cost: NotNegative = 0.1
 
 
 class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):

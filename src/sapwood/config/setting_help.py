@@ -23,6 +23,10 @@ _HELP = {
     "tending.subagent_budget": "Tokens that a hook may add for a subagent. 0 means none.",
     "tending.after_clear": "Whether a hook also adds a recap after a clear.",
     "tending.all_projects": "Whether the MCP tool context may read other projects.",
+    "tending.judge": (
+        "Who judges chapters and decisions in the background: a model, claude-code, codex or off."
+    ),
+    "tending.judge_cost": "Dollars that the judge may spend on one session. 0 means no limit.",
     "tending": "What Sapwood does for Claude Code and Codex.",
     "screen.theme": "The colours of the screen. F4 switches to the next theme.",
     "screen.mouse": "Whether the screen takes the mouse. F2 switches it for now.",

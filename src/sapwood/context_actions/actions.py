@@ -8,7 +8,7 @@ from msgspec import structs
 
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import plan_of
-from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic, said_about
+from sapwood.analysis.focus import BackgroundTopic, Focus, FocusedTopic
 from sapwood.analysis.prune_advice import advise_pruning
 from sapwood.analysis.session_search import SearchPassage, search_archives, search_session, words_of
 from sapwood.analysis.window_breakdown import break_down, estimate
@@ -123,7 +123,7 @@ class ContextActions:
         cache = TurnFeaturesCache(session, counter.name) if source.kept else None
         if cache is not None:
             counter.counts.update(cache.counts)
-        report = chapters_of(session, counter, said_about(focus, source.goals), cache)
+        report = chapters_of(session, counter, source.said(focus), cache)
         match action:
             case "breakdown":
                 answer = break_down(
@@ -147,9 +147,10 @@ class ContextActions:
     async def _session(self, request: ContextRequest) -> SessionInput:
         target = await self._sessions.find(request.session, request.transcript)
         source = await self._sessions.read(target)
-        if not source.kept or source.notes:
+        if not source.kept or source.session.source == "sapwood":
             return source
-        return structs.replace(source, notes=await self._notes.read(source.session))
+        said = await self._notes.read(source.session)
+        return structs.replace(source, notes=said.notes, judged=said.judged)
 
     async def _session_or_none(self, request: ContextRequest) -> SessionInput | None:
         """The session; None if the request names none and the folder has none."""

@@ -89,7 +89,7 @@ def _chosen_turns(
         numbers = session.numbers
         in_view = dict.fromkeys(numbers[place] for place in session.indexes_in_view)
         return {"": tuple(in_view or dict.fromkeys(numbers))}
-    report = chapters_of(session, counter, said_about(focus, source.goals))
+    report = chapters_of(session, counter, source.said(focus))
     if request.topic:
         return {request.topic: _turns_of(request.topic, session, report)}
     if request.all:

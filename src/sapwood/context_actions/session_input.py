@@ -6,7 +6,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sapwood.analysis.declared_notes import goals_of, plan_of, with_notes
+from sapwood.analysis.chapter_report import Said
+from sapwood.analysis.declared_notes import goals_of, plan_of, stated_ledger
+from sapwood.analysis.focus import Focus, said_about
+from sapwood.analysis.judgement.judged_entries import judged_turns
 from sapwood.analysis.ledger import Ledger, ledger_of
 from sapwood.analysis.session import Boundary, Session
 from sapwood.core.budget import budget_of, system_texts
@@ -14,7 +17,7 @@ from sapwood.core.context import Context
 from sapwood.core.events import Recorded, TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_path import LivePath
-from sapwood.core.state import DeclaredNote, State
+from sapwood.core.state import DeclaredNote, Judgement, State
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.turn import Turn, fold_turn
 from sapwood.core.view.build import front_texts
@@ -56,7 +59,7 @@ class SessionInput(Struct, frozen=True):
     What is made from a session that is not `kept` is returned and not stored. For an agent of the
     log, `total` is the size of its context, `beside` the tokens that its model sees beside the
     conversation, by kind, and `focus` and `background` are the topics that its log declares.
-    `notes` are those in force.
+    `notes` are those in force, `judged` is what a judge said.
     """
 
     session: Session
@@ -66,15 +69,20 @@ class SessionInput(Struct, frozen=True):
     focus: tuple[str, ...] = ()
     background: tuple[str, ...] = ()
     notes: tuple[DeclaredNote, ...] = ()
+    judged: Judgement = Judgement()
 
     @property
     def goals(self) -> tuple[str, ...]:
         """The goals that were declared: by notes, and by the plan of the program's model."""
         return goals_of(self.notes, plan_of(self.session))
 
+    def said(self, focus: Focus) -> Said:
+        """What was declared and judged about the chapters, with the topics in focus."""
+        return said_about(focus, self.goals, judged_turns(self.session, self.judged))
+
     def ledger(self) -> Ledger:
-        """The ledger of the session, with what was declared above what rules derive."""
-        return with_notes(ledger_of(self.session), self.session, self.notes)
+        """The ledger of the session: declared entries above judged ones, above derived ones."""
+        return stated_ledger(ledger_of(self.session), self.session, self.notes, self.judged)
 
 
 async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
@@ -97,6 +105,7 @@ async def agent_input(space: OpenSpace, agent: AgentId) -> SessionInput:
         focus=tuple(each.topic for each in focus),
         background=state.background,
         notes=state.declared,
+        judged=state.judged,
     )
 
 

@@ -4,20 +4,25 @@ import asyncio
 
 from msgspec import Struct
 
-from sapwood.analysis.chapter_report import ChapterReport, Said
+from sapwood.analysis.chapter_report import ChapterReport, JudgedTurns, Said
 from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.declared_notes import goals_of
 from sapwood.analysis.session import Session
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.completion import KnownNames, known_names
 from sapwood.core.budget import Budget, budget_of
+from sapwood.core.events import TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.state import State
+from sapwood.core.turn import goes_on
+from sapwood.runtime.open_agent import OpenAgent
 
 __all__ = ["Surroundings", "chapters_in_view", "family_of", "surroundings"]
 
 _FAMILY = 60
+_MOST_EVENTS = 20_000
+"""An agent with more events has no judged chapters in the sidebar: reading them would take long."""
 
 
 class Surroundings(Struct, frozen=True):
@@ -61,5 +66,27 @@ async def chapters_in_view(space: OpenSpace, agent: AgentId) -> ChapterReport:
     session = Session("sapwood", state.agent, turns=tuple(opened.live.turns))
     counter = space.counter_for(state.settings.model)
     goals = (*(each.topic for each in state.focus), *goals_of(state.declared))
-    said = Said(tuple(dict.fromkeys(goals)), state.background)
+    said = Said(tuple(dict.fromkeys(goals)), state.background, await _judged_in_view(space, opened))
     return await asyncio.to_thread(chapters_of, session, counter, said)
+
+
+async def _judged_in_view(space: OpenSpace, opened: OpenAgent) -> tuple[JudgedTurns, ...]:
+    """What a judge said of turns, by their numbers among those in view."""
+    state = opened.state
+    if not state.judged.stretches or state.version > _MOST_EVENTS:
+        return ()
+    versions: list[int] = []  # the first event of each numbered turn of the agent
+    for recorded in await space.log.read(space.space, state.agent):
+        event = recorded.event
+        if isinstance(event, TurnStarted | TurnRecorded) and not (
+            versions and goes_on(event.prompt)
+        ):
+            versions.append(recorded.version)
+    turns = [turn for turn in opened.live.turns if not turn.goes_on]
+    places = {turn.first: place for place, turn in enumerate(turns, 1) if turn.agent == state.agent}
+    found: list[JudgedTurns] = []
+    for each in state.judged.stretches:
+        within = [places[at] for at in versions[each.first - 1 : each.last] if at in places]
+        if within:
+            found.append(JudgedTurns(within[0], within[-1], each.status))
+    return tuple(found)

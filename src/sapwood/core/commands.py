@@ -19,7 +19,16 @@ from sapwood.core.content import (
     Usage,
 )
 from sapwood.core.context import Context, Mark
-from sapwood.core.events import HUMAN, Actor, InstructionText, Moment, NoteKind, Pin
+from sapwood.core.events import (
+    HUMAN,
+    Actor,
+    InstructionText,
+    JudgedSentence,
+    JudgedStretch,
+    Moment,
+    NoteKind,
+    Pin,
+)
 from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.model_calls import FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -55,6 +64,7 @@ __all__ = [
     "ReadMail",
     "RecordAssumed",
     "RecordDifference",
+    "RecordJudgement",
     "RecordNative",
     "RecordTurn",
     "Redo",
@@ -174,6 +184,15 @@ class DeclareNote(_Command, frozen=True):
     note: NoteKind
     text: str
     replaces: int = 0
+
+
+class RecordJudgement(_Command, frozen=True):
+    """Record what a model said of stretches and sentences. Only the system gives it."""
+
+    judge: str
+    stretches: tuple[JudgedStretch, ...] = ()
+    sentences: tuple[JudgedSentence, ...] = ()
+    usage: Usage | None = None
 
 
 class Fork(_Command, frozen=True):
@@ -538,6 +557,7 @@ Command = (
     | Focus
     | Unfocus
     | DeclareNote
+    | RecordJudgement
     | Fork
     | Archive
     | Unarchive

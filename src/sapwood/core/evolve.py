@@ -26,6 +26,8 @@ from sapwood.core.ids import TurnRef, title_of
 from sapwood.core.program_session import AssumedSession, ProgramSession
 from sapwood.core.state import (
     BACKGROUND_KEPT,
+    JUDGED_SENTENCES,
+    JUDGED_STRETCHES,
     MARKS_KEPT,
     NOTES_LIMIT,
     UNDO_DEPTH,
@@ -33,6 +35,7 @@ from sapwood.core.state import (
     DeclaredNote,
     Files,
     Focus,
+    Judgement,
     Letter,
     OpenQuestion,
     OpenTurn,
@@ -102,6 +105,8 @@ def _applied(state: State, recorded: Recorded) -> State:
             return _unfocused(state, event)
         case events.NoteDeclared():
             return _declared(state, recorded, event)
+        case events.SessionJudged():
+            return _judged(state, recorded, event)
         case events.TurnStarted():
             opened = OpenTurn(recorded.version, event.parent)
             unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
@@ -286,6 +291,23 @@ def _declared(state: State, recorded: Recorded, event: events.NoteDeclared) -> S
     )
     kept = tuple(each for each in state.declared if each is not replaced)
     return structs.replace(state, declared=(*kept, note)[-NOTES_LIMIT:])
+
+
+def _judged(state: State, recorded: Recorded, event: events.SessionJudged) -> State:
+    """Newer words about the same turns or the same sentence replace older ones."""
+    before = state.judged
+    turns = {(each.first, each.last) for each in event.stretches}
+    said = {each.was or each.text for each in event.sentences}
+    stretches = [each for each in before.stretches if (each.first, each.last) not in turns]
+    sentences = [each for each in before.sentences if (each.was or each.text) not in said]
+    judged = Judgement(
+        event.judge,
+        recorded.at,
+        (*stretches, *event.stretches)[-JUDGED_STRETCHES:],
+        (*sentences, *event.sentences)[-JUDGED_SENTENCES:],
+        before.usage + (event.usage or Usage(0)),
+    )
+    return structs.replace(_spent(state, event.usage), judged=judged)
 
 
 def _unfocused(state: State, event: events.Unfocused) -> State:

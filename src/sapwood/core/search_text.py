@@ -56,6 +56,9 @@ def text_of(event: Event) -> str:
             return event.name
         case events.NoteDeclared():
             return event.text
+        case events.SessionJudged():
+            kept = (each.text for each in event.sentences if each.kind != "neither")
+            return "\n".join(kept)
         case events.Focused() | events.Unfocused():
             return event.topic
         case events.TurnFailed():

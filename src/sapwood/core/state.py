@@ -11,7 +11,15 @@ from msgspec import Struct
 from sapwood.core.checkpoint import Destination
 from sapwood.core.content import Note, Usage
 from sapwood.core.context import ROOT, Context, Mark, Step
-from sapwood.core.events import ClearDeferred, InstructionText, NoteKind, Pin, Role
+from sapwood.core.events import (
+    ClearDeferred,
+    InstructionText,
+    JudgedSentence,
+    JudgedStretch,
+    NoteKind,
+    Pin,
+    Role,
+)
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
 from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
@@ -20,6 +28,9 @@ from sapwood.core.token_count import Calibration
 __all__ = [
     "BACKGROUND_KEPT",
     "FOCUS_LIMIT",
+    "JUDGED_LENGTH",
+    "JUDGED_SENTENCES",
+    "JUDGED_STRETCHES",
     "MARKS_KEPT",
     "NOTES_LIMIT",
     "PINS_LIMIT",
@@ -29,6 +40,7 @@ __all__ = [
     "DeclaredNote",
     "Files",
     "Focus",
+    "Judgement",
     "Letter",
     "OpenQuestion",
     "OpenTurn",
@@ -60,6 +72,15 @@ BACKGROUND_KEPT = 64
 
 NOTES_LIMIT = 128
 """The most declared notes in force; one more is refused."""
+
+JUDGED_STRETCHES = 32
+"""The most stretches that a judge's words are kept for; one more drops the oldest."""
+
+JUDGED_SENTENCES = 96
+"""The most sentences that a judge's words are kept for; one more drops the oldest."""
+
+JUDGED_LENGTH = 400
+"""The most characters of a judged sentence."""
 
 Status = Literal["none", "running", "archived", "killed"]
 
@@ -126,6 +147,19 @@ class DeclaredNote(Struct, frozen=True, omit_defaults=True):
     about: str = ""
 
 
+class Judgement(Struct, frozen=True, omit_defaults=True):
+    """What judges said that still holds, the oldest first, and what all of them cost.
+
+    `judge` is the one that was asked last, and `at` when.
+    """
+
+    judge: str = ""
+    at: int = 0
+    stretches: tuple[JudgedStretch, ...] = ()
+    sentences: tuple[JudgedSentence, ...] = ()
+    usage: Usage = Usage(0)
+
+
 class Files(Struct, frozen=True):
     """The files at the newest event about them: its version, and their tree if it is known."""
 
@@ -181,6 +215,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     focus: tuple[Focus, ...] = ()
     background: tuple[str, ...] = ()
     declared: tuple[DeclaredNote, ...] = ()
+    judged: Judgement = Judgement()
     calibration: dict[str, Calibration] = {}
     offered: int = 0
     titled: bool = False

@@ -47,6 +47,7 @@ __all__ = [
     "Turn",
     "closed_turn",
     "fold_turn",
+    "goes_on",
     "grow",
     "joined_parts",
     "open_turn",
@@ -93,6 +94,12 @@ class Result(Struct, frozen=True, gc=False):
 
 
 Item = Reply | Result
+
+
+def goes_on(prompt: tuple[PromptPart, ...]) -> bool:
+    """Whether a program continued the turn before with this, without a prompt of the user."""
+    notes = [part for part in prompt if isinstance(part, Note)]
+    return len(notes) == len(prompt) > 0 and all(note.origin == "program" for note in notes)
 
 
 class Turn(Struct, frozen=True, gc=False):
@@ -144,10 +151,7 @@ class Turn(Struct, frozen=True, gc=False):
     @property
     def goes_on(self) -> bool:
         """Whether the program that ran the turn continued the turn before, without a prompt."""
-        notes = [part for part in self.prompt if isinstance(part, Note)]
-        return (
-            bool(notes) and all(note.origin == "program" for note in notes) and not self.is_request
-        )
+        return goes_on(self.prompt)
 
     @property
     def calls(self) -> dict[str, ToolCall]:
@@ -324,6 +328,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.Focused()
                 | kinds.Unfocused()
                 | kinds.NoteDeclared()
+                | kinds.SessionJudged()
                 | kinds.MarkSet()
                 | kinds.ContextTrimmed()
                 | kinds.ContextSummarized()

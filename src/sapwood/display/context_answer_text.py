@@ -6,7 +6,15 @@ from typing import assert_never
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.focus import Focus
 from sapwood.analysis.handoff import lines_changed
-from sapwood.analysis.ledger import CommandRun, Decision, Failing, FileTouched, Ledger, SuiteRun
+from sapwood.analysis.ledger import (
+    CommandRun,
+    Decision,
+    Failing,
+    FileTouched,
+    Ledger,
+    Question,
+    SuiteRun,
+)
 from sapwood.analysis.prune_advice import PruneAdvice
 from sapwood.analysis.session_search import SearchPassage
 from sapwood.analysis.window_breakdown import Breakdown, Estimate
@@ -108,7 +116,7 @@ def ledger_lines(ledger: Ledger, width: int) -> list[str]:
         *section("Commands", _newest(map(_command, ledger.commands)), width),
         *section("Failing at the end", map(_failing, ledger.failing), width),
         *section("Decisions", map(_decision, ledger.decisions), width),
-        *section("Open questions", (f"{q.text} (turn {q.turn})" for q in ledger.questions), width),
+        *section("Open questions", map(_question, ledger.questions), width),
         *section(
             "Last request",
             [cut(ledger.last_request, _REQUEST_LENGTH)] * bool(ledger.last_request),
@@ -152,7 +160,16 @@ def _failing(left: Failing) -> str:
 
 def _decision(decision: Decision) -> str:
     back = f", reversed in turn {decision.reversed_by}" if decision.reversed_by else ""
-    return f"{decision.text} ({decision.by}, turn {decision.turn}{back})"
+    return f"{decision.text} ({decision.by}, turn {decision.turn}{back}{_how(decision)})"
+
+
+def _question(question: Question) -> str:
+    return f"{question.text} (turn {question.turn}{_how(question)})"
+
+
+def _how(entry: Decision | Question) -> str:
+    """How the entry came to be, if not by rules."""
+    return f", {entry.source}" if entry.source != "derived" else ""
 
 
 def answer_lines(answer: ContextAnswer, width: int) -> list[str]:

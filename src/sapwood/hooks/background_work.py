@@ -1,4 +1,5 @@
-"""The background process of a hook: prepares answers, completes archives, imports the session.
+"""The background process of a hook: prepares answers, completes archives, imports the session and
+has it judged.
 
 Hooks start it with `WatchedSession.start_background_work` and do not wait for it.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.context_actions.hook_memory import forget_old, hook_memory_folder
+from sapwood.hooks.background_judge import count_turns, judge_if_due
 from sapwood.hooks.hook_archives import complete_archives
 from sapwood.hooks.prepared_context import prepare
 from sapwood.hooks.watched_session import LAST_REPLY_BYTES, WatchedSession
@@ -44,7 +46,10 @@ def main(path: str, session: str, folder: str, environ: Mapping[str, str] = os.e
         forget_old(hook_memory_folder(), time.time() - _MEMORY_SECONDS)
         with single_flight(watched.memory.folder, "import") as may_run:
             if may_run:
-                _import_session(watched, environ)
+                count_turns(watched, _import_session(watched, environ))
+        with single_flight(watched.memory.folder, "judge") as may_run:
+            if may_run and judge_if_due(watched, environ):
+                prepare(watched, environ)
     except Exception as error:
         message = f"Indexing stopped: {type(error).__name__}: {error}"
         add_to_journal("failed", message, session=session, folder=folder)
@@ -88,8 +93,11 @@ def _remember_window(watched: WatchedSession) -> None:
         watched.memory.put("window", window or "")
 
 
-def _import_session(watched: WatchedSession, environ: Mapping[str, str]) -> None:
-    """Imports what is new in the session and its subagents, so that it can be searched."""
+def _import_session(watched: WatchedSession, environ: Mapping[str, str]) -> int:
+    """Imports what is new in the session and its subagents, so that it can be searched.
+
+    Returns the number of new turns.
+    """
     from sapwood.config.config_file import load_config
 
     ended = bool(watched.memory.number("ended"))
@@ -97,6 +105,7 @@ def _import_session(watched: WatchedSession, environ: Mapping[str, str]) -> None
     if turns:
         message = f"Imported {turns} new turn{'' if turns == 1 else 's'}."
         add_to_journal("indexed", message, session=watched.session, folder=watched.folder)
+    return turns
 
 
 async def _import_turns(path: Path, config: "Config", *, ended: bool) -> int:

@@ -67,11 +67,26 @@ def complete_archives() -> None:
 def _complete(path: Path, transcript: str) -> None:
     written = _read(path)
     if written is not None:
-        session = WatchedSession(transcript, written.session, written.project)
+        watched = WatchedSession(transcript, written.session, written.project)
+        session = watched.read(BACKGROUND_BYTES)
         found = archive_of(
-            session.read(BACKGROUND_BYTES), at=written.archived, topic=written.topic, turns=()
+            session, at=written.archived, topic=written.topic, turns=(), ledger=_ledger(session)
         )
         replace_file(path, render_archive(structs.replace(found, excerpt=written.excerpt)))
+
+
+def _ledger(session: Session) -> Ledger:
+    """The ledger with what was declared and judged."""
+    import asyncio
+
+    from sapwood.analysis.declared_notes import stated_ledger
+    from sapwood.analysis.ledger import ledger_of
+    from sapwood.app.connection import connect
+    from sapwood.config.config_file import load_config
+    from sapwood.context_actions.session_notes import SessionNotes
+
+    stated = asyncio.run(SessionNotes(load_config(), connect).read(session))
+    return stated_ledger(ledger_of(session), session, stated.notes, stated.judged)
 
 
 def recent_archives(memory: HookMemory) -> list[tuple[str, TopicArchive]]:

@@ -75,8 +75,9 @@ def prepare(
 
     from sapwood.analysis.chapters.chapter_builder import chapters_of
     from sapwood.analysis.compaction_warning import loss_of, ways_to_free_tokens
-    from sapwood.analysis.declared_notes import goals_of, plan_of, with_notes
+    from sapwood.analysis.declared_notes import goals_of, plan_of, stated_ledger
     from sapwood.analysis.focus import said_about
+    from sapwood.analysis.judgement.judged_entries import judged_turns
     from sapwood.analysis.ledger import ledger_of
     from sapwood.analysis.prune_advice import advise_pruning
     from sapwood.analysis.resumption import resumption_prompt
@@ -94,12 +95,13 @@ def prepare(
     counter = CachingCounter(FeatureCounter())  # a vocabulary takes longer than a hook may run
     config = load_config(environ)
     focus = asyncio.run(ProjectFocus(config, connect).read(session.folder, session.id))
-    notes = asyncio.run(SessionNotes(config, connect).read(session))
-    said = said_about(focus, goals_of(notes, plan_of(session)))
+    stated = asyncio.run(SessionNotes(config, connect).read(session))
+    goals = goals_of(stated.notes, plan_of(session))
+    said = said_about(focus, goals, judged_turns(session, stated.judged))
     names = said.goals
     archives = [archive for _, archive in recent_archives(watched.memory)]
     tending = config.tending
-    ledger = with_notes(ledger_of(session), session, notes)
+    ledger = stated_ledger(ledger_of(session), session, stated.notes, stated.judged)
     prompt = partial(
         *(resumption_prompt, session, counter),
         focus=names,

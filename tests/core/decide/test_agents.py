@@ -11,6 +11,7 @@ from sapwood.core.commands import (
     Focus,
     Fork,
     Kill,
+    RecordJudgement,
     RemovePin,
     Rename,
     Send,
@@ -21,9 +22,18 @@ from sapwood.core.commands import (
     Unarchive,
     Unfocus,
 )
-from sapwood.core.content import Text
+from sapwood.core.content import Text, Usage
 from sapwood.core.decide.agents import NAME_LIMIT, PIN_LIMIT
-from sapwood.core.events import AgentArchived, AgentRenamed, AgentStarted, Pin, SettingsChanged
+from sapwood.core.events import (
+    SYSTEM,
+    AgentArchived,
+    AgentRenamed,
+    AgentStarted,
+    JudgedSentence,
+    JudgedStretch,
+    Pin,
+    SettingsChanged,
+)
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import (
     AgentExists,
@@ -31,6 +41,8 @@ from sapwood.core.refusals import (
     EmptyText,
     NotArchived,
     NotRunning,
+    Refusal,
+    SystemOnly,
     TooLong,
     TooManyNotes,
     TurnIsOpen,
@@ -39,7 +51,12 @@ from sapwood.core.refusals import (
     UnknownPin,
 )
 from sapwood.core.settings import Settings, SettingsChange, Workspace
-from sapwood.core.state import NOTES_LIMIT
+from sapwood.core.state import (
+    JUDGED_LENGTH,
+    JUDGED_SENTENCES,
+    JUDGED_STRETCHES,
+    NOTES_LIMIT,
+)
 from sapwood.testing import World
 from tests.core.speaking import conversation, does, kinds, last_event, opens, refusal, said
 
@@ -351,3 +368,54 @@ def test_there_is_a_limit_of_notes_in_force() -> None:
     oldest = world.states[agent].declared[0]
     does(world, DeclareNote(agent, "goal", "Ship", oldest.id))
     assert len(world.states[agent].declared) == NOTES_LIMIT
+
+
+# Judgements
+
+
+def record(world: World, command: RecordJudgement) -> None:
+    assert not isinstance(world.do(command, SYSTEM), Refusal)
+
+
+def test_a_judgement_is_added_and_newer_words_replace_older_ones() -> None:
+    world, agent = conversation()
+    first = RecordJudgement(
+        agent,
+        "gpt-5",
+        (JudgedStretch(1, 2, "goal"), JudgedStretch(3, 4, "no work")),
+        (JudgedSentence("Use tabs", "decision", "tabs"), JudgedSentence("Ok", "neither", "Ok")),
+        Usage(100, 10, cost=7),
+    )
+    record(world, first)
+    record(
+        world,
+        RecordJudgement(
+            agent,
+            "codex",
+            (JudgedStretch(3, 4, "obstacle"),),
+            (JudgedSentence("tabs", "neither", "tabs"),),
+            Usage(50, 5, cost=3),
+        ),
+    )
+    judged = world.states[agent].judged
+    assert (judged.judge, judged.usage) == ("codex", Usage(150, 15, cost=10))
+    assert judged.stretches == (JudgedStretch(1, 2, "goal"), JudgedStretch(3, 4, "obstacle"))
+    assert [each.text for each in judged.sentences] == ["Ok", "tabs"]
+    assert world.states[agent].spent.cost == 10
+
+
+def test_only_the_system_records_a_judgement() -> None:
+    world, agent = conversation()
+    judgement = RecordJudgement(agent, "gpt-5")
+    assert refusal(world, judgement) == SystemOnly("RecordJudgement")
+
+
+def test_a_judgement_is_bounded() -> None:
+    world, agent = conversation()
+    long = tuple(JudgedSentence(f"{n} {'x' * 900}", "decision") for n in range(200))
+    many = tuple(JudgedStretch(n, n, "goal") for n in range(1, 200))
+    record(world, RecordJudgement(agent, "gpt-5", many, long))
+    judged = world.states[agent].judged
+    assert len(judged.sentences) == JUDGED_SENTENCES
+    assert len(judged.stretches) == JUDGED_STRETCHES
+    assert max(len(each.text) for each in judged.sentences) == JUDGED_LENGTH

@@ -138,12 +138,21 @@ class ChapterBuilder:
         """What was said about a chapter; a declaration counts more than a judge."""
         if place in declared:
             return declared[place][1], "declared"
-        for judged in reversed(said.judged):
-            if all(judged.first <= first and last <= judged.last for first, last in chapter.spans):
-                return judged.status, "judged"
+        judged: list[ChapterStatus | None] = [_judged(span, said) for span in chapter.spans]
+        if None not in judged:
+            status = judged[-1]
+            return status, "judged"
         if self._turns[chapter.spans[0][0] - 1].aside:
             return "aside", "announced"
         return None, None
+
+
+def _judged(span: tuple[int, int], said: Said) -> ChapterStatus | None:
+    """What a judge said last of a stretch that contains the span."""
+    for judged in reversed(said.judged):
+        if judged.first <= span[0] and span[1] <= judged.last:
+            return judged.status
+    return None
 
 
 def _declared(

@@ -11,6 +11,7 @@ from msgspec import Struct
 __all__ = [
     "CommandRun",
     "Decision",
+    "EntrySource",
     "Failing",
     "FileTouched",
     "Files",
@@ -23,6 +24,8 @@ __all__ = [
 
 Outcome = Literal["ok", "failed", "unknown"]
 Speaker = Literal["user", "model"]
+EntrySource = Literal["derived", "judged", "declared"]
+"""Whether rules found an entry, a model judged it, or somebody declared it in a note."""
 
 
 class FileTouched(Struct, frozen=True):
@@ -90,6 +93,7 @@ class Decision(Struct, frozen=True):
     by: Speaker
     reversed_by: int | None = None
     about: str = ""
+    source: EntrySource = "derived"
 
 
 class Question(Struct, frozen=True):
@@ -102,6 +106,7 @@ class Question(Struct, frozen=True):
     turn: int
     by: Speaker
     about: str = ""
+    source: EntrySource = "derived"
 
 
 class Ledger(Struct, frozen=True):

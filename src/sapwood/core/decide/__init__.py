@@ -35,6 +35,7 @@ from sapwood.core.commands import (
     ReadMail,
     RecordAssumed,
     RecordDifference,
+    RecordJudgement,
     RecordNative,
     RecordTurn,
     Redo,
@@ -75,9 +76,10 @@ _FOR_MODELS: frozenset[type[Command]] = frozenset(
 )
 
 
-# What Sapwood itself records: the sessions of agent programs, and summaries in the background.
+# What Sapwood itself records: the sessions of agent programs, summaries in the background, and
+# what a judge said.
 _FOR_SYSTEM: frozenset[type[Command]] = frozenset(
-    {RecordAssumed, RecordNative, RecordDifference, ExtendSummary}
+    {RecordAssumed, RecordNative, RecordDifference, RecordJudgement, ExtendSummary}
 )
 
 
@@ -134,6 +136,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.unfocus(inputs, command, meta)
         case DeclareNote():
             return agents.declare_note(inputs, command, meta)
+        case RecordJudgement():
+            return agents.record_judgement(inputs, command, meta)
         case Unarchive():
             return agents.unarchive(inputs, command, meta)
         case Rename():

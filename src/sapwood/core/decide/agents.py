@@ -1,4 +1,4 @@
-"""Decisions about agents: start, settings, pins, focus, archive, kill, mail."""
+"""Decisions about agents: start, settings, pins, focus, judgements, archive, kill, mail."""
 
 from sapwood.core.commands import (
     AddPin,
@@ -9,6 +9,7 @@ from sapwood.core.commands import (
     Focus,
     Kill,
     ReadMail,
+    RecordJudgement,
     RemovePin,
     Rename,
     Send,
@@ -35,6 +36,7 @@ from sapwood.core.events import (
     AgentUnarchived,
     Event,
     Focused,
+    JudgedSentence,
     MailRead,
     MailReceived,
     MailSent,
@@ -42,6 +44,7 @@ from sapwood.core.events import (
     Pin,
     PinAdded,
     PinRemoved,
+    SessionJudged,
     SettingsChanged,
     Size,
     TurnInterrupted,
@@ -63,7 +66,15 @@ from sapwood.core.refusals import (
     nearest,
 )
 from sapwood.core.settings import BUDGET, Settings, typed_name
-from sapwood.core.state import FOCUS_LIMIT, NOTES_LIMIT, PINS_LIMIT, State
+from sapwood.core.state import (
+    FOCUS_LIMIT,
+    JUDGED_LENGTH,
+    JUDGED_SENTENCES,
+    JUDGED_STRETCHES,
+    NOTES_LIMIT,
+    PINS_LIMIT,
+    State,
+)
 from sapwood.core.token_count import Count, show
 from sapwood.core.view.frames import framed_prompt
 
@@ -222,6 +233,27 @@ def declare_note(inputs: DecisionInput, command: DeclareNote, meta: CommandMeta)
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(NoteDeclared(command.note, command.text, command.replaces))
     return draft.accepted(f"Noted the {command.note}.")
+
+
+def record_judgement(
+    inputs: DecisionInput, command: RecordJudgement, meta: CommandMeta
+) -> Accepted:
+    require_exists(inputs.state)
+    require_text(command.judge, "judge")
+    stretches = command.stretches[:JUDGED_STRETCHES]
+    sentences = tuple(map(_shortened, command.sentences[:JUDGED_SENTENCES]))
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(SessionJudged(command.judge, stretches, sentences, command.usage))
+    return draft.accepted(f"Judged by {command.judge}.")
+
+
+def _shortened(sentence: JudgedSentence) -> JudgedSentence:
+    return JudgedSentence(
+        sentence.text[:JUDGED_LENGTH],
+        sentence.kind,
+        sentence.was[:JUDGED_LENGTH],
+        sentence.about[:JUDGED_LENGTH],
+    )
 
 
 def archive(inputs: DecisionInput, command: Archive, meta: CommandMeta) -> Accepted:

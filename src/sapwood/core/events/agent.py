@@ -1,10 +1,10 @@
-"""Events about agents: start, settings, pins, focus, notes, forks, the end."""
+"""Events about agents: start, settings, pins, focus, notes, judgements, forks, the end."""
 
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import Note, PromptPart
+from sapwood.core.content import Note, PromptPart, Usage
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -21,11 +21,16 @@ __all__ = [
     "Focused",
     "InstructionText",
     "InstructionsRead",
+    "JudgedKind",
+    "JudgedSentence",
+    "JudgedStatus",
+    "JudgedStretch",
     "NoteDeclared",
     "NoteKind",
     "Pin",
     "PinAdded",
     "PinRemoved",
+    "SessionJudged",
     "SettingsChanged",
     "Unfocused",
 ]
@@ -33,6 +38,12 @@ __all__ = [
 
 NoteKind = Literal["goal", "decision", "question", "answer"]
 """What a note can declare."""
+
+JudgedStatus = Literal["goal", "obstacle", "other work", "no work"]
+"""What a judge can say of a stretch of turns: how it relates to the goal."""
+
+JudgedKind = Literal["decision", "question", "neither"]
+"""What a judge can say of a sentence: a decision in force, an open question, or neither."""
 
 
 class Pin(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -194,6 +205,46 @@ class NoteDeclared(Struct, frozen=True, gc=False):
     replaces: int = 0
 
 
+class JudgedStretch(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a judge says of a stretch of turns, counted from 1.
+
+    `began` and `ended` are when its first and its last turn began, in microseconds since 1970.
+    """
+
+    first: int
+    last: int
+    status: JudgedStatus
+    began: int = 0
+    ended: int = 0
+
+
+class JudgedSentence(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a judge says of a sentence: its kind, and the text in clear words.
+
+    `was` is the sentence as rules found it, empty if the judge found it. `about` is the question
+    that it answers.
+    """
+
+    text: str
+    kind: JudgedKind
+    was: str = ""
+    about: str = ""
+
+
+class SessionJudged(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A model judged stretches and sentences of the conversation. `usage` is what it cost.
+
+    `judge` is the model, or the program that asked its own model.
+    """
+
+    kind: ClassVar = "session.judged"
+
+    judge: str
+    stretches: tuple[JudgedStretch, ...] = ()
+    sentences: tuple[JudgedSentence, ...] = ()
+    usage: Usage | None = None
+
+
 AgentEvent = (
     AgentStarted
     | AgentForked
@@ -208,4 +259,5 @@ AgentEvent = (
     | Focused
     | Unfocused
     | NoteDeclared
+    | SessionJudged
 )

@@ -56,6 +56,8 @@ def _words(event: Event) -> str:
             return topic
         case events.NoteDeclared(note, text, replaces):
             return f"{note}: {text}{f' (replaces #{replaces})' if replaces else ''}"
+        case events.SessionJudged(judge, stretches, sentences):
+            return f"{judge}: {len(stretches)} stretches, {len(sentences)} sentences"
         case events.TurnStarted(_, prompt):
             return _parts(prompt)
         case events.ModelCalled(model, _, hash_, estimate):

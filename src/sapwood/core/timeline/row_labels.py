@@ -84,6 +84,7 @@ def notice(event: Event) -> tuple[str, str]:
             | events.Focused()
             | events.Unfocused()
             | events.NoteDeclared()
+            | events.SessionJudged()
             | events.TurnStarted()
             | events.ModelCalled()
             | events.QuestionAsked()

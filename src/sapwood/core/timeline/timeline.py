@@ -222,6 +222,7 @@ class Timeline:
                 | events.Focused()
                 | events.Unfocused()
                 | events.NoteDeclared()
+                | events.SessionJudged()
             ):
                 pass
             case _:
