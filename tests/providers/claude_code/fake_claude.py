@@ -1,13 +1,15 @@
 """Stands for Claude Code: reads and writes its JSON lines, and writes a transcript.
 
 A prompt is answered with its own text. `DIE` ends the program in the middle of the turn, and
-`WAIT` waits until it is interrupted.
+`WAIT` waits until it is interrupted. With `FAKE_REQUESTS` it stores its requests.
 """
 
+import hashlib
 import json
 import os
 import sys
 import uuid
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,8 @@ def _turn(session: str, path: Path, parent: str | None, message: Row) -> str:
     own = _write(path, session, parent, "user", {"role": "user", "content": asked}, message["uuid"])
     if text == "DIE":
         os._exit(9)
+    if os.environ.get("FAKE_REQUESTS"):
+        _store_request(path)
     if text == "WAIT":
         _answer(json.loads(sys.stdin.readline()))
         _say(
@@ -91,6 +95,30 @@ def _write(
     with path.open("a") as file:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
     return own
+
+
+def _store_request(path: Path) -> None:
+    """Stores a request with all messages of the transcript."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    hashes: list[str] = []
+    for row in rows:
+        if row["type"] in ("user", "assistant"):
+            message = row["message"]
+            content = message["content"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            hashes.append(_hash({"role": message["role"], "content": blocks}))
+    shape: Row = {"system": [], "tools": []}
+    stored: Row = {"type": "api-request", "id": str(uuid.uuid4()), "keep": 0, "tail": hashes}
+    stored |= {"timestamp": datetime.now(UTC).isoformat(), "params": {"model": "fake"}}
+    stored |= {"shapeHash": _hash(shape)}
+    with path.open("a") as file:
+        for each in ({"type": "api-request-shape", "shape": shape}, stored):
+            file.write(json.dumps(each, separators=(",", ":")) + "\n")
+
+
+def _hash(value: Row) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _last(path: Path) -> str | None:

@@ -8,10 +8,12 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from sapwood.core.content import Text
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
+from sapwood.core.view.request import Message
 from sapwood.providers.claude_code import ClaudeCodeProvider
 from sapwood.runtime.agent_provider import (
     AgentProvider,
@@ -171,6 +173,22 @@ async def test_a_killed_turn_of_which_not_everything_was_written_names_no_rows(
     assert isinstance(reply, ProviderReply)
     assert isinstance(dead, TurnEnd)
     assert (dead.status, dead.rows) == ("failed", None)  # the next turn writes the turn again
+
+
+async def test_a_call_of_the_history_that_the_program_does_not_send_is_told(
+    machine: Machine,
+) -> None:
+    provider = machine.provider(FAKE_REQUESTS="1")
+    session = await provider.start(machine.options)
+    one = native_turn(rows_of(await ended(provider, session, "One.", "a:1")))
+    assert (await provider.assume(session, History((one,)), machine.options)).by == "nothing"
+    two = await ended(provider, session, "Two.", "a:2")
+    assert two.difference == ""
+    lost = Message("assistant", (ToolCall("toolu_1", "Bash", "{}"),))
+    both = History((structs.replace(one, messages=(lost,)), native_turn(rows_of(two))))
+    assert (await provider.assume(session, both, machine.options)).by == "nothing"
+    told = (await ended(provider, session, "Three.", "a:3")).difference
+    assert told == "Claude Code did not send a call of 'Bash', which is in the live history."
 
 
 async def test_a_trim_keeps_the_session_and_starts_the_program_again(machine: Machine) -> None:

@@ -21,7 +21,7 @@ from sapwood.providers.claude_code.program import (
     session_path,
 )
 from sapwood.providers.claude_code.read_files import known_files
-from sapwood.providers.claude_code.request_check import ExpectedTexts, expected_texts
+from sapwood.providers.claude_code.request_check import ExpectedRequest, expected_request
 from sapwood.providers.claude_code.running_session import RunningSession
 from sapwood.providers.claude_code.session_file import SessionFile
 from sapwood.providers.claude_code.transcript import (
@@ -71,7 +71,7 @@ class ClaudeCodeProvider:
         self._running: dict[str, RunningSession] = {}
         self._options: dict[str, ProviderOptions] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self._expected: dict[str, ExpectedTexts] = {}
+        self._expected: dict[str, ExpectedRequest] = {}
         self._left: dict[str, tuple[Transcript, list[LinkRow]]] = {}
 
     def find(self) -> ProgramInfo | None:
@@ -252,9 +252,11 @@ class ClaudeCodeProvider:
         wanted = await asyncio.to_thread(
             rows_for_history, history, before, file.context, file.open_other
         )
+        self._expected[session.id] = await asyncio.to_thread(
+            expected_request, before, wanted, history
+        )
         if gives(before, wanted, history.front) and not wanted.new:
             return Assumed(session, "nothing", loss=wanted.loss)
-        self._expected[session.id] = expected_texts(before, wanted, history.front)
         if running is not None and await self._cut(running, before, wanted, history):
             return Assumed(session, "cut", loss=wanted.loss)
         kept = set(wanted.uuids)

@@ -1,44 +1,51 @@
 """Compares the request that Claude Code sent with the history that it should have had.
 
-The program stores every request in its transcript. The texts of the user are compared: those in
-front, the prompt of each kept turn, and the new prompt. What the program itself adds to prompts has
-tags and is left out.
+The program stores every request in its transcript. The texts of the user are compared with the rows
+of the history: those in front, the prompt of each kept turn, and the new prompt. What the program
+itself adds to prompts has tags and is left out. Tool calls are compared with our own view: a
+program that was killed may have told calls that it never wrote.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from sapwood.core.content import Text
+from sapwood.core.content import Text, ToolCall
 from sapwood.core.view.request import Request
 from sapwood.providers.claude_code.history_rows import HistoryRows
+from sapwood.providers.claude_code.row_forms import call_id
 from sapwood.providers.claude_code.transcript import Transcript
+from sapwood.runtime.agent_provider import History
 from sapwood.sources.claude.rows import Block, decode_row
 from sapwood.sources.claude.sent_requests import rebuild_request, sent_requests
 from sapwood.sources.claude.user_text import classify_user_text
 
-__all__ = ["ExpectedTexts", "difference", "expected_texts"]
+__all__ = ["ExpectedRequest", "difference", "expected_request"]
 
 _MOST_REQUESTS = 4
 _LONGEST = 60
 _OF_THE_PROGRAM = ("<", "[system] ", "[Request interrupted by user")
 
 
-class ExpectedTexts(Struct, frozen=True):
-    """The texts that a request must contain in this order, and others that it may contain."""
+class ExpectedRequest(Struct, frozen=True):
+    """The texts that a request must contain in this order, and others that it may contain.
+
+    `calls` are the tool calls that it must contain, as pairs of id and name.
+    """
 
     wanted: tuple[str, ...]
     allowed: frozenset[str] = frozenset()
+    calls: tuple[tuple[str, str], ...] = ()
 
 
-def expected_texts(
-    transcript: Transcript, rows: HistoryRows, front: Sequence[str]
-) -> ExpectedTexts:
+def expected_request(
+    transcript: Transcript, rows: HistoryRows, history: History
+) -> ExpectedRequest:
     """What the next request must contain before its prompt."""
     made = {row.uuid: row.fields for row in rows.new}
-    wanted, allowed = list(front), set[str]()
+    wanted, allowed = list(history.front), set[str]()
     for uuid in rows.uuids:
         if uuid in made:
             texts, meta = _texts_of(made[uuid]), False
@@ -47,10 +54,18 @@ def expected_texts(
         for text in texts:
             kind = classify_user_text(text, meta=meta).kind
             (wanted.append if kind == "prompt" else allowed.add)(text)
-    return ExpectedTexts(tuple(map(str.strip, wanted)), frozenset(map(str.strip, allowed)))
+    calls = [
+        (call_id(part.id), part.name)
+        for turn in history.turns
+        for message in turn.messages
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    ]
+    texts = tuple(map(str.strip, wanted))
+    return ExpectedRequest(texts, frozenset(map(str.strip, allowed)), tuple(calls))
 
 
-def difference(path: Path, since: int, expected: ExpectedTexts, prompt: Sequence[str]) -> str:
+def difference(path: Path, since: int, expected: ExpectedRequest, prompt: Sequence[str]) -> str:
     """How the first request with this prompt differs from what it should contain.
 
     Empty if it does not differ, or if the program stored no request. `since` is in microseconds.
@@ -61,7 +76,10 @@ def difference(path: Path, since: int, expected: ExpectedTexts, prompt: Sequence
         rebuilt = rebuild_request(path, each)
         texts = _user_texts(rebuilt.request)
         if not rebuilt.missing and asked and asked[0] in texts:
-            return _compared([*filter(None, expected.wanted), *asked], texts, expected.allowed)
+            wanted = [*filter(None, expected.wanted), *asked]
+            return _compared(wanted, texts, expected.allowed) or _lost_call(
+                expected.calls, rebuilt.request
+            )
     return ""
 
 
@@ -75,6 +93,15 @@ def _compared(wanted: list[str], sent: list[str], allowed: frozenset[str]) -> st
             return f"Claude Code sent '{_short(text)}'{missing}: not exactly the live history."
     if place < len(wanted):
         return f"Claude Code did not send '{_short(wanted[place])}', which is in the live history."
+    return ""
+
+
+def _lost_call(wanted: Iterable[tuple[str, str]], request: Request) -> str:
+    parts = [part for message in request.messages for part in message.parts]
+    sent = {part.id for part in parts if isinstance(part, ToolCall)}
+    for call, name in wanted:
+        if call not in sent:
+            return f"Claude Code did not send a call of '{name}', which is in the live history."
     return ""
 
 

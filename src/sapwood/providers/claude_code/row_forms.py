@@ -23,6 +23,7 @@ __all__ = [
     "NewRow",
     "RowContext",
     "boundary_row",
+    "call_id",
     "closing_rows",
     "copied_row",
     "front_row",
@@ -215,13 +216,13 @@ def _block(part: MessagePart) -> dict[str, Any] | None:
             return {"type": "thinking", "thinking": part.text, "signature": part.signature}
         case ToolCall():
             name = _TOOL_NAME.sub("_", part.name)[:128] or "unknown"
-            return {"type": "tool_use", "id": _call(part.id), "name": name, "input": _input(part)}
+            return {"type": "tool_use", "id": call_id(part.id), "name": name, "input": _input(part)}
         case ToolResult():
-            block = {"type": "tool_result", "tool_use_id": _call(part.call)}
+            block = {"type": "tool_result", "tool_use_id": call_id(part.call)}
             return {**block, "content": part.content, "is_error": part.error}
 
 
-def _call(call: str) -> str:
+def call_id(call: str) -> str:
     """The id of a call, or one made from it if the provider would refuse it."""
     return call if _CALL_ID.fullmatch(call) else f"toolu_{uuid.uuid5(_SPACE, call).hex}"
 

@@ -12,7 +12,7 @@ from sapwood.core.content import PromptPart, Usage
 from sapwood.core.program_session import ProgramSession
 from sapwood.providers.claude_code.process import ClaudeProcess
 from sapwood.providers.claude_code.read_files import KnownFile
-from sapwood.providers.claude_code.request_check import ExpectedTexts, difference
+from sapwood.providers.claude_code.request_check import ExpectedRequest, difference
 from sapwood.providers.claude_code.transcript import file_size
 from sapwood.providers.claude_code.turn_record import wait_for_rows
 from sapwood.providers.claude_code.turn_stream import TurnStream
@@ -68,7 +68,7 @@ class RunningSession:
         return self.process.is_running
 
     async def run(
-        self, prompt: tuple[PromptPart, ...], own: str, expected: ExpectedTexts | None
+        self, prompt: tuple[PromptPart, ...], own: str, expected: ExpectedRequest | None
     ) -> AsyncIterator[ProviderEvent]:
         """Runs a turn; `own` is the id for the row of the prompt. Raises `Failure`."""
         process, stream = self.process, TurnStream(self.options.folder)
