@@ -10,7 +10,7 @@ from typing import Any, Literal, NewType, Union, cast, get_args, get_origin, get
 from msgspec import UNSET, Struct, UnsetType
 
 from proofs.gate.values import hostile, odd_text
-from sapwood import Agent, AgentSummary, Cursor, EventRef, RefusedError, Sapwood
+from sapwood import Agent, AgentSummary, Cursor, EventRef, RefusedError, Sapwood, Where
 from sapwood.core.commands import Command, Kill
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall, Usage
 from sapwood.core.events import HUMAN, SYSTEM, Actor
@@ -107,6 +107,9 @@ class Caller:
             pins=self.any(None, {"style": "Be brief."}, {self.hashable(): self.text()}),
             folder=self.text(self._folder, ""),
             settings=self.any(None, None, Settings()),
+            owner=self.text("", "ada"),
+            labels=self.any((), ["vip"], [self.text("vip")]),
+            metadata=self.any(None, {"plan": "gold"}, {self.hashable(): self.text()}),
         )
         if len(self.agents) < _MOST_AGENTS:
             self.agents.append(agent)
@@ -124,6 +127,8 @@ class Caller:
             limit=self.any(1, 10),
             parent=self.any(None, self.agent().id),
             status=self.any(None, "running", "archived", "no such"),
+            where=self.any(None, Where(self.text("ada"), self.text("", "vip"))),
+            order=self.any("created", "updated"),
         )
 
     async def search(self) -> object:
@@ -328,6 +333,15 @@ _CALLS: Sequence[tuple[str, Callable[[Caller], Awaitable[object]]]] = (
     ("kill", lambda it: _seldom(it, Agent.kill)),
     ("archive", lambda it: _seldom(it, Agent.archive)),
     ("new", lambda it: _seldom(it, Agent.new)),
+    (
+        "label",
+        lambda it: it.agent().label(
+            it.text("vip"),
+            remove=it.any((), ["vip"]),
+            owner=it.any(None, "", "ada"),
+            metadata=it.any(None, {"plan": it.text("gold")}),
+        ),
+    ),
     ("state", lambda it: it.agent().state()),
     ("request", lambda it: it.agent().request(it.any(None, "gpt-5"))),
     ("budget", lambda it: it.agent().budget()),

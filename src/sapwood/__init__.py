@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sapwood.core.errors import AgentNotFound, LogError, RefusedError, SapwoodError
     from sapwood.core.events import Actor, Recorded
     from sapwood.core.ids import EventRef
-    from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent
+    from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent, Where
     from sapwood.core.model_calls import Delta
     from sapwood.core.settings import Settings
     from sapwood.core.state import Letter, State
@@ -96,6 +96,7 @@ __all__ = [
     "TurnResult",
     "TurnStream",
     "Usage",
+    "Where",
     "open",
     "open_sync",
     "runtime",
@@ -117,7 +118,7 @@ _HOMES = {
     "sapwood.core.errors": "AgentNotFound LogError RefusedError SapwoodError",
     "sapwood.core.events": "Actor Recorded",
     "sapwood.core.ids": "EventRef",
-    "sapwood.core.log_values": "Cursor AgentSummary SearchHit TailedEvent",
+    "sapwood.core.log_values": "Cursor AgentSummary SearchHit TailedEvent Where",
     "sapwood.core.model_calls": "Delta",
     "sapwood.core.settings": "Settings",
     "sapwood.engine.limits": "DriveLimits",

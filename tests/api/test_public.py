@@ -19,7 +19,7 @@ PUBLIC = (
     "Settings State SyncAgent "
     "SyncSapwood SyncTurnRecorder SyncTurnStream "
     "TailedEvent Text Thinking ToolCall ToolContext ToolError ToolResult TurnError TurnRecorder "
-    "TurnResult TurnStream Usage open open_sync runtime show tool"
+    "TurnResult TurnStream Usage Where open open_sync runtime show tool"
 ).split()
 
 UNCOMPILED = "PYTHONDONTWRITEBYTECODE"

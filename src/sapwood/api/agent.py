@@ -1,14 +1,24 @@
 """The class `Agent`: one conversation, for Python programs."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, TypeVar, overload
 
 import msgspec
 from msgspec import UNSET
 
-from sapwood.api.arguments import count, flag, label, optional, prompt_parts, recorded_item
+from sapwood.api.arguments import (
+    count,
+    entries_from,
+    flag,
+    items,
+    label,
+    optional,
+    prompt_parts,
+    recorded_item,
+)
 from sapwood.api.arguments import text as words
+from sapwood.api.results import Tagged
 from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
 from sapwood.api.turn_stream import TurnStream
 from sapwood.conversation.answers import Answer, ConversationStarted, Prompted
@@ -35,6 +45,7 @@ from sapwood.core.commands import (
     Rename,
     Rewind,
     SetMark,
+    TagAgent,
     Unarchive,
     Undo,
     Unfocus,
@@ -47,6 +58,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import Letter, State
+from sapwood.core.tags import Tags
 from sapwood.core.view import Request
 from sapwood.runtime.replay import Replayed
 
@@ -434,6 +446,49 @@ class Agent(AgentHandle):
     async def rename(self, name: str) -> str:
         """Gives this agent another name; its id stays. Raises `RefusedError` for a blank name."""
         return (await self.do(Rename(self.id, name))).message
+
+    async def label(
+        self,
+        *labels: str,
+        remove: Sequence[str] = (),
+        owner: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Tagged:
+        """Adds labels to this agent, and changes its owner and its metadata.
+
+        `remove` are labels to remove. `owner` replaces the owner; empty text removes it. `metadata`
+        replaces the entries of the same names; an empty value removes one. No model sees any of
+        this. Raises `RefusedError` if a value is too long or there are too many.
+
+        >>> import asyncio, sapwood
+        >>> async def main() -> None:
+        ...     async with sapwood.open(":memory:") as wood:
+        ...         agent = await wood.start(owner="user-42")
+        ...         print((await agent.label("vip", metadata={"plan": "gold"})).labels)
+        ...         print(len(await wood.agents(where=sapwood.Where(label="vip"))))
+        >>> asyncio.run(main())
+        ('vip',)
+        1
+        """
+        command = TagAgent(
+            self.id,
+            optional(words, owner, "owner"),
+            labels,
+            tuple(items(remove, "remove")),
+            entries_from(metadata),
+        )
+        done = await self.do(command, actor or HUMAN, command_id=command_id)
+        tags = (await self.state()).tags or Tags()
+        entries = {entry.name: entry.value for entry in tags.metadata}
+        return Tagged(
+            message=done.message,
+            events=done.events,
+            owner=tags.owner,
+            labels=tags.labels,
+            metadata=entries,
+        )
 
     async def new(self) -> "Agent":
         """Archives this agent and returns a new one with the same workspace, settings and pins.

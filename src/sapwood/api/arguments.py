@@ -8,13 +8,15 @@ from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult, Text
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import Pin
 from sapwood.core.ids import AgentId, EventRef, can_be_stored
-from sapwood.core.log_values import AgentSummary, Cursor
+from sapwood.core.log_values import AgentSummary, Cursor, Where
 from sapwood.core.refusals import BadValue
+from sapwood.core.tags import Entry, Tags
 from sapwood.runtime.conversion import (
     Unfit,
     as_flag,
@@ -31,6 +33,7 @@ __all__ = [
     "canonical",
     "count",
     "cursor",
+    "entries_from",
     "event_ref",
     "flag",
     "items",
@@ -41,7 +44,9 @@ __all__ = [
     "pins_from",
     "prompt_parts",
     "recorded_item",
+    "tags_from",
     "text",
+    "where_from",
 ]
 
 T = TypeVar("T")
@@ -117,6 +122,40 @@ def pins_from(pins: object) -> tuple[Pin, ...]:
         raise RefusedError(BadValue("pins", "a mapping of names to texts", reason)) from error
 
 
+def tags_from(owner: object, labels: object, metadata: object) -> Tags | None:
+    """Converts the owner, labels and metadata of a new agent; None if none are given."""
+    named = label(owner, "owner")
+    listed = tuple(label(each, "labels") for each in items(labels, "labels"))
+    entries = entries_from(metadata)
+    return Tags(named, listed, entries) if named or listed or entries else None
+
+
+def entries_from(metadata: object) -> tuple[Entry, ...]:
+    """Converts a mapping of names to texts into entries of the metadata."""
+    if metadata is None:
+        return ()
+    rule = "a mapping of names to texts"
+    if not isinstance(metadata, Mapping):
+        raise RefusedError(BadValue("metadata", rule, type(metadata).__name__))
+    try:
+        pairs: list[tuple[object, object]] = list(metadata.items())  # pyright: ignore[reportUnknownArgumentType] # checked below
+    except Exception as error:  # a caller's mapping may raise anything
+        reason = f"a mapping that raised {type(error).__name__}"
+        raise RefusedError(BadValue("metadata", rule, reason)) from error
+    return tuple(Entry(label(name, "metadata"), label(value, "metadata")) for name, value in pairs)
+
+
+def where_from(where: object) -> Where:
+    """Converts what a list selects agents by."""
+    if where is None:
+        return Where()
+    if not isinstance(where, Where):
+        raise RefusedError(BadValue("where", "a Where", type(where).__name__))
+    return structs.replace(
+        where, owner=label(where.owner, "where.owner"), label=label(where.label, "where.label")
+    )
+
+
 def agent_ids(value: object, name: str) -> list[AgentId]:
     """Converts a list of agent ids, or a single one. Leaves out values that cannot be ids."""
     ids = [value] if isinstance(value, str) else items(value, name)
@@ -134,6 +173,7 @@ def page_start(after: object) -> AgentSummary | None:
         agent if can_be_stored(agent) else AgentId(""),
         0,
         created=argument(as_moment, after.created, "after"),
+        updated=argument(as_moment, after.updated, "after"),
     )
 
 

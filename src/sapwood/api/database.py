@@ -18,7 +18,9 @@ from sapwood.api.arguments import (
     optional,
     page_start,
     pins_from,
+    tags_from,
     text,
+    where_from,
 )
 from sapwood.app.connection import Connection, connect
 from sapwood.app.conversation_service import offline_service
@@ -28,7 +30,7 @@ from sapwood.conversation.agent_lookup import find
 from sapwood.core.errors import AgentNotFound, RefusedError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, EventRef, can_be_stored
-from sapwood.core.log_values import AgentSummary, Cursor, SearchHit, TailedEvent
+from sapwood.core.log_values import AgentSummary, Cursor, Order, SearchHit, TailedEvent, Where
 from sapwood.core.refusals import AgentExists, BadSetting
 from sapwood.core.settings import Settings
 from sapwood.runtime.log import Log
@@ -72,14 +74,20 @@ class Sapwood:
         pins: Mapping[str, str] | None = None,
         folder: str = "",
         settings: Settings | None = None,
+        owner: str = "",
+        labels: Sequence[str] = (),
+        metadata: Mapping[str, str] | None = None,
     ) -> Agent:
         """Starts a new agent and returns it.
 
         `name` is its name and `id` its id; without one, a random id is used. With `resume`, an
         existing agent with this id is returned unchanged. `model` is the model to call, `system`
         the system prompt and `cap` the largest size of the history in tokens; `settings` replace
-        all three. `pins` are texts for every request, by name. `folder` is the workspace. Raises
-        `RefusedError` if the id is taken or a value is not valid.
+        all three. `pins` are texts for every request, by name. `folder` is the workspace. `owner`,
+        `labels` and `metadata` are for lists and rules of your program; `agents` finds agents by
+        owner and label, and no model sees them.
+
+        Raises `RefusedError` if the id is taken or a value is not valid.
 
         >>> import asyncio, sapwood
         >>> async def main() -> None:
@@ -102,6 +110,7 @@ class Sapwood:
                 settings=(settings if settings is not None else Settings(model, system, cap)),
                 pins=pins_from(pins),
                 agent=named,
+                tags=tags_from(owner, labels, metadata),
             )
         except RefusedError as refused:
             if named is None or not (again and isinstance(refused.refusal, AgentExists)):
@@ -139,12 +148,31 @@ class Sapwood:
         limit: int = 100,
         parent: str | None = None,
         status: Literal["running", "archived", "killed"] | None = None,
+        where: Where | None = None,
+        order: Order = "created",
     ) -> list[AgentSummary]:
         """Returns a page of at most `limit` agents, newest first.
 
-        `after` is the last agent of the page before. `parent` and `status` filter the agents.
+        `where` selects agents by owner, label, parent or status; `parent` and `status` do the same
+        alone. `order` is "created", or "updated" for the agents with the latest event first.
+        `after` is the last agent of the page before. Indexes answer every such list, so a page
+        costs the same whatever the number of agents.
+
+        Raises `RefusedError` if a value is not valid.
+
+        >>> import asyncio, sapwood
+        >>> async def main() -> None:
+        ...     async with sapwood.open(":memory:") as wood:
+        ...         for name in ("first", "second"):
+        ...             await wood.start(name, owner="user-42", labels=["support"])
+        ...         await (await wood.find("first")).record("Hello!", "Hello to you.")
+        ...         found = await wood.agents(where=sapwood.Where(owner="user-42"), order="updated")
+        ...         print([summary.name for summary in found])
+        >>> asyncio.run(main())
+        ['first', 'second']
         """
-        above = optional(key, parent, "parent")
+        asked = where_from(where)
+        above = optional(key, asked.parent if parent is None else parent, "parent")
         if above is not None and not can_be_stored(above):
             return []
         return await self.connection.log.agents(
@@ -152,7 +180,10 @@ class Sapwood:
             after=page_start(after),
             limit=count(limit, "limit"),
             parent=None if above is None else AgentId(above),
-            status=optional(label, status, "status"),
+            status=optional(label, asked.status if status is None else status, "status"),
+            owner=asked.owner,
+            label=asked.label,
+            order="updated" if label(order, "order") == "updated" else "created",
         )
 
     async def search(

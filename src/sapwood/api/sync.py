@@ -229,6 +229,7 @@ class SyncAgent(_SyncWrapper[Agent]):
     archive = _sync(Agent.archive)
     unarchive = _sync(Agent.unarchive)
     rename = _sync(Agent.rename)
+    label = _sync(Agent.label)
     new = _sync_agent(Agent.new)
     state = _sync(Agent.state)
     request = _sync(Agent.request)

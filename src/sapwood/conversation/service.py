@@ -57,6 +57,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.events import HUMAN, Actor, InstructionText, ModelCalled, Pin, Recorded
 from sapwood.core.executor import PROGRAMS, program_executor
 from sapwood.core.ids import AgentId
+from sapwood.core.log_values import Order
 from sapwood.core.refusals import (
     BadArguments,
     HumanOnly,
@@ -68,6 +69,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.state import State
+from sapwood.core.tags import Tags
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.program_sessions import session_in
@@ -242,6 +244,7 @@ class ConversationService:
         agent: AgentId | None = None,
         has_prompt: bool = True,
         script: bool = False,
+        tags: Tags | None = None,
     ) -> AgentId:
         """Starts a conversation in a folder, by default with the configured model and settings.
 
@@ -257,7 +260,9 @@ class ConversationService:
         agent = agent or new_agent_id()
         workspace = Workspace(folder=folder)
         await self.dispatch(
-            StartAgent(agent, name, settings or Settings(), workspace, pins, script=script)
+            StartAgent(
+                agent, name, settings or Settings(), workspace, pins, script=script, tags=tags
+            )
         )
         return agent
 
@@ -373,11 +378,26 @@ class ConversationService:
         hits = await space.log.search(space.space, query, agents=agents, limit=limit)
         return SearchResults(query, tuple(hits))
 
-    async def list_agents(self, *, limit: int = 50, all_states: bool = False) -> AgentTree:
-        """The newest agents: those that run, or all."""
+    async def list_agents(
+        self,
+        *,
+        limit: int = 50,
+        all_states: bool = False,
+        owner: str = "",
+        label: str = "",
+        order: Order = "created",
+    ) -> AgentTree:
+        """The newest agents: those that run, or all; of one owner or label, if one is given."""
         space = self.services.space
-        status = None if all_states else "running"
-        return AgentTree(tuple(await space.log.agents(space.space, limit=limit, status=status)))
+        found = await space.log.agents(
+            space.space,
+            limit=limit,
+            status=None if all_states else "running",
+            owner=owner,
+            label=label,
+            order=order,
+        )
+        return AgentTree(tuple(found))
 
     async def step(
         self, agent: AgentId | None, chunk: Script, *, by_model: bool = False

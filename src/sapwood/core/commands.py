@@ -33,6 +33,7 @@ from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, Turn
 from sapwood.core.model_calls import FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.core.tags import Entry, Tags
 
 __all__ = [
     "AddPin",
@@ -79,6 +80,7 @@ __all__ = [
     "StartSuccessor",
     "StartTool",
     "StartTurn",
+    "TagAgent",
     "Unarchive",
     "Undo",
     "Unfocus",
@@ -117,7 +119,8 @@ class StartAgent(_Command, frozen=True):
     """Start a root agent, or with an `origin` an agent for an imported conversation.
 
     An imported agent may have a parent: the agent whose subagent it was. `script`: a command of a
-    script starts it, so it is not a conversation that a person comes back to.
+    script starts it, so it is not a conversation that a person comes back to. `tags` are its owner,
+    labels and metadata.
     """
 
     name: str = ""
@@ -127,6 +130,7 @@ class StartAgent(_Command, frozen=True):
     origin: Origin | None = None
     parent: AgentId | None = None
     script: bool = False
+    tags: Tags | None = None
 
 
 class Configure(_Command, frozen=True):
@@ -226,6 +230,18 @@ class Rename(_Command, frozen=True):
     """Give the agent another name. Its id stays."""
 
     name: str
+
+
+class TagAgent(_Command, frozen=True):
+    """Change the owner, the labels or the metadata of the agent, also of one that has ended.
+
+    An entry of the metadata with an empty value removes the entry of its name.
+    """
+
+    owner: str | None = None
+    labels: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+    metadata: tuple[Entry, ...] = ()
 
 
 class StartSuccessor(_Command, frozen=True):
@@ -562,6 +578,7 @@ Command = (
     | Archive
     | Unarchive
     | Rename
+    | TagAgent
     | StartSuccessor
     | Kill
     | StartTurn

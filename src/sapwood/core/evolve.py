@@ -86,6 +86,8 @@ def _applied(state: State, recorded: Recorded) -> State:
             return structs.replace(state, status="running")
         case events.AgentRenamed():
             return structs.replace(state, name=event.name, titled=False)
+        case events.AgentTagged():
+            return structs.replace(state, tags=event.tags)
         case events.AgentKilled():
             return structs.replace(state, status="killed")
         case events.SettingsChanged():
@@ -205,6 +207,7 @@ def _started(state: State, recorded: Recorded, event: events.AgentStarted) -> St
         notes=event.notes,
         instructions=event.instructions,
         instructions_head=event.context.head,
+        tags=event.tags,
     )
 
 

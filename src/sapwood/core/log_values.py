@@ -11,6 +11,7 @@ from sapwood.core.errors import LogAway, LogError, VersionConflict
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, EventRef
 from sapwood.core.state import State
+from sapwood.core.tags import Tags
 from sapwood.core.token_count import Count
 
 __all__ = [
@@ -20,11 +21,13 @@ __all__ = [
     "Cursor",
     "LogAway",
     "LogError",
+    "Order",
     "Receipt",
     "SearchHit",
     "Snapshot",
     "TailedEvent",
     "VersionConflict",
+    "Where",
     "summary_of",
     "unknown_cursor",
 ]
@@ -33,10 +36,12 @@ __all__ = [
 class AgentSummary(Struct, frozen=True, omit_defaults=True):
     """What lists show of an agent without opening it. Updated at every commit.
 
-    PostgreSQL indexes read `folder`, `updated` and `working` by these names: never rename them.
+    PostgreSQL indexes read `folder`, `updated`, `working` and `tags` by these names: never rename
+    them, and leave `tags` the last field.
     `tokens` is the size of the live history, and `exact` whether it was counted or estimated.
     `working`: a turn is open, so the agent has work to do. `asking`: its tool call waits for
-    approval. `source` and `session` are the program of an imported agent and its id there.
+    approval. `source` and `session` are the program of an imported agent and its id there. `tags`
+    are its owner, labels and metadata; None if none were ever given.
 
     >>> AgentSummary(AgentId("abc123"), version=7, name="demo", unread=2).status
     'running'
@@ -58,6 +63,43 @@ class AgentSummary(Struct, frozen=True, omit_defaults=True):
     source: str = ""
     session: str = ""
     asking: bool = False
+    tags: Tags | None = None
+
+    @property
+    def owner(self) -> str:
+        """To whom the agent belongs; empty if nobody was named."""
+        return self.tags.owner if self.tags else ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the agent, sorted."""
+        return self.tags.labels if self.tags else ()
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The metadata of the agent."""
+        return {entry.name: entry.value for entry in self.tags.metadata} if self.tags else {}
+
+
+Order = Literal["created", "updated"]
+"""The order of a list: by the start of the agents or by their last event, newest first."""
+
+
+class Where(Struct, frozen=True, omit_defaults=True):
+    """Which agents a list shows: all whose values are equal to those that are given.
+
+    >>> import sapwood
+    >>> with sapwood.open_sync(":memory:") as wood:
+    ...     _ = wood.start(id="a", owner="user-42", labels=["vip"])
+    ...     _ = wood.start(id="b", owner="user-7")
+    ...     [each.agent for each in wood.agents(where=sapwood.Where(owner="user-42"))]
+    ['a']
+    """
+
+    owner: str = ""
+    label: str = ""
+    parent: AgentId | None = None
+    status: Literal["running", "archived", "killed"] | None = None
 
 
 class Append(Struct, frozen=True):
@@ -189,4 +231,5 @@ def summary_of(state: State, history: Count) -> AgentSummary:
         source=state.origin.source if state.origin else "",
         session=state.origin.session if state.origin else "",
         asking=state.open is not None and bool(state.open.questions) and state.status == "running",
+        tags=state.tags,
     )

@@ -68,6 +68,7 @@ def text_of(event: Event) -> str:
             events.AgentArchived()
             | events.AgentUnarchived()
             | events.AgentKilled()
+            | events.AgentTagged()
             | events.SettingsChanged()
             | events.PinRemoved()
             | events.InstructionsRead()

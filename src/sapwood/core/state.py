@@ -23,6 +23,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
 from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
+from sapwood.core.tags import Tags
 from sapwood.core.token_count import Calibration
 
 __all__ = [
@@ -184,7 +185,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     is the beginning of the first prompt. `session` is the session of the program that runs the
     agent's turns, or from which it was imported; a fork has none until its first turn there.
     `instructions` stand before the user's own system prompt; `instructions_head` is `head` at the
-    last start of a turn: until it moves, they stay.
+    last start of a turn: until it moves, they stay. `tags` are the owner, labels and metadata; None
+    if none were ever given.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -229,6 +231,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     session: AssumedSession | None = None
     instructions: tuple[InstructionText, ...] = ()
     instructions_head: TurnRef | None = None
+    tags: Tags | None = None
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

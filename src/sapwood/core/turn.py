@@ -320,6 +320,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.AgentArchived()
                 | kinds.AgentUnarchived()
                 | kinds.AgentRenamed()
+                | kinds.AgentTagged()
                 | kinds.AgentKilled()
                 | kinds.SettingsChanged()
                 | kinds.PinAdded()

@@ -48,7 +48,9 @@ _Convert = Callable[[Any, Mask], Any]
 _IDENTIFIERS = frozenset(
     {"id", "call", "tool_call", "mail", "session", "command", "nonce", "question"}
 )
-_LABELS = frozenset({"name", "topic", "mark", "model", "provider", "source", "path", "words"})
+_LABELS = frozenset(
+    {"name", "topic", "mark", "model", "provider", "source", "path", "words", "value"}
+)
 _JSON = frozenset({"args", "params", "shown", "answer"})
 # Values that are sent back, compared or opened unchanged: masking would break them.
 _EXACT = frozenset(
@@ -64,6 +66,9 @@ _EXACT = frozenset(
         "branch",
         "rows",
         "pins",
+        "owner",
+        "labels",
+        "remove",
     }
 )
 _EXACT_CLASSES = frozenset({Actor, Origin, Passage, ProgramSession, NativeRows})

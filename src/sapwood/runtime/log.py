@@ -13,6 +13,7 @@ from sapwood.core.log_values import (
     AgentSummary,
     Commit,
     Cursor,
+    Order,
     Receipt,
     SearchHit,
     Snapshot,
@@ -72,8 +73,11 @@ class Log(Protocol):
         limit: int = 100,
         parent: AgentId | None = None,
         status: str | None = None,
+        owner: str = "",
+        label: str = "",
+        order: Order = "created",
     ) -> list[AgentSummary]:
-        """A page of agents after `after`, newest first (by creation, then id)."""
+        """A page of agents after `after`, newest first (by creation or last event, then id)."""
         ...
 
     async def conversations(

@@ -13,6 +13,7 @@ from sapwood.core.log_values import (
     Commit,
     Cursor,
     LogError,
+    Order,
     Receipt,
     SearchHit,
     Snapshot,
@@ -105,16 +106,25 @@ class MemoryLog:
         limit: int = 100,
         parent: AgentId | None = None,
         status: str | None = None,
+        owner: str = "",
+        label: str = "",
+        order: Order = "created",
     ) -> list[AgentSummary]:
         """A page of agents after the last one seen, newest first."""
+
+        def place(facts: AgentSummary) -> tuple[int, str]:
+            return (facts.updated if order == "updated" else facts.created, facts.agent)
+
         found = [
             facts
-            for facts in self._data_of(space).newest_first()
-            if (after is None or (facts.created, facts.agent) < (after.created, after.agent))
+            for facts in self._data_of(space).facts.values()
+            if (after is None or place(facts) < place(after))
             and (parent is None or facts.parent == parent)
             and (status is None or facts.status == status)
+            and (not owner or facts.owner == owner)
+            and (not label or label in facts.labels)
         ]
-        return found[:limit]
+        return sorted(found, key=place, reverse=True)[:limit]
 
     async def conversations(
         self,

@@ -22,6 +22,7 @@ from sapwood.core.events import (
     AgentKilled,
     AgentRenamed,
     AgentStarted,
+    AgentTagged,
     AgentUnarchived,
     CheckpointMade,
     CheckpointMissed,
@@ -77,6 +78,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.core.tags import Entry, Tags
 from sapwood.core.token_count import Calibration
 
 __all__ = ["EXAMPLES", "NAMES", "any_event"]
@@ -113,6 +115,7 @@ EXAMPLES: tuple[Event, ...] = (
     AgentStarted(by="fork", notes=(Note("parent", "The request below is yours.", "lead"),)),
     AgentStarted(by="fork", instructions=(InstructionText("AGENTS.md", "Use tabs."),)),
     AgentStarted(by="import", origin=Origin("codex", "01a1", "sessions/rollout-01a1.jsonl")),
+    AgentStarted(tags=Tags("user-42", ("vip",), (Entry("plan", "gold"),))),
     AgentForked(CHILD),
     AgentForked(CHILD, "TASK", PROMPT, delegated=True),
     AgentForked(CHILD, "", PROMPT, delegated=True, fence="0f1e2d3c4b5a"),
@@ -120,6 +123,8 @@ EXAMPLES: tuple[Event, ...] = (
     AgentArchived(CHILD),
     AgentUnarchived(),
     AgentRenamed("leak hunt"),
+    AgentTagged(Tags()),
+    AgentTagged(Tags("user-42", ("vip",), (Entry("plan", "gold"),))),
     AgentKilled(LEAD),
     AgentKilled(LEAD, CHILD),
     SettingsChanged(SettingsChange()),
@@ -327,6 +332,7 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(AgentArchived, st.none() | agents),
         st.builds(AgentUnarchived),
         st.builds(AgentRenamed, texts),
+        st.builds(AgentTagged, st.builds(Tags, texts, st.lists(texts, max_size=2).map(tuple))),
         st.builds(AgentKilled, agents, st.none() | agents),
         st.builds(SettingsChanged, changes),
         st.builds(PinAdded, pins),

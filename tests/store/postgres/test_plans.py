@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.core.log_values import AgentSummary, Snapshot
+from sapwood.core.log_values import AgentSummary, Order, Snapshot
 from sapwood.store.postgres import PostgresLog
 from sapwood.store.postgres.connections import ReaderPool
 from tests.store.contract import append, commit_of, prompt_event, take
@@ -137,6 +137,40 @@ async def test_the_conversations_of_a_folder_are_found_by_index_and_sorted_hour_
         assert "agents_by_folder" in plan, plan
         assert "Seq Scan" not in plan, plan
         assert "Presorted Key: hour" in plan, plan
+
+
+_MANY_OWNED = """
+    INSERT INTO sapwood.agents (space, agent, version, facts, name, status, created)
+    SELECT $1, 'root-' || n, 1,
+           '{"agent":"root-' || n || '","version":1,"updated":' || n * 60000000::bigint
+               || ',"tags":{"owner":"user-' || n % 7 || '","labels":["vip"]}}',
+           '', CASE n % 3 WHEN 0 THEN 'archived' ELSE 'running' END, n
+    FROM generate_series(1, 5000) AS n
+"""
+
+
+async def test_lists_by_owner_and_label_are_read_in_the_order_of_an_index(
+    spied: PostgresLog,
+    asked: list[tuple[str, tuple[object, ...]]],
+    owner: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    owned = Space("owned by many")
+    await owner.execute(_MANY_OWNED, owned)
+    await owner.execute("ANALYZE sapwood.agents")
+    await owner.execute("ANALYZE sapwood.agent_keys")
+    after = AgentSummary(ADA, 2, created=3000, updated=60 * 3_600_000_000)
+    orders: tuple[Order, ...] = ("created", "updated")
+    for order in orders:
+        for status in (None, "running"):
+            await spied.agents(owned, limit=10, owner="user-3", order=order, status=status)
+            await spied.agents(owned, after=after, limit=10, label="vip", order=order)
+    await spied.agents(owned, after=after, limit=10, order="updated")
+    for plan in await plans(spied, asked, "agents"):
+        assert_by_index(plan)
+        inner = plan.split("Function Scan")[1]
+        assert not re.search(r"->  Sort", inner), plan
+        assert "_by_hour" in plan or "agent_keys_by_age" in plan, plan
+        assert "Presorted Key" in plan or "_by_age" in plan, plan
 
 
 async def test_kin_and_names_are_found_by_index(

@@ -1,5 +1,7 @@
 """`sapwood agents`: the list of agents."""
 
+from typing import Literal, NamedTuple
+
 import click
 
 from sapwood.cli.command import WholeNumber, json_option
@@ -10,24 +12,57 @@ __all__ = ["command"]
 
 
 @subcommand(
-    examples=["sapwood agents", "sapwood agents --all -n 500", "sapwood agents --json | jq .name"]
+    examples=[
+        "sapwood agents",
+        "sapwood agents --all -n 500",
+        "sapwood agents --owner user-42 --order updated",
+        "sapwood agents --json | jq .name",
+    ]
 )
 @click.option(
     "-a", "--all", "all_states", is_flag=True, help="Also list archived and killed agents."
 )
 @click.option("-n", "--limit", default=50, show_default=True, type=WholeNumber(1), metavar="N")
+@click.option("--owner", default="", metavar="OWNER", help="Only agents of this owner.")
+@click.option("--label", default="", metavar="LABEL", help="Only agents with this label.")
+@click.option(
+    "--order",
+    default="created",
+    show_default=True,
+    type=click.Choice(["created", "updated"]),
+    help="Newest first, by their start or by their last event.",
+)
 @json_option()
 @click.pass_obj
-def command(invocation: Invocation, all_states: bool, limit: int, as_json: bool) -> None:
+def command(
+    invocation: Invocation,
+    all_states: bool,
+    limit: int,
+    owner: str,
+    label: str,
+    order: Literal["created", "updated"],
+    as_json: bool,
+) -> None:
     """List agents.
 
     Newest first, each child under its parent. TOKENS is the size of the history in the agent's
     context. A tilde means that it is an estimate.
     """
-    invocation.run(lambda: _list(invocation, all_states, limit, as_json))
+    listed = _Listed(all_states, limit, owner, label, order)
+    invocation.run(lambda: _list(invocation, listed, as_json))
 
 
-async def _list(invocation: Invocation, all_states: bool, limit: int, as_json: bool) -> None:
+class _Listed(NamedTuple):
+    """What to list."""
+
+    all_states: bool
+    limit: int
+    owner: str
+    label: str
+    order: Literal["created", "updated"]
+
+
+async def _list(invocation: Invocation, listed: _Listed, as_json: bool) -> None:
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns, print_lines
     from sapwood.cli.output.agent_table import agents_table
@@ -36,10 +71,20 @@ async def _list(invocation: Invocation, all_states: bool, limit: int, as_json: b
 
     async with invocation.connected() as connection:
         service = offline_service(connection, invocation.config)
-        agents = (await service.list_agents(limit=limit + 1, all_states=all_states)).agents
+        found = await service.list_agents(
+            limit=listed.limit + 1,
+            all_states=listed.all_states,
+            owner=listed.owner,
+            label=listed.label,
+            order=listed.order,
+        )
+    agents, limit = found.agents, listed.limit
     shown = agents[:limit]
     if as_json:
         print_lines(json_line(facts_value(facts)) for facts in shown)
+        return
+    if not agents and (listed.owner or listed.label):
+        click.echo("No running agent has this owner and label. Type: sapwood agents", err=True)
         return
     if not agents:
         click.echo('There are no agents yet. Type: sapwood run -p "Hello!"', err=True)

@@ -51,6 +51,7 @@ from sapwood.core.commands import (
     StartTool,
     StartTurn,
     StreamReply,
+    TagAgent,
     Unarchive,
     Undo,
     Unfocus,
@@ -142,6 +143,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.unarchive(inputs, command, meta)
         case Rename():
             return agents.rename(inputs, command, meta)
+        case TagAgent():
+            return agents.tag_agent(inputs, command, meta)
         case Archive():
             return agents.archive(inputs, command, meta)
         case StartSuccessor():

@@ -15,6 +15,7 @@ from sapwood.core.commands import (
     Send,
     StartAgent,
     StartSuccessor,
+    TagAgent,
     Unarchive,
     Unfocus,
 )
@@ -26,6 +27,7 @@ from sapwood.core.decide.guards import (
     require_room_for_notes,
     require_running,
     require_text,
+    require_word,
 )
 from sapwood.core.decide.trims import slide
 from sapwood.core.events import (
@@ -33,6 +35,7 @@ from sapwood.core.events import (
     AgentKilled,
     AgentRenamed,
     AgentStarted,
+    AgentTagged,
     AgentUnarchived,
     Event,
     Focused,
@@ -75,6 +78,15 @@ from sapwood.core.state import (
     PINS_LIMIT,
     State,
 )
+from sapwood.core.tags import (
+    LABEL_LENGTH,
+    LABELS_LIMIT,
+    METADATA_LIMIT,
+    OWNER_LENGTH,
+    VALUE_LENGTH,
+    Tags,
+    changed_tags,
+)
 from sapwood.core.token_count import Count, show
 from sapwood.core.view.frames import framed_prompt
 
@@ -91,6 +103,7 @@ __all__ = [
     "send",
     "start_agent",
     "succeed",
+    "tag_agent",
     "unfocus",
 ]
 
@@ -123,6 +136,7 @@ def start_agent(inputs: DecisionInput, command: StartAgent, meta: CommandMeta) -
             pins=pins,
             parent=command.parent if command.origin else None,
             origin=command.origin,
+            tags=_checked(command.tags) if command.tags else None,
         )
     )
     return draft.accepted(f"Started {command.agent}.")
@@ -283,6 +297,19 @@ def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepte
     return draft.accepted(f"Renamed {command.agent} to '{command.name}'.")
 
 
+def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Accepted:
+    require_exists(inputs.state)
+    before = inputs.state.tags or Tags()
+    after = _checked(
+        changed_tags(before, command.owner, command.labels, command.remove, command.metadata)
+    )
+    if after == before:
+        return Accepted((), "The owner, labels and metadata are so already.")
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(AgentTagged(after))
+    return draft.accepted(f"Tagged {command.agent}.")
+
+
 def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -> Accepted:
     state = inputs.state
     require_running(inputs.state)
@@ -299,6 +326,7 @@ def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -
         parent=state.parent,
         calibration=state.calibration,
         offered=state.offered,
+        tags=state.tags,
     )
     return Accepted(
         (draft.change(), Change(command.successor, (fresh,))),
@@ -381,6 +409,26 @@ def _require_pin(pin: Pin) -> None:
     require_text(pin.name, "name of the pin")
     require_text(pin.text, "pin")
     require_length(pin.text, PIN_LIMIT, "pin")
+
+
+def _checked(tags: Tags) -> Tags:
+    """The tags in their order, with each label once. Raises `Refused` if they are out of bounds."""
+    tags = changed_tags(tags, None, (), (), ())
+    names = [("label", label) for label in tags.labels]
+    names += [("name in the metadata", entry.name) for entry in tags.metadata]
+    if tags.owner:
+        require_word(tags.owner, OWNER_LENGTH, "owner")
+    for what, name in names:
+        require_word(name, LABEL_LENGTH, what)
+    for entry in tags.metadata:
+        require_length(entry.value, VALUE_LENGTH, "value in the metadata")
+    for what, count, limit in (
+        ("labels", len(tags.labels), LABELS_LIMIT),
+        ("metadata", len(tags.metadata), METADATA_LIMIT),
+    ):
+        if count > limit:
+            raise Refused(BadSetting(what, f"at most {limit}"))
+    return tags
 
 
 def _require_settings(settings: Settings) -> None:

@@ -24,6 +24,7 @@ from sapwood.core.refusals import AgentExists, NoGoal
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.spending import fork_problem
 from sapwood.core.state import State
+from sapwood.core.tags import Tags
 from sapwood.core.turn import Reply, Turn
 
 __all__ = ["fork", "path_after_mark"]
@@ -67,6 +68,7 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         unprompted=state.unprompted if meta.actor.role == "model" else 0,
         notes=() if prompt or goal or command.continues else _told(state, meta, idle=True),
         instructions=state.instructions,
+        tags=Tags(state.tags.owner) if state.tags and state.tags.owner else None,
     )
     told = () if command.continues else _told(state, meta, has_goal=bool(goal))
     first = TurnStarted(context.tip, (*prompt, *told, *goal)) if prompt or goal else None

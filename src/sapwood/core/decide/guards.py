@@ -11,6 +11,7 @@ from sapwood.core.refusals import (
     AskedAgain,
     BadId,
     BadMarkName,
+    BadSetting,
     BudgetReached,
     EmptyText,
     MailboxFull,
@@ -43,6 +44,7 @@ __all__ = [
     "require_text",
     "require_turn",
     "require_whole_files",
+    "require_word",
 ]
 
 
@@ -164,3 +166,11 @@ def _others(command: Command) -> tuple[str, ...]:
             return (command.by or "",)
         case _:
             return ()
+
+
+def require_word(text: str, most: int, what: str) -> None:
+    """A name that indexes can hold: printable, not blank, and no longer than `most` characters."""
+    require_text(text, what)
+    require_length(text, most, what)
+    if not text.isprintable() or text != text.strip():
+        raise Refused(BadSetting(what, "printable text without spaces at its ends"))

@@ -8,6 +8,7 @@ from sapwood.core.content import Note, PromptPart, Usage
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.settings import Settings, SettingsChange, Workspace
+from sapwood.core.tags import Tags
 from sapwood.core.token_count import Calibration
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "AgentKilled",
     "AgentRenamed",
     "AgentStarted",
+    "AgentTagged",
     "AgentUnarchived",
     "Focused",
     "InstructionText",
@@ -71,7 +73,8 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     An imported agent has an `origin`. Forks and successors inherit `calibration`, the corrections
     of token estimates, and `offered`, the size of the tool schemas. `unprompted` is how many turns
     in a row no human started when a model forked this agent. `notes` wait for the first prompt.
-    A fork also inherits `instructions`, the texts that were read for its parent.
+    A fork also inherits `instructions`, the texts that were read for its parent. `tags` are its
+    owner, labels and metadata; a fork inherits the owner.
     """
 
     kind: ClassVar = "agent.started"
@@ -90,6 +93,7 @@ class AgentStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     unprompted: int = 0
     notes: tuple[Note, ...] = ()
     instructions: tuple[InstructionText, ...] = ()
+    tags: Tags | None = None
 
 
 class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -128,6 +132,14 @@ class AgentRenamed(Struct, frozen=True, gc=False):
     kind: ClassVar = "agent.renamed"
 
     name: str
+
+
+class AgentTagged(Struct, frozen=True, gc=False):
+    """The agent has this owner, these labels and this metadata from here on."""
+
+    kind: ClassVar = "agent.tagged"
+
+    tags: Tags
 
 
 class AgentKilled(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -251,6 +263,7 @@ AgentEvent = (
     | AgentArchived
     | AgentUnarchived
     | AgentRenamed
+    | AgentTagged
     | AgentKilled
     | SettingsChanged
     | PinAdded

@@ -41,6 +41,10 @@ def _words(event: Event) -> str:
             return f"succeeded by {successor}" if successor else ""
         case events.AgentRenamed(name):
             return name
+        case events.AgentTagged(tags):
+            owner = f"owner {tags.owner}" if tags.owner else ""
+            entries = (f"{entry.name} = {entry.value}" for entry in tags.metadata)
+            return ", ".join(filter(None, (owner, *tags.labels, *entries))) or "none"
         case events.AgentKilled(target, by):
             return f"{target}{f' by {by}' if by else ''}"
         case events.SettingsChanged(change):

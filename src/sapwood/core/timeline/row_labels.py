@@ -40,6 +40,8 @@ def notice(event: Event) -> tuple[str, str]:
             return "▪", "Running again"
         case events.AgentRenamed(name):
             return "▪", f"Renamed to {_one_line(name)}"
+        case events.AgentTagged():
+            return "▪", f"Tagged: {event_summary(event)}"
         case events.AgentKilled(target):
             return "✗", f"Killed with {target}"
         case events.SettingsChanged():

@@ -193,6 +193,7 @@ class Timeline:
                 | events.AgentArchived()
                 | events.AgentUnarchived()
                 | events.AgentRenamed()
+                | events.AgentTagged()
                 | events.AgentKilled()
                 | events.SettingsChanged()
                 | events.PinAdded()

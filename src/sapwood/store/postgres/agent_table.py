@@ -3,7 +3,8 @@
 import msgspec
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import AgentSummary
+from sapwood.core.log_values import AgentSummary, Order
+from sapwood.core.tags import key_of
 from sapwood.store.postgres.connections import ReaderPool
 from sapwood.store.postgres.event_table import MAX_BIGINT
 
@@ -26,8 +27,53 @@ _PAGE = """
         AND ($4::text IS NULL OR parent = $4) AND ($5::text IS NULL OR status = $5)
     ORDER BY created DESC, agent DESC LIMIT $6
 """
-# The index delivers the hours in order, so PostgreSQL sorts only the rows of one hour at a time.
 _UPDATED = "substring(facts from '\"updated\":(\\d+)')::bigint"
+_HAS_KEY = """
+    EXISTS (SELECT FROM sapwood.agent_keys AS known
+            WHERE known.space = agents.space AND known.agent = agents.agent AND known.key = {key})
+"""
+_CHILDREN = f"""
+    SELECT facts FROM sapwood.agents
+    WHERE space = $1 AND parent = $2 AND (created, agent) < ($3, $4)
+        AND ($5::text IS NULL OR status = $5) AND ($6 = '' OR {_HAS_KEY.format(key="$6")})
+    ORDER BY created DESC, agent DESC LIMIT $7
+"""
+_CHILDREN_BY_UPDATE = f"""
+    SELECT facts FROM sapwood.agents
+    WHERE space = $1 AND parent = $2 AND ({_UPDATED}, agent) < ($3, $4)
+        AND ($5::text IS NULL OR status = $5) AND ($6 = '' OR {_HAS_KEY.format(key="$6")})
+    ORDER BY {_UPDATED} DESC, agent DESC LIMIT $7
+"""
+# An index delivers the agents of one status in order; three statuses are merged.
+_BY_KEY = """
+    SELECT page.facts FROM unnest($2::text[]) AS wanted (status) CROSS JOIN LATERAL (
+        SELECT agents.facts, known.created, known.agent
+        FROM sapwood.agent_keys AS known JOIN sapwood.agents AS agents
+            ON agents.space = known.space AND agents.agent = known.agent
+        WHERE known.space = $1 AND known.key = $3 AND known.status = wanted.status
+            AND (known.created, known.agent) < ($4, $5)
+        ORDER BY known.created DESC, known.agent DESC LIMIT $6
+    ) AS page ORDER BY page.created DESC, page.agent DESC LIMIT $6
+"""
+# The index delivers the hours in order, so PostgreSQL sorts only the rows of one hour at a time.
+_BY_KEY_AND_UPDATE = f"""
+    SELECT page.facts FROM unnest($2::text[]) AS wanted (status) CROSS JOIN LATERAL (
+        SELECT agents.facts, {_UPDATED} AS updated, known.agent
+        FROM sapwood.agent_keys AS known JOIN sapwood.agents AS agents
+            ON agents.space = known.space AND agents.agent = known.agent
+        WHERE known.space = $1 AND known.key = $3 AND known.status = wanted.status
+            AND known.hour <= $4 AND ({_UPDATED}, known.agent) < ($5, $6)
+        ORDER BY known.hour DESC, updated DESC, known.agent DESC LIMIT $7
+    ) AS page ORDER BY page.updated DESC, page.agent DESC LIMIT $7
+"""
+_BY_UPDATE = f"""
+    SELECT page.facts FROM unnest($2::text[]) AS wanted (status) CROSS JOIN LATERAL (
+        SELECT facts, {_UPDATED} AS updated, agent FROM sapwood.agents
+        WHERE status || ' ' || space = wanted.status || ' ' || $1
+            AND hour <= $3 AND ({_UPDATED}, agent) < ($4, $5)
+        ORDER BY hour DESC, updated DESC, agent DESC LIMIT $6
+    ) AS page ORDER BY page.updated DESC, page.agent DESC LIMIT $6
+"""
 _IN_FOLDER = f"""
     SELECT facts FROM sapwood.agents
     WHERE space = $1 AND folder = $2 AND parent IS NULL AND folder IS NOT NULL
@@ -82,6 +128,7 @@ _FAMILY = """
     )
     SELECT facts FROM family ORDER BY depth, agent
 """
+_STATUSES = ("running", "archived", "killed")
 _LAST_CHARACTER = "\U0010ffff"
 
 _HOUR_MICROSECONDS = 3_600_000_000
@@ -103,10 +150,32 @@ async def list_agents(
     limit: int,
     parent: AgentId | None,
     status: str | None,
+    owner: str = "",
+    label: str = "",
+    order: Order = "created",
 ) -> list[AgentSummary]:
     """A page of agents after the last one seen, newest first."""
+    key = key_of(storable_name(owner), storable_name(label)) if owner or label else ""
     created, agent = (after.created, after.agent) if after else (MAX_BIGINT, "")
-    rows = await readers.fetch(_PAGE, space, created, agent, parent, status, limit)
+    updated = after.updated if after else MAX_BIGINT
+    hour, statuses = updated // _HOUR_MICROSECONDS, [status] if status else list(_STATUSES)
+    arguments: tuple[object, ...]
+    match order, parent, key:
+        case "created", None, "":
+            query, arguments = _PAGE, (space, created, agent, None, status, limit)
+        case "created", None, _:
+            query, arguments = _BY_KEY, (space, statuses, key, created, agent, limit)
+        case "created", _, _:
+            query, arguments = _CHILDREN, (space, parent, created, agent, status, key, limit)
+        case _, None, "":
+            query, arguments = _BY_UPDATE, (space, statuses, hour, updated, agent, limit)
+        case _, None, _:
+            query = _BY_KEY_AND_UPDATE
+            arguments = (space, statuses, key, hour, updated, agent, limit)
+        case _:
+            query = _CHILDREN_BY_UPDATE
+            arguments = (space, parent, updated, agent, status, key, limit)
+    rows = await readers.fetch(query, *arguments)
     return [_facts.decode(row["facts"]) for row in rows]
 
 

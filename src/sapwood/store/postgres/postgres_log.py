@@ -10,6 +10,7 @@ from sapwood.core.log_values import (
     AgentSummary,
     Commit,
     Cursor,
+    Order,
     Receipt,
     SearchHit,
     Snapshot,
@@ -133,9 +134,14 @@ class PostgresLog:
         limit: int = 100,
         parent: AgentId | None = None,
         status: str | None = None,
+        owner: str = "",
+        label: str = "",
+        order: Order = "created",
     ) -> list[AgentSummary]:
         """A page of agents after the last one seen, newest first."""
-        return await agent_table.list_agents(self._readers, space, after, limit, parent, status)
+        return await agent_table.list_agents(
+            self._readers, space, after, limit, parent, status, owner, label, order
+        )
 
     async def conversations(
         self,

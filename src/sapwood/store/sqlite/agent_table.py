@@ -2,8 +2,11 @@
 
 import sqlite3
 
+import msgspec
+
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import AgentSummary
+from sapwood.core.log_values import AgentSummary, Order
+from sapwood.core.tags import Tags, key_of, keys_of
 
 __all__ = [
     "advance_agent",
@@ -20,9 +23,10 @@ __all__ = [
 
 _COLUMNS = (
     "agent, version, status, name, parent, model, folder,"
-    " created, updated, tokens, exact, unread, working, source, session"
+    " created, updated, tokens, exact, unread, working, source, session, tags"
 )
-_Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int, str, str]
+_Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, int, str, str, str]
+_STATUSES = ("running", "archived", "killed")
 _HOUR_MICROSECONDS = 3_600_000_000
 _LAST_CHARACTER = "\U0010ffff"
 
@@ -33,7 +37,7 @@ def insert_agent(
     """Inserts a new agent; returns false if it exists. `expected` is always 0."""
     inserted = connection.execute(
         f"INSERT INTO agents (space, {_COLUMNS}, hour)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             space,
             facts.agent,
@@ -51,9 +55,12 @@ def insert_agent(
             _working(facts),
             facts.source,
             facts.session,
+            _encoded(facts.tags),
             _hour(facts),
         ),
     )
+    if inserted.rowcount == 1 and facts.tags is not None:
+        _insert_keys(connection, space, facts)
     return inserted.rowcount == 1
 
 
@@ -64,7 +71,7 @@ def advance_agent(
     listed = connection.execute(
         "UPDATE agents SET version = ?, model = ?, updated = ?, tokens = ?,"
         " exact = ?, unread = ? WHERE space = ? AND agent = ? AND version = ?"
-        " RETURNING status, name, parent, created, working, folder, hour",
+        " RETURNING status, name, parent, created, working, folder, hour, tags",
         (
             facts.version,
             facts.model,
@@ -80,15 +87,34 @@ def advance_agent(
     # These columns are indexed and seldom change; setting them always would rewrite the indexes.
     wanted = (
         *(facts.status, facts.name, facts.parent, facts.created, _working(facts)),
-        *(facts.folder, _hour(facts)),
+        *(facts.folder, _hour(facts), _encoded(facts.tags)),
     )
     if listed and listed != wanted:
         connection.execute(
             "UPDATE agents SET status = ?, name = ?, parent = ?, created = ?, working = ?,"
-            " folder = ?, hour = ? WHERE space = ? AND agent = ?",
+            " folder = ?, hour = ?, tags = ? WHERE space = ? AND agent = ?",
             (*wanted, space, facts.agent),
         )
+        if facts.tags is not None:
+            _insert_keys(connection, space, facts)
     return listed is not None
+
+
+def _insert_keys(connection: sqlite3.Connection, space: Space, facts: AgentSummary) -> None:
+    """Stores the keys by which lists find the agent, in place of those that it had."""
+    connection.execute("DELETE FROM agent_keys WHERE space = ? AND agent = ?", (space, facts.agent))
+    connection.executemany(
+        "INSERT INTO agent_keys (space, key, agent, status, created, hour)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (space, key, facts.agent, facts.status, facts.created, _hour(facts))
+            for key in keys_of(facts.tags or Tags())
+        ],
+    )
+
+
+def _encoded(tags: Tags | None) -> str:
+    return msgspec.json.encode(tags).decode() if tags is not None else ""
 
 
 def _working(facts: AgentSummary) -> int:
@@ -118,21 +144,94 @@ def list_agents(
     limit: int,
     parent: AgentId | None,
     status: str | None,
+    owner: str = "",
+    label: str = "",
+    order: Order = "created",
 ) -> list[AgentSummary]:
     """A page of agents after the last one seen, newest first."""
+    key = key_of(owner, label) if owner or label else ""
+    is_by_update = order == "updated"
+    if parent is not None or not (key or is_by_update):
+        return _list_plain(connection, space, after, limit, parent, status, key, is_by_update)
+    found: list[AgentSummary] = []
+    for each in (status,) if status else _STATUSES:  # an index delivers one status in order
+        found += _list_one_status(connection, space, after, limit, each, key, is_by_update)
+    found.sort(
+        key=lambda facts: (facts.updated if is_by_update else facts.created, facts.agent),
+        reverse=True,
+    )
+    return found[:limit]
+
+
+def _list_plain(
+    connection: sqlite3.Connection,
+    space: Space,
+    after: AgentSummary | None,
+    limit: int,
+    parent: AgentId | None,
+    status: str | None,
+    key: str,
+    is_by_update: bool,
+) -> list[AgentSummary]:
+    """A page of all agents by age, or of the children of one agent in either order."""
+    column = "updated" if is_by_update else "created"
     where, values = ["space = ?"], list[str | int]([space])
     if after is not None:
-        where.append("(created, agent) < (?, ?)")
-        values += [after.created, after.agent]
+        where.append(f"({column}, agent) < (?, ?)")
+        values += [after.updated if is_by_update else after.created, after.agent]
     if parent is not None:
         where.append("parent = ?")
         values.append(parent)
     if status is not None:
         where.append("status = ?")
         values.append(status)
+    if key:
+        where.append(
+            "EXISTS (SELECT 1 FROM agent_keys AS known WHERE known.space = agents.space"
+            " AND known.agent = agents.agent AND known.key = ?)"
+        )
+        values.append(key)
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM agents WHERE {' AND '.join(where)}"
-        " ORDER BY created DESC, agent DESC LIMIT ?",
+        f" ORDER BY {column} DESC, agent DESC LIMIT ?",
+        (*values, limit),
+    )
+    return [_summary(row) for row in rows]
+
+
+def _list_one_status(
+    connection: sqlite3.Connection,
+    space: Space,
+    after: AgentSummary | None,
+    limit: int,
+    status: str,
+    key: str,
+    is_by_update: bool,
+) -> list[AgentSummary]:
+    """A page of the agents with one status, and with a key if one is given."""
+    columns = ", ".join(f"agents.{name.strip()}" for name in _COLUMNS.split(","))
+    tables, at = "agents", "agents"
+    where, values = ["agents.space = ?", "agents.status = ?"], list[str | int]([space, status])
+    if key:
+        # CROSS JOIN keeps the order of the tables, so that the keys come in the order of the index.
+        tables, at = "agent_keys AS known CROSS JOIN agents", "known"
+        where = [
+            *("known.space = ?", "known.status = ?", "known.key = ?"),
+            *("agents.space = known.space", "agents.agent = known.agent"),
+        ]
+        values.append(key)
+    if is_by_update:
+        order = f"{at}.hour DESC, agents.updated DESC, agents.agent DESC"
+    else:
+        order = f"{at}.created DESC, {at}.agent DESC"
+    if after is not None and is_by_update:
+        where.append(f"{at}.hour <= ? AND (agents.updated, agents.agent) < (?, ?)")
+        values += [_hour(after), after.updated, after.agent]
+    elif after is not None:
+        where.append(f"({at}.created, {at}.agent) < (?, ?)")
+        values += [after.created, after.agent]
+    rows = connection.execute(
+        f"SELECT {columns} FROM {tables} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?",
         (*values, limit),
     )
     return [_summary(row) for row in rows]
@@ -248,7 +347,7 @@ def family(connection: sqlite3.Connection, space: Space, agent: AgentId) -> list
 
 def _summary(row: _Row) -> AgentSummary:
     agent, version, status, name, parent, model, folder = row[:7]
-    created, updated, tokens, exact, unread, working, source, session = row[7:]
+    created, updated, tokens, exact, unread, working, source, session, tags = row[7:]
     assert status == "running" or status == "archived" or status == "killed"
     return AgentSummary(
         AgentId(agent),
@@ -267,4 +366,5 @@ def _summary(row: _Row) -> AgentSummary:
         source,
         session,
         working == 2,
+        msgspec.json.decode(tags, type=Tags) if tags else None,
     )

@@ -11,6 +11,7 @@ from sapwood.core.log_values import (
     AgentSummary,
     Commit,
     Cursor,
+    Order,
     Receipt,
     SearchHit,
     Snapshot,
@@ -119,10 +120,15 @@ class SqliteLog:
         limit: int = 100,
         parent: AgentId | None = None,
         status: str | None = None,
+        owner: str = "",
+        label: str = "",
+        order: Order = "created",
     ) -> list[AgentSummary]:
         """A page of agents after the last one seen, newest first."""
         return await self._readers.run(
-            lambda on: agent_table.list_agents(on, space, after, limit, parent, status)
+            lambda on: agent_table.list_agents(
+                on, space, after, limit, parent, status, owner, label, order
+            )
         )
 
     async def conversations(
