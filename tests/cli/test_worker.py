@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.api import open
-from scripted_model import ScriptedModel
+from sapwood.api import Agent, open
+from scripted_model import ScriptedModel, call
 from tests.cli.calling import Sapwooder
 
 pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
@@ -69,3 +69,80 @@ def test_a_worker_takes_work_up_and_leaves_when_it_is_told_to(
 async def start(address: str, space: str) -> None:
     async with open(address, space=space) as wood:
         await wood.start("lead", model="den:qwen3")
+
+
+APP = """
+import os
+import sapwood
+
+def leak(room: str) -> str:
+    '''Finds leaks.'''
+    return f"a leak in the {room}"
+
+runtime = sapwood.runtime(tools=[leak], models={}, urls={"den": os.environ["DEN"]})
+nothing = 3
+"""
+
+
+def test_one_worker_runs_the_tools_of_a_program_in_all_spaces_of_a_pattern(
+    sapwood: Sapwooder, address: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = f"team-{secrets.token_hex(4)}"
+    (home / "barn.py").write_text(APP)
+    monkeypatch.setenv("SAPWOOD_DATABASE", address)
+    monkeypatch.chdir(home)
+    with ScriptedModel() as model:
+        model.script(
+            lambda asked: (
+                f"Found {asked.results[0].content}."
+                if asked.results
+                else call("leak", {"room": asked.messages[-1].text})
+            )
+        )
+        monkeypatch.setenv("DEN", model.openai_url)
+        command = [sys.executable, "-m", "sapwood.cli", "worker"]
+        command += ["--app", "barn:runtime", "--spaces", f"{team}-*", "--at-once", "8"]
+        worker = subprocess.Popen(command, stderr=subprocess.PIPE)
+        try:
+            said = asyncio.run(ask_everywhere(address, [f"{team}-a", f"{team}-b"]))
+        finally:
+            worker.terminate()
+            _, errors = worker.communicate(timeout=60)
+    assert said == ["Found a leak in the roof.", "Found a leak in the roof."]
+    assert worker.returncode == 0, errors
+    assert f"spaces {team}-*".encode() in errors
+    assert b"Traceback" not in errors
+
+
+async def ask_everywhere(address: str, spaces: list[str]) -> list[str]:
+    """Leaves a prompt in each space, and in one that is not served; returns the answers."""
+    async with asyncio.timeout(90), open(address, space=f"other-{spaces[0]}") as wood:
+        other = await wood.start("lead", model="den:qwen3")
+        await other.prompt("roof")
+        agents = [await wood.space(name).start("lead", model="den:qwen3") for name in spaces]
+        replies = await asyncio.gather(*(_text(agent) for agent in agents))
+        assert [event.kind for event in await other.events()][-1] == "turn.started"
+    return replies
+
+
+async def _text(agent: Agent) -> str:
+    return (await agent.ask("roof")).text
+
+
+@pytest.mark.parametrize(
+    ("app", "why"),
+    [
+        ("nowhere:runtime", "nowhere cannot be imported"),
+        ("barn:missing", "barn has no missing"),
+        ("barn:nothing", "barn:nothing is no runtime"),
+    ],
+)
+def test_a_program_that_has_no_runtime_is_refused(
+    sapwood: Sapwooder, home: Path, monkeypatch: pytest.MonkeyPatch, app: str, why: str
+) -> None:
+    (home / "barn.py").write_text(APP)
+    monkeypatch.setenv("DEN", "http://127.0.0.1:9/v1")
+    monkeypatch.chdir(home)
+    refused = sapwood("worker", "--app", app)
+    assert refused.code == 2
+    assert why in refused.err

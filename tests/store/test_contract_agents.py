@@ -136,6 +136,27 @@ async def test_agents_with_work_to_do_are_listed_page_by_page(
     assert found[0] == await log.facts(space, AgentId("a"))
 
 
+@pytest.mark.parametrize("limit", [1, 100])
+async def test_spaces_with_work_to_do_are_listed_page_by_page(
+    log: Log, space: Space, limit: int
+) -> None:
+    names = [Space(f"{space}/{name}") for name in "abcd"]
+    for name in names:
+        working = name != names[1]
+        for agent in "xy":
+            await log.commit(name, commit_of(growing(agent, 0, working=working)))
+    ended = Space(f"{space}/e")
+    await log.commit(ended, commit_of(growing("x", 0, working=True, status="killed")))
+    found: list[Space] = []
+    last: Space | None = None
+    while page := await log.working_spaces(after=last, limit=limit):
+        assert len(page) <= limit
+        found += page
+        last = page[-1]
+    mine = [name for name in found if name.startswith(f"{space}/")]
+    assert mine == [names[0], names[2], names[3]]
+
+
 async def test_work_to_do_comes_and_goes(log: Log, space: Space) -> None:
     assert await log.working(space) == []
     for version, working in enumerate([False, True, True, False, True]):

@@ -85,11 +85,24 @@ class Runtime:
         self._wood = wood
         self._stack = AsyncExitStack()
 
-    def on(self, wood: Sapwood, *, spaces: str | Sequence[str] | None = None) -> "Runtime":
-        """Returns the same runtime for another database, or for other spaces of it."""
+    @property
+    def limits(self) -> DriveLimits | None:
+        """The limits that were given; None if the usual ones hold."""
+        return self._options.limits
+
+    def on(
+        self,
+        wood: Sapwood,
+        *,
+        spaces: str | Sequence[str] | None = None,
+        limits: DriveLimits | None = None,
+    ) -> "Runtime":
+        """Returns the same runtime for another database, for other spaces, or with other limits."""
         options = self._options
         if spaces is not None:
             options = structs.replace(options, spaces=SpacePattern.of(spaces))
+        if limits is not None:
+            options = structs.replace(options, limits=limits)
         return Runtime(options, wood)
 
     async def __aenter__(self) -> "Runtime":

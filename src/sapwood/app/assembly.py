@@ -3,11 +3,10 @@
 Imports the libraries of a part only if the configuration uses that part.
 """
 
-import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +15,13 @@ from msgspec import structs
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import checkpoints_for, own_files
-from sapwood.app.engines import engine_for, require_durable_engine
+from sapwood.app.engines import configured_limits, engine_for, require_durable_engine
+from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, McpServer, config_file, spans_address
 from sapwood.config.folders import config_folder, data_folder
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
-from sapwood.engine import keep_awake
 from sapwood.models import Models
 from sapwood.models.model_routes import resolve
 from sapwood.runtime.scheduler import Engine
@@ -63,6 +62,7 @@ def assemble(
     engine: Engine | None = None,
     approve: "AskPermission | None" = None,
     ask_seconds: float = 0.0,
+    models: Models | None = None,
 ) -> AgentRunner:
     """Returns a runner for the agents of this space, not started yet.
 
@@ -70,9 +70,11 @@ def assemble(
     only, because this process may also drive agents of other users. A configured 'deny' overrides
     them. `engine` replaces the configured engine. `approve` asks the user about calls that no rule
     decides. Without it, such a question waits for `ask_seconds` for an answer from a screen of
-    another process; then the call is denied.
+    another process; then the call is denied. `models` are shared with other runners, and the caller
+    closes them.
     """
-    models = Models(keys, urls=config.base_urls)
+    own = models is None
+    models = models or Models(keys, urls=config.base_urls)
     grants = _grants(connection, allow, root)
     if approve is None and ask_seconds:
         from sapwood.app.permission_questions import PermissionQuestions
@@ -86,7 +88,7 @@ def assemble(
         models,
         toolbox,
         keys,
-        closing=[models.aclose, programs.close],
+        closing=[models.aclose, programs.close] if own else [programs.close],
         tracing=tracing_for(config),
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
@@ -101,25 +103,38 @@ async def worker(
     keys: Mapping[str, str],
     *,
     at_once: int | None = None,
-) -> AsyncGenerator[AgentRunner]:
-    """Drives the agents of the space inside the block, those with unfinished work first.
+    spaces: SpacePattern | None = None,
+) -> AsyncGenerator[SpaceRunners]:
+    """Drives the agents of these spaces inside the block, those with unfinished work first.
 
     On exit open turns stay open, and another worker continues them. `at_once` is the largest
-    number of agents driven at once. Raises `EngineError` if the durable engine is not installed.
+    number of agents driven at once. Without `spaces`, it serves the space of the connection. Raises
+    `EngineError` if the durable engine is not installed.
     """
     require_durable_engine()
     config = config if at_once is None else structs.replace(config, workers=at_once)
-    engine = engine_for(config, connection.outages)
-    runner = assemble(connection, config, keys, engine=engine, ask_seconds=config.ask_seconds)
-    await runner.start()
-    waking = asyncio.create_task(keep_awake(connection.log, engine, [connection.space]))
-    try:
-        yield runner
-    finally:
-        waking.cancel()
-        with suppress(asyncio.CancelledError):
-            await waking
-        await runner.close()
+    spaces = spaces or SpacePattern((connection.space,))
+    limits = configured_limits(config)
+    limits = limits.shared() if spaces.has_several else limits
+    engine = engine_for(config, connection.outages, limits, spaces.covers)
+
+    def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
+        return assemble(
+            of,
+            config,
+            keys,
+            engine=engine_of_space,
+            ask_seconds=config.ask_seconds,
+            models=models,
+        )
+
+    async with Models(keys, urls=config.base_urls) as models:
+        runners = SpaceRunners(connection, engine, spaces, make)
+        try:
+            await runners.start()
+            yield runners
+        finally:
+            await runners.close()
 
 
 def tracing_for(config: Config, environ: Mapping[str, str] = os.environ) -> Tracing:

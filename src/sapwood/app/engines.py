@@ -1,7 +1,7 @@
 """Chooses the engine that drives agents, and wakes agents that other processes drive."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,6 +18,7 @@ from sapwood.runtime.woken_agents import woken_by
 __all__ = [
     "LazyEngine",
     "agents_given_work",
+    "configured_limits",
     "engine_for",
     "local_engine",
     "require_durable_engine",
@@ -31,26 +32,41 @@ _SLOW_IMPORTS = ("sapwood.redaction.masks", "dbos", "pydantic_ai.direct")
 
 
 def engine_for(
-    config: Config, outages: OutageReporter | None = None, limits: DriveLimits | None = None
+    config: Config,
+    outages: OutageReporter | None = None,
+    limits: DriveLimits | None = None,
+    serves: Callable[[Space], bool] | None = None,
 ) -> Engine:
     """Returns the durable engine if it is installed, else one that works in this process only.
 
-    `limits` replace the configured ones.
+    `limits` replace the configured ones. `serves` says of which spaces a worker takes work.
 
     Raises `EngineError` if the database is PostgreSQL and the durable engine is not installed.
     """
-    limits = limits or DriveLimits(per_worker=config.workers)
+    limits = limits or configured_limits(config)
     if config.address == ":memory:":
         return LocalEngine(limits)
     if find_spec("dbos") is not None:
         from sapwood.engine.dbos import DbosEngine
 
         on_availability = outages.report if outages else None
-        return DbosEngine(config.address, limits, on_availability=on_availability)
+        return DbosEngine(config.address, limits, on_availability=on_availability, serves=serves)
     if is_postgres(config.address):
         # Other processes may drive the same agents. Only a shared engine prevents two at once.
         raise EngineError(_NO_ENGINE)
     return LocalEngine(limits)
+
+
+def configured_limits(config: Config) -> DriveLimits:
+    """Returns the limits of drives in the configuration; 0 there means no limit."""
+    limits = config.limits
+    return DriveLimits(
+        config.workers,
+        limits.per_model or None,
+        limits.per_user or None,
+        limits.per_space or None,
+        limits.share or None,
+    )
 
 
 def local_engine() -> Engine:

@@ -34,7 +34,7 @@ class RuntimeOptions(Struct, frozen=True):
     rules: PermissionRules
     models: ModelAccess | Mapping[str, str] | None
     urls: Mapping[str, str]
-    limits: DriveLimits
+    limits: DriveLimits | None
     spaces: SpacePattern | None
     engine: Engine | None
     commands: bool
@@ -65,7 +65,7 @@ def runtime_options(
         parse_rules(permissions, [each.name for each in read]),
         models,
         dict(urls or {}),
-        limits or DriveLimits(),
+        limits,
         None if spaces is None else SpacePattern.of(spaces),
         engine,
         commands,
@@ -77,8 +77,9 @@ async def started_runners(
 ) -> SpaceRunners:
     """Starts to drive agents. `stack` stops it and closes what was opened for it."""
     models, secrets = _models(options, stack)
-    engine = options.engine or _engine(connection, options.limits)
     spaces = options.spaces or SpacePattern((connection.space,))
+    limits = options.limits or DriveLimits()
+    engine = options.engine or _engine(connection, limits, spaces)
 
     def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
         toolbox = _toolbox(options, of)
@@ -103,10 +104,12 @@ def _models(
     return models, keys
 
 
-def _engine(connection: Connection, limits: DriveLimits) -> Engine:
+def _engine(connection: Connection, limits: DriveLimits, spaces: SpacePattern) -> Engine:
+    limits = limits.shared() if spaces.has_several else limits
     if not connection.address:  # a log that the caller opened
         return LocalEngine(limits)
-    return engine_for(Config(database=connection.address), connection.outages, limits)
+    config = Config(database=connection.address)
+    return engine_for(config, connection.outages, limits, spaces.covers)
 
 
 def _toolbox(options: RuntimeOptions, connection: Connection) -> Toolbox:

@@ -10,10 +10,12 @@ from msgspec import Struct
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.core.ids import AgentId, Space
+from sapwood.engine import NotServed, keep_awake
 from sapwood.runtime.scheduler import Drive, Engine
 
 __all__ = ["SpacePattern", "SpaceRunners"]
 
+_PAGE = 200
 _MOST_IDLE = 200
 """Runners without work that are kept, so that the next turn of their space starts sooner."""
 
@@ -39,6 +41,11 @@ class SpacePattern(Struct, frozen=True):
     def covers(self, space: Space) -> bool:
         """Whether the worker serves this space."""
         return any(fnmatch.fnmatchcase(space, pattern) for pattern in self.patterns)
+
+    @property
+    def has_several(self) -> bool:
+        """Whether it may cover more than one space."""
+        return self.names is None or len(self.patterns) > 1
 
     @property
     def names(self) -> tuple[Space, ...] | None:
@@ -95,15 +102,21 @@ class SpaceRunners:
         self._make = make
         self._served: dict[Space, _Served] = {}
         self._opening = asyncio.Lock()
+        self._waking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Starts to take work."""
+        """Starts to take work, first that of turns which another process left open."""
         await self._engine.launch(self._drive)
         if self._home.wakes is not None:
             self._home.wakes.use(self._engine)
+        awake = keep_awake(self._home.log, self._engine, self._working_spaces)
+        self._waking = asyncio.create_task(awake, name="sapwood-keep-awake")
 
     async def close(self) -> None:
         """Stops taking work, then closes all runners. Open turns stay open."""
+        if self._waking is not None:
+            self._waking.cancel()
+            await asyncio.wait([self._waking])
         if self._home.wakes is not None:
             self._home.wakes.use(None)
             await self._home.wakes.passed()
@@ -116,9 +129,23 @@ class SpaceRunners:
         async with self._held(space) as served:
             await served.runner.interrupt(agent, reason)
 
+    async def _working_spaces(self) -> AsyncGenerator[Space]:
+        """Yields the spaces that are served and have work to do."""
+        names = self._spaces.names
+        if names is not None:
+            for space in names:
+                yield space
+            return
+        last: Space | None = None
+        while page := await self._home.log.working_spaces(after=last, limit=_PAGE):
+            for space in page:
+                if self._spaces.covers(space):
+                    yield space
+            last = page[-1]
+
     async def _drive(self, space: Space, agent: AgentId) -> None:
         if not self._spaces.covers(space):
-            return
+            raise NotServed(space)
         async with self._held(space) as served:
             if served.engine.drive is not None:
                 await served.engine.drive(space, agent)

@@ -28,6 +28,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "ContextConfig",
+    "LimitConfig",
     "McpServer",
     "ScreenConfig",
     "TelemetryConfig",
@@ -133,6 +134,18 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
 
 
+class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many agents run at once in all workers, for one model, owner and space; 0 for no limit.
+
+    `share` is the most agents of one space that one worker runs.
+    """
+
+    per_model: Natural = 0
+    per_user: Natural = 0
+    per_space: Natural = 0
+    share: Natural = 0
+
+
 class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Spans for OpenTelemetry: where they are sent, and whether they contain the conversation."""
 
@@ -163,6 +176,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     permission_mode: PermissionMode = "ask"
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
     workers: Annotated[int, Meta(ge=1)] = 100
+    limits: LimitConfig = LimitConfig()
     ask_seconds: Natural = 60
     telemetry: TelemetryConfig = TelemetryConfig()
 

@@ -7,9 +7,9 @@ database and takes over the drives of a process that dies. It is an extra, and i
 imported only when it is used.
 """
 
-from sapwood.engine.drives import EngineError
+from sapwood.engine.drives import EngineError, NotServed
 from sapwood.engine.limits import DriveLimits
 from sapwood.engine.local_engine import LocalEngine
 from sapwood.engine.reconciliation import keep_awake, wake_all
 
-__all__ = ["DriveLimits", "EngineError", "LocalEngine", "keep_awake", "wake_all"]
+__all__ = ["DriveLimits", "EngineError", "LocalEngine", "NotServed", "keep_awake", "wake_all"]

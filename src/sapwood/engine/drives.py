@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.ids import AgentId, Space
 
-__all__ = ["RETRY_AFTER", "DriveFunction", "EngineError", "drive_with_retries"]
+__all__ = ["RETRY_AFTER", "DriveFunction", "EngineError", "NotServed", "drive_with_retries"]
 
 DriveFunction = Callable[[Space, AgentId], Awaitable[None]]
 """Runs one agent's open turn as far as possible."""
@@ -42,6 +42,13 @@ class EngineError(SapwoodError):
         return cls("The engine is closed, so no agent was woken. Open another engine.")
 
 
+class NotServed(EngineError):
+    """A drive of a space that this worker does not serve. The engine gives it to another worker."""
+
+    def __init__(self, space: Space) -> None:
+        super().__init__(f"This worker does not serve the space '{space}'.")
+
+
 async def drive_with_retries(
     drive: DriveFunction, space: Space, agent: AgentId, retry_after: Sequence[float] = RETRY_AFTER
 ) -> None:
@@ -49,7 +56,8 @@ async def drive_with_retries(
 
     Repeating is safe because every drive starts by reading the log. While the log's database
     cannot be reached, the drive is repeated without limit. Returns after success or after the last
-    failure, which is logged. Raises only `CancelledError`, when this task itself is cancelled.
+    failure, which is logged. Raises only `NotServed`, and `CancelledError` when this task itself is
+    cancelled.
     """
     pauses = iter((*retry_after, None))
     level = logging.WARNING
@@ -57,6 +65,8 @@ async def drive_with_retries(
         try:
             await drive(space, agent)
             return
+        except NotServed:
+            raise
         except LogAway as problem:
             _log.info("Driving agent '%s' waits for the log: %s", agent, problem)
             await asyncio.sleep(_LOG_RETRY_SECONDS)

@@ -1,29 +1,39 @@
 """How many agents are driven at once, and how often the durable engine looks for work."""
 
 import asyncio
+from collections import Counter, deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.engine.drives import RETRY_AFTER
 
-__all__ = ["DriveLimits", "Intervals", "KeyLimiter"]
+__all__ = ["DriveLimits", "FairSlots", "Intervals", "KeyLimiter"]
 
 
 class DriveLimits(Struct, frozen=True):
-    """How many drives may run at once: in one worker, for one model, and for one user.
+    """How many drives may run at once: in one worker, for one model, one user and one space.
 
-    The limits for models and users count the drives of all workers. All workers of a database must
-    have the same limits. None means no limit.
+    The limits for models, users and spaces count the drives of all workers. A user is the owner of
+    an agent, in one space. `share` is the most drives of one space in one worker, so that others
+    find a free place there. All workers of a database must have the same limits. None means no
+    limit.
 
-    >>> DriveLimits(per_user=3)
-    DriveLimits(per_worker=500, per_model=None, per_user=3)
+    >>> limits = DriveLimits(per_worker=100, per_user=3)
+    >>> limits.per_user, limits.shared().share
+    (3, 50)
     """
 
     per_worker: int = 500
     per_model: int | None = None
     per_user: int | None = None
+    per_space: int | None = None
+    share: int | None = None
+
+    def shared(self) -> "DriveLimits":
+        """The limits of a worker for several spaces: one space may take half of it, or `share`."""
+        return self if self.share else structs.replace(self, share=max(1, self.per_worker // 2))
 
 
 class Intervals(Struct, frozen=True):
@@ -47,6 +57,84 @@ class Intervals(Struct, frozen=True):
     keep_finished: float = 60.0
     grace: float = 10.0
     retry_after: tuple[float, ...] = RETRY_AFTER
+
+
+class FairSlots:
+    """Limits how many tasks of this process run at once. Keys get free slots in turn.
+
+    >>> async def main() -> list[str]:
+    ...     slots, order = FairSlots(1), list[str]()
+    ...
+    ...     async def task(key: str, number: int) -> None:
+    ...         async with slots.slot(key):
+    ...             order.append(f"{key}{number}")
+    ...             await asyncio.sleep(0)
+    ...
+    ...     flood = [task("flood", number) for number in range(3)]
+    ...     await asyncio.gather(*flood, task("quiet", 0))
+    ...     return order
+    >>> asyncio.run(main())
+    ['flood0', 'flood1', 'quiet0', 'flood2']
+    """
+
+    def __init__(self, limit: int, share: int | None = None) -> None:
+        """`share` is the most slots of one key."""
+        self._free = limit
+        self._share = limit if share is None else share
+        self._held: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def slot(self, key: str) -> AsyncGenerator[None]:
+        """Waits for a free slot and holds it."""
+        if self._free and self._held[key] < self._share and not self._waiting:
+            self._take(key)
+        else:
+            await self._wait(key)
+        try:
+            yield
+        finally:
+            self._free += 1
+            self._held[key] -= 1
+            self._held += Counter()  # forgets keys that hold nothing
+            self._give()
+
+    def _take(self, key: str) -> None:
+        self._free -= 1
+        self._held[key] += 1
+
+    async def _wait(self, key: str) -> None:
+        granted = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, deque()).append(granted)
+        self._give()
+        try:
+            await granted
+        except asyncio.CancelledError:
+            if granted.done() and not granted.cancelled():  # it was granted at the same moment
+                self._free += 1
+                self._held[key] -= 1
+                self._give()
+            raise
+
+    def _give(self) -> None:
+        """Gives free slots to the keys that wait, one to each in turn."""
+        before = -1
+        while self._waiting and self._free not in (0, before):
+            before = self._free
+            self._give_one_each()
+
+    def _give_one_each(self) -> None:
+        for key in list(self._waiting):
+            if not self._free:
+                return
+            line = self._waiting.pop(key)
+            while line and line[0].done():  # cancelled
+                line.popleft()
+            if line and self._held[key] < self._share:
+                self._take(key)
+                line.popleft().set_result(None)
+            if line:
+                self._waiting[key] = line  # at the end: the others come first
 
 
 class KeyLimiter:

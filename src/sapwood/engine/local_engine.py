@@ -6,12 +6,18 @@ exception: when the process ends, no other process takes over its drives.
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from contextvars import Context
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine.drives import RETRY_AFTER, DriveFunction, EngineError, drive_with_retries
-from sapwood.engine.limits import DriveLimits, KeyLimiter
+from sapwood.engine.drives import (
+    RETRY_AFTER,
+    DriveFunction,
+    EngineError,
+    NotServed,
+    drive_with_retries,
+)
+from sapwood.engine.limits import DriveLimits, FairSlots, KeyLimiter
 
 __all__ = ["LocalEngine"]
 
@@ -39,7 +45,8 @@ class LocalEngine:
         self, limits: DriveLimits | None = None, *, retry_after: Sequence[float] = RETRY_AFTER
     ) -> None:
         limits = limits or DriveLimits()
-        self._workers = KeyLimiter(limits.per_worker)
+        self._workers = FairSlots(limits.per_worker, limits.share)
+        self._spaces = KeyLimiter(limits.per_space)
         self._models = KeyLimiter(limits.per_model)
         self._users = KeyLimiter(limits.per_user)
         self._retry_after = retry_after
@@ -112,13 +119,16 @@ class LocalEngine:
         self, drive: DriveFunction, key: _Key, model: str, user: str
     ) -> None:
         async with AsyncExitStack() as slots:
-            await slots.enter_async_context(self._users.slot(user))
+            space, _ = key
+            await slots.enter_async_context(self._users.slot(f"{space}/{user}"))
             await slots.enter_async_context(self._models.slot(model))
-            await slots.enter_async_context(self._workers.slot(""))
+            await slots.enter_async_context(self._spaces.slot(space))
+            await slots.enter_async_context(self._workers.slot(space))
             seen = 0
             try:
                 while self._wakes[key] != seen:
                     seen = self._wakes[key]
-                    await drive_with_retries(drive, *key, self._retry_after)
+                    with suppress(NotServed):  # there is no other worker to give it to
+                        await drive_with_retries(drive, *key, self._retry_after)
             finally:
                 del self._wakes[key]

@@ -7,7 +7,7 @@ an agent that is already being driven only makes its drive read the log once mor
 import asyncio
 import logging
 import random
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
 from sapwood.core.errors import LogAway, SapwoodError
@@ -40,10 +40,27 @@ class WakingEngine(Protocol):
         ...
 
 
-async def wake_all(log: WorkingAgents, engine: WakingEngine, spaces: Iterable[Space]) -> int:
+Spaces = Callable[[], AsyncIterator[Space]]
+"""The spaces to look at, as they are at the moment."""
+
+
+def these(spaces: Iterable[Space]) -> Spaces:
+    """Always the same spaces."""
+    names = tuple(spaces)
+
+    async def each() -> AsyncIterator[Space]:
+        for name in names:
+            yield name
+
+    return each
+
+
+async def wake_all(
+    log: WorkingAgents, engine: WakingEngine, spaces: Iterable[Space] | Spaces
+) -> int:
     """Wakes every agent of these spaces that has work to do; returns how many there were."""
     woken = 0
-    for space in spaces:
+    async for space in (spaces if callable(spaces) else these(spaces))():
         last: AgentId | None = None
         while page := await log.working(space, after=last, limit=_PAGE):
             await asyncio.gather(
@@ -55,17 +72,21 @@ async def wake_all(log: WorkingAgents, engine: WakingEngine, spaces: Iterable[Sp
 
 
 async def keep_awake(
-    log: WorkingAgents, engine: WakingEngine, spaces: Iterable[Space], *, every: float = 300.0
+    log: WorkingAgents,
+    engine: WakingEngine,
+    spaces: Iterable[Space] | Spaces,
+    *,
+    every: float = 300.0,
 ) -> None:
     """Runs `wake_all` now and then about every `every` seconds, until it is cancelled.
 
     The pauses vary at random, so that workers that start together do not all query at once.
     """
-    spaces = tuple(spaces)
+    current = spaces if callable(spaces) else these(spaces)
     while True:
         pause = every * random.uniform(0.8, 1.2)
         try:
-            await wake_all(log, engine, spaces)
+            await wake_all(log, engine, current)
         except (LogAway, EngineError) as problem:
             _log.info("Agents with work to do are woken when the database is back: %s", problem)
             pause = min(pause, _RETRY_SECONDS)

@@ -101,6 +101,13 @@ class Log(Protocol):
         """A page of the running agents that have work to do, by id, after `after`."""
         ...
 
+    async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces in which an agent has work to do, by name, after `after`.
+
+        Only for workers that serve several spaces: it is no secret from them that a space exists.
+        """
+        ...
+
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, else those with this name, else those whose id starts with it."""
         ...

@@ -159,6 +159,16 @@ class MemoryLog:
         ]
         return found[:limit]
 
+    async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces in which an agent has work to do, ordered by name."""
+        found = [
+            space
+            for space, data in sorted(self._spaces.items())
+            if (after is None or space > after)
+            and any(each.working and each.status == "running" for each in data.facts.values())
+        ]
+        return found[:limit]
+
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, or else agents with this name, or else ids with this prefix."""
         data = self._data_of(space)

@@ -52,6 +52,7 @@ VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
         on, SPACE, AFTER, 10, ADA, None, "ada", ""
     ),
     "list working": lambda on: agent_table.list_working(on, SPACE, ADA, 10),
+    "working spaces": lambda on: agent_table.working_spaces(on, SPACE, 10),
     "ancestors": lambda on: agent_table.ancestors(on, SPACE, ADA),
     "descendants": lambda on: agent_table.descendants(on, SPACE, ADA),
     "snapshot": lambda on: event_table.find_snapshot(on, SPACE, ADA, "1", None),

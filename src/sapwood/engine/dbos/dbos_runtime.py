@@ -12,16 +12,22 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, TypeVar
 
-from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions, SetWorkflowID
+from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
+from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 
+from sapwood.core.ids import Space
 from sapwood.engine.dbos.dbos_logging import LOG_LEVEL
 from sapwood.engine.dbos.drive_queue import (
     ADMIT,
     ALARM,
     APPLICATION,
+    BY_SPACE,
     DRIVE,
+    PASS,
     VERSION,
+    QueueRoute,
     model_queue_route,
+    queue_options,
 )
 from sapwood.engine.dbos.system_database import SystemDatabase
 from sapwood.engine.dbos.wake_requests import WakeRequest
@@ -56,8 +62,9 @@ class DbosRuntime:
         intervals: Intervals,
         run_drive: RunDrive,
         run_alarm: RunAlarm,
+        serves: Callable[[Space], bool] | None = None,
     ) -> "DbosRuntime":
-        """Starts DBOS, which then takes work from the queues.
+        """Starts DBOS, which then takes work from the queues, of the spaces that it serves.
 
         Raises `EngineError` if the process has a DBOS already.
         """
@@ -71,6 +78,8 @@ class DbosRuntime:
         try:
             drive = _register_workflows(intervals, run_drive, run_alarm, running)
             DBOS.launch()
+            if serves is not None:
+                _take_only_from(serves)
         except BaseException:
             await asyncio.to_thread(cls.stop)
             raise
@@ -166,20 +175,22 @@ def _register_workflows(
         with _listed_in(running):
             await DBOS.run_step_async({"name": "drive"}, run, space, agent, drive)
 
-    async def admit(space: str, agent: str, drive: str, model: str) -> None:
-        route = model_queue_route(model)
-        options = EnqueueOptions(
-            workflow_name=route.workflow,
-            queue_name=route.queue,
-            queue_partition_key=route.key or "",
-            workflow_id=f"{drive}/admitted",
-            app_version=VERSION,
-        )
+    async def wait_in(routes: list[QueueRoute], space: str, agent: str, drive: str) -> None:
+        """Waits until the drive has passed these queues and has ended."""
+        first, *rest = routes
+        options = queue_options(first, f"{drive}/{first.queue}", last=not rest)
+        further = [[route.queue, route.key] for route in rest]
         with _listed_in(running):
-            admitted = await DBOS.enqueue_workflow_with_options_async(
-                options, space, agent, drive, model
+            waiting = await DBOS.enqueue_workflow_with_options_async(
+                options, space, agent, drive, further or ""
             )
-            await admitted.get_result(polling_interval_sec=intervals.poll)
+            await waiting.get_result(polling_interval_sec=intervals.poll)
+
+    async def admit(space: str, agent: str, drive: str, model: str) -> None:
+        await wait_in([model_queue_route(model)], space, agent, drive)
+
+    async def passed(space: str, agent: str, drive: str, further: list[list[str]]) -> None:
+        await wait_in([QueueRoute(*each) for each in further], space, agent, drive)
 
     async def alarm(space: str, agent: str, model: str, user: str) -> None:
         with _listed_in(running):
@@ -187,8 +198,25 @@ def _register_workflows(
 
     # An interrupted drive is always resumed, however often that happens.
     DBOS.workflow(name=ADMIT, max_recovery_attempts=None)(admit)
+    DBOS.workflow(name=PASS, max_recovery_attempts=None)(passed)
     DBOS.workflow(name=ALARM, max_recovery_attempts=None)(alarm)
     return DBOS.workflow(name=DRIVE, max_recovery_attempts=None)(drive)
+
+
+def _take_only_from(serves: Callable[[Space], bool]) -> None:
+    """Makes DBOS pass over the drives of other spaces in the queue whose key is the space.
+
+    DBOS has no public setting for it. Without this, a worker would take such a drive and give it
+    back, again and again.
+    """
+    system = _get_dbos_instance()._sys_db  # pyright: ignore[reportPrivateUsage]
+    keys_of = system.get_queue_partitions
+
+    def served_keys(queue_name: str) -> list[str]:
+        keys = keys_of(queue_name)
+        return [key for key in keys if serves(Space(key))] if queue_name == BY_SPACE else keys
+
+    system.get_queue_partitions = served_keys
 
 
 @contextmanager

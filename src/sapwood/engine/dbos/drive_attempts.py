@@ -11,7 +11,7 @@ from msgspec import Struct
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine.dbos.engine_database import EngineDatabase
 from sapwood.engine.dbos.wake_requests import WakeRequest
-from sapwood.engine.drives import DriveFunction, drive_with_retries
+from sapwood.engine.drives import DriveFunction, NotServed, drive_with_retries
 from sapwood.engine.limits import Intervals, KeyLimiter
 
 __all__ = ["DriveAttempt", "DriveAttempts"]
@@ -103,6 +103,8 @@ class DriveAttempts:
                 while wakes is not None:
                     await self._drive_once(attempt)
                     wakes = await self._database.finish(request, attempt.holder, wakes)
+        except NotServed:
+            await self._database.give_back(request)
         finally:
             self._claims.pop(request.drive, None)
             if self._attempts.get((request.space, request.agent)) is attempt:

@@ -1,11 +1,12 @@
 """The DBOS queues in which drives wait for a free worker, and how DBOS keeps the limits there.
 
-A DBOS queue counts by one key. With a limit per model and one per user, a drive passes two queues:
-it waits for its user first and, while it holds that slot, for its model.
+A DBOS queue counts by one key, so a drive passes a queue for each limit: it waits for its user,
+then for its model, and last in the queue of all drives, whose key is the space. Workers take drives
+from the spaces in random order, so that a space with many drives does not keep others waiting.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
@@ -20,14 +21,17 @@ __all__ = [
     "ADMIT",
     "ALARM",
     "APPLICATION",
+    "BY_SPACE",
     "DRIVE",
+    "PASS",
     "VERSION",
     "DriveQueue",
     "QueueRoute",
     "QueueSpec",
     "StartedWorkflow",
     "model_queue_route",
-    "queue_route",
+    "queue_options",
+    "queue_routes",
     "queue_specs",
 ]
 
@@ -35,55 +39,82 @@ APPLICATION = "sapwood"
 VERSION = "1"
 """Of the workflows' arguments. It must not change: DBOS runs no drives of another version."""
 
-DRIVE, ADMIT, ALARM = "sapwood.drive", "sapwood.admit", "sapwood.alarm"
-"""The workflows: drive an agent, wait for its model's queue, wake an agent later."""
+DRIVE, PASS, ALARM = "sapwood.drive", "sapwood.pass", "sapwood.alarm"
+"""The workflows: drive an agent, wait for its next queue, wake an agent later."""
 
-DRIVES, BY_MODEL, BY_USER = "sapwood.drives", "sapwood.models", "sapwood.users"
-"""The queues. The last two count by a key; an entry without one would wait there for ever."""
+ADMIT = "sapwood.admit"
+"""What earlier versions queued to wait for the queue of the model."""
+
+DRIVES, BY_SPACE = "sapwood.drives", "sapwood.spaces"
+BY_MODEL, BY_USER = "sapwood.models", "sapwood.users"
+"""The queues. All but the first count by a key; an entry without one would wait there for ever.
+
+`DRIVES` is for alarms, and for drives that earlier versions queued.
+"""
 
 _IN_FLIGHT = ["DELAYED", "ENQUEUED", "PENDING"]
 _FINISHED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 _PAGE = 1000
+_LOOK_AGAIN = 10.0
+"""Seconds after which a process looks again which limits the workers have."""
 
 
 class QueueRoute(Struct, frozen=True):
-    """The workflow to run, the queue it waits in, and the key that the queue counts by."""
+    """A queue that a drive passes, and the key that the queue counts by."""
 
-    workflow: str
     queue: str
-    key: str | None = None
+    key: str
 
 
 class QueueSpec(Struct, frozen=True):
-    """A queue, its limit in each worker, and its limit for one key in all workers together."""
+    """A queue and its limits: in each worker, for one key in all workers, and for one in each."""
 
     name: str
     per_worker: int | None
     per_key: int | None = None
+    share: int | None = None
 
 
-def queue_route(limits: DriveLimits, model: str, user: str) -> QueueRoute:
-    """The first queue of a drive."""
-    if limits.per_user is None:
-        return model_queue_route(model) if limits.per_model else QueueRoute(DRIVE, DRIVES)
-    return QueueRoute(ADMIT if limits.per_model else DRIVE, BY_USER, user or "-")
+def queue_routes(limited: Collection[str], space: str, model: str, user: str) -> list[QueueRoute]:
+    """The queues that a drive passes, in order. `limited` are those with a limit."""
+    routes: list[QueueRoute] = []
+    if BY_USER in limited:
+        routes.append(QueueRoute(BY_USER, f"{space}/{user}"))
+    if BY_MODEL in limited:
+        routes.append(model_queue_route(model))
+    return [*routes, QueueRoute(BY_SPACE, space)]
 
 
 def model_queue_route(model: str) -> QueueRoute:
-    """The queue of a model, which comes after the queue of the user."""
-    return QueueRoute(DRIVE, BY_MODEL, model or "-")
+    """The queue of a model."""
+    return QueueRoute(BY_MODEL, model or "-")
 
 
 def queue_specs(limits: DriveLimits) -> list[QueueSpec]:
     """All queues that a worker takes drives from."""
-    # DBOS refuses a limit per worker that is larger than the limit per key; smaller is harmless.
-    specs = [QueueSpec(DRIVES, limits.per_worker)]
+    most = limits.per_worker if limits.share is None else min(limits.share, limits.per_worker)
+    share = most if limits.per_space is None else min(most, limits.per_space)
+    specs = [
+        QueueSpec(DRIVES, limits.per_worker),
+        QueueSpec(BY_SPACE, limits.per_worker, limits.per_space, share),
+    ]
+    # What waits in these queues holds a place of its user or model, and none of the worker.
     if limits.per_user:
-        only_waits = limits.per_model is not None
-        specs.append(QueueSpec(BY_USER, None if only_waits else limits.per_worker, limits.per_user))
+        specs.append(QueueSpec(BY_USER, None, limits.per_user))
     if limits.per_model:
-        specs.append(QueueSpec(BY_MODEL, limits.per_worker, limits.per_model))
+        specs.append(QueueSpec(BY_MODEL, None, limits.per_model))
     return specs
+
+
+def queue_options(route: QueueRoute, workflow: str, *, last: bool) -> EnqueueOptions:
+    """How a workflow is put into a queue: in the last one it drives, in others it only waits."""
+    return EnqueueOptions(
+        workflow_name=DRIVE if last else PASS,
+        queue_name=route.queue,
+        queue_partition_key=route.key,
+        workflow_id=workflow,
+        app_version=VERSION,
+    )
 
 
 class StartedWorkflow(Struct, frozen=True):
@@ -95,10 +126,16 @@ class StartedWorkflow(Struct, frozen=True):
 
 
 class DriveQueue:
-    """The queues of a database, used through DBOS's client, which needs no worker."""
+    """The queues of a database, used through DBOS's client, which needs no worker.
+
+    The limits are those of the workers: a process that only wakes agents finds in the database
+    which queues the workers have made.
+    """
 
     def __init__(self, system: SystemDatabase, limits: DriveLimits) -> None:
         self._limits = limits
+        self._limited: frozenset[str] = frozenset()
+        self._looked = -_LOOK_AGAIN
         self._client = DBOSClient(
             system_database_engine=system.sql,
             dbos_system_schema=system.schema,
@@ -113,28 +150,38 @@ class DriveQueue:
 
         Call it before the worker starts, because DBOS rarely looks for new queues.
         """
-        for spec in queue_specs(self._limits):
+        specs = queue_specs(self._limits)
+        for name in {BY_USER, BY_MODEL} - {spec.name for spec in specs}:
+            if self._client.retrieve_queue(name) is not None:  # of workers that had other limits
+                specs.append(QueueSpec(name, None))
+        for spec in specs:
             self._client.register_queue(
                 spec.name,
                 worker_concurrency=spec.per_worker,
                 partition_concurrency=spec.per_key,
+                partition_worker_concurrency=spec.share,
                 polling_interval_sec=intervals.poll,
             )
 
     def enqueue(self, connection: sa.Connection, request: WakeRequest) -> None:
         """Queues the request's drive for any free worker, if the transaction commits."""
-        route = queue_route(self._limits, request.model, request.user)
-        options = EnqueueOptions(
-            workflow_name=route.workflow,
-            queue_name=route.queue,
-            workflow_id=request.drive,
-            app_version=VERSION,
-        )
-        if route.key is not None:
-            options["queue_partition_key"] = route.key
+        limited = self._limited_by()
+        first, *rest = queue_routes(limited, request.space, request.model, request.user)
+        options = queue_options(first, request.drive, last=not rest)
+        further = [[route.queue, route.key] for route in rest]
         self._client.enqueue_in_transaction(
-            connection, options, request.space, request.agent, request.drive, request.model
+            connection, options, request.space, request.agent, request.drive, further or ""
         )
+
+    def _limited_by(self) -> frozenset[str]:
+        """The queues with a limit per user or model, as the workers made them."""
+        if time.monotonic() - self._looked > _LOOK_AGAIN:
+            found = [self._client.retrieve_queue(name) for name in (BY_USER, BY_MODEL)]
+            self._limited = frozenset(
+                queue.name for queue in found if queue and queue.partition_concurrency
+            )
+            self._looked = time.monotonic()
+        return self._limited
 
     def schedule_wake(self, connection: sa.Connection, request: WakeRequest, delay: float) -> None:
         """Schedules a wake of the agent. All wakes of an agent in the same second are one."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,8 @@ class DbosEngine:
     `address` is the log's: a path or `postgresql://…`. A process that only wakes agents need not
     launch its engine. A process can have one launched engine at a time, and it belongs to the
     event loop that launched it. `on_availability` is called from threads: with False when the
-    database does not answer, with True when it is back.
+    database does not answer, with True when it is back. `serves` says of which spaces this worker
+    takes work, by default of all.
     """
 
     def __init__(
@@ -53,11 +54,13 @@ class DbosEngine:
         *,
         intervals: Intervals | None = None,
         on_availability: AvailabilityListener | None = None,
+        serves: Callable[[Space], bool] | None = None,
     ) -> None:
         self._address = address
         self._limits = limits or DriveLimits()
         self._intervals = intervals or Intervals()
         self._on_availability = on_availability
+        self._serves = serves
         self._opening = asyncio.Lock()
         self._database: EngineDatabase | None = None
         self._worker: _Worker | None = None
@@ -97,7 +100,7 @@ class DbosEngine:
         request = WakeRequest(space, agent, new_drive_id(), model, user)
         if delay > 0:
             await database.wake_later(request, delay)
-        elif self._worker and self._has_room(self._worker):
+        elif self._worker and self._has_room(self._worker, space):
             await self._wake_here(database, self._worker, request)
         else:
             await database.wake(request)
@@ -134,15 +137,18 @@ class DbosEngine:
         async def run_alarm(space: str, agent: str, model: str, user: str) -> None:
             await run_in_loop(home, self.wake(Space(space), AgentId(agent), model=model, user=user))
 
-        return DbosRuntime.launch(system, name, self._intervals, run_drive, run_alarm)
+        return DbosRuntime.launch(system, name, self._intervals, run_drive, run_alarm, self._serves)
 
-    def _has_room(self, worker: _Worker) -> bool:
+    def _has_room(self, worker: _Worker, space: Space) -> bool:
         """Whether one more drive may start here without waiting in a queue.
 
-        Only a few may, so that other workers get their share. With limits per model or user, none
-        may, because the queues count those.
+        Only a few may, so that other workers get their share. With limits per model, user or space,
+        none may, because the queues count those.
         """
-        limited = self._limits.per_model or self._limits.per_user
+        limits = self._limits
+        limited = limits.per_model or limits.per_user or limits.per_space or limits.share
+        if self._serves is not None and not self._serves(space):
+            return False
         most = min(_MAX_STARTED_HERE, self._limits.per_worker)
         return not limited and worker.attempts.started_here < most
 

@@ -6,13 +6,14 @@ Each asynchronous method is one transaction and returns when it is committed.
 from pathlib import Path
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 from sqlalchemy.exc import SQLAlchemyError
 
 from sapwood.engine.dbos.dbos_logging import quiet_dbos_logging
 from sapwood.engine.dbos.drive_queue import DriveQueue
 from sapwood.engine.dbos.system_database import open_system_database
 from sapwood.engine.dbos.transaction_thread import AvailabilityListener, TransactionThread
-from sapwood.engine.dbos.wake_requests import WakeRequest, WakeRequestTable
+from sapwood.engine.dbos.wake_requests import WakeRequest, WakeRequestTable, new_drive_id
 from sapwood.engine.dbos.workers import WorkerTable
 from sapwood.engine.drives import EngineError
 from sapwood.engine.limits import DriveLimits
@@ -83,6 +84,16 @@ class EngineDatabase:
             request.space,
             request.agent,
         )
+
+    async def give_back(self, request: WakeRequest) -> None:
+        """Queues the request once more, with another drive, for a worker that serves its space."""
+        successor = replace(request, drive=new_drive_id())
+
+        def reassign(connection: sa.Connection) -> None:
+            if self.requests.reassign(connection, request, successor.drive):
+                self.queue.enqueue(connection, successor)
+
+        await self._transactions.run(reassign, request.space, request.agent)
 
     async def add_worker(self, worker: str) -> None:
         """Makes a worker known to the others."""

@@ -80,6 +80,9 @@ _IN_FOLDER = f"""
         AND hour <= $3 AND ({_UPDATED}, agent) < ($4, $5) AND ($6::text IS NULL OR status = $6)
     ORDER BY hour DESC, {_UPDATED} DESC, agent DESC LIMIT $7
 """
+_WORKING_SPACES = """
+SELECT DISTINCT space FROM sapwood.agents WHERE working AND space > $1 ORDER BY space LIMIT $2
+"""
 _WORKING = """
     SELECT facts FROM sapwood.agents WHERE space = $1 AND agent > $2 AND working
     ORDER BY agent LIMIT $3
@@ -204,6 +207,12 @@ async def list_working(
     """A page of the running agents that have work to do, ordered by id."""
     rows = await readers.fetch(_WORKING, space, after or "", limit)
     return [_facts.decode(row["facts"]) for row in rows]
+
+
+async def working_spaces(readers: ReaderPool, after: Space | None, limit: int) -> list[Space]:
+    """A page of the spaces in which an agent has work to do, ordered by name."""
+    rows = await readers.fetch(_WORKING_SPACES, after or "", limit)
+    return [Space(row["space"]) for row in rows]
 
 
 async def find_agents(

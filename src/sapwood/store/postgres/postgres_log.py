@@ -161,6 +161,10 @@ class PostgresLog:
         """A page of the running agents that have work to do, ordered by id."""
         return await agent_table.list_working(self._readers, space, after, limit)
 
+    async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces in which an agent has work to do, ordered by name."""
+        return await agent_table.working_spaces(self._readers, after, limit)
+
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, or else agents with this name, or else ids with this prefix."""
         return await agent_table.find_agents(self._readers, space, name, limit)

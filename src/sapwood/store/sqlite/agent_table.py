@@ -276,6 +276,16 @@ def list_working(
     return [_summary(row) for row in rows]
 
 
+def working_spaces(connection: sqlite3.Connection, after: Space | None, limit: int) -> list[Space]:
+    """A page of the spaces in which an agent has work to do, ordered by name."""
+    rows = connection.execute(
+        "SELECT DISTINCT space FROM agents"
+        " WHERE space > ? AND working AND status = 'running' ORDER BY space LIMIT ?",
+        (after or "", limit),
+    )
+    return [Space(row[0]) for row in rows]
+
+
 def find_agents(
     connection: sqlite3.Connection, space: Space, name: str, limit: int
 ) -> list[AgentSummary]:

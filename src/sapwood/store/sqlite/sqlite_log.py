@@ -151,6 +151,10 @@ class SqliteLog:
         """A page of the running agents that have work to do, ordered by id."""
         return await self._readers.run(lambda on: agent_table.list_working(on, space, after, limit))
 
+    async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces in which an agent has work to do, ordered by name."""
+        return await self._readers.run(lambda on: agent_table.working_spaces(on, after, limit))
+
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, or else agents with this name, or else ids with this prefix."""
         return await self._readers.run(lambda on: agent_table.find_agents(on, space, name, limit))

@@ -1,0 +1,120 @@
+"""Workers for several spaces: limits per space, room for others, and spaces that are not served."""
+
+import asyncio
+
+from sapwood.core.ids import AgentId, Space
+from sapwood.engine import DriveLimits, NotServed
+from sapwood.engine.dbos import DbosEngine
+from sapwood.runtime.scheduler import Engine
+from tests.engine.backends import FAST, DurableBackend
+from tests.engine.conftest import OpenEngine
+from tests.engine.drive_recorder import DriveRecorder
+from tests.engine.eventually import eventually
+
+FLOOD, QUIET = Space("flood"), Space("quiet")
+
+
+async def woken(engine: Engine, space: Space, agents: int) -> None:
+    """Wakes so many agents of a space."""
+    await asyncio.gather(
+        *(engine.wake(space, AgentId(f"{space}-{number}")) for number in range(agents))
+    )
+
+
+def under_way(recorder: DriveRecorder) -> list[str]:
+    """The spaces of the agents that are being driven."""
+    return sorted(agent.split("-")[0] for agent, times in recorder.running.items() if times)
+
+
+async def test_a_space_has_so_many_agents_at_work(open_engine: OpenEngine) -> None:
+    engine, recorder = open_engine(DriveLimits(per_space=2)), DriveRecorder(hold=True)
+    await engine.launch(recorder.drive)
+    await woken(engine, FLOOD, 6)
+    await woken(engine, QUIET, 1)
+    await eventually(lambda: under_way(recorder) == ["flood", "flood", "quiet"])
+    recorder.release()
+    await eventually(lambda: len(recorder.done) == 7, within=60)
+    assert recorder.most_at_once == 3
+
+
+async def test_a_space_that_floods_a_worker_leaves_room_for_others(open_engine: OpenEngine) -> None:
+    engine = open_engine(DriveLimits(per_worker=4, share=3))
+    recorder = DriveRecorder(hold=True)
+    await engine.launch(recorder.drive)
+    await woken(engine, FLOOD, 20)
+    await eventually(lambda: under_way(recorder) == ["flood"] * 3)
+    await woken(engine, QUIET, 1)
+    await eventually(lambda: "quiet" in under_way(recorder))
+    recorder.release()
+    await eventually(lambda: len(recorder.done) == 21, within=60)
+
+
+async def test_a_worker_passes_over_the_spaces_that_it_does_not_serve(
+    durable: DurableBackend,
+) -> None:
+    async def only(space: Space, recorder: DriveRecorder) -> DbosEngine:
+        async def drive(of: Space, agent: AgentId) -> None:
+            if of != space:
+                raise NotServed(of)
+            await recorder.drive(of, agent)
+
+        serves = space.__eq__
+        engine = DbosEngine(durable.address, intervals=FAST, serves=serves)
+        await engine.launch(drive)
+        return engine
+
+    recorder = DriveRecorder()
+    engine = await only(QUIET, recorder)
+    await woken(engine, FLOOD, 3)
+    await woken(engine, QUIET, 3)
+    await eventually(lambda: len(recorder.done) == 3)
+    await eventually(lambda: durable.count("bells") == 3)
+    await engine.close()
+    assert all(agent.startswith("quiet") for agent in recorder.began)
+    later = DriveRecorder()
+    engine = await only(FLOOD, later)
+    await eventually(lambda: len(later.done) == 3)
+    await engine.close()
+
+
+async def test_a_drive_that_reaches_the_wrong_worker_is_given_back(durable: DurableBackend) -> None:
+    refused: list[AgentId] = []
+
+    async def refuse(space: Space, agent: AgentId) -> None:
+        refused.append(agent)
+        raise NotServed(space)
+
+    engine = DbosEngine(durable.address, DriveLimits(share=5), intervals=FAST)
+    await engine.launch(refuse)
+    await woken(engine, QUIET, 1)
+    await eventually(lambda: len(refused) > 0)
+    await engine.close()
+    assert durable.count("bells") == 1
+    recorder = DriveRecorder()
+    engine = DbosEngine(durable.address, intervals=FAST)
+    await engine.launch(recorder.drive)
+    await eventually(lambda: len(recorder.done) == 1)
+    await engine.close()
+
+
+async def test_a_process_without_limits_obeys_those_of_the_workers(
+    durable: DurableBackend,
+) -> None:
+    """Who only wakes agents, such as a web server, knows nothing of the limits of the workers."""
+    engine, recorder = (
+        DbosEngine(durable.address, DriveLimits(per_user=1), intervals=FAST),
+        (DriveRecorder(hold=True)),
+    )
+    await engine.launch(recorder.drive)
+    waking = DbosEngine(durable.address)
+    await asyncio.gather(
+        *(waking.wake(QUIET, AgentId(f"a-{number}"), user="ada") for number in range(3)),
+        waking.wake(QUIET, AgentId("b-0"), user="bob"),
+    )
+    await eventually(lambda: len(under_way(recorder)) == 2)
+    assert under_way(recorder) == ["a", "b"]
+    recorder.release()
+    await eventually(lambda: len(recorder.done) == 4, within=60)
+    assert recorder.most_at_once == 2
+    await waking.close()
+    await engine.close()
