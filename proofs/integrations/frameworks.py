@@ -25,10 +25,15 @@ _SECONDS = 90
 
 @dataclass(frozen=True)
 class Framework:
-    """One framework: its example in docs/examples, and what its environment variables must say."""
+    """One framework: its example in docs/examples, and how it differs from the others.
+
+    `tool` is the name of the tool in requests, `sessions` are two ids that the framework accepts.
+    """
 
     name: str
     environ: dict[str, str] = field(default_factory=dict[str, str])
+    tool: str = "weather"
+    sessions: tuple[str, str] = ("chat-42", "chat-43")
 
     @property
     def example(self) -> Path:
@@ -43,7 +48,19 @@ class Framework:
 
 FRAMEWORKS = {
     each.name: each
-    for each in (Framework("openai_agents", {"OPENAI_AGENTS_DISABLE_TRACING": "1"}),)
+    for each in (
+        Framework("openai_agents", {"OPENAI_AGENTS_DISABLE_TRACING": "1"}),
+        Framework("pydantic_ai"),
+        Framework(
+            "claude_agent_sdk",
+            {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+            tool="mcp__city__weather",
+            sessions=(
+                "0b5f9c3e-7a1d-4c52-9f0e-6a2b8d4e1c37",
+                "5d0c8f1a-2b64-4e0f-8f63-91c7a4be2d10",
+            ),
+        ),
+    )
 }
 
 

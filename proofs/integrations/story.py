@@ -21,9 +21,13 @@ __all__ = ["run_story"]
 ONE = "What is one? [[say: One is a number.]]"
 BOTH = (
     "Where is it colder? [[think: I look at both.]] "
-    '[[tools: weather {"city": "Oslo"} weather {"city": "Reykjavik"}]] '
+    '[[tools: TOOL {"city": "Oslo"} TOOL {"city": "Reykjavik"}]] '
     "[[think: Now I know both.]] [[say: It is colder in Oslo.]]"
 )
+PIN = "Answer like a pirate."
+"""Where a framework has no place for it in the system prompt, it is in front of the history."""
+_REMARK = "<system-reminder>"
+"""How the text begins that Claude Code adds to a prompt."""
 
 Part = tuple[str, ...]
 
@@ -42,10 +46,10 @@ class Story:
 
     async def run(self) -> None:
         """Goes through the story; every check is one line."""
-        with ScriptedModel() as model:
+        with ScriptedModel(allow={"anthropic": ["safeguards"]}) as model:
             self._model = model
             model.script(self._look)
-            await self._restart("chat-42")
+            await self._restart(self._framework.sessions[0])
             try:
                 await self._tell()
             finally:
@@ -54,11 +58,11 @@ class Story:
             self._checks.expect("the model refused nothing", not model.rejections, model.rejections)
 
     async def _tell(self) -> None:
-        checks = self._checks
+        checks, (chat, other) = self._checks, self._framework.sessions
         await self._ask(ONE)
-        await self._ask(BOTH)
+        await self._ask(BOTH.replace("TOOL", self._framework.tool))
         async with sapwood.open(self._database) as wood:
-            agent = await wood.start(id="chat-42", resume=True)
+            agent = await wood.start(id=chat, resume=True)
             checks.expect("two runs are two turns", await _length(agent) == 2)
             kinds = [kind for kind, *_ in _parts(await agent.request())][-7:]
             order = "thinking call call result result thinking text"
@@ -67,7 +71,7 @@ class Story:
             )
             found = await wood.search("Reykjavik degrees")
             checks.expect("a tool result is found by search", found)
-            await self._restart("chat-42")
+            await self._restart(chat)
             await self._goes_on(agent, "Three", "after a restart")
             await agent.mark("THREE")
             await self._goes_on(agent, "Four", "after a mark")
@@ -79,17 +83,17 @@ class Story:
             await self._goes_on(agent, "Six", "after /rewind")
             await agent.undo()
             await self._goes_on(agent, "Seven", "after /undo")
-            await agent.pin("style", "Answer like a pirate.")
+            await agent.pin("style", PIN)
             await self._goes_on(agent, "Eight", "with a pin")
-            checks.expect("the pin is sent", "like a pirate" in self._sent(), self._sent())
+            checks.expect("the pin is sent", PIN in self._sent(), self._sent())
             before = await _length(agent)
-            await (await Conversation(Database(wood), "chat-42").fork("chat-43")).agent()
-            await self._restart("chat-43")
-            forked = await wood.start(id="chat-43", resume=True)
+            await (await Conversation(Database(wood), chat).fork(other)).agent()
+            await self._restart(other)
+            forked = await wood.start(id=other, resume=True)
             await self._goes_on(forked, "Nine", "in a fork")
             checks.expect("the fork does not change its parent", await _length(agent) == before)
             hits = {hit.ref.agent for hit in await wood.search("answer Nine")}
-            checks.expect("the answer of the fork is found by search", hits == {"chat-43"}, hits)
+            checks.expect("the answer of the fork is found by search", hits == {other}, hits)
 
     async def _restart(self, session: str) -> None:
         """Ends the process of the example, and starts another one with the same database."""
@@ -111,7 +115,7 @@ class Story:
         live = [*_parts(await agent.request()), ("user", prompt)]
         answer = await self._ask(prompt)
         checks.expect(f"{when}, the program answers", answer == f"The answer to {word}.", answer)
-        sent = [part for message in self._seen[-1].messages for part in _sent_parts(message)]
+        sent = self._sent_with(prompt)
         checks.expect(
             f"{when}, the request holds exactly the live path",
             sent == live,
@@ -127,8 +131,16 @@ class Story:
     def _look(self, request: ModelRequest) -> None:
         self._seen.append(request)
 
+    def _sent_with(self, prompt: str) -> list[Part]:
+        """The parts of the last request with this prompt, without pin and framework's remarks."""
+        for request in reversed(self._seen):
+            parts = [part for message in request.messages for part in _sent_parts(message)]
+            if ("user", prompt) in parts:
+                return [part for part in parts if not part[-1].startswith((_REMARK, PIN))]
+        return []
+
     def _sent(self) -> str:
-        return json.dumps(self._seen[-1].body, ensure_ascii=False)
+        return json.dumps([each.body for each in self._seen[-2:]], ensure_ascii=False)
 
 
 async def run_story(framework: Framework, home: Path, checks: Checks) -> None:

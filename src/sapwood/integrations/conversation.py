@@ -124,36 +124,22 @@ class Conversation:
         """Returns what the model would get now."""
         return await (await self.agent()).request()
 
-    async def add(self, items: Iterable[Item], *, ends: bool = False) -> None:
-        """Adds messages in order. With `ends`, a turn that is open after the last one is ended."""
+    async def add(
+        self, items: Iterable[Item], *, completes: bool = True, ends: bool = False
+    ) -> None:
+        """Adds messages in order.
+
+        A reply without tool calls completes the turn if it is the last of `items`, unless
+        `completes` is false because more replies may follow. With `ends`, a turn that is open after
+        the last item is ended.
+        """
         async with self._alone():
             agent = await self.agent()
             waiting = _joined(items)
             while waiting:
-                waiting = await self._add_turn(agent, waiting)
+                waiting = await _add_turn(agent, waiting, completes=completes or ends)
             if ends:
                 await _end(agent)
-
-    async def _add_turn(self, agent: Agent, items: list[Item]) -> list[Item]:
-        """Adds the items up to the next prompt, and returns the rest."""
-        first = items[0]
-        if isinstance(first, Prompt):
-            await _end(agent)
-            rest = next(
-                (i for i, each in enumerate(items) if i and isinstance(each, Prompt)), len(items)
-            )
-            recorded = [each for each in items[1:rest] if not isinstance(each, Prompt)]
-            if _is_whole(recorded):
-                await agent.do(RecordTurn(agent.id, first.parts, tuple(recorded)))
-                return items[rest:]
-            await agent.do(StartTurn(agent.id, first.parts))
-            await _extend(agent, recorded)
-            return items[rest:]
-        if (await agent.state()).open is None:
-            return [Prompt((Note("program", _GOES_ON),)), *items]
-        rest = next((i for i, each in enumerate(items) if isinstance(each, Prompt)), len(items))
-        await _extend(agent, [each for each in items[:rest] if not isinstance(each, Prompt)])
-        return items[rest:]
 
     async def pop(self) -> bool:
         """Takes the newest part of the context out of it; the log keeps it.
@@ -204,6 +190,25 @@ class Conversation:
             yield self
 
 
+async def _add_turn(agent: Agent, items: list[Item], *, completes: bool) -> list[Item]:
+    """Adds the items up to the next prompt, and returns the rest."""
+    first = items[0]
+    after = 1 if isinstance(first, Prompt) else 0
+    rest = next((i for i in range(after, len(items)) if isinstance(items[i], Prompt)), len(items))
+    recorded = [each for each in items[after:rest] if not isinstance(each, Prompt)]
+    completes = completes or rest < len(items)
+    if isinstance(first, Prompt):
+        await _end(agent)
+        if completes and _is_whole(recorded):
+            await agent.do(RecordTurn(agent.id, first.parts, tuple(recorded)))
+            return items[rest:]
+        await agent.do(StartTurn(agent.id, first.parts))
+    elif (await agent.state()).open is None:
+        return [Prompt((Note("program", _GOES_ON),)), *items]
+    await _extend(agent, recorded, completes=completes)
+    return items[rest:]
+
+
 def _joined(items: Iterable[Item]) -> list[Item]:
     """The items without empty ones; prompts that follow each other become one."""
     joined: list[Item] = []
@@ -230,7 +235,7 @@ def _calls(reply: RecordedReply) -> list[ToolCall]:
 
 
 async def _extend(
-    agent: Agent, items: Sequence[RecordedReply | RecordedResult], *, completes: bool = True
+    agent: Agent, items: Sequence[RecordedReply | RecordedResult], *, completes: bool
 ) -> None:
     """Adds replies and results to the open turn, and completes it if the last one answers."""
     for item in items:

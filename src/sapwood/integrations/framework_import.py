@@ -1,33 +1,18 @@
-"""Imports a framework, or says how to install it."""
-
-from importlib import import_module
-from types import ModuleType
+"""The error of an integration whose framework is not installed."""
 
 from sapwood.core.errors import SapwoodError
 
-__all__ = ["FrameworkMissing", "framework"]
+__all__ = ["FrameworkMissing", "framework_missing"]
 
 
 class FrameworkMissing(SapwoodError, ImportError):
     """The framework of an integration is not installed. The text says how to install it."""
 
 
-def framework(module: str, extra: str) -> ModuleType:
-    """Returns a module of a framework. Raises `FrameworkMissing` if it is not installed.
+def framework_missing(extra: str, error: ModuleNotFoundError) -> Exception:
+    """Returns what an integration raises if it cannot import its framework.
 
-    >>> framework("no_such_framework", "langgraph")
-    Traceback (most recent call last):
-    ...
-    sapwood.integrations.framework_import.FrameworkMissing: This integration needs the package
-    'no_such_framework'. Install it with: pip install 'sapwood[langgraph]'
+    >>> print(framework_missing("langgraph", ModuleNotFoundError("No module named 'langchain'")))
+    No module named 'langchain'. Install it with: pip install 'sapwood[langgraph]'
     """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as missing:
-        top = module.partition(".")[0]
-        if missing.name is None or missing.name.partition(".")[0] != top:
-            raise
-        raise FrameworkMissing(
-            f"This integration needs the package '{top}'. "
-            f"Install it with: pip install 'sapwood[{extra}]'"
-        ) from missing
+    return FrameworkMissing(f"{error}. Install it with: pip install 'sapwood[{extra}]'")
