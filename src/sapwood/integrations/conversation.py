@@ -155,7 +155,7 @@ class Conversation:
             turn = opened.live.all_turns[-1]
             if opened.state.open is not None:
                 await agent.do(InterruptTurn(agent.id, "taken back"), SYSTEM)
-            await agent.submit(f"/rewind #{turn.first}")
+            await agent.run_command(f"/rewind #{turn.first}")
             if turn.items:
                 await agent.do(StartTurn(agent.id, turn.prompt))
                 await _extend(agent, _without_last_part(turn), completes=False)
