@@ -168,7 +168,7 @@ lock *ARGS:
     {{ compile }} pyproject.toml --extra all --group dev --output-file requirements/dev.txt "$@"
     {{ compile }} --group boot --constraints requirements/dev.txt --output-file requirements/boot.txt
     {{ compile }} --group audit --output-file requirements/audit.txt "$@"
-    for each in proofs/integrations/requirements/*_*.in; do {{ compile }} "$each" --output-file "${each%.in}.txt" "$@"; done
+    for each in proofs/integrations/requirements/*.in; do {{ compile }} "$each" --output-file "${each%.in}.txt" "$@"; done
 
 # Known vulnerabilities of every pinned dependency; needs a network that reaches a database of them
 audit *ARGS:

@@ -28,12 +28,14 @@ class Framework:
     """One framework: its example in docs/examples, and how it differs from the others.
 
     `tool` is the name of the tool in requests, `sessions` are two ids that the framework accepts.
+    `prefix` stands before such an id in the name of the conversation in Sapwood.
     """
 
     name: str
     environ: dict[str, str] = field(default_factory=dict[str, str])
     tool: str = "weather"
     sessions: tuple[str, str] = ("chat-42", "chat-43")
+    prefix: str = ""
 
     @property
     def example(self) -> Path:
@@ -51,6 +53,8 @@ FRAMEWORKS = {
     for each in (
         Framework("openai_agents", {"OPENAI_AGENTS_DISABLE_TRACING": "1"}),
         Framework("pydantic_ai"),
+        Framework("google_adk", prefix="chats/ada/"),
+        Framework("langgraph"),
         Framework(
             "claude_agent_sdk",
             {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},

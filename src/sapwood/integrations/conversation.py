@@ -32,6 +32,7 @@ from sapwood.core.content import (
     PromptPart,
     RecordedReply,
     RecordedResult,
+    Thinking,
     ToolCall,
 )
 from sapwood.core.events import SYSTEM, Actor
@@ -270,8 +271,10 @@ def _without_last_part(turn: Turn) -> list[RecordedReply | RecordedResult]:
         for each in turn.items
     ]
     last = items.pop()
-    if isinstance(last, RecordedReply) and len(last.parts) > 1:
-        items.append(structs.replace(last, parts=last.parts[:-1]))
+    if isinstance(last, RecordedReply):
+        parts = last.parts[:-1]
+        if any(not isinstance(part, Thinking) for part in parts):  # thinking alone is never sent
+            items.append(structs.replace(last, parts=parts))
     return items
 
 
