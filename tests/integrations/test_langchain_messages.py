@@ -10,7 +10,12 @@ from sapwood.integrations.conversation import Conversation, Database, Item
 from sapwood.integrations.framework_import import FrameworkMissing
 from sapwood.integrations.langchain_messages import item_of, messages_of
 
-REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
+REASONING: dict[str, Any] = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "encrypted_content": "gAAAA",
+}
 CALLS = [
     {"id": "1", "name": "weather", "args": {"city": "Oslo"}},
     {"id": "2", "name": "weather", "args": {"city": "Rome"}},
