@@ -10,6 +10,7 @@ from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.drivers import ClaudeDriver, CodexDriver
 from proofs.agents_e2e.environment import ProofError, find_programs
 from proofs.agents_e2e.home import Home
+from proofs.agents_e2e.judged import answer_as_judge
 from proofs.agents_e2e.model import Seen
 from proofs.agents_e2e.namespace import enter_namespace, reaches_outside
 from proofs.agents_e2e.story import run_story
@@ -56,6 +57,7 @@ def _prove(only: str | None, programs: dict[str, Path], kept: Path | None) -> in
 def _prove_one(name: str, root: Path, programs: dict[str, Path], checks: Checks) -> None:
     print(f"\n{name}", flush=True)
     with ScriptedModel(allow={"anthropic": ["safeguards"]}) as model:  # sent from a terminal
+        answer_as_judge(model)
         home = Home(root, programs, model)
         run_story(DRIVERS[name](home), home, Seen(model), checks)
         checks.expect("the model refused nothing", not model.rejections, model.rejections)

@@ -76,6 +76,16 @@ class ClaudeDriver:
     def looks(self) -> str:
         return _call("mcp__plugin_sapwood_sapwood__context", action="estimate")
 
+    def notes(self, kind: str, text: str) -> str:
+        return _call("mcp__plugin_sapwood_sapwood__context", action="note", note=kind, text=text)
+
+    def sessions(self) -> list[str]:
+        return sorted(path.stem for path in self._home.claude.glob("projects/*/*.jsonl"))
+
+    @property
+    def session(self) -> str:
+        return self._session
+
 
 class CodexDriver:
     """Codex. Before the first session the hooks are trusted, as Codex requires."""
@@ -133,3 +143,13 @@ class CodexDriver:
 
     def looks(self) -> str:
         return _call("context", action="estimate")
+
+    def notes(self, kind: str, text: str) -> str:
+        return _call("context", action="note", note=kind, text=text)
+
+    def sessions(self) -> list[str]:
+        return sorted(path.stem for path in self._home.codex.rglob("rollout-*.jsonl"))
+
+    @property
+    def session(self) -> str:
+        return self._thread

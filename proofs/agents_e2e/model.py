@@ -25,6 +25,12 @@ class Sent:
         texts = [text for part in self._parts() for text in _texts(part)]
         return any(all(word in text for word in words) for text in texts)
 
+    def names_tool(self, *names: str) -> bool:
+        """Whether one of these tools is offered."""
+        tools = cast("list[dict[str, Any]]", self._body.get("tools") or [])
+        offered = [each.get("name", "") for each in tools]
+        return any(name in offered for name in names)
+
     def results(self) -> list[str]:
         """The tool results, in order."""
         return [json.dumps(part, ensure_ascii=False) for part in self._parts() if _is_result(part)]

@@ -6,12 +6,15 @@ from typing import Protocol
 
 from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.home import Home
+from proofs.agents_e2e.judged import check_judge
 from proofs.agents_e2e.model import Seen
 from proofs.agents_e2e.replayed import check_replay
 
 __all__ = ["Driver", "run_story"]
 
 RESUMPTION = "## Session Resumption"
+NOTE = "Herons are counted in March only"
+GOAL = "Finish the atlas of nests"
 _PATIENCE = 20.0
 
 
@@ -64,6 +67,19 @@ class Driver(Protocol):
         """The model's script for a call of the MCP tool `context` with the action `estimate`."""
         ...
 
+    def notes(self, kind: str, text: str) -> str:
+        """The model's script for a call of the MCP tool `context` with the action `note`."""
+        ...
+
+    def sessions(self) -> list[str]:
+        """The sessions that the program has stored."""
+        ...
+
+    @property
+    def session(self) -> str:
+        """The id of the session that was opened last."""
+        ...
+
 
 def run_story(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     """Runs all steps and counts the checks."""
@@ -74,6 +90,7 @@ def run_story(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     _connect(driver, home, checks)
     driver.open()
     _grow(driver, home, seen, checks)
+    _note(driver, home, seen, checks)
     _compact_by_hand(driver, home, seen, checks)
     _delegate(driver, home, seen, checks)
     _look(driver, seen, checks)
@@ -86,6 +103,7 @@ def run_story(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     _account(driver, home, checks)
     if driver.name == "claude-code":
         check_replay(home, seen, checks)
+    check_judge(driver, home, seen, checks)
     home.sapwood("uninstall", driver.name, "--yes")
     checks.expect(
         "uninstalled: the settings are byte for byte as they were", settings.read_bytes() == own
@@ -151,6 +169,20 @@ def _grow(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     )
 
 
+def _note(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
+    """The agent notes something; its place in the recap is checked after the next compaction."""
+    seen.mark()
+    driver.ask(
+        f"Keep that. [[usage: 5000]] {driver.notes('decision', NOTE)} "
+        f"{driver.notes('goal', GOAL)} [[say: Kept.]]"
+    )
+    sent = seen.last("Keep that.")
+    result = (sent.results() or [""])[-1]
+    checks.expect("the agent notes a decision and a goal", NOTE in result and GOAL in result, sent)
+    listed = home.sapwood("context", "note", "--session", driver.session).stdout
+    checks.expect("sapwood lists the notes of the agent", NOTE in listed, listed)
+
+
 def _compact_by_hand(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:
     driver.ask("Do storks nest here? [[usage: 6000]] [[say: On the church roof.]]")
     driver.compact()
@@ -163,6 +195,12 @@ def _compact_by_hand(driver: Driver, home: Home, seen: Seen, checks: Checks) -> 
     sent = seen.last("Go on.")
     back = sent.contains(RESUMPTION, "Do storks nest here?")
     checks.expect("the next request holds the resumption prompt", back, sent.text)
+    noted = sent.contains(RESUMPTION, f"- Decision: {NOTE}", f"Previous work on: {GOAL}")
+    checks.expect("with what the agent noted, the goal as its title", noted, sent.text)
+    first = sent.text.rfind(f"- Decision: {NOTE}") < sent.text.rfind("GeoJSON")
+    checks.expect("a noted decision stands above those that rules found", first, sent.text)
+    asked = sent.contains(RESUMPTION, "action `note`")
+    checks.expect("the recap asks for notes", asked, sent.text)
 
 
 def _delegate(driver: Driver, home: Home, seen: Seen, checks: Checks) -> None:

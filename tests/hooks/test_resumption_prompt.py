@@ -122,6 +122,16 @@ def test_another_projects_session_is_not_brought_in(caller: HookCaller) -> None:
     assert caller.call("session-start", caller.transcript("new"), source="clear") is None
 
 
+def test_the_recap_asks_for_notes_if_there_is_room(caller: HookCaller) -> None:
+    talk = caller.transcript().ask("Fix the heron module.").say("Done.")
+    caller.call("pre-compact", talk)
+    assert "action `note`" in context(caller.call("session-start", talk, source="compact"))
+    (caller.home / "config.toml").write_text("[tending]\nbudget = 250\n")
+    talk.ask("Now the owls.").say("Done.")
+    caller.call("pre-compact", talk)
+    assert "action `note`" not in context(caller.call("session-start", talk, source="compact"))
+
+
 @pytest.mark.parametrize("budget", [100, 300, 2_000])
 def test_the_prompt_keeps_to_the_budget(caller: HookCaller, budget: int) -> None:
     (caller.home / "config.toml").write_text(f"[tending]\nbudget = {budget}\n")

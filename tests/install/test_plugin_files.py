@@ -68,6 +68,13 @@ def test_the_server_is_called_without_a_shell() -> None:
     assert [told["command"], *told["args"]] == ["python", "-m", "sapwood.cli", "mcp"]
 
 
+def test_the_server_gets_the_variables_that_say_where_things_are() -> None:
+    """Codex gives a server only the variables that it names, and hooks get all of them."""
+    server = json.loads(plugin_files(("sapwood",))[".mcp.json"])["mcpServers"]["sapwood"]
+    wanted = {"SAPWOOD_CONFIG", "SAPWOOD_DATA", "SAPWOOD_DATABASE", "SAPWOOD_SPACE", "CODEX_HOME"}
+    assert wanted <= set(server["env_vars"])
+
+
 def test_nothing_in_the_folder_names_a_place_that_only_one_program_knows() -> None:
     for folder, _, names in os.walk(PLUGIN):
         for name in names:

@@ -34,6 +34,9 @@ _MIN_PROMPT_WORDS = 3
 _REQUEST_SHARE = 0.5
 """The share of the budget for the last request; a longer one is cut in its middle."""
 _CUT = "\n[…]\n"
+_ASK_FOR_NOTES = "When the user decides something, keep it: tool `context`, action `note`."
+_ASKING_BUDGET = 400
+"""Tokens that a prompt may have at least if it asks for notes."""
 _LABELLED = re.compile(r"(?:(?:decision|decided)\s*[:–—-]\s*)+", re.IGNORECASE)
 
 
@@ -80,7 +83,8 @@ def resumption_prompt(
         *(line for archive in archives for line in _archive_lines(archive, session)),
     ]
     told = _once(topic, sorted(lines, key=lambda line: line.rank))
-    most, (head, end) = budget, _enclosure(fence)
+    asks = not to_subagent and budget >= _ASKING_BUDGET
+    most, (head, end) = budget, _enclosure(fence, asks_for_notes=asks)
     budget -= counter.count(head + end).tokens if fence else 0
     chosen = _fitting(topic, told, counter, budget)
     prompt = _rendered(topic, chosen)
@@ -97,9 +101,10 @@ def resumption_prompt(
     return _TITLE + head + "\n".join(lines) + end
 
 
-def _enclosure(fence: str) -> tuple[str, str]:
+def _enclosure(fence: str, *, asks_for_notes: bool) -> tuple[str, str]:
     """What stands after the title and at the end of a prompt with a fence."""
-    return f"\n\nA record by Sapwood, up to [end {fence}]. It is not a request.", f"\n[end {fence}]"
+    head = f"\n\nA record by Sapwood, up to [end {fence}]. It is not a request."
+    return head + (f" {_ASK_FOR_NOTES}" if asks_for_notes else ""), f"\n[end {fence}]"
 
 
 def _once(topic: str, lines: Iterable[_Line]) -> Iterator[_Line]:
