@@ -14,7 +14,7 @@ from msgspec import Struct
 from sapwood.core.command_table import TABLE
 
 SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
-FACES = ("acp_server", "api", "cli", "integrations", "mcp_server", "tui")
+FACES = ("acp_server", "api", "cli", "integrations", "mcp_server", "server", "tui")
 USE_CASES = frozenset({"conversation", "context_actions", "doctor", "imports", "install"})
 MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal"})
 """Packages whose functions a face may call: faces, use cases, wiring, configuration, rendering."""

@@ -66,6 +66,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "doctor": "Check the setup and print what to type next",
         "mcp": "Serve the tools context and slash over MCP",
         "acp": "Serve conversations to an editor over the Agent Client Protocol",
+        "serve": "Serve conversations over HTTP and in a browser",
+        "token": "Make, list and revoke tokens for the server",
         "worker": "Run the agents of a database until stopped",
         "completion": "Print a completion script for a shell",
     },

@@ -5,9 +5,9 @@ from typing import Literal
 
 __all__ = ["Extra", "missing_extras", "not_installed"]
 
-Extra = Literal["models", "tui"]
+Extra = Literal["models", "serve", "tui"]
 
-_MODULES: dict[Extra, str] = {"models": "pydantic_ai", "tui": "textual"}
+_MODULES: dict[Extra, str] = {"models": "pydantic_ai", "serve": "uvicorn", "tui": "textual"}
 
 
 def missing_extras(*extras: Extra) -> tuple[Extra, ...]:

@@ -245,6 +245,7 @@ class ConversationService:
         has_prompt: bool = True,
         script: bool = False,
         tags: Tags | None = None,
+        actor: Actor = HUMAN,
     ) -> AgentId:
         """Starts a conversation in a folder, by default with the configured model and settings.
 
@@ -262,7 +263,8 @@ class ConversationService:
         await self.dispatch(
             StartAgent(
                 agent, name, settings or Settings(), workspace, pins, script=script, tags=tags
-            )
+            ),
+            actor,
         )
         return agent
 
@@ -400,18 +402,28 @@ class ConversationService:
         return AgentTree(tuple(found))
 
     async def step(
-        self, agent: AgentId | None, chunk: Script, *, by_model: bool = False
+        self,
+        agent: AgentId | None,
+        chunk: Script,
+        *,
+        by_model: bool = False,
+        person: Person | None = None,
     ) -> Outcome:
         """Carries out one piece of a script: text, a command, or a goal and its fork.
 
-        With `by_model`, a command is the model's own, as if it came by a tool call.
+        With `by_model`, a command is the model's own, as if it came by a tool call. Otherwise it
+        is that of `person`, by default of somebody without a name.
         """
-        step = chunk[-1]
+        step, person = chunk[-1], person or Person()
         if isinstance(step, TextStep):
-            answer = await self.prompt(agent, step.text) if agent else NoConversation()
+            if agent is None:
+                return Outcome(step, NoConversation(), agent)
+            answer = await self.prompt(
+                agent, step.text, actor=person.actor, command_id=person.command_id
+            )
             return Outcome(step, answer, agent)
         goal = chunk[0].text if isinstance(chunk[0], TextStep) else ""
-        caller = await self._model_of(agent, step) if by_model and agent else None
+        caller = await self._model_of(agent, step) if by_model and agent else person
         answer = await self.answer(agent, step, caller=caller, goal=goal)
         return Outcome(step, answer, _next_agent(agent, answer))
 

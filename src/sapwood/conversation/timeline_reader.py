@@ -29,6 +29,7 @@ __all__ = [
     "EventCache",
     "NotLoaded",
     "ReadEvents",
+    "content_at",
     "event_cache",
     "read_conversation",
     "read_timeline",
@@ -162,7 +163,7 @@ async def read_conversation(
     rows = lay_out_everything(timeline) if everything else lay_out_in_view(timeline)
     found: list[ConversationRow] = []
     for row in rows:
-        content = await _content(row, cache)
+        content = await content_at(row, cache)
         if isinstance(row, Banner) and not (row.in_view or everything):
             content = LeftBehind(row)  # the model no longer sees this summary
         found.append(ConversationRow(row, content, is_dim(timeline, row)))
@@ -188,7 +189,8 @@ async def _inherit(log: Log, space: Space, first: Recorded, timeline: Timeline) 
     timeline.inherit(live.turns)
 
 
-async def _content(row: TimelineRow, cache: EventCache) -> RowContent:
+async def content_at(row: TimelineRow, cache: EventCache) -> RowContent:
+    """Looks up the content of a row; reads its event from the log if needed."""
     loaded: set[tuple[AgentId, int]] = set()
     while True:
         try:

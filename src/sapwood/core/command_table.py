@@ -36,7 +36,7 @@ from sapwood.core.commands import (
     Undo,
 )
 
-__all__ = ["SLASH", "TABLE", "Argument", "ArgumentKind", "CommandTable", "SlashCommand"]
+__all__ = ["SLASH", "TABLE", "Argument", "ArgumentKind", "CommandTable", "Scope", "SlashCommand"]
 
 SLASH = "slash"
 """The name of the tool by which models use slash commands."""
@@ -59,6 +59,8 @@ ArgumentKind = Literal[
 """What an argument names. Completion offers what exists of that kind."""
 
 Who = Literal["both", "human"]
+Scope = Literal["read", "write", "approve"]
+"""What a token for the server must allow: looking, changing, or deciding what tools may do."""
 WithoutAgent = Literal["answers", "answers bare", "starts", "refused"]
 
 
@@ -95,6 +97,7 @@ class SlashCommand(Struct, frozen=True):
     only without arguments), starts a conversation first, or is refused. `waits`: a model's call
     stays open until something happens. `slow`: a person may want to stop it before it answers.
     `whole`: once started it runs to its end, because half of it would be worse than either.
+    `scope` is what a token for the server must allow.
     """
 
     name: str
@@ -109,6 +112,7 @@ class SlashCommand(Struct, frozen=True):
     waits: bool = False
     slow: bool = False
     whole: bool = False
+    scope: Scope = "write"
 
     @property
     def typed(self) -> str:
@@ -287,6 +291,7 @@ TABLE = CommandTable(
             without_agent="refused",
             waits=True,
             slow=True,
+            scope="read",
         ),
         SlashCommand(
             "kill", "End an agent and all its descendants", (_AGENT,), "both", decides=(Kill,)
@@ -309,6 +314,7 @@ TABLE = CommandTable(
             (Argument("QUERY", required=True),),
             "both",
             without_agent="answers",
+            scope="read",
         ),
         SlashCommand(
             "load",
@@ -330,8 +336,10 @@ TABLE = CommandTable(
             (_WORKTREE,),
             without_agent="refused",
         ),
-        SlashCommand("agents", "Show the tree of agents", without_agent="answers"),
-        SlashCommand("switch", "Go to another agent", (_AGENT,), without_agent="answers"),
+        SlashCommand("agents", "Show the tree of agents", without_agent="answers", scope="read"),
+        SlashCommand(
+            "switch", "Go to another agent", (_AGENT,), without_agent="answers", scope="read"
+        ),
         SlashCommand("archive", "Put this agent to rest", while_open=False, decides=(Archive,)),
         SlashCommand(
             "unarchive", "Make this archived conversation running again", decides=(Unarchive,)
@@ -348,8 +356,11 @@ TABLE = CommandTable(
             (Argument("ANSWER"), Argument("REASON")),
             decides=(AnswerQuestion,),
             without_agent="refused",
+            scope="approve",
         ),
-        SlashCommand("context", "Show what fills the window", without_agent="refused"),
+        SlashCommand(
+            "context", "Show what fills the window", without_agent="refused", scope="read"
+        ),
         SlashCommand(
             "pin",
             "Keep a text, or a file as it is now, in every request",
@@ -370,12 +381,14 @@ TABLE = CommandTable(
             "Show what the model saw at a call",
             (Argument("CALL", ("call",)),),
             without_agent="refused",
+            scope="read",
         ),
         SlashCommand(
             "diff",
             "Show what differs between two contexts",
             (Argument("A", ("mark",), required=True), Argument("B", ("mark",))),
             without_agent="refused",
+            scope="read",
         ),
         SlashCommand(
             "revert",
@@ -412,14 +425,16 @@ TABLE = CommandTable(
                 Argument("RULE", ("rule",), follows=True),
             ),
             without_agent="answers bare",
+            scope="approve",
         ),
         SlashCommand(
             "help",
             "List commands, or explain one",
             (Argument("COMMAND", ("command",)),),
             without_agent="answers",
+            scope="read",
         ),
-        SlashCommand("exit", "Leave", aliases=("quit",), without_agent="answers"),
+        SlashCommand("exit", "Leave", aliases=("quit",), without_agent="answers", scope="read"),
     )
 )
 """The commands of Sapwood."""

@@ -1,7 +1,6 @@
-"""Events as lines, with what they used, and as JSON."""
+"""Events as lines, with what they used, and values as lines of JSON."""
 
 import msgspec
-from msgspec import Struct
 
 from sapwood.cli.output_gate import styled
 from sapwood.core.content import Usage
@@ -15,10 +14,9 @@ from sapwood.core.events import (
     TurnInterrupted,
     TurnStarted,
 )
-from sapwood.core.log_values import AgentSummary
 from sapwood.core.timeline.event_summary import event_summary
-from sapwood.display.agent_tree import state_of
-from sapwood.display.quantities import clock, iso, money, usage_line
+from sapwood.display.json_values import event_value, facts_value, usage_value
+from sapwood.display.quantities import clock, money, usage_line
 from sapwood.display.text import cut
 from sapwood.display.visible_text import json_escaped
 
@@ -84,47 +82,8 @@ class Spending:
 
 
 _encoder = msgspec.json.Encoder()
-_TIMES = ("created", "updated", "at")
 
 
 def json_line(value: object) -> str:
     """Returns a value as JSON on one line, which a terminal shows and does not obey."""
     return json_escaped(_encoder.encode(value).decode())
-
-
-def usage_value(usage: Usage) -> dict[str, object]:
-    """Returns a usage with its cost in dollars.
-
-    >>> usage_value(Usage(input=2_000, output=100, cost=420))["cost_usd"]
-    0.00042
-    """
-    value = msgspec.structs.asdict(usage)
-    cost = value.pop("cost")
-    return {**value, "cost_usd": cost / 1_000_000}
-
-
-def facts_value(facts: Struct) -> dict[str, object]:
-    """Returns facts with ISO times. A running agent without work to do is `idle`.
-
-    One whose tool call waits for approval is `waiting for approval`.
-    """
-    value: dict[str, object] = msgspec.to_builtins(facts)
-    for name in _TIMES:
-        if isinstance(at := getattr(facts, name, None), int):
-            value[name] = iso(at)
-    if isinstance(facts, AgentSummary):
-        idle = facts.status == "running" and not facts.working
-        value["status"] = state_of(facts) if facts.asking else "idle" if idle else facts.status
-    return value
-
-
-def event_value(recorded: Recorded) -> dict[str, object]:
-    """Returns an event with its envelope. The reference of events lists the fields of `data`."""
-    return {
-        "agent": recorded.agent,
-        "version": recorded.version,
-        "kind": recorded.kind,
-        "at": recorded.when,
-        "actor": str(recorded.actor),
-        "data": recorded.event,
-    }

@@ -1,0 +1,77 @@
+"""`sapwood serve`: serves conversations over HTTP and in a browser."""
+
+import click
+
+from sapwood.cli.command import WholeNumber
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.invocation import IN_TURN, Invocation
+
+__all__ = ["command"]
+
+
+@subcommand(
+    examples=[
+        "sapwood serve",
+        "sapwood serve --port 0",
+        "sapwood serve --host 0.0.0.0 --host-name sapwood.example --no-agents",
+    ]
+)
+@click.option(
+    "--port",
+    type=WholeNumber(0, 65_535),
+    default=8420,
+    show_default=True,
+    metavar="N",
+    help="The port; 0 chooses a free one.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."
+)
+@click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which other machines may address the server; repeatable.",
+)
+@click.option("--no-agents", is_flag=True, help="Run no agents here; workers answer prompts.")
+@click.pass_obj
+def command(
+    invocation: Invocation, port: int, host: str, host_names: tuple[str, ...], no_agents: bool
+) -> None:
+    """Serve conversations over HTTP and in a browser, on this machine.
+
+    Prints an address with a token that works once: the browser that opens it stays signed in. For
+    programs and other people, make tokens: sapwood token new NAME
+    """
+    from sapwood.config.extras import missing_extras, not_installed
+
+    if missing := missing_extras("serve"):
+        raise ModuleNotFoundError(not_installed("The server", *missing))
+    invocation.run(lambda: _serve(invocation, port, host, host_names, not no_agents))
+
+
+async def _serve(
+    invocation: Invocation, port: int, host: str, host_names: tuple[str, ...], drives: bool
+) -> None:
+    from sapwood.cli.run.stop_request import stop_on_signals
+    from sapwood.config.api_keys import load_keys
+    from sapwood.server.http_server import serve
+
+    def print_address(address: str, token: str) -> None:
+        click.echo(f"Serving on {address}. Ctrl-C stops.", err=True)
+        click.echo(f"Open once in your browser: {address}/sign-in?token={token}", err=True)
+
+    with stop_on_signals() as stop:
+        async with invocation.connected(opening=30.0, patience=IN_TURN) as connection:
+            await serve(
+                connection,
+                invocation.config,
+                load_keys(),
+                host=host,
+                port=port,
+                host_names=host_names,
+                drives=drives,
+                on_ready=print_address,
+                stopped=stop.wait,
+            )

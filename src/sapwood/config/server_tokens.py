@@ -1,0 +1,133 @@
+"""The tokens of `sapwood serve`: made once, shown once, stored as hashes in a private file."""
+
+import hashlib
+import hmac
+import secrets
+import time
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, structs
+
+from sapwood.config.folders import data_folder
+from sapwood.core.errors import SapwoodError
+from sapwood.private_files import locked, replace_file
+
+__all__ = ["SCOPES", "TokenRecord", "TokenScope", "TokenStore", "token_file"]
+
+TokenScope = Literal["read", "write", "approve", "admin"]
+SCOPES: tuple[TokenScope, ...] = ("read", "write", "approve", "admin")
+_PREFIX = "sw_"
+
+
+class TokenRecord(Struct, frozen=True, omit_defaults=True):
+    """What is stored of a token: never the token itself. `expires` is 0 if it does not expire.
+
+    `kind` is 'session' for the cookie of a browser.
+    """
+
+    id: str
+    hash: str
+    name: str
+    space: str
+    scopes: tuple[TokenScope, ...]
+    created: int
+    expires: int = 0
+    kind: Literal["token", "session"] = "token"
+
+    def is_valid(self, now: float) -> bool:
+        """Whether it has not expired."""
+        return not self.expires or now < self.expires
+
+
+class TokenStore:
+    """The tokens in a file. Other processes may add and remove tokens at any time."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = file or token_file()
+        self._stamp: tuple[int, int] | None = None
+        self._by_hash: dict[str, TokenRecord] = {}
+
+    def create(
+        self,
+        name: str,
+        space: str,
+        scopes: tuple[TokenScope, ...],
+        *,
+        seconds: int = 0,
+        kind: Literal["token", "session"] = "token",
+    ) -> tuple[str, TokenRecord]:
+        """Makes a token. Returns it, to be shown once, and what is stored of it."""
+        value = _PREFIX + secrets.token_urlsafe(32)
+        now = int(time.time())
+        record = TokenRecord(
+            secrets.token_hex(4),
+            _hash(value),
+            name,
+            space,
+            scopes,
+            now,
+            now + seconds if seconds else 0,
+            kind,
+        )
+        with locked(self.file):
+            kept = [each for each in self._read() if each.is_valid(now)]
+            self._write([*kept, record])
+        return value, record
+
+    def find(self, value: str) -> TokenRecord | None:
+        """The record of a token; None if it is unknown or has expired."""
+        self._load()
+        digest = _hash(value)
+        record = self._by_hash.get(digest)
+        if record is None or not hmac.compare_digest(record.hash, digest):
+            return None
+        return record if record.is_valid(time.time()) else None
+
+    def records(self) -> tuple[TokenRecord, ...]:
+        """All tokens, oldest first."""
+        return tuple(self._read())
+
+    def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
+        """Removes the tokens with this id or name. Returns those that were removed."""
+        with locked(self.file):
+            records = self._read()
+            gone = [each for each in records if id_or_name in (each.id, each.name)]
+            if gone:
+                self._write([each for each in records if each not in gone])
+        return tuple(gone)
+
+    def _load(self) -> None:
+        try:
+            found = self.file.stat()
+        except FileNotFoundError:
+            self._by_hash, self._stamp = {}, None
+            return
+        stamp = (found.st_mtime_ns, found.st_ino)
+        if stamp != self._stamp:
+            self._by_hash = {each.hash: each for each in self._read()}
+            self._stamp = stamp
+
+    def _read(self) -> list[TokenRecord]:
+        try:
+            return msgspec.json.decode(self.file.read_bytes(), type=list[TokenRecord])
+        except FileNotFoundError:
+            return []
+        except msgspec.MsgspecError as error:
+            raise SapwoodError(
+                f"The tokens in {self.file} cannot be read: {error}. Remove the file, then make "
+                "new tokens."
+            ) from error
+
+    def _write(self, records: list[TokenRecord]) -> None:
+        replace_file(self.file, msgspec.json.encode([structs.asdict(each) for each in records]))
+
+
+def token_file() -> Path:
+    """The file of the tokens."""
+    return data_folder() / "server-tokens.json"
+
+
+def _hash(value: str) -> str:
+    return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,188 @@
+"""A conversation that stays open for readers: its rows, kept up to date, read in pages.
+
+The end of a long conversation can be read before its beginning: `complete` says whether all rows
+are there. Rows of a fold are read by its key.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.timeline_reader import (
+    LONG_CONVERSATION,
+    ConversationRow,
+    content_at,
+    event_cache,
+    read_timeline,
+    read_timeline_end,
+)
+from sapwood.core.ids import AgentId
+from sapwood.core.timeline.layout import Page, is_dim, lay_out
+from sapwood.core.timeline.rows import Divider, Fold, Row, RowKey, TimelineRow
+from sapwood.core.timeline.timeline import Timeline
+
+__all__ = ["OpenTimeline", "RowsPage", "key_text", "row_version"]
+
+
+class RowsPage(Struct, frozen=True):
+    """Some rows of a conversation. `first` is the place of the first of them among `total`.
+
+    `moved` counts the changes of the context: if it differs from before, rows may have other
+    places. `complete` is false while the beginning is still being read. If a row was asked for,
+    `target` is its key, and `fold` the key of the fold that it is in, as its row number `inside`.
+    """
+
+    rows: tuple[ConversationRow, ...]
+    first: int
+    total: int
+    version: int
+    moved: int
+    is_open: bool
+    complete: bool
+    target: str = ""
+    fold: str = ""
+    inside: int = 0
+
+
+class OpenTimeline:
+    """The rows of one agent. All methods first take in what the log has gained."""
+
+    def __init__(self, space: OpenSpace, agent: AgentId) -> None:
+        self._dispatcher = space.dispatcher
+        self._log = space.log
+        self._space = space.space
+        self.agent = agent
+        self._cache = event_cache(space.log, space.space)
+        self._timeline = Timeline()
+        self._rows = Page(self._timeline)
+        self._complete = False
+        self._reading: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+
+    async def page(
+        self, first: int | None = None, limit: int = 100, *, around: str = ""
+    ) -> RowsPage:
+        """The rows from a place on, or the last ones, or those around the row with this key."""
+        await self._refresh()
+        shown = self._rows.shown
+        target = fold = ""
+        inside = 0
+        if around.startswith("at-") and around[3:].isdigit():
+            row = self._timeline.row_at(self.agent, int(around[3:]))
+            around = key_text(row.key) if row else ""
+        if around:
+            target = around
+            place = next((n for n, row in enumerate(shown) if key_text(row.key) == around), None)
+            if place is None:
+                place, inside = self._place_near(around)
+                fold = key_text(shown[place].key) if place is not None else ""
+            first = None if place is None else place - limit // 2
+        if first is None:
+            first = len(shown) - limit
+        first = max(0, min(first, len(shown)))
+        page = await self._page(shown[first : first + limit], first, len(shown))
+        return structs.replace(page, target=target, fold=fold, inside=inside)
+
+    async def fold(self, key: str, first: int = 0, limit: int = 100) -> RowsPage:
+        """Rows inside the fold with this key."""
+        await self._refresh()
+        found = next(
+            (row for row in self._rows.shown if isinstance(row, Fold) and key_text(row.key) == key),
+            None,
+        )
+        if found is None:
+            return await self._page((), 0, 0)
+        inside = self._inside(found.key)
+        return await self._page(inside[first : first + limit], first, len(inside))
+
+    async def edges(self) -> tuple[Fold | Divider, ...]:
+        """Where messages left view: the folds and the edge of the window, oldest first."""
+        await self._refresh()
+        return tuple(row for row in self._rows.shown if isinstance(row, Fold | Divider))
+
+    async def _page(self, rows: Sequence[TimelineRow], first: int, total: int) -> RowsPage:
+        timeline = self._timeline
+        contents = [await content_at(row, self._cache) for row in rows]
+        found = tuple(
+            ConversationRow(row, content, is_dim(timeline, row))
+            for row, content in zip(rows, contents, strict=True)
+        )
+        return RowsPage(
+            found,
+            first,
+            total,
+            timeline.version,
+            timeline.changed,
+            timeline.is_open,
+            self._complete,
+        )
+
+    def _place_near(self, key: str) -> tuple[int | None, int]:
+        """The place of the fold that the row with this key is in, and its number in the fold."""
+        for place, row in enumerate(self._rows.shown):
+            if isinstance(row, Fold):
+                for number, each in enumerate(self._inside(row.key), 1):
+                    if key_text(each.key) == key:
+                        return place, number
+        return None, 0
+
+    def _inside(self, fold: RowKey) -> list[TimelineRow]:
+        opened = lay_out(self._timeline, [fold])
+        start = next(n for n, row in enumerate(opened) if row.key == fold) + 1
+        size = len(opened) - len(self._rows.shown)
+        return opened[start : start + size]
+
+    async def _refresh(self) -> None:
+        async with self._lock:
+            if self._timeline.version == 0:
+                await self._open()
+            await self._take_in(self._timeline)
+            state = (await self._dispatcher.open(self.agent)).state
+            self._timeline.know_marks(mark.version for mark in state.marks)
+            self._rows.update()
+
+    async def _open(self) -> None:
+        facts = await self._log.facts(self._space, self.agent)
+        version = facts.version if facts else 0
+        if version <= LONG_CONVERSATION:
+            self._timeline = await read_timeline(self._log, self._space, self.agent, self._cache)
+            self._rows, self._complete = Page(self._timeline), True
+            return
+        self._timeline = await read_timeline_end(
+            self._log, self._space, self.agent, version, self._cache
+        )
+        self._rows = Page(self._timeline)
+        self._reading = asyncio.ensure_future(self._read_whole())
+
+    async def _read_whole(self) -> None:
+        whole = await read_timeline(self._log, self._space, self.agent, self._cache)
+        async with self._lock:
+            await self._take_in(whole)
+            whole.changed = max(whole.changed, self._timeline.changed) + 1
+            self._timeline, self._rows, self._complete = whole, Page(whole), True
+
+    async def _take_in(self, timeline: Timeline) -> None:
+        for recorded in await self._log.read(self._space, self.agent, timeline.version + 1):
+            timeline.add(recorded)
+            self._cache.add(recorded)
+
+    def close(self) -> None:
+        """Stops reading."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+
+def key_text(key: RowKey) -> str:
+    """A row's key as text, for addresses and attributes.
+
+    >>> key_text(("row", "abc", 7, 1))
+    'row-abc-7-1'
+    """
+    return "-".join(map(str, key))
+
+
+def row_version(row: TimelineRow) -> int:
+    """The version of the newest event that the row shows."""
+    return max(row.version, row.result) if isinstance(row, Row) else 0

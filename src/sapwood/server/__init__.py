@@ -1,0 +1,1 @@
+"""The server: every conversation over HTTP and in a browser, from one table of routes."""

@@ -1,0 +1,246 @@
+"""The ASGI application: every route of the table behind the same guard.
+
+The guard checks host, origin, identity, rate and scope, in this order, before a handler runs.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sapwood.server.command_api import changing_endpoints
+from sapwood.server.conversation_api import reading_endpoints
+from sapwood.server.exchange import Endpoint, Exchange, json_response
+from sapwood.server.identity import COOKIE, Identities
+from sapwood.server.openapi import openapi_document
+from sapwood.server.pages import page_endpoints
+from sapwood.server.problems import Problem, problem_of
+from sapwood.server.rate_limit import OpenStreams, RateLimit
+from sapwood.server.request_checks import SECURITY_HEADERS, AllowedHosts, check_origin, read_json
+from sapwood.server.served_space import ServedSpaces
+from sapwood.server.sign_in_page import sign_in_page, signed_in_page
+
+__all__ = [
+    "PUBLIC_PATHS",
+    "Guarded",
+    "Public",
+    "SecurityHeaders",
+    "create_application",
+    "endpoints",
+]
+
+_log = logging.getLogger("sapwood.server")
+
+PUBLIC_PATHS = ("/healthz", "/sign-in", "/static/{name}")
+"""The only routes without a principal: they show nothing of any conversation."""
+
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "woff2": "font/woff2",
+    "svg": "image/svg+xml",
+}
+_STREAMS = 4096
+
+
+PublicHandler = Callable[[Request], Awaitable[Response]]
+
+
+class Guards:
+    """What every request must pass."""
+
+    def __init__(
+        self,
+        spaces: ServedSpaces,
+        identities: Identities,
+        hosts: AllowedHosts,
+        rate: RateLimit,
+    ) -> None:
+        self.spaces = spaces
+        self.identities = identities
+        self.hosts = hosts
+        self.rate = rate
+
+
+class Guarded:
+    """An endpoint of the table behind its guard, as an ASGI application."""
+
+    def __init__(self, endpoint: Endpoint, guards: Guards) -> None:
+        self.endpoint = endpoint
+        self._guards = guards
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Checks the request, then answers it."""
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.status == 500:
+                _log.exception("%s %s failed", request.method, self.endpoint.path)
+            response = problem.response()
+            if problem.status == 401 and _wants_page(request):
+                response = HTMLResponse(sign_in_page(problem.detail), 401)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        guards, endpoint = self._guards, self.endpoint
+        guards.hosts.check(request)
+        principal = guards.identities.of(request)
+        check_origin(request, by_cookie=principal.by_cookie)
+        guards.rate.check(principal.id)
+        principal.require(endpoint.scope)
+        space = guards.spaces.get(principal.space)
+        return await endpoint.handler(Exchange(request, principal, space))
+
+
+class Public:
+    """One of the few routes without a principal. Host and origin are checked all the same."""
+
+    def __init__(self, handler: PublicHandler, guards: Guards) -> None:
+        self._handler = handler
+        self._guards = guards
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Checks the request, then answers it."""
+        request = Request(scope, receive)
+        try:
+            self._guards.hosts.check(request)
+            check_origin(request, by_cookie=request.method == "POST")
+            response = await self._handler(request)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.status == 500:
+                _log.exception("%s failed", request.url.path)
+            response = problem.response()
+            if _wants_page(request):
+                response = HTMLResponse(sign_in_page(problem.detail), problem.status)
+        await response(scope, receive, send)
+
+
+def create_application(
+    spaces: ServedSpaces,
+    identities: Identities,
+    hosts: Iterable[str],
+    *,
+    rate: RateLimit | None = None,
+    streams: int = _STREAMS,
+) -> ASGIApp:
+    """The application over these spaces, for requests to these host names."""
+    guards = Guards(spaces, identities, AllowedHosts(hosts), rate or RateLimit())
+    table = endpoints(OpenStreams(streams))
+    routes = [
+        Route(each.path, Guarded(each, guards), methods=[each.method], name=each.summary)
+        for each in table
+    ]
+    routes += _public_routes(guards)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        yield
+        await spaces.close()
+
+    async def not_found(request: Request, _: Exception) -> Response:
+        return Problem(404, "Unknown address", "There is nothing at this address.").response()
+
+    async def not_allowed(request: Request, _: Exception) -> Response:
+        return Problem(405, "Other method", "This address has other methods.").response()
+
+    app = Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        exception_handlers={404: not_found, 405: not_allowed},
+    )
+    app.router.redirect_slashes = False
+    return SecurityHeaders(app)
+
+
+def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
+    """The table of routes."""
+    api = (*reading_endpoints(streams), *changing_endpoints())
+
+    async def openapi(_: Exchange) -> Response:
+        return json_response(openapi_document(api))
+
+    document = Endpoint("GET", "/v1/openapi.json", "read", openapi, "Describe this API")
+    return (*api, document, *page_endpoints())
+
+
+def _public_routes(guards: Guards) -> list[Route]:
+    identities = guards.identities
+
+    async def health(_: Request) -> Response:
+        return json_response({"status": "ok"})
+
+    async def sign_in(request: Request) -> Response:
+        if request.method == "POST":
+            body = await read_json(request, most=10_000)
+            given = body.get("token", "")
+            token = given if isinstance(given, str) else ""
+        else:
+            token = request.query_params.get("token", "")
+            if not token:
+                return HTMLResponse(sign_in_page())
+        cookie = identities.exchange(token.strip())
+        response = HTMLResponse(signed_in_page())
+        response.set_cookie(
+            COOKIE,
+            cookie,
+            max_age=30 * 86_400,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+            path="/",
+        )
+        return response
+
+    async def static(request: Request) -> Response:
+        return _static_file(request.path_params["name"])
+
+    handlers = {
+        "/healthz": (health, ["GET"]),
+        "/sign-in": (sign_in, ["GET", "POST"]),
+        "/static/{name}": (static, ["GET"]),
+    }
+    return [
+        Route(path, Public(handlers[path][0], guards), methods=handlers[path][1])
+        for path in PUBLIC_PATHS
+    ]
+
+
+def _static_file(name: str) -> Response:
+    """A file that is a part of this package. Names with a folder or a dot in front have none."""
+    kind = _TYPES.get(name.rpartition(".")[2], "")
+    folder = files("sapwood.server") / "static"
+    if not kind or name.startswith(".") or name not in {each.name for each in folder.iterdir()}:
+        raise Problem(404, "Unknown file", "There is no such file.")
+    headers = {"Cache-Control": "no-cache"}
+    return Response((folder / name).read_bytes(), headers=headers, media_type=kind)
+
+
+def _wants_page(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "") and request.method == "GET"
+
+
+class SecurityHeaders:
+    """Adds the headers that every answer has."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._headers = [(k.lower().encode(), v.encode()) for k, v in SECURITY_HEADERS.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self._headers]
+            await send(message)
+
+        await self.app(scope, receive, with_headers)

@@ -1,0 +1,96 @@
+"""One request with who sent it and the space that it is about; and the table of routes."""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sapwood.config.server_tokens import TokenScope
+from sapwood.conversation.service import ConversationService
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.server.identity import Principal
+from sapwood.server.problems import Problem
+from sapwood.server.request_checks import read_json
+from sapwood.server.served_space import ServedSpace
+
+__all__ = ["Endpoint", "Exchange", "Handler", "json_response"]
+
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class Exchange:
+    """A request that has passed all checks."""
+
+    def __init__(self, request: Request, principal: Principal, space: ServedSpace) -> None:
+        self.request = request
+        self.principal = principal
+        self.space = space
+
+    @property
+    def service(self) -> ConversationService:
+        """The conversation service of the principal's space."""
+        return self.space.agents.service
+
+    async def body(self) -> dict[str, object]:
+        """The body, an object in JSON. Raises `Problem`."""
+        return await read_json(self.request)
+
+    async def facts(self) -> AgentSummary:
+        """The agent that the path names, by its exact id. Raises `Problem` if there is none."""
+        agent = self.request.path_params["agent"]
+        connection = self.space.connection
+        found = await connection.log.facts(connection.space, AgentId(agent))
+        if found is None:
+            raise Problem(
+                404,
+                "Unknown agent",
+                f"There is no agent '{agent[:60]}'. GET /v1/agents lists them.",
+            )
+        return found
+
+    async def agent(self) -> AgentId:
+        """The id of the agent that the path names. Raises `Problem` if there is none."""
+        return (await self.facts()).agent
+
+    def query(self, name: str, default: str = "") -> str:
+        """A parameter of the query."""
+        return self.request.query_params.get(name, default)
+
+    def number(self, name: str, default: int, *, least: int = 0, most: int = 10**12) -> int:
+        """A whole number of the query, brought into its bounds. Raises `Problem`."""
+        typed = self.query(name)
+        if not typed:
+            return default
+        if not typed.isascii() or not typed.isdigit() or len(typed) > 15:
+            raise Problem(400, "Not a number", f"'{name}' must be a whole number.")
+        return max(least, min(int(typed), most))
+
+
+Handler = Callable[[Exchange], Awaitable[Response]]
+
+
+class Endpoint(Struct, frozen=True):
+    """One row of the table of routes. No endpoint can be made without saying its scope.
+
+    `body` and `query` describe what is sent, for the page of the API: names with their meaning.
+    """
+
+    method: Literal["GET", "POST", "DELETE"]
+    path: str
+    scope: TokenScope
+    handler: Handler
+    summary: str
+    body: dict[str, str] = {}
+    query: dict[str, str] = {}
+    answers: str = "application/json"
+
+
+def json_response(value: object, status: int = 200) -> Response:
+    """A value as JSON."""
+    return Response(
+        _encode(value), status, headers={"Cache-Control": "no-store"}, media_type="application/json"
+    )

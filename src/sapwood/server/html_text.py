@@ -1,0 +1,100 @@
+"""Text as HTML: escaped, with control characters made visible; and Markdown without HTML.
+
+Nothing that a user, a model or a tool wrote reaches a page as markup.
+"""
+
+import html
+from collections.abc import Sequence
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from sapwood.core.token_count import Count, show
+from sapwood.display.quantities import ago, iso
+from sapwood.display.text import one_line, plain
+from sapwood.display.visible_text import visible_parts
+
+__all__ = ["attribute", "exact_text", "line", "markdown", "size", "text", "time_ago", "who"]
+
+
+def text(value: str) -> str:
+    """A text of any number of lines, escaped."""
+    return html.escape(plain(value), quote=False)
+
+
+def line(value: str) -> str:
+    """A text on one line, escaped."""
+    return html.escape(one_line(value), quote=False)
+
+
+def attribute(value: str) -> str:
+    """A text as the value of an attribute in double quotes."""
+    return html.escape(one_line(value), quote=True)
+
+
+def exact_text(value: str) -> str:
+    """Every character of a text: those that cannot be seen as chips."""
+    pieces = [
+        f'<span class="cc hard">{html.escape(piece)}</span>' if hidden else html.escape(piece)
+        for piece, hidden in visible_parts(value)
+    ]
+    return "".join(pieces)
+
+
+def size(count: Count) -> str:
+    """A number of tokens."""
+    return html.escape(show(count))
+
+
+def time_ago(at: int, now: int) -> str:
+    """How long ago something was; the page keeps it up to date."""
+    return f'<time datetime="{iso(at)}" data-at="{at // 1000}">{ago(at, now)}</time>'
+
+
+def who(model: str) -> str:
+    """A short name of a model, for the gutter."""
+    name = one_line(model).rpartition(":")[2] or "model"
+    words = [word for word in name.split("-") if word != "claude"]
+    short = words[0] if words and name.startswith("claude") else name
+    return f'<abbr title="{html.escape(name)}">{html.escape(short[:9])}</abbr>'
+
+
+def markdown(value: str) -> str:
+    """A text in Markdown as HTML. HTML in it is shown as text, and images are links."""
+    return _parser().render(plain(value))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(
+        ["table", "strikethrough"]
+    )
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("link_open", _link)
+    return parser
+
+
+def _image(
+    _: RendererHTML, tokens: Sequence[Token], place: int, __: OptionsDict, ___: EnvType
+) -> str:
+    """An image would be fetched from elsewhere: its words and its address stand for it."""
+    token = tokens[place]
+    return (
+        f'<span class="chip">image {escapeHtml(token.content or str(token.attrGet("src")))}</span>'
+    )
+
+
+def _link(
+    self: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
+) -> str:
+    token = tokens[place]
+    address = str(token.attrGet("href") or "")
+    if not address.lower().startswith(("http://", "https://", "mailto:")):
+        token.attrSet("href", "#")
+    token.attrSet("rel", "noopener noreferrer nofollow")
+    token.attrSet("target", "_blank")
+    return self.renderToken(tokens, place, options, env)

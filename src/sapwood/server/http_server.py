@@ -1,0 +1,97 @@
+"""Runs the application with uvicorn until the process is asked to stop."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+
+import uvicorn
+
+from sapwood.app.connection import Connection
+from sapwood.config.config_file import Config
+from sapwood.config.server_tokens import TokenStore
+from sapwood.core.errors import SapwoodError
+from sapwood.server.application import create_application
+from sapwood.server.identity import Identities
+from sapwood.server.served_space import ServedSpaces
+
+__all__ = ["serve"]
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+async def serve(
+    connection: Connection,
+    config: Config,
+    keys: Mapping[str, str],
+    *,
+    host: str,
+    port: int,
+    host_names: Iterable[str] = (),
+    drives: bool = True,
+    on_ready: Callable[[str, str], None],
+    stopped: Callable[[], Awaitable[None]],
+) -> None:
+    """Serves until `stopped` returns. Port 0 chooses a free port.
+
+    Calls `on_ready` with the address and the one-time token. An address that other machines can
+    reach needs a name by which the server may be addressed. Raises `SapwoodError`.
+    """
+    names = tuple(host_names)
+    if not _is_loopback(host) and not names:
+        raise SapwoodError(
+            f"Other machines can reach {host}. Say by which name they may address the server: "
+            "--host-name NAME"
+        )
+    spaces = ServedSpaces(connection, config, keys, drives=drives)
+    identities = Identities(TokenStore(), config.space)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise SapwoodError(
+            f"The server cannot listen on {host}, port {port}: {error.strerror}. Choose another: "
+            "--port N"
+        ) from error
+    with listener:
+        app = create_application(spaces, identities, (*_LOOPBACK, *names))
+        server = _Server(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=5,
+                timeout_keep_alive=30,
+                server_header=False,
+                h11_max_incomplete_event_size=65_536,
+                proxy_headers=False,
+            )
+        )
+        bound = listener.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        spaces.get(config.space).agents.start()
+        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+        on_ready(f"http://{shown}:{bound}", identities.one_time_token)
+        stopping = asyncio.ensure_future(stopped())
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        spaces.end_streams()
+        server.should_exit = True
+        await serving
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the caller."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Captures none."""
+        yield
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

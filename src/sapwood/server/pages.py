@@ -1,0 +1,227 @@
+"""The routes of the web page: the whole page, and the pieces that it fetches again."""
+
+from msgspec import structs
+from starlette.responses import HTMLResponse, Response
+
+from sapwood.conversation.answers import ContextShown
+from sapwood.conversation.context_breakdown import ContextBreakdown
+from sapwood.conversation.cut_preview import cut_plan
+from sapwood.conversation.open_timeline import RowsPage
+from sapwood.conversation.surroundings import family_of
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.refusals import Refusal
+from sapwood.core.state import State
+from sapwood.display.quantities import clock, now
+from sapwood.server.calls_html import calls_html
+from sapwood.server.command_api import waiting_questions
+from sapwood.server.context_html import context_html
+from sapwood.server.exchange import Endpoint, Exchange, json_response
+from sapwood.server.html_text import attribute, line
+from sapwood.server.list_html import list_html
+from sapwood.server.page_html import PageParts, page_html
+from sapwood.server.problems import refusal_problem
+from sapwood.server.question_html import question_html
+from sapwood.server.row_html import RenderedRow, row_html
+from sapwood.server.side_html import side_html
+
+__all__ = ["page_endpoints"]
+
+_LISTED = 400
+_ROWS = 80
+
+
+async def start_page(call: Exchange) -> Response:
+    """The conversation that changed last, or the welcome page."""
+    agents = await _agents(call)
+    running = [each for each in agents if each.status == "running" and each.parent is None]
+    newest = max(running, key=lambda each: each.updated, default=None)
+    if newest is None or call.query("new"):
+        parts = PageParts(list_html(agents, None, now()))
+        return HTMLResponse(page_html(parts, None, may_write=_may_write(call)))
+    return await _conversation(call, newest.agent, agents)
+
+
+async def conversation_page(call: Exchange) -> Response:
+    """A conversation: its timeline, what fills its window, or its calls."""
+    return await _conversation(call, await call.agent(), await _agents(call))
+
+
+async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummary]) -> Response:
+    state = await _state(call, agent)
+    parts = PageParts(list_html(agents, agent, now()))
+    view = call.query("view")
+    if view == "context":
+        parts = structs.replace(parts, whole=await _context(call, state), view=view)
+    elif view == "calls":
+        parts = structs.replace(parts, whole=await _calls(call, state), view=view)
+    else:
+        page = await call.space.timeline(agent).page(None, _ROWS)
+        parts = structs.replace(
+            parts,
+            rows="".join(each.html for each in _rendered(page)),
+            first=page.first,
+            total=page.total,
+            version=page.version,
+            moved=page.moved,
+            complete=page.complete,
+        )
+    parts = structs.replace(
+        parts, side=await _side(call, state), version=parts.version or state.version
+    )
+    return HTMLResponse(
+        page_html(parts, state, may_write=_may_write(call)), headers={"Cache-Control": "no-store"}
+    )
+
+
+async def list_piece(call: Exchange) -> Response:
+    """The list of conversations."""
+    current = call.query("agent")
+    return _piece(list_html(await _agents(call), AgentId(current) if current else None, now()))
+
+
+async def rows_piece(call: Exchange) -> Response:
+    """Rows as HTML. Rows that the page has already come without their HTML."""
+    timeline = call.space.timeline(await call.agent())
+    limit = call.number("limit", _ROWS, least=1, most=400)
+    if fold := call.query("fold"):
+        page = await timeline.fold(fold, call.number("first", 0), limit)
+    else:
+        first = call.number("first", 0) if call.query("first") else None
+        page = await timeline.page(first, limit, around=call.query("around"))
+    same = call.query("moved") == str(page.moved)
+    known = call.number("known", 0) if same else -1
+    rows = [
+        {"key": each.key, "html": "" if each.version <= known else each.html}
+        for each in _rendered(page)
+    ]
+    return json_response(
+        {
+            "rows": rows,
+            "first": page.first,
+            "total": page.total,
+            "version": page.version,
+            "moved": page.moved,
+            "open": page.is_open,
+            "complete": page.complete,
+            "target": page.target,
+            "fold": page.fold,
+            "inside": page.inside,
+        }
+    )
+
+
+async def side_piece(call: Exchange) -> Response:
+    """Budget, warnings and the tree of turns."""
+    return _piece(await _side(call, await _state(call, await call.agent())))
+
+
+async def context_piece(call: Exchange) -> Response:
+    """The context page."""
+    return _piece(await _context(call, await _state(call, await call.agent())))
+
+
+async def calls_piece(call: Exchange) -> Response:
+    """The calls page."""
+    return _piece(await _calls(call, await _state(call, await call.agent())))
+
+
+async def question_piece(call: Exchange) -> Response:
+    """The oldest tool call that waits for approval; nothing if there is none."""
+    agent = await call.agent()
+    waiting = await waiting_questions(call, agent)
+    if not waiting:
+        return Response(status_code=204)
+    state = await _state(call, agent)
+    return _piece(question_html(waiting[0], state.name or agent, len(waiting)))
+
+
+async def search_piece(call: Exchange) -> Response:
+    """What a search found, with links to the places."""
+    query = call.query("q").strip()[:1000]
+    if not query:
+        return _piece("")
+    found = await call.service.search(query, limit=40)
+    names = {each.agent: each.name for each in await _agents(call)}
+    rows = "".join(
+        f'<li><a href="/c/{attribute(hit.ref.agent)}?at={hit.ref.version}"><b>'
+        f'{line(names.get(hit.ref.agent, "") or hit.ref.agent)}</b> <span class="num faint">'
+        f"#{hit.ref.version} · {clock(hit.at)}</span><br>{line(hit.snippet)}</a></li>"
+        for hit in found.hits
+    )
+    return _piece(f'<ul class="hits">{rows}</ul>' if rows else "<p>Nothing was found.</p>")
+
+
+def page_endpoints() -> tuple[Endpoint, ...]:
+    """The routes of the web page."""
+    html = "text/html"
+    piece = "/page/{agent}"
+    return (
+        Endpoint("GET", "/", "read", start_page, "The web page", answers=html),
+        Endpoint("GET", "/c/{agent}", "read", conversation_page, "A conversation", answers=html),
+        Endpoint("GET", "/page/list", "read", list_piece, "The list", answers=html),
+        Endpoint("GET", "/page/search", "read", search_piece, "Hits of a search", answers=html),
+        Endpoint("GET", f"{piece}/rows", "read", rows_piece, "Rows as HTML"),
+        Endpoint("GET", f"{piece}/side", "read", side_piece, "The side", answers=html),
+        Endpoint("GET", f"{piece}/context", "read", context_piece, "The context", answers=html),
+        Endpoint("GET", f"{piece}/calls", "read", calls_piece, "The calls", answers=html),
+        Endpoint("GET", f"{piece}/question", "read", question_piece, "A question", answers=html),
+    )
+
+
+async def _agents(call: Exchange) -> list[AgentSummary]:
+    connection = call.space.connection
+    return await connection.log.agents(connection.space, limit=_LISTED)
+
+
+async def _state(call: Exchange, agent: AgentId) -> State:
+    return (await call.space.connection.dispatcher.open(agent)).state
+
+
+async def _breakdown(call: Exchange, agent: AgentId) -> ContextBreakdown:
+    [outcome] = await call.service.submit(agent, "/context")
+    if isinstance(outcome.answer, Refusal):
+        raise refusal_problem(outcome.answer)
+    assert isinstance(outcome.answer, ContextShown)
+    return outcome.answer.breakdown
+
+
+async def _side(call: Exchange, state: State) -> str:
+    connection = call.space.connection
+    found = await _breakdown(call, state.agent)
+    plan = await cut_plan(connection, state.agent)
+    edges = await call.space.timeline(state.agent).edges()
+    family = await family_of(connection, state.agent)
+    return side_html(found, plan, edges, family, state.open.first if state.open else 0)
+
+
+async def _context(call: Exchange, state: State) -> str:
+    plan = await cut_plan(call.space.connection, state.agent)
+    found = await _breakdown(call, state.agent)
+    return context_html(found, plan, is_open=state.open is not None)
+
+
+async def _calls(call: Exchange, state: State) -> str:
+    calls = await call.service.model_calls(state.agent)
+    version = call.number("call", 0) or None
+    shown = await call.service.replay(state.agent, version)
+    left = call.query("a")
+    compared = (
+        await call.service.compare(state.agent, left, call.query("b") or None) if left else None
+    )
+    return calls_html(calls, shown, compared, [mark.name for mark in state.marks], now())
+
+
+def _rendered(page: RowsPage) -> list[RenderedRow]:
+    at = now()
+    return [
+        row_html(each, page.first + number, page.total, at) for number, each in enumerate(page.rows)
+    ]
+
+
+def _may_write(call: Exchange) -> bool:
+    return "write" in call.principal.scopes
+
+
+def _piece(html: str) -> Response:
+    return HTMLResponse(html, headers={"Cache-Control": "no-store"})

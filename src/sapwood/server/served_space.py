@@ -1,0 +1,76 @@
+"""One space as the server shows it: its agents, the feeds of their events, open conversations."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from sapwood.app.connection import Connection
+from sapwood.app.served_agents import ServedAgents
+from sapwood.config.config_file import Config
+from sapwood.conversation.open_timeline import OpenTimeline
+from sapwood.core.ids import AgentId
+from sapwood.server.event_feed import AgentFeeds
+
+__all__ = ["ServedSpace", "ServedSpaces"]
+
+_TIMELINES = 32
+
+
+class ServedSpace:
+    """A space with what readers of its conversations share."""
+
+    def __init__(self, agents: ServedAgents) -> None:
+        self.agents = agents
+        self.connection = agents.connection
+        self.feeds = AgentFeeds(self.connection.log, self.connection.space)
+        self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
+
+    def timeline(self, agent: AgentId) -> OpenTimeline:
+        """The open conversation of an agent; the one that was read longest ago is closed."""
+        found = self._timelines.get(agent)
+        if found is None:
+            found = self._timelines[agent] = OpenTimeline(self.connection, agent)
+        self._timelines.move_to_end(agent)
+        while len(self._timelines) > _TIMELINES:
+            self._timelines.popitem(last=False)[1].close()
+        return found
+
+    async def close(self) -> None:
+        """Ends all streams and stops running agents."""
+        self.feeds.close()
+        for timeline in self._timelines.values():
+            timeline.close()
+        await self.agents.close()
+
+
+class ServedSpaces:
+    """The spaces of one database, each opened at its first use."""
+
+    def __init__(
+        self, connection: Connection, config: Config, keys: Mapping[str, str], *, drives: bool
+    ) -> None:
+        self._connection = connection
+        self._config = config
+        self._keys = keys
+        self._drives = drives
+        self._spaces: dict[str, ServedSpace] = {}
+
+    def get(self, name: str) -> ServedSpace:
+        """The space of this name."""
+        found = self._spaces.get(name)
+        if found is None:
+            connection = self._connection
+            if name != connection.space:
+                connection = connection.with_space(name)
+            agents = ServedAgents(connection, self._config, self._keys, drives=self._drives)
+            found = self._spaces[name] = ServedSpace(agents)
+        return found
+
+    def end_streams(self) -> None:
+        """Ends all event streams, so that the server can stop."""
+        for space in self._spaces.values():
+            space.feeds.close()
+
+    async def close(self) -> None:
+        """Closes all spaces."""
+        for space in self._spaces.values():
+            await space.close()

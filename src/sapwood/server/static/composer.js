@@ -1,0 +1,181 @@
+// @ts-check
+// The composer: sends prompts and commands, completes from the table, queues while a turn is open.
+import { $, agent, body, getJson, post, say } from './page.js';
+import { toEnd } from './timeline.js';
+
+const box = $('message'), list = $('choices'), queueBox = $('queue');
+const key = `queue:${agent}`;
+let chosen = -1, isOpen = body.dataset.open === 'true', sending = false;
+/** @type {{word: string, usage: string, help: string}[]} */
+let found = [];
+/** @type {{id: string, text: string}[]} */
+let queue = JSON.parse(localStorage.getItem(key) || '[]');
+
+const api = (/** @type {string} */ rest) => `/v1/agents/${encodeURIComponent(agent)}/${rest}`;
+/** What to do with an answer, by its type. @type {Record<string, (answer: any, message: string) => void>} */
+export const answers = {
+  PromptToEdit: (answer, message) => { write(answer.prompt); say(message); },
+  ConversationStarted: (answer) => { location.href = `/c/${answer.agent}`; },
+  Switched: (answer) => { location.href = `/c/${answer.agent}`; },
+  Forked: (answer, message) => { if (answer.taken_over) location.href = `/c/${answer.child}`; else say(message); },
+  ContextShown: () => { location.search = '?view=context'; },
+  RequestReplayed: () => { location.search = '?view=calls'; },
+  Prompted: (_, message) => { say(message); },
+};
+
+/** @param {boolean} open */
+export function setOpen(open) {
+  isOpen = open;
+  const button = $('interrupt');
+  if (button) button.hidden = !open;
+  if (!open) sendNext();
+}
+
+/** @param {string} text */
+export function write(text) { if (box) { box.value = text; grow(); box.focus(); complete(); } }
+
+function grow() {
+  box.style.height = '20px';
+  box.style.height = `${Math.min(box.scrollHeight, innerHeight * 0.4)}px`;
+}
+
+/** Sends what was typed; returns whether it was carried out. @param {string} text @param {string} id */
+export async function submit(text, id = crypto.randomUUID()) {
+  say(/^\/compact/.test(text) ? 'A summary is being written and checked …' : '');
+  try {
+    if (!agent) {
+      const isCommand = text.startsWith('/');
+      const started = await post('/v1/agents', isCommand ? { id } : { prompt: text, id });
+      if (isCommand) await post(`/v1/agents/${started.agent}/submissions`, { text, id });
+      location.href = `/c/${started.agent}`;
+      return true;
+    }
+    const done = await post(api('submissions'), { text, id });
+    const last = done.outcomes.at(-1);
+    for (const each of done.outcomes) (answers[each.answer?.type] || ((_, message) => say(message)))(each.answer, each.message);
+    if (last?.answer?.type === 'Prompted') toEnd();
+    return true;
+  } catch (error) {
+    say(/** @type {Error} */ (error).message, true);
+    return false;
+  }
+}
+
+async function send() {
+  const text = box.value.trim();
+  if (!text || sending) return;
+  if (isOpen && !text.startsWith('/')) { queue.push({ id: crypto.randomUUID(), text: box.value }); keepQueue(); clear(); return; }
+  sending = true;
+  $('send').disabled = true;
+  if (await submit(box.value)) { if (box.value.trim() === text) clear(); }
+  sending = false;
+  $('send').disabled = false;
+}
+
+function clear() { box.value = ''; grow(); hide(); }
+
+// What waits until the turn has ended. It is kept in this browser; an id makes sure it is sent once.
+function keepQueue() {
+  localStorage.setItem(key, JSON.stringify(queue));
+  queueBox.replaceChildren(...queue.map((each, number) => {
+    const line = document.createElement('div');
+    line.className = 'queue';
+    const chip = document.createElement('span'), words = document.createElement('span');
+    chip.className = 'chip warn'; chip.textContent = '» queued';
+    words.className = 'grow ell'; words.textContent = each.text;
+    const edit = act('edit', () => { queue.splice(number, 1); keepQueue(); write(each.text); });
+    const remove = act('✕', () => { queue.splice(number, 1); keepQueue(); });
+    remove.setAttribute('aria-label', 'Remove from the queue');
+    line.append(chip, words, edit, remove);
+    return line;
+  }));
+}
+
+/** @param {string} words @param {() => void} run */
+function act(words, run) {
+  const button = document.createElement('button');
+  button.type = 'button'; button.className = 'btn bare sm'; button.textContent = words; button.onclick = run;
+  return button;
+}
+
+async function sendNext() {
+  const next = queue[0];
+  if (!next || isOpen || sending) return;
+  sending = true;
+  if (await submit(next.text, next.id)) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+  sending = false;
+}
+
+// Completion.
+let asked = 0;
+async function complete() {
+  const line = box.value, mine = (asked += 1);
+  if (!line.startsWith('/') || line.includes('\n') || !agent) { hide(); return; }
+  const answer = await getJson(api(`completions?line=${encodeURIComponent(line)}`)).catch(() => null);
+  if (!answer || mine !== asked) return;
+  found = answer.choices;
+  chosen = -1;
+  list.replaceChildren(...found.map((each, number) => {
+    const row = document.createElement('li'), word = document.createElement('code');
+    const usage = document.createElement('span'), help = document.createElement('span');
+    row.role = 'option'; row.id = `choice-${number}`; row.setAttribute('aria-selected', 'false');
+    word.textContent = each.word; usage.textContent = each.usage; help.textContent = each.help;
+    usage.className = 'mono faint ell'; help.className = 'ell';
+    row.append(word, usage, help);
+    row.onmousedown = (event) => { event.preventDefault(); take(number); };
+    return row;
+  }));
+  list.hidden = !found.length;
+}
+
+function hide() { list.hidden = true; found = []; chosen = -1; box.removeAttribute('aria-activedescendant'); }
+
+/** @param {number} number */
+function choose(number) {
+  chosen = (number + found.length) % found.length;
+  [...list.children].forEach((row, each) => row.setAttribute('aria-selected', String(each === chosen)));
+  box.setAttribute('aria-activedescendant', `choice-${chosen}`);
+  list.children[chosen].scrollIntoView({ block: 'nearest' });
+}
+
+/** @param {number} number */
+function take(number) {
+  const words = box.value.split(' ');
+  words[words.length - 1] = found[number].word;
+  box.value = `${words.join(' ')} `;
+  grow();
+  complete();
+}
+
+if (box) {
+  box.addEventListener('input', () => { grow(); complete(); });
+  box.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+    const listed = !list.hidden && found.length;
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      if (listed && chosen >= 0) take(chosen); else send();
+    } else if (event.key === 'Tab' && listed && !event.shiftKey) {
+      event.preventDefault();
+      take(Math.max(0, chosen));
+    } else if (listed && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+      event.preventDefault();
+      choose(chosen + (event.key === 'ArrowDown' ? 1 : -1));
+    } else if (event.key === 'ArrowUp' && !box.value && queue.length) {
+      event.preventDefault();
+      const last = queue.pop();
+      keepQueue();
+      write(last?.text || '');
+    } else if (event.key === 'Escape') {
+      event.stopPropagation();
+      if (listed) hide(); else box.blur();
+    }
+  });
+  $('composer').addEventListener('submit', (/** @type {Event} */ event) => { event.preventDefault(); send(); });
+  $('interrupt').addEventListener('click', interrupt);
+  keepQueue();
+  setOpen(isOpen);
+}
+
+export async function interrupt() {
+  try { say((await post(api('interrupt'), {})).message || 'Interrupted.'); } catch (error) { say(/** @type {Error} */ (error).message, true); }
+}

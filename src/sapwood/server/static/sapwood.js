@@ -1,0 +1,165 @@
+// @ts-check
+// The page of a conversation: joins timeline, events, composer, approvals, list, side and keys.
+import { $, agent, announce, body, fill, getText, say, soon, tick } from './page.js';
+import { addDelta, endStream, goTo, moveFocus, shown, startStream, state, toEnd, toggleFold, update } from './timeline.js';
+import { interrupt, setOpen, submit, write } from './composer.js';
+import { refreshQuestion } from './approval.js';
+import { refreshContext, startContext } from './context.js';
+import { follow } from './events.js';
+
+const view = body.dataset.view || 'timeline';
+const page = (/** @type {string} */ rest) => `/page/${encodeURIComponent(agent)}/${rest}`;
+
+const refreshSide = soon(async () => { if (agent) { fill($('side'), await getText(page('side'))); } }, 250);
+const refreshList = soon(async () => {
+  fill($('list'), await getText(`/page/list?agent=${encodeURIComponent(agent)}`));
+  filter();
+}, 500);
+
+// Events.
+const ENDS = { 'turn.completed': 'The turn ended.', 'turn.failed': 'The turn failed.', 'turn.interrupted': 'The turn was interrupted.' };
+let clearing = false;
+shown.push(() => { if (clearing) { clearing = false; endStream(); } });
+
+/** @param {string} kind @param {any} value */
+function on(kind, value) {
+  if (kind === 'delta') { if (view === 'timeline') addDelta(value); return; }
+  if (kind === 'reply.streamed') return;
+  if (view === 'timeline') {
+    if (kind === 'model.called' && !value.data.instruction) startStream(value.data.model || '');
+    if (kind === 'reply.added' || kind === 'reply.lost' || kind in ENDS) clearing = true;
+    update();
+  } else if (view === 'context') { refreshContextSoon(); }
+  if (kind === 'turn.started') setOpen(true);
+  if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') say(value.data.error || '', true); }
+  if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
+  if (kind === 'agent.renamed' && document.querySelector('.crumb h1')) /** @type {any} */ (document.querySelector('.crumb h1')).textContent = value.data.name;
+  refreshSide();
+  refreshList();
+}
+const refreshContextSoon = soon(refreshContext, 300);
+
+// The list: filter by program.
+let program = '';
+function filter() {
+  for (const each of document.querySelectorAll('#list [data-program]')) {
+    /** @type {any} */ (each).hidden = Boolean(program) && /** @type {any} */ (each).dataset.program !== program;
+  }
+}
+
+// Clicks.
+document.addEventListener('click', async (/** @type {any} */ event) => {
+  const target = event.target;
+  const run = target.closest('[data-run]');
+  if (run && run.dataset.run) {
+    run.disabled = true;
+    for (const line of run.dataset.run.split('\n')) if (!await submit(line)) break;
+    run.disabled = false;
+    if (view === 'context') refreshContextSoon();
+    return;
+  }
+  const fills = target.closest('[data-fill]');
+  if (fills) { if ($('message')) write(fills.dataset.fill); else location.href = `/c/${agent}?fill=${encodeURIComponent(fills.dataset.fill)}`; return; }
+  const to = target.closest('[data-to]');
+  if (to && view === 'timeline') { goTo(to.dataset.to); return; }
+  const turn = target.closest('[data-turn-to]');
+  if (turn && view === 'timeline') { goTo(`at-${turn.dataset.turnTo}`); return; }
+  const pressed = target.closest('[data-filter]');
+  if (pressed) {
+    program = pressed.dataset.filter;
+    for (const each of document.querySelectorAll('[data-filter]')) each.setAttribute('aria-pressed', String(each === pressed));
+    filter();
+    return;
+  }
+  const drawer = target.closest('[data-drawer]');
+  if (drawer) body.classList.toggle(`show-${drawer.dataset.drawer}`);
+});
+document.addEventListener('submit', (/** @type {any} */ event) => {
+  if (!event.target.matches('[data-compare]')) return;
+  event.preventDefault();
+  const data = new FormData(event.target);
+  const query = new URLSearchParams({ view: 'calls', a: String(data.get('a')), b: String(data.get('b') || '') });
+  location.search = String(query);
+});
+$('new').addEventListener('click', () => { location.href = '/?new=1'; });
+$('theme').addEventListener('click', () => {
+  const all = ['dark', 'light', 'contrast'], root = document.documentElement;
+  const next = all[(all.indexOf(root.dataset.theme || 'dark') + 1) % all.length];
+  root.dataset.theme = next;
+  localStorage.setItem('theme', next);
+  announce(`Theme: ${next}`);
+});
+
+// Search.
+const finder = $('finder'), words = $('words');
+const search = soon(async () => fill($('hits'), await getText(`/page/search?q=${encodeURIComponent(words.value)}`)), 120);
+words.addEventListener('input', search);
+const openFinder = () => { finder.showModal(); words.select(); words.focus(); };
+$('find').addEventListener('click', openFinder);
+finder.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+  const links = [...finder.querySelectorAll('a')], now = links.indexOf(/** @type {any} */ (document.activeElement));
+  if (event.key === 'ArrowDown') { event.preventDefault(); links[Math.min(links.length - 1, now + 1)]?.focus(); }
+  if (event.key === 'ArrowUp') { event.preventDefault(); if (now <= 0) words.focus(); else links[now - 1].focus(); }
+  if (event.key === 'Enter' && event.target === words && links[0]) { event.preventDefault(); links[0].click(); }
+});
+for (const each of [finder, $('map')]) each.addEventListener('click', (/** @type {any} */ event) => { if (event.target === each) each.close(); });
+
+// Keys.
+const MAP = [['1 2 3', 'timeline, context, calls'], ['/', 'search'], ['j k', 'next, previous row'], ['o', 'open or close a row'], ['g G', 'top, end'], ['[ ]', 'list, side'], ['m', 'mark'], ['f', 'fork'], ['r', 'rewind to before the row’s turn'], ['u U', 'undo, redo'], ['c', 'to the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'this map']];
+function openMap() {
+  const list = document.createElement('dl');
+  list.className = 'facts keys';
+  for (const [keys, meaning] of MAP) {
+    const term = document.createElement('dt'), about = document.createElement('dd'), key = document.createElement('kbd');
+    key.textContent = keys; term.append(key); about.textContent = meaning;
+    list.append(term, about);
+  }
+  const scroll = document.createElement('div'), head = document.createElement('header'), title = document.createElement('h2');
+  title.textContent = 'Keyboard map'; head.append(title);
+  scroll.className = 'scroll'; scroll.tabIndex = 0; scroll.append(list);
+  $('map').replaceChildren(head, scroll);
+  $('map').showModal();
+}
+$('help').addEventListener('click', openMap);
+
+const focused = () => /** @type {any} */ (document.activeElement?.closest('article[data-key]'));
+/** @type {Record<string, () => void>} */
+const keys = {
+  1: () => { location.search = ''; }, 2: () => { location.search = '?view=context'; }, 3: () => { location.search = '?view=calls'; },
+  '/': openFinder, '?': openMap, j: () => moveFocus(1), k: () => moveFocus(-1),
+  o: () => {
+    const row = focused(), fold = row?.querySelector('[data-fold]'), details = row?.querySelector('details');
+    if (fold) toggleFold(fold); else if (details) details.open = !details.open;
+  },
+  g: () => { state.following = false; $('feed').scrollTop = 0; }, G: toEnd,
+  '[': () => body.classList.toggle('show-list'), ']': () => body.classList.toggle('show-side'),
+  m: () => write('/mark '), f: () => write('/fork '), c: () => $('message')?.focus(),
+  r: () => {
+    let row = focused();
+    while (row && !row.dataset.turn) row = row.previousElementSibling;
+    if (row) submit(`/rewind ${row.dataset.turn}`);
+  },
+  u: () => submit('/undo'), U: () => submit('/redo'),
+  Escape: () => { if (!$('interrupt')?.hidden) interrupt(); },
+};
+document.addEventListener('keydown', (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input, textarea, select, dialog')) return;
+  const act = keys[event.key];
+  if (act && agent) { event.preventDefault(); act(); }
+});
+
+// Start.
+tick();
+setInterval(tick, 20_000);
+setInterval(() => { if (!document.hidden) refreshList(); }, 5_000);
+const asked = new URLSearchParams(location.search);
+if (asked.get('fill') && $('message')) write(asked.get('fill') || '');
+if (agent) {
+  if (asked.get('at') && view === 'timeline') goTo(`at-${asked.get('at')}`);
+  if (view === 'context') startContext();
+  refreshQuestion();
+  follow(Number(body.dataset.version), on);
+} else {
+  $('link').lastElementChild.textContent = 'ready';
+}

@@ -1,0 +1,258 @@
+"""Conversations over HTTP: what the library shows and changes, with the same sentences."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from sapwood.core.ids import AgentId
+from sapwood.server.event_feed import AgentFeeds
+from tests.server.serving import Served, record
+
+TURNS = tuple((f"Question {n}?", f"Answer {n}.") for n in range(1, 6))
+
+
+@pytest.fixture
+async def agent(served: Served) -> AgentId:
+    """A conversation of five turns."""
+    return await record(served.connection, *TURNS)
+
+
+async def test_agents_are_listed_and_shown(served: Served, agent: AgentId) -> None:
+    async with served.client("read") as client:
+        listed = (await client.get("/v1/agents")).json()["agents"]
+        one = (await client.get(f"/v1/agents/{agent}")).json()
+    assert [each["agent"] for each in listed] == [agent]
+    assert one["name"] == "demo"
+    assert one["family"][0]["agent"] == agent
+
+
+async def test_an_unknown_agent_is_a_problem_with_a_sentence(served: Served) -> None:
+    async with served.client() as client:
+        answer = await client.get("/v1/agents/nobody/rows")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "There is no agent 'nobody'" in answer.json()["detail"]
+
+
+async def test_a_command_changes_the_context_and_undo_brings_it_back(
+    served: Served, agent: AgentId
+) -> None:
+    async with served.client() as client:
+        path = f"/v1/agents/{agent}"
+        cleared = await client.post(f"{path}/commands/clear", json={"args": "2"})
+        after = (await client.get(f"{path}/rows")).json()
+        undone = await client.post(f"{path}/commands/undo", json={})
+        back = (await client.get(f"{path}/rows")).json()
+    assert "3 turns left view" in cleared.json()["message"]
+    [fold] = [each for each in after["rows"] if each["row"]["type"] == "fold"]
+    assert (fold["row"]["messages"], fold["row"]["cause"]) == (6, "/clear 2")
+    assert undone.is_success
+    assert not [each for each in back["rows"] if each["row"]["type"] == "fold"]
+
+
+async def test_the_rows_of_a_fold_are_read_by_its_key(served: Served, agent: AgentId) -> None:
+    async with served.client() as client:
+        path = f"/v1/agents/{agent}"
+        await client.post(f"{path}/commands/clear", json={"args": "1"})
+        rows = (await client.get(f"{path}/rows")).json()["rows"]
+        inside = (await client.get(f"{path}/rows", params={"fold": rows[0]["key"]})).json()
+    assert [each["content"]["text"] for each in inside["rows"][:2]] == ["Question 1?", "Answer 1."]
+    assert not any(each["in_context"] for each in inside["rows"])
+    assert inside["total"] == 8
+
+
+async def test_rows_are_read_in_pages(served: Served, agent: AgentId) -> None:
+    async with served.client() as client:
+        path = f"/v1/agents/{agent}/rows"
+        last = (await client.get(path, params={"limit": 3})).json()
+        first = (await client.get(path, params={"first": 0, "limit": 3})).json()
+    assert (last["first"], last["total"], len(last["rows"])) == (7, 10, 3)
+    assert first["rows"][0]["content"]["text"] == "Question 1?"
+
+
+async def test_a_refusal_is_a_problem_with_the_refusal_s_sentence(
+    served: Served, agent: AgentId
+) -> None:
+    async with served.client() as client:
+        path = f"/v1/agents/{agent}/commands"
+        await client.post(f"{path}/mark", json={"args": "START"})
+        answer = await client.post(f"{path}/rewind", json={"args": "STRAT"})
+    problem = answer.json()
+    assert answer.status_code == 404
+    assert problem["refusal"] == "UnknownMark"
+    assert "Did you mean START?" in problem["detail"]
+
+
+async def test_a_command_that_is_sent_twice_acts_once(served: Served, agent: AgentId) -> None:
+    async with served.client() as client:
+        path = f"/v1/agents/{agent}"
+        body = {"args": "2", "id": "one"}
+        first = (await client.post(f"{path}/commands/clear", json=body)).json()
+        again = (await client.post(f"{path}/commands/clear", json=body)).json()
+        other = (await client.post(f"{path}/commands/fork", json={"id": "two"})).json()
+        same = (await client.post(f"{path}/commands/fork", json={"id": "two"})).json()
+        agents = (await client.get("/v1/agents")).json()["agents"]
+    assert again["repeated"]
+    assert again["message"] == first["message"]
+    assert same["message"] == other["message"]
+    assert len(agents) == 2
+
+
+async def test_the_same_id_of_another_principal_is_another_command(
+    served: Served, agent: AgentId
+) -> None:
+    async with served.client(name="ada") as ada, served.client(name="bob") as bob:
+        path = f"/v1/agents/{agent}/commands/mark"
+        await ada.post(path, json={"args": "A", "id": "one"})
+        answer = await bob.post(path, json={"args": "B", "id": "one"})
+    assert "repeated" not in answer.json()
+
+
+async def test_the_principal_is_the_actor_of_the_event(served: Served, agent: AgentId) -> None:
+    async with served.client(name="ada") as client:
+        await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
+        events = (await client.get(f"/v1/agents/{agent}/log", params={"after": 6})).json()["events"]
+    assert [(each["kind"], each["actor"]) for each in events] == [("mark.set", "human:ada")]
+
+
+async def test_a_submission_needs_the_scope_of_each_of_its_steps(
+    served: Served, agent: AgentId
+) -> None:
+    async with served.client("write") as client:
+        answer = await client.post(
+            f"/v1/agents/{agent}/submissions",
+            json={"text": "/mark A\n/permissions allow shell(ls)"},
+        )
+        after = await client.post(f"/v1/agents/{agent}/submissions", json={"text": "/mark A"})
+    assert answer.status_code == 403
+    assert answer.json()["scope"] == "approve"
+    assert after.is_success
+
+
+async def test_a_prompt_without_a_callable_model_says_what_to_do(
+    served: Served, agent: AgentId
+) -> None:
+    async with served.client() as client:
+        answer = await client.post(f"/v1/agents/{agent}/turns", json={"text": "Hello."})
+    assert answer.status_code == 424
+    assert "key" in answer.json()["detail"].lower()
+
+
+async def test_everything_said_can_be_searched(served: Served, agent: AgentId) -> None:
+    async with served.client("read") as client:
+        hits = (await client.get("/v1/search", params={"q": "Question 3"})).json()["hits"]
+    assert hits
+    assert "Question 3" in hits[0]["snippet"]
+
+
+async def test_two_contexts_are_compared(served: Served, agent: AgentId) -> None:
+    async with served.client() as client:
+        path = f"/v1/agents/{agent}"
+        await client.post(f"{path}/commands/mark", json={"args": "A"})
+        await client.post(f"{path}/commands/clear", json={"args": "2"})
+        found = (await client.get(f"{path}/diff", params={"a": "A"})).json()
+    assert len(found["diff"]["only_left"]) == 3
+    assert found["diff"]["shared"] == 2
+
+
+async def test_each_cut_has_its_size_and_its_price(served: Served, agent: AgentId) -> None:
+    async with served.client() as client:
+        plan = (await client.get(f"/v1/agents/{agent}/cuts")).json()
+    assert [cut["line"] for cut in plan["cuts"]] == [f"/clear {n}" for n in (5, 4, 3, 2, 1)]
+    totals = [cut["total"]["tokens"] for cut in plan["cuts"]]
+    assert totals == sorted(totals, reverse=True)
+    assert plan["cuts"][-1]["later"] < plan["now"]
+
+
+async def test_nothing_of_another_space_is_found_by_any_route(
+    served: Served, agent: AgentId
+) -> None:
+    hidden = await record(served.connection, ("The heron is blue.", "Yes."), space="other")
+    async with served.client() as client:
+        for rest in ("", "/rows", "/context", "/cuts", "/log", "/calls", "/calls/1", "/events"):
+            answer = await client.get(f"/v1/agents/{hidden}{rest}")
+            assert answer.status_code == 404, rest
+        for rest in ("turns", "submissions", "interrupt", "commands/mark", "permissions/1"):
+            answer = await client.post(f"/v1/agents/{hidden}/{rest}", json={})
+            assert answer.status_code == 404, rest
+        for rest in ("rows", "side", "context", "calls", "question"):
+            assert (await client.get(f"/page/{hidden}/{rest}")).status_code == 404, rest
+        assert (await client.get(f"/c/{hidden}")).status_code == 404
+        found = await client.get("/v1/search", params={"q": "heron"})
+        listed = await client.get("/page/list")
+    assert found.json()["hits"] == []
+    assert hidden not in listed.text
+    async with served.client(space="other") as client:
+        assert (await client.get(f"/v1/agents/{hidden}")).is_success
+
+
+async def test_openapi_describes_every_route(served: Served) -> None:
+    async with served.client("read") as client:
+        document = (await client.get("/v1/openapi.json")).json()
+    assert document["openapi"].startswith("3.1")
+    clear = document["paths"]["/v1/agents/{agent}/commands/clear"]["post"]
+    assert clear["summary"].startswith("Start afresh")
+    assert (
+        "N | MARK"
+        in clear["requestBody"]["content"]["application/json"]["schema"]["properties"]["args"][
+            "description"
+        ]
+    )
+
+
+# Events.
+
+
+async def collect(feeds: AgentFeeds, agent: AgentId, after: int, until: int) -> list[int]:
+    """The versions that a follower receives."""
+    found: list[int] = []
+    stream = feeds.follow(agent, after)
+    async for piece in stream:
+        found += [int(line[4:]) for line in piece.split(b"\n") if line.startswith(b"id: ")]
+        if found and found[-1] >= until:
+            break
+    await stream.aclose()
+    return found
+
+
+async def test_a_follower_gets_every_event_after_its_last_one_once(
+    served: Served, agent: AgentId
+) -> None:
+    space = served.spaces.get("local")
+    async with asyncio.timeout(20):
+        assert await collect(space.feeds, agent, 0, 6) == [1, 2, 3, 4, 5, 6]
+        assert await collect(space.feeds, agent, 4, 6) == [5, 6]
+
+
+async def test_followers_that_come_and_go_miss_nothing(served: Served, agent: AgentId) -> None:
+    space = served.spaces.get("local")
+
+    async def comes_back() -> list[int]:
+        found: list[int] = []
+        while not found or found[-1] < 106:
+            after = found[-1] if found else 0
+            found += await collect(space.feeds, agent, after, min(106, after + 9))
+        return found
+
+    async def marks() -> None:
+        async with served.client() as client:
+            for number in range(100):
+                await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": f"M{number}"})
+
+    async with asyncio.timeout(60):
+        *found, _ = await asyncio.gather(*(comes_back() for _ in range(5)), marks())
+    assert all(each == list(range(1, 107)) for each in found)
+
+
+async def test_an_event_is_one_message_with_its_version_and_kind(
+    served: Served, agent: AgentId
+) -> None:
+    stream = served.spaces.get("local").feeds.follow(agent, 5)
+    pieces = [await anext(stream), await anext(stream)]
+    await stream.aclose()
+    assert pieces[0] == b"retry: 1000\n\n"
+    number, kind, data = pieces[1].decode().strip().split("\n")
+    assert (number, kind) == ("id: 6", "event: turn.recorded")
+    value = msgspec.json.decode(data.removeprefix("data: "))
+    assert value["data"]["prompt"][0]["text"] == "Question 5?"

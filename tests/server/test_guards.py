@@ -1,0 +1,191 @@
+"""No route lacks a guard: every one asks for a principal, its scope, and checks host and origin."""
+
+import re
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from sapwood.config.server_tokens import SCOPES, TokenScope
+from sapwood.core.command_table import TABLE
+from sapwood.server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
+from sapwood.server.identity import COOKIE
+from sapwood.server.problems import Problem
+from sapwood.server.rate_limit import OpenStreams, RateLimit
+from sapwood.server.request_checks import SECURITY_HEADERS
+from tests.server.serving import ADDRESS, Served, record
+
+TABLE_OF_ROUTES = endpoints(OpenStreams(1))
+JSON = {"Content-Type": "application/json"}
+
+
+def filled(path: str) -> str:
+    """An address with something in place of each parameter."""
+    return re.sub(r"\{\w+\}", "1", path)
+
+
+def routes(served: Served) -> list[Route]:
+    assert isinstance(served.app, SecurityHeaders)
+    app = served.app.app
+    assert isinstance(app, Starlette)
+    found = [route for route in app.routes if isinstance(route, Route)]
+    assert len(found) == len(app.routes)
+    return found
+
+
+async def test_every_route_is_guarded_or_one_of_the_few_public_ones(served: Served) -> None:
+    public = [route.path for route in routes(served) if isinstance(route.app, Public)]
+    others = [route for route in routes(served) if not isinstance(route.app, Public)]
+    assert sorted(public) == sorted(PUBLIC_PATHS)
+    assert others
+    assert all(isinstance(route.app, Guarded) for route in others)
+
+
+async def test_no_route_answers_without_a_token(served: Served) -> None:
+    async with served.plain_client() as client:
+        for each in TABLE_OF_ROUTES:
+            answer = await client.request(
+                each.method, filled(each.path), headers=JSON, content="{}"
+            )
+            assert answer.status_code == 401, each.path
+            assert answer.json()["detail"].startswith("Open the address")
+
+
+async def test_no_route_answers_a_token_without_its_scope(served: Served) -> None:
+    for scope in ("read", "write", "approve"):
+        others: list[TokenScope] = [each for each in SCOPES if each != scope]
+        async with served.client(*others) as client:
+            for each in TABLE_OF_ROUTES:
+                if each.scope == scope:
+                    answer = await client.request(
+                        each.method, filled(each.path), headers=JSON, content="{}"
+                    )
+                    assert answer.status_code == 403, each.path
+                    assert answer.json()["scope"] == scope
+    assert {each.scope for each in TABLE_OF_ROUTES} == {"read", "write", "approve"}
+
+
+async def test_each_command_of_the_table_has_a_route_with_its_scope() -> None:
+    found = {
+        each.path.rpartition("/")[2]: each.scope
+        for each in TABLE_OF_ROUTES
+        if "/commands/" in each.path
+    }
+    assert found == {row.name: row.scope for row in TABLE.rows}
+
+
+async def test_another_host_name_is_refused(served: Served) -> None:
+    async with served.client() as client:
+        for host in ("evil.example", "127.0.0.1.evil.example", "", "127.0.0.1@evil.example"):
+            answer = await client.get("/v1/agents", headers={"Host": host})
+            assert answer.status_code == 421, host
+        assert (await client.get("/v1/agents", headers={"Host": "localhost:8420"})).is_success
+
+
+async def test_a_page_of_another_origin_is_refused(served: Served) -> None:
+    async with served.client() as client:
+        for origin in ("http://evil.example", "null", "http://127.0.0.1:9999"):
+            answer = await client.get("/v1/agents", headers={"Origin": origin})
+            assert answer.status_code == 403, origin
+        cross = await client.get("/v1/agents", headers={"Sec-Fetch-Site": "cross-site"})
+        assert cross.status_code == 403
+        assert (await client.get("/v1/agents", headers={"Origin": ADDRESS})).is_success
+
+
+async def test_a_browser_must_name_its_origin_to_change_something(served: Served) -> None:
+    agent = await record(served.connection, ("Hello.", "Hi."))
+    cookie = served.identities.exchange(served.identities.one_time_token)
+    async with served.plain_client({"Cookie": f"{COOKIE}={cookie}"}) as client:
+        path = f"/v1/agents/{agent}/commands/mark"
+        bare = await client.post(path, json={"args": "A"})
+        named = await client.post(path, json={"args": "A"}, headers={"Origin": ADDRESS})
+    assert bare.status_code == 403
+    assert named.is_success
+
+
+async def test_a_form_of_another_page_cannot_change_anything(served: Served) -> None:
+    agent = await record(served.connection, ("Hello.", "Hi."))
+    async with served.client() as client:
+        for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+            answer = await client.post(
+                f"/v1/agents/{agent}/commands/mark",
+                content='{"args": "A"}',
+                headers={"Content-Type": kind},
+            )
+            assert answer.status_code == 415, kind
+
+
+async def test_every_answer_has_the_headers_that_keep_a_page_to_its_origin(served: Served) -> None:
+    async with served.client() as client, served.plain_client() as nobody:
+        answers = [
+            await client.get("/v1/agents"),
+            await client.get("/nowhere"),
+            await nobody.get("/", headers={"Accept": "text/html"}),
+            await nobody.get("/healthz"),
+        ]
+    for answer in answers:
+        for name, value in SECURITY_HEADERS.items():
+            assert answer.headers[name] == value, answer.url
+    assert "unsafe" not in SECURITY_HEADERS["Content-Security-Policy"]
+
+
+async def test_the_printed_token_works_once(served: Served) -> None:
+    token = served.identities.one_time_token
+    async with served.plain_client() as client:
+        first = await client.get(f"/sign-in?token={token}", headers={"Accept": "text/html"})
+        again = await client.get(f"/sign-in?token={token}", headers={"Accept": "text/html"})
+        assert first.status_code == 200
+        assert "HttpOnly" in first.headers["set-cookie"]
+        assert "SameSite=strict" in first.headers["set-cookie"]
+        assert token not in first.text
+        assert again.status_code == 401
+        value = first.headers["set-cookie"].partition("=")[2].partition(";")[0]
+        page = await client.get("/", headers={"Cookie": f"{COOKIE}={value}"})
+        assert "sapwood" in page.text
+
+
+async def test_a_stolen_cookie_is_no_bearer_token_and_the_reverse(served: Served) -> None:
+    cookie = served.identities.exchange(served.identities.one_time_token)
+    bearer, _ = served.tokens.create("bob", "local", ("read",))
+    async with served.plain_client() as client:
+        as_bearer = await client.get("/v1/agents", headers={"Authorization": f"Bearer {cookie}"})
+        as_cookie = await client.get("/v1/agents", headers={"Cookie": f"{COOKIE}={bearer}"})
+    assert (as_bearer.status_code, as_cookie.status_code) == (401, 401)
+
+
+async def test_an_expired_and_a_revoked_token_are_refused(served: Served) -> None:
+    value, kept = served.tokens.create("eve", "local", ("read",), seconds=-1)
+    gone, record_ = served.tokens.create("bob", "local", ("read",))
+    async with served.plain_client() as client:
+        expired = await client.get("/v1/agents", headers={"Authorization": f"Bearer {value}"})
+        before = await client.get("/v1/agents", headers={"Authorization": f"Bearer {gone}"})
+        served.tokens.revoke(record_.id)
+        after = await client.get("/v1/agents", headers={"Authorization": f"Bearer {gone}"})
+    assert kept.expires
+    assert (expired.status_code, before.status_code, after.status_code) == (401, 200, 401)
+
+
+async def test_tokens_are_stored_as_hashes(served: Served) -> None:
+    value, _ = served.tokens.create("bob", "local", ("read",))
+    stored = served.tokens.file.read_text()
+    assert value not in stored
+    assert served.tokens.file.stat().st_mode & 0o077 == 0
+
+
+async def test_an_oversized_body_is_refused(served: Served) -> None:
+    agent = await record(served.connection, ("Hello.", "Hi."))
+    async with served.client() as client:
+        answer = await client.post(f"/v1/agents/{agent}/turns", json={"text": "x" * 1_100_000})
+    assert answer.status_code == 413
+
+
+def test_the_limit_says_when_to_try_again() -> None:
+    limit = RateLimit(rate=10, burst=5)
+    for _ in range(5):
+        limit.check("ada", now=100.0)
+    with pytest.raises(Problem) as refused:
+        limit.check("ada", now=100.0)
+    assert refused.value.status == 429
+    assert int(refused.value.headers["Retry-After"]) >= 1
+    limit.check("bob", now=100.0)
+    limit.check("ada", now=100.2)
