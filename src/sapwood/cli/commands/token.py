@@ -36,9 +36,10 @@ def new(invocation: Invocation, name: str, scopes: tuple[str, ...], days: int | 
 
     NAME is the actor of every event that the token causes. The token is for one space.
     """
-    from sapwood.config.server_tokens import SCOPES, TokenStore
+    from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
 
-    wanted = tuple(each for each in SCOPES if each in (scopes or ("read", "write")))
+    named = scopes or ("read", "write")
+    wanted: tuple[TokenScope, ...] = tuple(each for each in SCOPES if each in named)
     seconds = (days or 0) * 86_400
     value, record = TokenStore().create(name, invocation.config.space, wanted, seconds=seconds)
     click.echo(value)
