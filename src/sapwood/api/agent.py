@@ -98,14 +98,31 @@ class Agent(AgentHandle):
 
     # Turns
 
-    def turn(self, prompt: str | Sequence[PromptPart] | None = None) -> TurnRecorder:
+    def turn(
+        self,
+        prompt: str | Sequence[PromptPart] | None = None,
+        *,
+        lease: float = 60.0,
+        take_over: bool = False,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> TurnRecorder:
         """Returns a recorder: `async with agent.turn("…") as turn: await turn.reply("…")`.
 
         Entering the block starts a turn with `prompt`. Without a prompt it continues the open turn:
-        the goal of a child, a submitted prompt, or the turn of a process that died. Entering raises
-        `RefusedError` if a turn is already open, or if there is none to continue.
+        the goal of a child, a prompt of `prompt`, or the turn of a process that died.
+
+        Inside the block this process has a lease of `lease` seconds, which it renews, so that no
+        other process runs the same turn. A process that dies holds the turn until its lease ends;
+        `take_over` takes the turn up before that, and the other process can change it no more.
+        The same `command_id` given twice starts one turn. `actor` is who asks.
+
+        Entering raises `RefusedError` if a turn is already open, if there is none to continue, or
+        if another process runs it.
         """
-        return TurnRecorder(self, prompt)
+        return TurnRecorder(
+            self, prompt, lease=lease, take_over=take_over, command_id=command_id, actor=actor
+        )
 
     async def record(
         self,

@@ -25,6 +25,7 @@ from sapwood.runtime.conversion import (
     as_key,
     as_label,
     as_moment,
+    as_number,
     as_text,
 )
 
@@ -39,6 +40,7 @@ __all__ = [
     "items",
     "key",
     "label",
+    "number",
     "optional",
     "page_start",
     "pins_from",
@@ -88,6 +90,14 @@ def flag(value: object, name: str) -> bool:
 def count(value: object, name: str) -> int:
     """Converts a whole number that is 0 or more."""
     return argument(partial(as_integer, least=0), value, name)
+
+
+def number(value: object, name: str) -> float:
+    """Converts a number of seconds that is more than 0."""
+    seconds = argument(as_number, value, name)
+    if seconds <= 0:
+        raise RefusedError(BadValue(name, "more than 0", type(value).__name__))
+    return seconds
 
 
 def items(value: object, name: str) -> Sequence[Any]:

@@ -28,7 +28,7 @@ from sapwood.api.turn_recorder import TurnRecorder
 from sapwood.api.turn_stream import TurnResult, TurnStream
 from sapwood.core.content import PromptPart
 from sapwood.core.errors import LogError
-from sapwood.core.events import Recorded
+from sapwood.core.events import Actor, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Cursor, TailedEvent
 from sapwood.core.model_calls import Delta
@@ -145,7 +145,19 @@ class SyncTurnStream(_SyncWrapper[TurnStream[R]], Generic[R]):
 
     @property
     def turn(self) -> int:
-        """The version at which the turn starts; 0 before it was sent."""
+        """Returns a recorder: `with agent.turn("…") as turn: turn.reply("…")`.
+
+        Entering the block starts a turn with `prompt`. Without a prompt it continues the open turn:
+        the goal of a child, a prompt of `prompt`, or the turn of a process that died.
+
+        Inside the block this process has a lease of `lease` seconds, which it renews, so that no
+        other process runs the same turn. A process that dies holds the turn until its lease ends;
+        `take_over` takes the turn up before that, and the other process can change it no more.
+        The same `command_id` given twice starts one turn. `actor` is who asks.
+
+        Entering raises `RefusedError` if a turn is already open, if there is none to continue, or
+        if another process runs it.
+        """
         return self._inner.turn
 
     @property
@@ -176,6 +188,13 @@ class SyncTurnRecorder(_SyncWrapper[TurnRecorder]):
     reply = _sync(TurnRecorder.reply)
     started = _sync(TurnRecorder.started)
     result = _sync(TurnRecorder.result)
+    delta = _sync(TurnRecorder.delta)
+    fail = _sync(TurnRecorder.fail)
+
+    @property
+    def version(self) -> int:
+        """The version of the log at which the turn starts."""
+        return self._inner.version
 
     def __enter__(self) -> "SyncTurnRecorder":
         self._run(self._inner.__aenter__())
@@ -275,14 +294,32 @@ class SyncAgent(_SyncWrapper[Agent]):
         turn = self._inner.ask(prompt, output=output, command_id=command_id)
         return SyncTurnStream(self._loop, turn)
 
-    def turn(self, prompt: str | Sequence[PromptPart] | None = None) -> SyncTurnRecorder:
+    def turn(
+        self,
+        prompt: str | Sequence[PromptPart] | None = None,
+        *,
+        lease: float = 60.0,
+        take_over: bool = False,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> SyncTurnRecorder:
         """Returns a recorder: `with agent.turn("…") as turn: turn.reply("…")`.
 
         Entering the block starts a turn with `prompt`. Without a prompt it continues the open turn:
-        the goal of a child, a submitted prompt, or the turn of a process that died. Entering raises
-        `RefusedError` if a turn is already open, or if there is none to continue.
+        the goal of a child, a prompt of `prompt`, or the turn of a process that died.
+
+        Inside the block this process has a lease of `lease` seconds, which it renews, so that no
+        other process runs the same turn. A process that dies holds the turn until its lease ends;
+        `take_over` takes the turn up before that, and the other process can change it no more.
+        The same `command_id` given twice starts one turn. `actor` is who asks.
+
+        Entering raises `RefusedError` if a turn is already open, if there is none to continue, or
+        if another process runs it.
         """
-        return SyncTurnRecorder(self._loop, self._inner.turn(prompt))
+        recorder = self._inner.turn(
+            prompt, lease=lease, take_over=take_over, command_id=command_id, actor=actor
+        )
+        return SyncTurnRecorder(self._loop, recorder)
 
     def send(self, to: "SyncAgent | str", text: str) -> str:
         """Sends mail to another agent, given as `Agent` or by its id.

@@ -5,15 +5,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
+from typing import Literal
 
 from msgspec import structs
 
-from sapwood.api.arguments import canonical, items, label, optional, prompt_parts
+from sapwood.api.arguments import canonical, flag, items, label, number, optional, prompt_parts
 from sapwood.api.arguments import text as words
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import offline_service
 from sapwood.config.config_file import Config
 from sapwood.conversation.model_requests import manifest_for, request_for
+from sapwood.conversation.own_turns import ArrivingWords, lease_for, new_holder
 from sapwood.conversation.pinned_files import read_pins_again
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import (
@@ -23,6 +25,7 @@ from sapwood.core.commands import (
     FailTurn,
     FinishTool,
     InterruptTurn,
+    LeaseTurn,
     StartTool,
     StartTurn,
 )
@@ -30,6 +33,7 @@ from sapwood.core.content import Ended, PromptPart, ReplyPart, Text, Thinking, T
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import HUMAN, SYSTEM, Actor
 from sapwood.core.ids import AgentId
+from sapwood.core.lease import Lease
 from sapwood.core.refusals import NoTurnOpen, StaleRequest
 from sapwood.core.view import Request
 from sapwood.runtime.dispatch import Done
@@ -38,6 +42,7 @@ from sapwood.runtime.open_agent import OpenAgent
 __all__ = ["AgentHandle", "TurnRecorder"]
 
 _log = logging.getLogger("sapwood.pins")
+_turns = logging.getLogger("sapwood.turns")
 
 
 class AgentHandle:
@@ -59,14 +64,18 @@ class AgentHandle:
         *,
         call: str | None = None,
         command_id: str | None = None,
+        holder: str = "",
     ) -> Done:
         """Runs any command of `sapwood.core.commands` and returns its message and events.
 
         `actor` is who runs it, and `call` the tool call if a model does. A command whose
         `command_id` was used before is not run again: the first result is returned, so that a
-        command that timed out can be repeated. Raises `RefusedError`.
+        command that timed out can be repeated. `holder` is the name under which you have the lease
+        of the open turn. Raises `RefusedError`.
         """
-        return await self.service.dispatch(command, actor, call=call, command_id=command_id)
+        return await self.service.dispatch(
+            command, actor, call=call, command_id=command_id, holder=holder
+        )
 
     async def opened(self) -> OpenAgent:
         """Returns the state of the agent and the turns in its context."""
@@ -74,14 +83,19 @@ class AgentHandle:
 
 
 _TRIES = 10
+_LEASE = 60.0
+_RENEWALS = 3
+"""How often a lease is renewed before it would end."""
 
 
 class TurnRecorder:
     """Records one turn. `Agent.turn` returns it.
 
     Leaving the block completes the turn. An exception marks it as failed, and a cancellation or
-    Ctrl-C as interrupted; what was recorded before stays. Every method raises `RefusedError` if the
-    turn has ended.
+    Ctrl-C as interrupted; what was recorded before stays. Inside the block this process has the
+    lease of the turn, which it renews: no worker and no other process can change the turn, except
+    to interrupt it. Every method raises `RefusedError` if the turn has ended, or if the lease ended
+    and another process took the turn up.
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:
@@ -96,11 +110,34 @@ class TurnRecorder:
     4
     """
 
-    def __init__(self, agent: AgentHandle, prompt: str | Sequence[PromptPart] | None) -> None:
+    def __init__(
+        self,
+        agent: AgentHandle,
+        prompt: str | Sequence[PromptPart] | None,
+        *,
+        lease: float = _LEASE,
+        take_over: bool = False,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> None:
         self._agent = agent
         self._prompt = None if prompt is None else prompt_parts(prompt)
+        self._seconds = number(lease, "lease")
+        self._take_over = flag(take_over, "take_over")
+        self._command_id = command_id
+        self._actor = HUMAN if actor is None else actor
+        self._holder = new_holder()
         self._turn = 0
         self._called_at = 0
+        self._called = ""
+        self._stream: ArrivingWords | None = None
+        self._renewal: asyncio.Task[None] | None = None
+        self._has_ended = False
+
+    @property
+    def version(self) -> int:
+        """The version of the log at which the turn starts."""
+        return self._turn
 
     async def __aenter__(self) -> "TurnRecorder":
         agent = self._agent
@@ -110,13 +147,17 @@ class TurnRecorder:
                 notice = await read_pins_again(agent.service.services, state)
                 if notice:
                     _log.warning("%s", notice)
-            with agent.connection.own_turn(agent.id):
-                started = await agent.do(StartTurn(agent.id, self._prompt))
+            start = StartTurn(agent.id, self._prompt, lease=self._lease())
+            started = await self._do(start, self._actor, self._command_id)
             self._turn = started.events[-1].version
+            if started.repeated:  # the first process may have died, and its lease may have ended
+                await self._take_up()
         elif (opened := (await agent.opened()).state.open) is not None:
             self._turn = opened.first
+            await self._take_up()
         else:
             raise RefusedError(NoTurnOpen())
+        self._renewal = asyncio.ensure_future(self._renew())
         return self
 
     async def __aexit__(
@@ -125,14 +166,42 @@ class TurnRecorder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._renewal is not None:
+            self._renewal.cancel()
         if error is not None:
             await self._end_with(error)
             return
+        if self._has_ended:
+            return
         try:
-            await self._agent.do(CompleteTurn(self._agent.id, turn=self._turn), SYSTEM)
+            await self._flush()
+            await self._do(CompleteTurn(self._agent.id, turn=self._turn))
         except RefusedError as refused:
             await self._end_with(refused)
             raise
+
+    async def _do(
+        self, command: Command, actor: Actor = SYSTEM, command_id: str | None = None
+    ) -> Done:
+        return await self._agent.do(command, actor, command_id=command_id, holder=self._holder)
+
+    def _lease(self) -> Lease:
+        return lease_for(self._holder, self._seconds)
+
+    async def _take_up(self) -> None:
+        take = LeaseTurn(self._agent.id, self._lease(), self._take_over, turn=self._turn)
+        await self._agent.do(take, SYSTEM)  # no lease was had before
+
+    async def _renew(self) -> None:
+        """Renews the lease until the turn has ended or another process took it up."""
+        while True:
+            await asyncio.sleep(self._seconds / _RENEWALS)
+            try:
+                await self._do(LeaseTurn(self._agent.id, self._lease(), turn=self._turn))
+            except RefusedError:
+                return
+            except LogError as problem:
+                _turns.info("The lease of a turn is renewed later: %s", problem)
 
     async def call(
         self,
@@ -160,8 +229,8 @@ class TurnRecorder:
                 tools=schemas,
             )
             try:
-                stored = await self._agent.do(manifest, SYSTEM)
-                self._called_at = stored.events[-1].version
+                stored = await self._do(manifest)
+                self._called_at, self._called = stored.events[-1].version, request.model
                 return request
             except RefusedError as refused:  # the context changed, for example by a new pin
                 if not isinstance(refused.refusal, StaleRequest):
@@ -177,13 +246,14 @@ class TurnRecorder:
         model: str = "",
         usage: Usage | None = None,
         ended: Ended = "done",
+        command_id: str | None = None,
     ) -> None:
         """Records a reply of the model: its `text`, its tool `calls` and its `thinking`.
 
         `model` is the model that replied. `usage` is the usage that the provider reported; it also
         calibrates the token counter for this model. `ended` is "length" if the reply was cut at its
         largest length and "refused" if a filter of the provider stopped it. The next request then
-        says that the reply is incomplete.
+        says that the reply is incomplete. The same `command_id` given twice records one reply.
         """
         content, name = words(text, "text"), label(model, "model")
         parts = _thinking_parts(thinking)
@@ -192,33 +262,86 @@ class TurnRecorder:
         command = AddReply(
             self._agent.id, reply, name, usage, self._called_at, ended, turn=self._turn
         )
-        await self._agent.do(command, Actor("model", name))
+        await self._close_stream()
+        await self._do(command, Actor("model", name), command_id)
         self._called_at = 0
 
-    async def started(self, call: str) -> None:
+    async def delta(self, text: str, *, kind: Literal["text", "thinking"] = "text") -> None:
+        """Stores words of a reply while they arrive, so that followers see them at once.
+
+        Call it after `call()`, for each piece that the provider sends, then `reply` with the whole
+        reply. If the turn is interrupted or fails before, the words so far stay in the log and in
+        the next request. The words are stored a few times each second; a secret in them is masked.
+        """
+        piece = words(text, "text")
+        if self._stream is None:
+            self._stream = ArrivingWords(
+                self._agent.connection,
+                self._agent.id,
+                self._turn,
+                self._called_at,
+                self._called,
+                self._holder,
+            )
+        self._stream.add(piece, is_thinking=kind == "thinking")
+
+    async def fail(self, reason: str | BaseException) -> None:
+        """Marks the turn as failed and ends it; what was recorded before stays.
+
+        `reason` is text or an exception, of which the class and the message are stored, with
+        secrets masked. The model gets it as a note with the next prompt, and never as its own
+        words. After it, no method but leaving the block is allowed.
+        """
+        error = (
+            _error_text(reason) if isinstance(reason, BaseException) else words(reason, "reason")
+        )
+        await self._flush()
+        await self._do(FailTurn(self._agent.id, error, turn=self._turn))
+        self._has_ended = True
+
+    async def started(self, call: str, *, command_id: str | None = None) -> None:
         """Records that a tool is about to run, so that it is not run again after a crash.
 
         `call` is the id of the tool call.
         """
-        await self._agent.do(StartTool(self._agent.id, call, turn=self._turn), SYSTEM)
+        await self._do(StartTool(self._agent.id, call, turn=self._turn), command_id=command_id)
 
-    async def result(self, call: str, content: str, *, error: bool = False) -> None:
+    async def result(
+        self, call: str, content: str, *, error: bool = False, command_id: str | None = None
+    ) -> None:
         """Records the result of the tool call with the id `call`; `error` says that it failed."""
         finish = FinishTool(self._agent.id, call, content, error, turn=self._turn)
-        await self._agent.do(finish, SYSTEM)
+        await self._do(finish, command_id=command_id)
+
+    async def _flush(self) -> None:
+        """Stores the words that have arrived and belong to no reply yet."""
+        if self._stream is not None:
+            await self._stream.flush()
+        await self._close_stream()
+
+    async def _close_stream(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await stream.close()
 
     async def _end_with(self, error: BaseException) -> None:
         """Marks the turn as failed or interrupted. Raises nothing: the caller gets `error`."""
+        if self._has_ended:
+            return
         agent = self._agent.id
         if isinstance(error, Exception):
             command = FailTurn(agent, _error_text(error), turn=self._turn)
         else:
             command = InterruptTurn(agent, "cancelled", turn=self._turn)
         try:
-            with suppress(RefusedError):  # another process has ended the turn
-                await asyncio.shield(self._agent.do(command, SYSTEM))
+            with suppress(RefusedError):  # another process has ended the turn, or took it up
+                await asyncio.shield(self._ended_by(command))
         except LogError as further:
             error.add_note(f"The turn is still open in the log: {further}")
+
+    async def _ended_by(self, command: Command) -> None:
+        await self._flush()
+        await self._do(command)
 
 
 def _thinking_parts(thinking: object) -> list[ReplyPart]:
@@ -230,7 +353,7 @@ def _thinking_parts(thinking: object) -> list[ReplyPart]:
     return [structs.replace(thought, text=content, signature=signature)]
 
 
-def _error_text(error: Exception) -> str:
+def _error_text(error: BaseException) -> str:
     """Returns the class and the message of an error, even if its `__str__` fails."""
     try:
         return f"{type(error).__name__}: {error}"

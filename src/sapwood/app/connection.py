@@ -5,15 +5,15 @@ Imports a store only when an address names it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from sapwood import redaction
 from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import LogError
-from sapwood.core.ids import AgentId, Space, can_be_stored
+from sapwood.core.ids import Space, can_be_stored
 from sapwood.core.log_values import Append
 from sapwood.core.token_count import Counter
 from sapwood.runtime.dispatch import Dispatcher
@@ -94,18 +94,6 @@ class Connection:
             secrets=self._secrets,
             wakes=self.wakes,
         )
-
-    @contextmanager
-    def own_turn(self, agent: AgentId) -> Generator[None]:
-        """In this block, a turn that this agent starts is not left to workers."""
-        if self.wakes is None:
-            yield
-            return
-        self.wakes.driven_here.add(agent)
-        try:
-            yield
-        finally:
-            self.wakes.driven_here.discard(agent)
 
     async def work_passed(self) -> None:
         """Returns when the workers were told of all work that this process left for them."""

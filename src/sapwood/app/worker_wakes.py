@@ -41,8 +41,6 @@ class WorkerWakes:
         self._creation = asyncio.Lock()
         self._waking: set[asyncio.Task[None]] = set()
         self._warned = False
-        self.driven_here: set[AgentId] = set()
-        """Agents whose next turn the program of this process runs itself."""
         self._closing = False
 
     def committed(self, space: Space, appends: tuple[Append, ...]) -> None:
@@ -50,7 +48,7 @@ class WorkerWakes:
         if self._address == ":memory:" and self._engine is None:
             return
         for append in appends:
-            for agent in woken_by(append) - self.driven_here:
+            for agent in woken_by(append):
                 task = asyncio.ensure_future(self._wake(space, agent, append.facts))
                 self._waking.add(task)
                 task.add_done_callback(self._waking.discard)

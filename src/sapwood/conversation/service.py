@@ -275,12 +275,14 @@ class ConversationService:
         *,
         call: str | None = None,
         command_id: str | None = None,
+        holder: str = "",
     ) -> Done:
         """Carries out a command of the core. Raises `RefusedError`.
 
-        The same `command_id` given twice acts once and returns the first answer.
+        The same `command_id` given twice acts once and returns the first answer. `holder` is the
+        name under which the sender has the lease of the open turn.
         """
-        why = command_meta(actor, call=call, command=command_id)
+        why = command_meta(actor, call=call, command=command_id, holder=holder)
         done = await self.services.space.dispatcher.dispatch(command, why)
         if isinstance(done, Refusal):
             raise RefusedError(done)

@@ -30,6 +30,7 @@ from sapwood.core.events import (
     Pin,
 )
 from sapwood.core.ids import AgentId, CommandId, EventRef, Origin, Passage, TurnRef
+from sapwood.core.lease import Lease
 from sapwood.core.model_calls import FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -58,6 +59,7 @@ __all__ = [
     "InterruptTurn",
     "KeepLast",
     "Kill",
+    "LeaseTurn",
     "Load",
     "MakeCheckpoint",
     "MaskResults",
@@ -91,7 +93,8 @@ class CommandMeta(Struct, frozen=True):
     """Who sends a command, when (microseconds since 1970, UTC), and under which id.
 
     `call` is the tool call by which a model sent it. `nonce` is random: it marks the end of texts
-    that the command puts into a context, so that their author cannot know the mark.
+    that the command puts into a context, so that their author cannot know the mark. `holder` is the
+    name under which the sender has the lease of the open turn.
     """
 
     id: CommandId
@@ -99,6 +102,7 @@ class CommandMeta(Struct, frozen=True):
     actor: Actor = HUMAN
     call: str | None = None
     nonce: str = ""
+    holder: str = ""
 
 
 class _Command(Struct, frozen=True):
@@ -262,11 +266,23 @@ class StartTurn(_Command, frozen=True):
 
     `instructions` are the default prompt and the workspace's instructions as they are now. They
     replace the stored ones if the agent has no turn yet or `head` has moved since they were read.
-    None: whoever gives the prompt reads none.
+    None: whoever gives the prompt reads none. With a `lease` the sender runs the turn itself.
     """
 
     prompt: tuple[PromptPart, ...] = ()
     instructions: tuple[InstructionText, ...] | None = None
+    lease: Lease | None = None
+
+
+class LeaseTurn(_InTurn, frozen=True):
+    """Take the open turn up to run it, or renew the lease of whoever runs it.
+
+    Refused while another process has a lease, unless `take_over`: then that process can change the
+    turn no more.
+    """
+
+    lease: Lease
+    take_over: bool = False
 
 
 class CallModel(_Command, frozen=True):
@@ -582,6 +598,7 @@ Command = (
     | StartSuccessor
     | Kill
     | StartTurn
+    | LeaseTurn
     | CallModel
     | AddReply
     | StreamReply

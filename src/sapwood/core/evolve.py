@@ -110,7 +110,7 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.SessionJudged():
             return _judged(state, recorded, event)
         case events.TurnStarted():
-            opened = OpenTurn(recorded.version, event.parent)
+            opened = OpenTurn(recorded.version, event.parent, lease=event.lease)
             unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
             return structs.replace(
                 _titled(state, event),
@@ -119,6 +119,8 @@ def _applied(state: State, recorded: Recorded) -> State:
                 unprompted=unprompted,
                 instructions_head=state.context.head,
             )
+        case events.TurnLeased():
+            return _open(state, lease=event.lease)
         case events.ModelCalled():
             return _called(state, recorded, event)
         case events.ReplyAdded():

@@ -72,6 +72,7 @@ def text_of(event: Event) -> str:
             | events.SettingsChanged()
             | events.PinRemoved()
             | events.InstructionsRead()
+            | events.TurnLeased()
             | events.ModelCalled()
             | events.QuestionAsked()
             | events.QuestionAnswered()

@@ -21,6 +21,7 @@ from sapwood.core.events import (
     Role,
 )
 from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
+from sapwood.core.lease import Lease
 from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.tags import Tags
@@ -100,6 +101,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     `calls` have no result yet; `started` are those of them that may have had effects. `asked` is
     the version of the last model call if it has no reply yet, `called` its model, and `estimate`
     its raw token count. `native`: the rows of the turn in another program's transcript are known.
+    `lease`: a program runs the turn itself.
     """
 
     first: int
@@ -112,6 +114,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     deferred: ClearDeferred | None = None
     questions: tuple[OpenQuestion, ...] = ()
     native: bool = False
+    lease: Lease | None = None
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):

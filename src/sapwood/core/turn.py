@@ -314,6 +314,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.QuestionAnswered()
                 | kinds.ToolFinished()
                 | kinds.TurnStarted()
+                | kinds.TurnLeased()
                 | kinds.TurnRecorded()
                 | kinds.AgentStarted()
                 | kinds.AgentForked()

@@ -24,12 +24,16 @@ def new_mail_id() -> str:
 
 
 def command_meta(
-    actor: Actor = HUMAN, *, call: str | None = None, command: str | None = None
+    actor: Actor = HUMAN,
+    *,
+    call: str | None = None,
+    command: str | None = None,
+    holder: str = "",
 ) -> CommandMeta:
     """The meta data of a command given now by this actor, with a new id unless one is passed."""
     if command is None or (type(command) is str and not command):
         command = secrets.token_hex(12)
-    return CommandMeta(CommandId(command), now(), actor, call, new_nonce())
+    return CommandMeta(CommandId(command), now(), actor, call, new_nonce(), holder)
 
 
 def new_nonce() -> str:

@@ -39,7 +39,7 @@ from sapwood.core.view import Request, check, view
 from sapwood.runtime.agent_provider import Assumed, ProgramAccess, TurnEnd
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.child_report import report
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.runtime.clock_and_ids import command_meta, now
 from sapwood.runtime.compaction import Compactor
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
@@ -117,13 +117,16 @@ class Driver:
     async def drive(self, agent: AgentId) -> float | None:
         """Drives the open turn of an agent until it ends. Does nothing if no turn is open.
 
-        Returns after how many seconds to drive again if a tool call has to wait, else None. Also
-        returns None if another worker drives the same turn.
+        Returns after how many seconds to drive again if a tool call has to wait, or if a program
+        that runs the turn itself has a lease; else None. Also returns None if another worker drives
+        the same turn.
         """
         opened = await self._dispatcher.open(agent)
         turn = opened.live.open
         if opened.state.status != "running" or turn is None:
             return None
+        if (left := _seconds_held(opened.state)) > 0:
+            return left
         with self._tracing.turn(opened.state) as ended:
             delay = await self._drive_until_stopped(opened)
             after = await self._dispatcher.last_seen(agent)
@@ -425,3 +428,9 @@ def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, 
             known.add(part.id)
         renewed.append(part)
     return tuple(renewed)
+
+
+def _seconds_held(state: State) -> float:
+    """For how many seconds a program that runs the open turn itself has the lease of it."""
+    lease = state.open.lease if state.open else None
+    return (lease.until - now()) / 1_000_000 if lease is not None else 0.0

@@ -20,6 +20,7 @@ from sapwood.core.commands import Command, CommandMeta
 from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
 from sapwood.core.ids import Origin, Passage
+from sapwood.core.lease import Lease
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import BadValue
 from sapwood.runtime.conversion import (
@@ -67,6 +68,7 @@ _EXACT = frozenset(
         "rows",
         "pins",
         "owner",
+        "holder",
         "labels",
         "remove",
     }
@@ -170,7 +172,7 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
     """Returns the function that converts the values of one field."""
     if kind is Usage:
         return lambda value, _: as_integer(value, least=0)
-    if kind is CommandMeta and name == "at":
+    if (kind is CommandMeta and name == "at") or (kind is Lease and name == "until"):
         return lambda value, _: as_moment(value)
     if hint is str and kind in _EXACT_CLASSES:
         return lambda value, _: as_identifier(value)

@@ -86,11 +86,20 @@ class ReplyStream:
     """Stores the pieces of one reply: that to the model call at version `asked`."""
 
     def __init__(
-        self, dispatcher: Dispatcher, agent: AgentId, turn: int, asked: int, model: str
+        self,
+        dispatcher: Dispatcher,
+        agent: AgentId,
+        turn: int,
+        asked: int,
+        model: str,
+        *,
+        holder: str = "",
     ) -> None:
+        """`holder` is the name under which the program has the lease of the turn."""
         self._dispatcher = dispatcher
         self._agent, self._turn, self._asked = agent, turn, asked
         self._actor = Actor("model", model)
+        self._holder = holder
         self._kind: Literal["text", "thinking"] = "text"
         self._text = MaskedStream(dispatcher.masked)
         self._ready: tuple[ReplyPart, ...] = ()
@@ -157,7 +166,7 @@ class ReplyStream:
                 if sent is None:
                     parts, self._ready = self._ready, ()
                     command = StreamReply(self._agent, parts, self._asked, turn=self._turn)
-                    sent = (command, command_meta(self._actor))
+                    sent = (command, command_meta(self._actor, holder=self._holder))
                 try:
                     done = await self._dispatcher.dispatch(*sent)
                 except LogError:

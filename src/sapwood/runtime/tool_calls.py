@@ -21,7 +21,14 @@ from sapwood.core.errors import LogAway, LogError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
-from sapwood.core.refusals import AskedAgain, BudgetReached, CallStarted, Refusal, TurnEnded
+from sapwood.core.refusals import (
+    AskedAgain,
+    BudgetReached,
+    CallStarted,
+    Refusal,
+    TurnEnded,
+    TurnHeld,
+)
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
 from sapwood.runtime.checkpoints import Checkpoints, TurnFiles
@@ -139,7 +146,7 @@ async def dispatch_in_turn(dispatcher: Dispatcher, command: Command, actor: Acto
     Raises `TurnLost` if the turn has ended or another worker drives it.
     """
     done = await dispatcher.dispatch(command, command_meta(actor))
-    if isinstance(done, AskedAgain | CallStarted | TurnEnded):
+    if isinstance(done, AskedAgain | CallStarted | TurnEnded | TurnHeld):
         raise TurnLost
     return not isinstance(done, Refusal)
 
@@ -158,7 +165,7 @@ async def insist_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor 
                 raise
             await asyncio.sleep(_TRY_AGAIN)
         else:
-            if isinstance(done, AskedAgain | TurnEnded):
+            if isinstance(done, AskedAgain | TurnEnded | TurnHeld):
                 raise TurnLost
             return
 

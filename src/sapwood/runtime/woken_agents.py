@@ -25,6 +25,8 @@ def woken_by(append: Append) -> set[AgentId]:
     woken: set[AgentId] = set()
     for recorded in append.events:
         event = recorded.event
+        if isinstance(event, TurnStarted) and event.lease is not None:
+            continue  # the program that started the turn runs it
         if isinstance(event, TurnStarted | MailReceived) and append.facts.working:
             woken.add(append.agent)
         elif isinstance(event, _ENDS) and append.facts.parent is not None:

@@ -71,11 +71,13 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnLeased,
     TurnRecorded,
     TurnStarted,
     Unfocused,
 )
 from sapwood.core.ids import AgentId, EventRef, Origin, Passage, TurnRef
+from sapwood.core.lease import Lease
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.tags import Entry, Tags
@@ -145,6 +147,8 @@ EXAMPLES: tuple[Event, ...] = (
     Unfocused("auth"),
     TurnStarted(None, (Text("Hello."),)),
     TurnStarted(TurnRef(LEAD, 10, 15), PROMPT),
+    TurnStarted(None, (Text("Hello."),), Lease("ab12", 1_700_000_000_000_000)),
+    TurnLeased(Lease("ab12", 1_700_000_000_000_000)),
     ModelCalled("gpt-5", Context(), "0" * 64),
     ModelCalled("gpt-5", CONTEXT, "0" * 64, 1200, '{"n":0}', "f" * 64, 1, "Summarise."),
     ModelCalled("gpt-5", Context(), "0" * 64, 1200, tools="f" * 64, offered=900),
@@ -366,6 +370,7 @@ def any_event() -> st.SearchStrategy[Event]:
         ),
         st.builds(Unfocused, texts),
         st.builds(TurnStarted, st.none() | turn_refs, prompts),
+        st.builds(TurnLeased, st.builds(Lease, texts, numbers)),
         st.builds(ModelCalled, texts, contexts, texts, numbers, texts, texts, numbers),
         st.builds(ReplyAdded, parts, texts, st.none() | usages, endings),
         st.builds(ReplyStreamed, parts),

@@ -28,6 +28,7 @@ from sapwood.core.commands import (
     InterruptTurn,
     KeepLast,
     Kill,
+    LeaseTurn,
     Load,
     MakeCheckpoint,
     MaskResults,
@@ -61,7 +62,7 @@ from sapwood.core.decide.decision import Accepted, Change, Decision, DecisionInp
 from sapwood.core.decide.forks import fork, path_after_mark
 from sapwood.core.decide.guards import bad_id, require_may_run
 from sapwood.core.executor import PROGRAMS
-from sapwood.core.refusals import HumanOnly, Imported, SystemOnly
+from sapwood.core.refusals import HumanOnly, Imported, SystemOnly, TurnHeld
 
 __all__ = ["Accepted", "Change", "Decision", "DecisionInput", "bad_id", "decide", "path_after_mark"]
 
@@ -108,6 +109,22 @@ def decide(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Decisi
         return refused.refusal
 
 
+# What only the process that has the lease of the open turn may do.
+_OF_HOLDER: frozenset[type[Command]] = frozenset(
+    {CallModel, StreamReply, AddReply, StartTool, FinishTool, CompleteTurn, FailTurn}
+)
+
+
+def _require_lease(inputs: DecisionInput, command: Command, meta: CommandMeta) -> None:
+    """No other process has the lease of the open turn. Everybody may interrupt a turn."""
+    lease = inputs.state.open.lease if inputs.state.open else None
+    if lease is None or (isinstance(command, CallModel) and command.instruction):
+        return
+    is_late = isinstance(command, InterruptTurn) and bool(meta.holder)
+    if (type(command) in _OF_HOLDER or is_late) and lease.refuses(meta.holder, meta.at):
+        raise Refused(TurnHeld(lease.until))
+
+
 def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Accepted:
     kind = type(command)
     is_model = meta.actor.role == "model"
@@ -120,6 +137,7 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
         is_assumed = kind in _ASSUMED and origin.source in PROGRAMS and not is_model
         if not is_assumed:
             raise Refused(Imported(inputs.state.agent, origin.source))
+    _require_lease(inputs, command, meta)
     if not is_model:
         require_may_run(inputs.state, TABLE.row_of(kind))
     match command:
@@ -161,6 +179,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return fork(inputs, command, meta)
         case StartTurn():
             return turns.start_turn(inputs, command, meta)
+        case LeaseTurn():
+            return turns.lease_turn(inputs, command, meta)
         case CallModel():
             return turns.call_model(inputs, command, meta)
         case AddReply():

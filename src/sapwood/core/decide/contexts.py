@@ -434,7 +434,9 @@ def _rewind_deferred(draft: Draft, deferred: ClearDeferred, before: DecisionInpu
         note = "\n".join(line for line in (_effects(turn), note) if line)
     draft.add(ContextRewound(mark.name, mark.version, mark.context, note, draft.nonce))
     if restarts:
-        draft.add(TurnStarted(draft.state.context.tip, (*draft.state.notes, *turn.prompt)))
+        prompt = (*draft.state.notes, *turn.prompt)
+        lease = before.state.open.lease if before.state.open else None
+        draft.add(TurnStarted(draft.state.context.tip, prompt, lease))
 
 
 def _effects(turn: Turn) -> str:

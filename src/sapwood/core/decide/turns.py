@@ -12,6 +12,7 @@ from sapwood.core.commands import (
     FailTurn,
     FinishTool,
     InterruptTurn,
+    LeaseTurn,
     RecordTurn,
     StartTool,
     StartTurn,
@@ -25,6 +26,7 @@ from sapwood.core.decide.guards import (
     require_length,
     require_no_turn,
     require_recordable,
+    require_text,
     require_turn,
     require_whole_files,
 )
@@ -42,18 +44,22 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    TurnLeased,
     TurnRecorded,
     TurnStarted,
 )
 from sapwood.core.history_size import size_of
+from sapwood.core.lease import LONGEST_LEASE, Lease
 from sapwood.core.live_path import LivePath
 from sapwood.core.refusals import (
+    BadSetting,
     BudgetReached,
     CallsOpen,
     CallStarted,
     DuplicateCall,
     EmptyText,
     StaleRequest,
+    TurnHeld,
     UnknownCall,
 )
 from sapwood.core.spending import call_problem, restart_problem
@@ -70,6 +76,7 @@ __all__ = [
     "fail_turn",
     "finish_tool",
     "interrupt_turn",
+    "lease_turn",
     "record_turn",
     "start_tool",
     "start_turn",
@@ -94,8 +101,31 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
         for each in command.instructions:
             require_length(each.text, INSTRUCTIONS_LIMIT, f"text of {each.name}")
         draft.add(InstructionsRead(_blank_left_out(command.instructions)))
-    draft.add(TurnStarted(state.context.tip, prompt))
+    if command.lease is not None:
+        _require_bounded(command.lease, meta)
+    draft.add(TurnStarted(state.context.tip, prompt, command.lease))
     return draft.accepted()
+
+
+def lease_turn(inputs: DecisionInput, command: LeaseTurn, meta: CommandMeta) -> Accepted:
+    turn = require_turn(inputs.state, command.turn)
+    _require_bounded(command.lease, meta)
+    # Whoever had the lease before cannot take it back; others can when it has ended.
+    if (
+        turn.lease is not None
+        and not command.take_over
+        and turn.lease.refuses(meta.holder, meta.at)
+    ):
+        raise Refused(TurnHeld(turn.lease.until))
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(TurnLeased(command.lease))
+    return draft.accepted()
+
+
+def _require_bounded(lease: Lease, meta: CommandMeta) -> None:
+    require_text(lease.holder, "holder")
+    if lease.until > meta.at + LONGEST_LEASE:
+        raise Refused(BadSetting("lease", "at most an hour"))
 
 
 def _may_read(state: State) -> bool:

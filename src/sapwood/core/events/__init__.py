@@ -80,6 +80,7 @@ from sapwood.core.events.turn import (
     TurnEvent,
     TurnFailed,
     TurnInterrupted,
+    TurnLeased,
     TurnRecorded,
     TurnStarted,
 )
@@ -152,6 +153,7 @@ __all__ = [
     "TurnEvent",
     "TurnFailed",
     "TurnInterrupted",
+    "TurnLeased",
     "TurnRecorded",
     "TurnStarted",
     "Unfocused",

@@ -7,6 +7,7 @@ from msgspec import Struct
 from sapwood.core.content import Ended, PromptPart, RecordedReply, RecordedResult, ReplyPart, Usage
 from sapwood.core.context import Context
 from sapwood.core.ids import Passage, TurnRef
+from sapwood.core.lease import Lease
 
 __all__ = [
     "ModelCalled",
@@ -22,6 +23,7 @@ __all__ = [
     "TurnEvent",
     "TurnFailed",
     "TurnInterrupted",
+    "TurnLeased",
     "TurnRecorded",
     "TurnStarted",
 ]
@@ -34,13 +36,25 @@ class Size(Struct, frozen=True, gc=False):
     counter: str
 
 
-class TurnStarted(Struct, frozen=True, gc=False):
-    """A prompt opened a turn. A prompt of notes alone is no request of the user."""
+class TurnStarted(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A prompt opened a turn. A prompt of notes alone is no request of the user.
+
+    With a `lease`, a program runs the turn itself, and no worker does.
+    """
 
     kind: ClassVar = "turn.started"
 
     parent: TurnRef | None
     prompt: tuple[PromptPart, ...]
+    lease: Lease | None = None
+
+
+class TurnLeased(Struct, frozen=True, gc=False):
+    """A program took the open turn up to run it, or goes on with it."""
+
+    kind: ClassVar = "turn.leased"
+
+    lease: Lease
 
 
 class ModelCalled(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -207,6 +221,7 @@ class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
 
 TurnEvent = (
     TurnStarted
+    | TurnLeased
     | ModelCalled
     | ReplyAdded
     | ReplyStreamed

@@ -71,6 +71,7 @@ from sapwood.core.refusals.turns import (
     OtherQuestion,
     StaleRequest,
     TurnEnded,
+    TurnHeld,
     TurnIsOpen,
     UnknownCall,
 )
@@ -134,6 +135,7 @@ __all__ = [
     "TooManyPins",
     "TooManyTopics",
     "TurnEnded",
+    "TurnHeld",
     "TurnIsOpen",
     "UnclearGoal",
     "UnknownAgent",

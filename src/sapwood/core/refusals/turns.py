@@ -1,5 +1,7 @@
 """Refusals about turns and their tool calls: open or ended, with or without a result."""
 
+from datetime import UTC, datetime
+
 from sapwood.core.refusals.refusal import Refusal, quoted
 
 __all__ = [
@@ -12,6 +14,7 @@ __all__ = [
     "OtherQuestion",
     "StaleRequest",
     "TurnEnded",
+    "TurnHeld",
     "TurnIsOpen",
     "UnknownCall",
 ]
@@ -65,6 +68,24 @@ class TurnEnded(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return "The turn of this command has ended. Nothing was changed. Read the log again."
+
+
+class TurnHeld(Refusal, frozen=True):
+    """Another process runs the turn. Its lease ends at `until`, in microseconds since 1970.
+
+    >>> TurnHeld(1_700_000_000_000_000).sentence
+    'Another process runs this turn, and holds it until 22:13:20 UTC unless it renews its lease...'
+    """
+
+    until: int
+
+    @property
+    def sentence(self) -> str:
+        ends = datetime.fromtimestamp(self.until // 1_000_000, UTC)
+        return (
+            f"Another process runs this turn, and holds it until {ends:%H:%M:%S} UTC unless it "
+            "renews its lease. Nothing was changed. Wait until then, or interrupt the turn."
+        )
 
 
 class AskedAgain(Refusal, frozen=True):

@@ -68,6 +68,8 @@ def _words(event: Event) -> str:
             return f"{model} {show(Count(estimate, exact=False))} {hash_[:12]}"
         case events.ReplyAdded(parts, ended=ended):
             return f"{_parts(parts)} {how_it_was_cut(ended)}".rstrip()
+        case events.TurnLeased():
+            return ""
         case events.ReplyStreamed(parts):
             return _parts(parts)
         case events.ReplyLost(parts, model, tokens):

@@ -88,6 +88,7 @@ def notice(event: Event) -> tuple[str, str]:
             | events.NoteDeclared()
             | events.SessionJudged()
             | events.TurnStarted()
+            | events.TurnLeased()
             | events.ModelCalled()
             | events.QuestionAsked()
             | events.ReplyAdded()

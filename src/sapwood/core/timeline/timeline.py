@@ -209,6 +209,7 @@ class Timeline:
             case (
                 # These have no row: other rows, a sidebar or the log show them.
                 events.ModelCalled()
+                | events.TurnLeased()
                 | events.QuestionAsked()
                 | events.QuestionAnswered()
                 | events.ReplyStreamed()

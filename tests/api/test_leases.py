@@ -1,0 +1,178 @@
+"""Own loops: leases, failures and words that arrive."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import sapwood
+from sapwood import Agent, RefusedError, Request, Sapwood
+from sapwood.core.commands import CompleteTurn
+from sapwood.core.events import ReplyStreamed, TurnCompleted, TurnFailed, TurnLeased
+from sapwood.core.refusals import TurnHeld
+from sapwood.runtime.clock_and_ids import now
+from sapwood.testing import PlannedModel
+from tests.api.reading import kinds, said
+
+
+async def test_a_second_process_cannot_take_up_a_turn_that_is_run(tmp_path: Path) -> None:
+    """D13: both runs were lost."""
+    async with sapwood.open(tmp_path / "log.db") as one, sapwood.open(tmp_path / "log.db") as two:
+        first = await one.start(id="demo")
+        async with first.turn("Hello?") as turn:
+            second = await two.get("demo")
+            with pytest.raises(RefusedError, match="Another process runs this turn"):
+                async with second.turn():
+                    pass
+            with pytest.raises(RefusedError):
+                await second.do(CompleteTurn(second.id))
+            await turn.reply("Hello to you.")
+        assert await said(second) == ["Hello?", "Hello to you."]
+        assert isinstance((await second.events())[-1].event, TurnCompleted)
+
+
+async def test_after_its_lease_another_process_goes_on_and_the_first_one_cannot(
+    wood: Sapwood, agent: Agent
+) -> None:
+    first = agent.turn("Hello?", lease=3000)
+    await first.__aenter__()
+    other = await wood.get(agent.id)
+    with pytest.raises(RefusedError, match="Another process"):
+        async with other.turn():
+            pass
+    async with other.turn(take_over=True) as second:
+        for late in (first.reply("Late."), first.fail("late"), first.result("1", "late")):
+            with pytest.raises(RefusedError) as refused:
+                await late
+            assert isinstance(refused.value.refusal, TurnHeld)
+        await first.__aexit__(RuntimeError, RuntimeError("late"), None)
+        await second.reply("On time.")
+    assert await said(agent) == ["Hello?", "On time."]
+
+
+async def test_a_lease_that_has_ended_can_be_taken(agent: Agent) -> None:
+    dead = agent.turn("Hello?", lease=0.001)
+    dead._renew = lambda: asyncio.sleep(0)  # pyright: ignore[reportPrivateUsage] # it has died
+    await dead.__aenter__()
+    state = await agent.state()
+    assert state.open
+    assert state.open.lease
+    await asyncio.sleep(max(0.0, (state.open.lease.until - now()) / 1_000_000) + 0.01)
+    async with agent.turn() as turn:
+        await turn.reply("I go on.")
+    with pytest.raises(RefusedError):
+        await dead.reply("Late.")
+    assert await said(agent) == ["Hello?", "I go on."]
+
+
+async def test_a_lease_is_renewed_while_the_program_works(agent: Agent) -> None:
+    async with agent.turn("Hello?", lease=0.3) as turn:
+        async for recorded in agent.follow():
+            if isinstance(recorded.event, TurnLeased):
+                break
+        await turn.reply("Done.")
+    ended = await kinds(agent)
+    await asyncio.sleep(0.2)
+    assert await kinds(agent) == ended
+
+
+async def test_no_worker_drives_a_turn_that_a_program_runs() -> None:
+    asked: list[str] = []
+
+    def answer(request: Request, heard: str) -> str:
+        asked.append(request.messages[0].text)
+        return "By a worker."
+
+    model = PlannedModel(answer)
+    async with sapwood.open(":memory:") as wood, sapwood.runtime(wood, models=model):
+        agent, other = await wood.start(model="planned"), await wood.start(model="planned")
+        async with agent.turn("Mine.") as turn:
+            await other.send(agent, "This wakes the agent.")
+            assert (await other.ask("Yours.")).text == "By a worker."
+            await turn.reply("By a program.")
+        assert asked == ["Yours."]
+        assert await said(agent) == ["Mine.", "By a program."]
+
+
+async def test_everybody_may_interrupt_a_turn(wood: Sapwood, agent: Agent) -> None:
+    async with agent.turn("Hello?") as turn:
+        await (await wood.get(agent.id)).interrupt("enough")
+        with pytest.raises(RefusedError):
+            await turn.reply("Late.")
+        with pytest.raises(RefusedError):
+            await turn.fail("late")
+        turn._has_ended = True  # pyright: ignore[reportPrivateUsage] # the block ends quietly
+    assert (await agent.state()).open is None
+
+
+async def test_a_repeated_turn_is_started_once(agent: Agent) -> None:
+    async with agent.turn("Hello?", command_id="once", actor=sapwood.Actor("human", "ada")) as turn:
+        await turn.reply("Hello to you.", command_id="reply")
+        await turn.reply("Hello to you.", command_id="reply")
+        [started] = await agent.events(turn.version, turn.version)
+        assert str(started.actor) == "human:ada"
+    with pytest.raises(RefusedError):
+        async with agent.turn("Hello?", command_id="once"):
+            pass
+    assert await said(agent) == ["Hello?", "Hello to you."]
+
+
+class _Broken(Exception):
+    def __str__(self) -> str:
+        return "could not connect to postgresql://svc:hunter2024@db.example/prod"
+
+
+async def test_an_error_is_stored_masked_and_never_becomes_words_of_the_model(
+    agent: Agent,
+) -> None:
+    """D11: the password went into the log and into the model's mouth."""
+    with pytest.raises(_Broken):
+        async with agent.turn("Hello?"):
+            raise _Broken
+    [failed] = [each.event for each in await agent.events() if isinstance(each.event, TurnFailed)]
+    assert failed.error.startswith("_Broken: could not connect to ")
+    assert "hunter2024" not in repr(await agent.events())
+    await agent.prompt("And now?")
+    request = await agent.request()
+    assert all("_Broken" not in each.text for each in request.messages if each.role == "assistant")
+    assert "hunter2024" not in repr(request)
+    assert "Your turn before this failed: _Broken" in request.messages[-1].text
+
+
+@pytest.mark.parametrize("reason", ["No key.", _Broken()])
+async def test_a_turn_fails_with_a_reason(agent: Agent, reason: str | Exception) -> None:
+    async with agent.turn("Hello?") as turn:
+        await turn.reply("I look.")
+        await turn.fail(reason)
+        with pytest.raises(RefusedError):
+            await turn.reply("Late.")
+    last = (await agent.events())[-1].event
+    assert isinstance(last, TurnFailed)
+    assert last.error.startswith("No key." if isinstance(reason, str) else "_Broken: ")
+    assert (await agent.state()).open is None
+
+
+async def test_words_are_stored_while_they_arrive_and_survive_a_failure(agent: Agent) -> None:
+    async def tell() -> None:
+        async with agent.turn("A tale?") as turn:
+            await turn.call()
+            await turn.delta("Hm. ", kind="thinking")
+            await turn.delta("Once upon ")
+            async for recorded in agent.follow():
+                if isinstance(recorded.event, ReplyStreamed):
+                    break
+            await turn.delta("a time")
+            raise _Broken
+
+    with pytest.raises(_Broken):
+        await tell()
+    assert await said(agent) == ["A tale?", "Once upon a time"]
+
+
+async def test_words_that_arrived_are_replaced_by_the_reply(agent: Agent) -> None:
+    async with agent.turn("A tale?") as turn:
+        await turn.call()
+        await turn.delta("Once upon ")
+        await turn.delta("a time")
+        await turn.reply("Once upon a time.")
+    assert await said(agent) == ["A tale?", "Once upon a time."]
