@@ -65,7 +65,7 @@ async def test_a_name_that_is_no_name_is_refused(agent: Agent) -> None:
 
 
 async def test_clear_starts_afresh_and_clear_n_keeps_the_last_turns(counting: Agent) -> None:
-    assert await counting.clear(keep=2) == "Kept the last 2; 1 turn left view."
+    assert await counting.clear(keep=2) == "Kept the last 2 turns; 1 turn left view."
     assert await said(counting) == SECOND + THIRD
     assert await counting.clear(9) == "Nothing to trim: 2 turns in view."
     assert await counting.clear() == "Context cleared."

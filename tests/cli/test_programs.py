@@ -1,5 +1,6 @@
 """Claude Code and Codex as executors, from the command line. The programs are fakes."""
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -65,6 +66,20 @@ def test_a_program_can_be_the_configured_model(
     told = sapwood("doctor", "--offline").out
     assert "Codex runs the turns" in told
     assert "1.0 can run turns: sapwood --with codex" in " ".join(told.split())
+
+
+def test_doctor_proposes_a_program_that_is_installed_and_logged_in(
+    sapwood: Sapwooder, programs: dict[str, FakeProgram]
+) -> None:
+    def proposed() -> str:
+        found = map(json.loads, sapwood("doctor", "--offline", "--json").out.splitlines())
+        return next(each["then"] for each in found if each["topic"] == "model")
+
+    assert proposed() == "sapwood config set model claude-code"
+    programs["claude-code"].logged_in = False
+    assert proposed() == "sapwood config set model codex"
+    programs["codex"].installed = False
+    assert proposed() == "sapwood config set model claude-sonnet-5-5"
 
 
 def test_a_question_that_nobody_can_answer_is_denied_with_the_rule_that_allows_it(

@@ -63,7 +63,7 @@ def test_a_session_is_trimmed_in_place_and_the_trim_is_undone(
     ran = sapwood("clear", "2", "--session", SESSION[:6])
     assert ran.code == Exit.OK, ran.err
     assert ran.out == (
-        "Kept the last 2; 2 turns left view. Go on with: claude --resume " + SESSION + "\n"
+        "Kept the last 2 turns; 2 turns left view. Go on with: claude --resume " + SESSION + "\n"
     )
     assert len(boundaries(claude)[-1]) == 4
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]

@@ -9,9 +9,8 @@ change copies it into the log.
 """
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from msgspec import Struct, structs
 
@@ -25,10 +24,9 @@ from sapwood.analysis.focus import (
     unfocused,
 )
 from sapwood.config.config_file import Config, prepare_folder
-from sapwood.config.database_address import is_postgres
 from sapwood.config.folders import archives_folder, focus_file, focus_stamp_file
 from sapwood.context_actions.archive_files import read_archives
-from sapwood.context_actions.session_finder import Connect
+from sapwood.context_actions.session_finder import Connect, database_exists, open_space
 from sapwood.context_actions.session_input import OpenSpace
 from sapwood.core.commands import Command, StartAgent, Unfocus
 from sapwood.core.commands import Focus as FocusOn
@@ -47,8 +45,6 @@ PROJECT = "project"
 
 SESSION = "session"
 """The source of the agents that stand for sessions in which a model declared topics."""
-
-_PATIENCE = 5.0
 
 
 def project_agent(project: str) -> AgentId:
@@ -87,10 +83,10 @@ class ProjectFocus:
 
         Creates no database. If the database does not answer, the stack is that of the old file.
         """
-        if not _exists(self._config.address):
+        if not database_exists(self._config):
             return _from_file(project)
         try:
-            async with self._connected() as space:
+            async with open_space(self._config, self._connect) as space:
                 return await _merged(space, project, session)
         except LogError:
             return _from_file(project)
@@ -128,10 +124,10 @@ class ProjectFocus:
 
     async def _change(self, stack: _Stack, change: Callable[[Focus], Focus]) -> Focus:
         """The focus after a change, decided on the stack that the log then holds."""
-        if not _exists(self._config.address):
+        if not database_exists(self._config):
             change(_from_file(stack.project))  # raises before a database is created
         prepare_folder(self._config)
-        async with self._connected() as space:
+        async with open_space(self._config, self._connect) as space:
             after = change(await _read(space, stack))
             state = (await space.dispatcher.open(stack.agent)).state
             if state.status == "none":
@@ -142,19 +138,6 @@ class ProjectFocus:
         with suppress(OSError):
             focus_stamp_file().touch(mode=0o600)
         return changed
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncGenerator[OpenSpace]:
-        config = self._config
-        space = await self._connect(config.address, config.space, patience=_PATIENCE)
-        try:
-            yield space
-        finally:
-            await space.close()
-
-
-def _exists(address: str) -> bool:
-    return is_postgres(address) or Path(address).expanduser().is_file()
 
 
 async def _dispatch(space: OpenSpace, command: Command) -> None:

@@ -30,7 +30,9 @@ __all__ = [
     "SessionFinder",
     "SessionTarget",
     "agents_of_folders",
+    "database_exists",
     "newest_session_in",
+    "open_space",
     "read_transcript",
     "running_session",
 ]
@@ -113,15 +115,11 @@ class SessionFinder:
     @asynccontextmanager
     async def connected(self) -> AsyncGenerator[OpenSpace | None]:
         """Opens the database; yields None if it does not exist."""
-        address = self._config.address
-        if not _exists(address):
+        if not database_exists(self._config):
             yield None
             return
-        space = await self._connect(address, self._config.space, patience=_DATABASE_SECONDS)
-        try:
+        async with open_space(self._config, self._connect) as space:
             yield space
-        finally:
-            await space.close()
 
     async def _named(self, name: str) -> SessionTarget:
         found = [e for e in await asyncio.to_thread(discover) if e.id.startswith(name)]
@@ -203,8 +201,19 @@ async def agents_of_folders(space: OpenSpace, folders: Iterable[str]) -> list[Ag
     return list(found)
 
 
-def _exists(address: str) -> bool:
-    return is_postgres(address) or Path(address).expanduser().is_file()
+def database_exists(config: Config) -> bool:
+    """Whether there is a database; one on a server is taken to exist."""
+    return is_postgres(config.address) or Path(config.address).expanduser().is_file()
+
+
+@asynccontextmanager
+async def open_space(config: Config, connect: Connect) -> AsyncGenerator[OpenSpace]:
+    """Opens the configured space, and creates the database if it does not exist."""
+    space = await connect(config.address, config.space, patience=_DATABASE_SECONDS)
+    try:
+        yield space
+    finally:
+        await space.close()
 
 
 def newest_session_in(folder: Path) -> FoundSession | None:

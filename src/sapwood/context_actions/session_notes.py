@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config, prepare_folder
-from sapwood.config.database_address import is_postgres
 from sapwood.config.folders import focus_stamp_file
-from sapwood.context_actions.session_finder import Connect
+from sapwood.context_actions.session_finder import Connect, database_exists, open_space
 from sapwood.context_actions.session_input import OpenSpace
 from sapwood.core.commands import DeclareNote, RecordJudgement
 from sapwood.core.content import Usage
@@ -38,8 +37,6 @@ from sapwood.sources.source_programs import imported_agent_id
 
 __all__ = ["SessionNotes", "Statements", "agent_of_session"]
 
-_PATIENCE = 5.0
-
 
 class Statements(Struct, frozen=True):
     """The notes in force, and what a judge said."""
@@ -57,10 +54,10 @@ class SessionNotes:
 
     async def read(self, session: Session) -> Statements:
         """What is in force. Creates no database; nothing if the database does not answer."""
-        if not _exists(self._config.address):
+        if not database_exists(self._config):
             return Statements()
         try:
-            async with self._connected() as space:
+            async with open_space(self._config, self._connect) as space:
                 state = (await space.dispatcher.open(agent_of_session(session))).state
                 return Statements(state.declared, state.judged)
         except LogError:
@@ -101,22 +98,13 @@ class SessionNotes:
     async def _imported(self, session: Session) -> AsyncGenerator[OpenSpace]:
         """The open database; a session that is not in the log yet is imported first."""
         prepare_folder(self._config)
-        async with self._connected() as space:
+        async with open_space(self._config, self._connect) as space:
             agent = agent_of_session(session)
             if (await space.dispatcher.open(agent)).state.status == "none" and session.path:
                 importer = Importer(space)
                 await importer.bring(Path(session.path), session.source)
                 await importer.close()
             yield space
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncGenerator[OpenSpace]:
-        config = self._config
-        space = await self._connect(config.address, config.space, patience=_PATIENCE)
-        try:
-            yield space
-        finally:
-            await space.close()
 
 
 def _mark_change() -> None:
@@ -130,7 +118,3 @@ def agent_of_session(session: Session) -> AgentId:
     if session.source == "sapwood":
         return AgentId(session.id)
     return imported_agent_id(session.source, session.id)
-
-
-def _exists(address: str) -> bool:
-    return is_postgres(address) or Path(address).expanduser().is_file()

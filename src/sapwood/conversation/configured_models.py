@@ -143,10 +143,9 @@ def model_doubt(model: str, config: Config) -> str:
 
 def ready_programs() -> frozenset[str]:
     """The agent programs that are installed and logged in, as far as that can be known."""
-    from sapwood.providers.program_list import installed_program
+    from sapwood.providers.program_list import ready_programs as found
 
-    found = {name: installed_program(name) for name in PROGRAMS}
-    return frozenset(name for name, info in found.items() if info and info.logged_in is not False)
+    return frozenset(found())
 
 
 def first_settings(

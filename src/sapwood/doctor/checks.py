@@ -39,6 +39,7 @@ from sapwood.install.agent_program import AGENT_PROGRAMS
 from sapwood.install.installation import read_record
 from sapwood.models import window_of
 from sapwood.models.model_routes import resolve
+from sapwood.providers.program_list import ready_programs
 
 __all__ = ["Finding", "examine"]
 
@@ -79,7 +80,7 @@ async def examine(
         next_step = '$EDITOR "$(sapwood config path)"'
         return [*findings, Finding("configuration", "broken", str(error), next_step)]
     findings += [_configuration(environ), *await check_database(config, progress), *_keys(environ)]
-    findings += await _model(config, keys, require_model, online=online)
+    findings += await _model(config, keys, require_model, environ, online=online)
     if online and config.servers:
         findings += await check_servers(config.servers, make_toolboxes)
     findings += [await check_checkpoints(config), check_sandbox(config)]
@@ -113,10 +114,17 @@ def _keys(environ: Mapping[str, str]) -> list[Finding]:
 
 
 async def _model(
-    config: Config, keys: Mapping[str, str], require_model: RequireModel, *, online: bool
+    config: Config,
+    keys: Mapping[str, str],
+    require_model: RequireModel,
+    environ: Mapping[str, str],
+    *,
+    online: bool,
 ) -> list[Finding]:
     if not config.model:
-        next_step = "sapwood config set model claude-sonnet-5-5"
+        ready = await asyncio.to_thread(ready_programs, environ)
+        proposed = ready[0] if ready else "claude-sonnet-5-5"
+        next_step = f"sapwood config set model {proposed}"
         if any(read_record(program.name) for program in AGENT_PROGRAMS):
             message = "none is chosen; only conversations in Sapwood itself need one"
             return [Finding("model", "open", message, next_step)]

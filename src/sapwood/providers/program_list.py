@@ -10,7 +10,7 @@ from sapwood.core.executor import PROGRAMS, ProgramExecutor
 from sapwood.core.model_calls import Failure
 from sapwood.runtime.agent_provider import AgentProvider, ProgramInfo
 
-__all__ = ["installed_program", "make_provider", "require_program"]
+__all__ = ["installed_program", "make_provider", "ready_programs", "require_program"]
 
 _CLASSES = {
     "claude-code": ("sapwood.providers.claude_code", "ClaudeCodeProvider"),
@@ -43,6 +43,12 @@ def installed_program(program: str, environ: Mapping[str, str] = os.environ) -> 
         return make_provider(program, environ=environ).find()
     except Failure:
         return None
+
+
+def ready_programs(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The programs that are installed and logged in, as far as that can be known."""
+    found = {name: installed_program(name, environ) for name in PROGRAMS}
+    return [name for name, info in found.items() if info and info.logged_in is not False]
 
 
 def require_program(

@@ -128,9 +128,9 @@ def test_clear_n_keeps_the_last_n_turns(keep: int) -> None:
 
 def test_clear_n_says_what_it_kept_and_what_left() -> None:
     world, agent = conversation(3)
-    assert does(world, KeepLast(agent, 1)) == "Kept the last 1; 2 turns left view."
+    assert does(world, KeepLast(agent, 1)) == "Kept the last turn; 2 turns left view."
     world.turn(agent, "ask 4", "answer 4")
-    assert does(world, KeepLast(agent, 1)) == "Kept the last 1; 1 turn left view."
+    assert does(world, KeepLast(agent, 1)) == "Kept the last turn; 1 turn left view."
 
 
 @pytest.mark.parametrize("keep", [2, 3, 1_000_000])
@@ -162,7 +162,7 @@ def test_clear_n_drops_the_summary_if_no_turn_has_to_leave(keep: int) -> None:
     does(world, Compact(agent, "It was about numbers."))
     world.turn(agent, "ask 3", "answer 3")
     before = world.request(agent)
-    assert does(world, KeepLast(agent, keep)) == "Kept the last 1; the summary left view."
+    assert does(world, KeepLast(agent, keep)) == "Kept the last turn; the summary left view."
     assert said(world, agent) == ["ask 3", "answer 3"]
     log = list(world.logs[agent])
     assert does(world, KeepLast(agent, keep)) == "Nothing to trim: 1 turn in view."

@@ -146,7 +146,8 @@ def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Ac
     gone += ["the summary"] if live.summary else []
     gone += ["what was loaded"] if live.loaded else []
     left = " and ".join(gone) or "the carried request"
-    return draft.accepted(f"Kept the last {count}; {left} left view.")
+    kept = "turn" if count == 1 else f"{count} turns"
+    return draft.accepted(f"Kept the last {kept}; {left} left view.")
 
 
 def _keep(draft: Draft, turns: int, counter: Counter) -> None:
