@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
 from sapwood.analysis.ledger.operations.command_effects import effects_of
@@ -71,7 +71,8 @@ class _Subjects:
         self._working_folder = WorkingFolder(folder)
 
     def of(self, call: ToolCall, outcome: CallOutcome) -> tuple[ResultKind, str]:
-        for operation in operations_of(call, outcome):
+        # Neither the kind nor the path depends on the output, which may be long.
+        for operation in operations_of(call, structs.replace(outcome, output="")):
             match operation:
                 case CommandLineRan():
                     return self._ran(operation, outcome)

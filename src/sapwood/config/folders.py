@@ -11,6 +11,7 @@ from pathlib import Path
 __all__ = [
     "archives_folder",
     "checkpoints_folder",
+    "clean_results_folder",
     "config_folder",
     "data_folder",
     "focus_file",
@@ -76,6 +77,11 @@ def focus_stamp_file() -> Path:
 def journal_file() -> Path:
     """The file of the journal."""
     return data_folder() / "journal.jsonl"
+
+
+def clean_results_folder() -> Path:
+    """The folder that remembers which tool results have nothing to mask."""
+    return data_folder() / "clean"
 
 
 def turn_features_folder() -> Path:

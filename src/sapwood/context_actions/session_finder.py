@@ -14,6 +14,7 @@ from msgspec import structs
 from sapwood.analysis.session import Session
 from sapwood.config.config_file import Config
 from sapwood.config.database_address import is_postgres
+from sapwood.context_actions.clean_results import CleanResults
 from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder, last_session
 from sapwood.context_actions.session_input import OpenSpace, SessionInput, agent_input
 from sapwood.core.errors import LogError, SapwoodError
@@ -91,7 +92,8 @@ class SessionFinder:
             session = await asyncio.to_thread(read_transcript, target.path, target.source or None)
             return SessionInput(session)
         if isinstance(target, Path):
-            return SessionInput(await asyncio.to_thread(read_transcript, target), kept=False)
+            session = await asyncio.to_thread(read_transcript, target, kept=False)
+            return SessionInput(session, kept=False)
         async with self.connected() as space:
             if space is None:
                 raise NoSession(f"There is no agent '{target}': there is no database yet.")
@@ -237,16 +239,20 @@ def _seen_by_hooks(folder: Path) -> FoundSession | None:
     return FoundSession("", session, path, str(folder), status.st_mtime_ns // 1_000, status.st_size)
 
 
-def read_transcript(path: Path, source: str | None = None) -> Session:
-    """Reads a transcript. Raises `NoSession`.
+def read_transcript(path: Path, source: str | None = None, *, kept: bool = True) -> Session:
+    """Reads a transcript. Raises `NoSession`. If it is not `kept`, nothing is stored about it.
 
     The window is the one that hooks and the status line show, else that of the transcript, else the
     one known for the model.
     """
     try:
-        session = read_session(path.expanduser(), source)
+        whole = path.expanduser()
+        known = CleanResults(whole)
+        session = read_session(whole, source, mask=known.mask)
     except NotATranscript as error:
         raise NoSession(str(error)) from error
+    if kept:
+        known.save()
     return structs.replace(session, window=_window(session))
 
 

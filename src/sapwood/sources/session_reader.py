@@ -11,10 +11,12 @@ from sapwood.core.content import Text
 from sapwood.core.events import Size, TurnRecorded
 from sapwood.core.ids import AgentId, TurnRef
 from sapwood.core.turn import Turn, recorded_turn
+from sapwood.redaction import mask_secrets
 from sapwood.sources.detection import FAR, HEAD, NotATranscript, detect_source, reader_for
 from sapwood.sources.row_file import FilePosition, RowFile, require_regular_file
 from sapwood.sources.source_programs import imported_agent_id
 from sapwood.sources.transcript_events import (
+    Mask,
     TranscriptCompaction,
     TranscriptEvent,
     TranscriptReader,
@@ -42,12 +44,12 @@ _WIDER = 4
 """How much more is read if the end of a transcript is one huge row."""
 
 
-def read_session(path: Path, source: str | None = None) -> Session:
-    """Reads the whole conversation of a transcript.
+def read_session(path: Path, source: str | None = None, *, mask: Mask = mask_secrets) -> Session:
+    """Reads the whole conversation of a transcript. `mask` masks the secrets in tool results.
 
     Raises `NotATranscript` if the file cannot be read or is no transcript.
     """
-    return session_of(_read(path, source), path)
+    return session_of(_read(path, source, mask=mask), path)
 
 
 def read_events(
@@ -178,9 +180,11 @@ def session_files(path: Path, source: str) -> list[tuple[str, Path]]:
     return [(codex_thread(each)[1], each) for each in thread_files(path)]
 
 
-def _read(path: Path, source: str | None, own: Collection[str] = ()) -> TranscriptReader:
+def _read(
+    path: Path, source: str | None, own: Collection[str] = (), *, mask: Mask = mask_secrets
+) -> TranscriptReader:
     source = source or detect_file(path)
-    reader = reader_for(source, path)
+    reader = reader_for(source, path, mask=mask)
     reader.pass_over(tuple(own))
     try:
         if path.suffix == ".json":
