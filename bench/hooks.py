@@ -99,7 +99,7 @@ def a_session_before(talk: ClaudeTranscript, name: str, locks: ExitStack) -> dic
     watched.memory.put("asked", watched.size)
     watched.memory.put("transcript", watched.path)
     watched.memory.put("window", 100_000)
-    for work in ("prepare", "import"):
+    for work in ("prepare", "import", "judge"):
         file = Path(watched.memory.folder) / f"{work}-waiting.lock"
         fcntl.flock(locks.enter_context(file.open("w")), fcntl.LOCK_EX)
     return {"session_id": name, "transcript_path": watched.path, "cwd": watched.folder}

@@ -10,6 +10,7 @@ at a bounded part of the text after the name, so the time grows with the length 
 import re
 import string
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from msgspec import Struct
 
@@ -117,8 +118,14 @@ def find_assigned_values(searched: Searched) -> Iterator[Span]:
     """Yields every value with a secret name that looks like a secret."""
     for kind, anchor, pattern, accepts in _NAMES:
         if anchor in searched.lower:
-            yield from _values_after(searched, kind, pattern, accepts)
+            yield from _values_after(searched, kind, _compiled(pattern), accepts)
     yield from _authorizations(searched)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern of a name. Few of the names are in a text, and compiling all takes long."""
+    return re.compile(pattern, re.ASCII)
 
 
 def _values_after(
@@ -240,8 +247,8 @@ def _is_argument(place: _Place) -> bool:
 
 
 _Accepts = Callable[[_Place], bool]
-_NAMES: tuple[tuple[str, str, re.Pattern[str], _Accepts], ...] = tuple(
-    (kind, anchor, re.compile(anchor + name + _VALUE, re.ASCII), accepts)
+_NAMES: tuple[tuple[str, str, str, _Accepts], ...] = tuple(
+    (kind, anchor, anchor + name + _VALUE, accepts)
     for kind, anchor, name, accepts in (
         ("password", "pass", rf"(?:words?|wd|phrase|code|wort)?{_SUFFIX}", _is_password),
         ("password", "pw", rf"d?{_SUFFIX}", _is_password),

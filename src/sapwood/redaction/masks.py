@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
 from sapwood.redaction import Secret
 from sapwood.redaction.assignments import ASSIGNED_KINDS
@@ -18,11 +19,16 @@ __all__ = ["find_masks", "find_secrets", "mask_secrets"]
 _VAGUE_KINDS = frozenset({*ASSIGNED_KINDS, URL_PASSWORD})
 """Kinds that say where a secret was found, not what it is; any other kind is preferred."""
 _KINDS = "|".join(sorted({*_VAGUE_KINDS, *PLACE_KINDS, *TOKEN_KINDS, KNOWN_KEY, PRIVATE_KEY}))
-_MASK = re.compile(rf"\[secret: (?:{_KINDS})(?: …[\w=+/.~-]{{4}})?\]", re.ASCII)
 _TAIL = re.compile(r"[\w=+/.~-]{4}", re.ASCII)
 _MOST_ROUNDS = 8
 _TAIL_MIN_LENGTH = 20
 """A mask shows the last four characters only of secrets of this length or longer."""
+
+
+@cache
+def _mask_pattern() -> re.Pattern[str]:
+    """The pattern of every mask; compiled when a text has one."""
+    return re.compile(rf"\[secret: (?:{_KINDS})(?: …[\w=+/.~-]{{4}})?\]", re.ASCII)
 
 
 def find_secrets(text: str, known: Sequence[str] = ()) -> list[Secret]:
@@ -53,7 +59,7 @@ def mask_secrets(
 
 def find_masks(text: str) -> list[str]:
     """See `sapwood.redaction.find_masks`."""
-    return _MASK.findall(text)
+    return _mask_pattern().findall(text)
 
 
 def _touch_words(pieces: list[str]) -> bool:
@@ -65,7 +71,9 @@ def _touch_words(pieces: list[str]) -> bool:
 
 def _outside_masks(text: str, spans: Iterable[Span]) -> Iterator[Span]:
     """Leaves out spans that lie inside a mask; a span may contain a whole mask and more."""
-    masks = [match.span() for match in _MASK.finditer(text)]
+    masks: list[tuple[int, int]] = []
+    if "[secret: " in text:
+        masks = [match.span() for match in _mask_pattern().finditer(text)]
     if not masks:
         yield from spans
         return

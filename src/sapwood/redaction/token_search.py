@@ -4,6 +4,7 @@ import re
 import string
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from sapwood.redaction.byte_text import Searched, Span
 from sapwood.redaction.token_forms import FORMS, VAGUE_FORMS
@@ -47,10 +48,18 @@ def _alternatives(forms: Iterable[_Form], *, whole: bool) -> str:
 
 _ALL = (*FORMS, *VAGUE_FORMS)
 _PREFIX = re.compile(_WORD_START + _alternatives(_ALL, whole=False), re.ASCII)
-_TOKEN = re.compile(_WORD_START + _alternatives(_ALL, whole=True), re.ASCII)
 _KINDS = {prefix: kind for kind, prefixes, _ in reversed(_ALL) for prefix in prefixes.split()}
 _PREFIX_SIZES = sorted({len(prefix) for prefix in _KINDS}, reverse=True)
 _VAGUE = frozenset(prefix for _, prefixes, _ in VAGUE_FORMS for prefix in prefixes.split())
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """The pattern of every token. Compiling it takes longer than a whole search, and most texts
+    have no prefix of a token.
+    """
+    return re.compile(_WORD_START + _alternatives(_ALL, whole=True), re.ASCII)
+
 
 _PREFIX_LENGTH = 24
 """At least the length of the longest prefix before a long word."""
@@ -173,13 +182,13 @@ def _prefixed(text: str, words: list[tuple[int, int]] | None) -> Iterator[Span]:
 
 def _all_tokens(text: str) -> Iterator[re.Match[str]]:
     """Searches in short steps: one step over a long text would block every other thread."""
-    position = 0
+    position, pattern = 0, _token()
     for step in range(0, len(text), _STEP):
         stop = step + _STEP
-        for begun in _TOKEN.finditer(text, max(step, position), stop + _LONGEST_START):
+        for begun in pattern.finditer(text, max(step, position), stop + _LONGEST_START):
             if begun.start() >= stop:
                 break
-            token = _TOKEN.match(text, begun.start()) or begun
+            token = pattern.match(text, begun.start()) or begun
             position = token.end()
             yield token
 
@@ -187,7 +196,7 @@ def _all_tokens(text: str) -> Iterator[re.Match[str]]:
 def _tokens_in(text: str, words: list[tuple[int, int]]) -> Iterator[re.Match[str]]:
     for start, end in words:
         for prefix in _PREFIX.finditer(text, start, end):
-            token = _TOKEN.match(text, prefix.start())
+            token = _token().match(text, prefix.start())
             if token:
                 yield token
 
