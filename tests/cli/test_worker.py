@@ -1,11 +1,13 @@
 """`sapwood worker`: runs agents that others woke, and leaves cleanly."""
 
 import asyncio
+import json
 import os
 import secrets
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -146,3 +148,35 @@ def test_a_program_that_has_no_runtime_is_refused(
     refused = sapwood("worker", "--app", app)
     assert refused.code == 2
     assert why in refused.err
+
+
+def test_a_worker_tells_its_health_and_logs_json(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_DATABASE", str(home / "team.db"))
+    command = [sys.executable, "-m", "sapwood.cli", "worker", "--health", "0"]
+    worker = subprocess.Popen([*command, "--log-format", "json"], stderr=subprocess.PIPE, text=True)
+    assert worker.stderr is not None
+    lines: list[dict[str, str]] = []
+    try:
+        while not lines or not lines[-1]["message"].startswith("Running the agents"):
+            lines.append(json.loads(worker.stderr.readline()))
+        [place] = [each["message"] for each in lines if "Health and metrics" in each["message"]]
+        url = place.split()[3].removesuffix("/healthz,")
+        with urllib.request.urlopen(f"{url}/readyz", timeout=30) as answer:
+            assert answer.read() == b"ready\n"
+        with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
+            assert b"sapwood_info" in answer.read()
+    finally:
+        worker.terminate()
+        _, rest = worker.communicate(timeout=60)
+    lines += [json.loads(line) for line in rest.splitlines()]
+    assert lines[-1]["message"].startswith("Stopping.")
+    assert {"time", "level", "logger", "message", "process"} <= set(lines[-1])
+
+
+@pytest.mark.parametrize("place", ["http", "127.0.0.1:http", "99999", ""])
+def test_a_place_that_is_no_port_is_refused(sapwood: Sapwooder, place: str) -> None:
+    refused = sapwood("worker", "--health", place)
+    assert refused.code == 2
+    assert "Write a port" in refused.err

@@ -5,8 +5,8 @@ Imports the libraries of a part only if the configuration uses that part.
 
 import logging
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "assemble",
+    "exported_metrics",
+    "measured",
     "programs_for",
     "require_rules",
     "sandbox_of",
@@ -89,7 +91,7 @@ def assemble(
         toolbox,
         keys,
         closing=[models.aclose, programs.close] if own else [programs.close],
-        tracing=tracing_for(config),
+        tracing=measured(tracing_for(config)),
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
         programs=programs,
@@ -137,6 +139,14 @@ async def worker(
             await runners.close()
 
 
+def measured(tracing: Tracing) -> Tracing:
+    """Returns tracing that also counts and times everything in the numbers of this process."""
+    from sapwood.telemetry.measured import Measured
+    from sapwood.telemetry.metrics import METRICS
+
+    return Measured(METRICS, tracing)
+
+
 def tracing_for(config: Config, environ: Mapping[str, str] = os.environ) -> Tracing:
     """Returns tracing that sends spans to the configured collector, or tracing that does nothing.
 
@@ -162,6 +172,25 @@ def tracing_for(config: Config, environ: Mapping[str, str] = os.environ) -> Trac
         return ModelIdentity(route.model, _SPAN_PROVIDERS.get(route.account, route.account))
 
     return otlp_spans(config.telemetry.endpoint, identify, content=config.telemetry.content)
+
+
+@contextmanager
+def exported_metrics(config: Config, environ: Mapping[str, str] = os.environ) -> Generator[None]:
+    """Sends the numbers of this process to the configured collector inside the block, if any."""
+    if not spans_address(config, environ):
+        yield
+        return
+    try:
+        from sapwood.telemetry.metrics import METRICS
+        from sapwood.telemetry.metrics_export import otlp_metrics
+    except ModuleNotFoundError:
+        yield  # `tracing_for` says so
+        return
+    stop = otlp_metrics(config.telemetry.endpoint, METRICS)
+    try:
+        yield
+    finally:
+        stop()
 
 
 def require_rules(lines: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from msgspec import Struct
 
 from sapwood.app.agent_runner import AgentRunner
+from sapwood.app.assembly import measured, tracing_for
 from sapwood.app.connection import Connection
 from sapwood.app.engines import engine_for
 from sapwood.app.space_runners import SpacePattern, SpaceRunners
@@ -83,7 +84,15 @@ async def started_runners(
 
     def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
         toolbox = _toolbox(options, of)
-        return AgentRunner(of, engine_of_space, models, toolbox, secrets, commands=options.commands)
+        return AgentRunner(
+            of,
+            engine_of_space,
+            models,
+            toolbox,
+            secrets,
+            commands=options.commands,
+            tracing=measured(tracing_for(Config())),
+        )
 
     runners = SpaceRunners(connection, engine, spaces, make)
     stack.push_async_callback(runners.close)

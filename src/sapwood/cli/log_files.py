@@ -4,10 +4,12 @@ If the folder cannot be written, the command runs without a log file.
 """
 
 import copy
+import json
 import logging
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TextIO
@@ -32,7 +34,14 @@ from sapwood.core.log_values import Append
 from sapwood.core.model_calls import Failure
 from sapwood.redaction import mask_secrets
 
-__all__ = ["log_command", "log_commits", "log_problem", "log_to_folder"]
+__all__ = [
+    "log_as_json",
+    "log_command",
+    "log_commits",
+    "log_problem",
+    "log_to_folder",
+    "logs_as_json",
+]
 
 _log = logging.getLogger("sapwood.cli")
 _agents_log = logging.getLogger("sapwood.agents")
@@ -54,6 +63,23 @@ class _StderrFormatter(_MaskingFormatter):
         short = copy.copy(record)
         short.exc_info = short.exc_text = short.stack_info = None
         return super().format(short)
+
+
+class _JsonFormatter(logging.Formatter):
+    """One JSON object for each message, with secrets masked."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC)
+        fields = {
+            "time": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "process": record.process,
+            "message": mask_secrets(record.getMessage()),
+        }
+        if record.exc_info:
+            fields["error"] = mask_secrets(self.formatException(record.exc_info))
+        return json.dumps(fields, ensure_ascii=False)
 
 
 class _LogFileHandler(RotatingFileHandler):
@@ -102,6 +128,31 @@ def log_to_folder(folder: Path, verbose: int) -> Generator[Path | None]:
         for logger in (ours, others):
             logger.removeHandler(in_file)
         in_file.close()
+
+
+@contextmanager
+def log_as_json(verbose: int = 0) -> Generator[None]:
+    """Writes messages to stderr as JSON lines inside the block, instead of as text."""
+    ours = logging.getLogger("sapwood")
+    replaced = [each for each in ours.handlers if isinstance(each, _StderrHandler)]
+    handler = _StderrHandler()
+    handler.setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
+    handler.setFormatter(_JsonFormatter())
+    for each in replaced:
+        ours.removeHandler(each)
+    ours.addHandler(handler)
+    try:
+        yield
+    finally:
+        ours.removeHandler(handler)
+        for each in replaced:
+            ours.addHandler(each)
+
+
+def logs_as_json() -> bool:
+    """Whether messages on stderr are JSON lines now."""
+    handlers = logging.getLogger("sapwood").handlers
+    return any(isinstance(each.formatter, _JsonFormatter) for each in handlers)
 
 
 class _StderrHandler(logging.StreamHandler[TextIO]):

@@ -69,6 +69,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "serve": "Serve conversations over HTTP and in a browser",
         "token": "Make, list and revoke tokens for the server",
         "worker": "Run the agents of a database until stopped",
+        "top": "Show spaces, workers, queues and cost",
         "completion": "Print a completion script for a shell",
     },
 }

@@ -1,7 +1,8 @@
 """`sapwood worker`: runs the agents of a database until it is stopped."""
 
+import logging
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,17 @@ import click
 from sapwood.cli.command import WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
+from sapwood.cli.log_files import log_as_json, logs_as_json
 
 if TYPE_CHECKING:
     from sapwood.api.runtime import Runtime
     from sapwood.app.connection import Connection
+    from sapwood.app.space_runners import SpacePattern
     from sapwood.config.config_file import Config
 
 __all__ = ["command"]
+
+_log = logging.getLogger("sapwood.worker")
 
 
 @subcommand(
@@ -24,6 +29,7 @@ __all__ = ["command"]
         "sapwood worker",
         "sapwood worker --database postgresql://me@localhost/team",
         "sapwood worker --app shop.agents:runtime --spaces '*'",
+        "sapwood worker --health 9090 --log-format json",
     ]
 )
 @click.option(
@@ -43,9 +49,26 @@ __all__ = ["command"]
     metavar="MODULE:NAME",
     help="Run agents with the tools and models of a sapwood.runtime(…) in a Python module.",
 )
+@click.option(
+    "--health",
+    metavar="[HOST:]PORT",
+    help="Serve /healthz, /readyz and /metrics there; without a host, on 127.0.0.1.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Messages on stderr as text, or as one JSON object in each line.",
+)
 @click.pass_obj
 def command(
-    invocation: Invocation, at_once: int | None, spaces: tuple[str, ...], app: str | None
+    invocation: Invocation,
+    at_once: int | None,
+    spaces: tuple[str, ...],
+    app: str | None,
+    health: str | None,
+    log_format: str,
 ) -> None:
     """Run the agents of a database until stopped.
 
@@ -54,7 +77,9 @@ def command(
     turns stay open, and the next worker continues them.
     """
     described = None if app is None else _load(app)
-    invocation.run(lambda: _work(invocation, at_once, spaces, described))
+    place = None if health is None else _place(health)
+    with log_as_json() if log_format == "json" else nullcontext():
+        invocation.run(lambda: _work(invocation, at_once, spaces, described, place))
 
 
 async def _work(
@@ -62,7 +87,9 @@ async def _work(
     at_once: int | None,
     spaces: tuple[str, ...],
     described: "Runtime | None",
+    health: tuple[str, int] | None,
 ) -> None:
+    from sapwood.app.assembly import exported_metrics
     from sapwood.app.space_runners import SpacePattern
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.config.database_address import shown_address
@@ -82,11 +109,47 @@ async def _work(
                 await stack.enter_async_context(running)
             else:
                 await _start(described, connection, config, at_once, spaces, stack)
+            stack.enter_context(exported_metrics(config))
+            if health is not None:
+                served_spaces = pattern or SpacePattern((config.space,))
+                await _serve_health(connection, served_spaces, health, stack)
             served = f"spaces {', '.join(spaces)}" if spaces else f"space {config.space}"
             place = shown_address(config.address)
-            click.echo(f"Running the agents of {place}, {served}. Ctrl-C stops.", err=True)
+            _say(f"Running the agents of {place}, {served}. Ctrl-C stops.")
             await stop.wait()
-            click.echo("Stopping. Other workers continue the open turns.", err=True)
+            _say("Stopping. Other workers continue the open turns.")
+
+
+def _say(text: str) -> None:
+    """Tells the person who started the worker, or the reader of its JSON messages."""
+    if logs_as_json():
+        _log.info("%s", text)
+    else:
+        click.echo(text, err=True)
+
+
+async def _serve_health(
+    connection: "Connection",
+    spaces: "SpacePattern",
+    place: tuple[str, int],
+    stack: AsyncExitStack,
+) -> None:
+    from sapwood.app.health_server import HealthServer, health_server
+
+    host, port = place
+    try:
+        server = health_server(HealthServer(connection, spaces.covers), host, port)
+        chosen = await stack.enter_async_context(server)
+    except OSError as error:
+        raise click.ClickException(f"--health cannot listen on {host}:{port}: {error}.") from None
+    _say(f"Health and metrics: http://{host}:{chosen}/healthz, /readyz, /metrics")
+
+
+def _place(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65_535:
+        raise click.BadParameter("Write a port, as in 9090 or 0.0.0.0:9090.", param_hint="--health")
+    return host or "127.0.0.1", int(port)
 
 
 async def _start(

@@ -1,0 +1,130 @@
+"""A small HTTP server of a worker: whether it lives, whether it is ready, and its numbers.
+
+| path | answer |
+| --- | --- |
+| `/healthz` | 200: the process runs |
+| `/readyz` | 200: the database answers within two seconds; otherwise 503 |
+| `/metrics` | counts and durations, for Prometheus |
+
+It answers GET and HEAD, closes each connection after its answer, and tells nothing of what was
+said. It has no login: listen on loopback, or where only your monitoring can reach it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from importlib import metadata
+
+from sapwood.app.connection import Connection
+from sapwood.core.ids import Space
+from sapwood.core.log_values import LogError
+from sapwood.telemetry.metrics import METRICS, Metrics
+
+__all__ = ["HealthServer", "health_server"]
+
+_CHECK_SECONDS = 2.0
+_REQUEST_SECONDS = 5.0
+_MOST_BYTES = 8_192
+_MOST_SPACES, _MOST_AGENTS = 50, 1_000
+_TEXT = "text/plain; charset=utf-8"
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class HealthServer:
+    """Answers the three paths. `covers` says which spaces the worker serves."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        covers: Callable[[Space], bool],
+        metrics: Metrics = METRICS,
+    ) -> None:
+        self._connection = connection
+        self._covers = covers
+        self._metrics = metrics
+        metrics.set("sapwood_info", 1, version=metadata.version("sapwood"))
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answers one request and closes the connection."""
+        try:
+            with suppress(TimeoutError, ConnectionError, asyncio.LimitOverrunError):
+                async with asyncio.timeout(_REQUEST_SECONDS):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    writer.write(await self._answer(head))
+                    await writer.drain()
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, head: bytes) -> bytes:
+        line = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
+        method, path = (line[0], line[1].partition("?")[0]) if len(line) == 3 else ("", "")
+        paths: dict[str, Callable[[], Awaitable[tuple[str, str, str]]]] = {
+            "/healthz": self._health,
+            "/readyz": self._readiness,
+            "/metrics": self._numbers,
+        }
+        if method not in ("GET", "HEAD"):
+            return _response("405 Method Not Allowed", "Use GET.\n")
+        if path not in paths:
+            return _response("404 Not Found", f"Use one of {', '.join(paths)}.\n")
+        status, kind, text = await paths[path]()
+        return _response(status, text, kind, with_body=method == "GET")
+
+    async def _health(self) -> tuple[str, str, str]:
+        return "200 OK", _TEXT, "ok\n"
+
+    async def _readiness(self) -> tuple[str, str, str]:
+        if await self._database_answers():
+            return "200 OK", _TEXT, "ready\n"
+        return "503 Service Unavailable", _TEXT, "The database does not answer.\n"
+
+    async def _numbers(self) -> tuple[str, str, str]:
+        if await self._database_answers():
+            await self._count_open_turns()
+        return "200 OK", _PROMETHEUS, self._metrics.text()
+
+    async def _database_answers(self) -> bool:
+        try:
+            async with asyncio.timeout(_CHECK_SECONDS):
+                await self._connection.log.working_spaces(limit=1)
+        except (LogError, TimeoutError, OSError):
+            self._metrics.set("sapwood_database_up", 0)
+            return False
+        self._metrics.set("sapwood_database_up", 1)
+        return True
+
+    async def _count_open_turns(self) -> None:
+        log = self._connection.log
+        with suppress(LogError, TimeoutError):
+            async with asyncio.timeout(_CHECK_SECONDS):
+                spaces = await log.working_spaces(limit=_MOST_SPACES)
+                counted = {
+                    space: len(await log.working(space, limit=_MOST_AGENTS))
+                    for space in spaces
+                    if self._covers(space)
+                }
+                self._metrics.clear("sapwood_open_turns")
+                for space, count in counted.items():
+                    self._metrics.set("sapwood_open_turns", count, space=space)
+
+
+def _response(status: str, text: str, kind: str = _TEXT, *, with_body: bool = True) -> bytes:
+    body = text.encode()
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+        "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + (body if with_body else b"")
+
+
+@asynccontextmanager
+async def health_server(server: HealthServer, host: str, port: int) -> AsyncGenerator[int]:
+    """Listens inside the block and yields the port; 0 chooses a free one."""
+    listening = await asyncio.start_server(server.handle, host, port, limit=_MOST_BYTES)
+    try:
+        yield listening.sockets[0].getsockname()[1]
+    finally:
+        listening.close()
+        await listening.wait_closed()

@@ -1,0 +1,132 @@
+"""`sapwood top`: spaces, workers, queues and cost of a database, live."""
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from sapwood.cli.command import Number, json_option
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from sapwood.app.operations_overview import Overview
+
+__all__ = ["command"]
+
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+@subcommand(
+    examples=[
+        "sapwood top",
+        "sapwood top --once --spaces 'acme-*'",
+        "sapwood top --json | jq .spaces",
+    ]
+)
+@click.option("--once", is_flag=True, help="Print the tables once. So does output to a file.")
+@click.option(
+    "--every",
+    type=Number(0.2),
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to read anew.",
+)
+@click.option(
+    "--window",
+    type=Number(1.0),
+    default=60.0,
+    show_default=True,
+    metavar="MINUTES",
+    help="Count turns, tokens and cost of the last minutes.",
+)
+@click.option(
+    "--spaces",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only these spaces, such as 'acme-*'. May be repeated.",
+)
+@json_option()
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    once: bool,
+    every: float,
+    window: float,
+    spaces: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show spaces, workers, queues and cost.
+
+    Lists the spaces in which an agent has work to do, and the configured one. OPEN are agents with
+    an open turn, of which RUN are run by a worker, WAIT are queued, and ASK wait for an approval.
+    TURNS, FAILED, TOKENS and COST are those of the last hour, or of --window.
+    """
+    live = not (once or as_json) and sys.stdout.isatty()
+    invocation.run(lambda: _show(invocation, spaces, window * 60, every if live else 0.0, as_json))
+
+
+async def _show(
+    invocation: Invocation, spaces: tuple[str, ...], seconds: float, every: float, as_json: bool
+) -> None:
+    from sapwood.app.operations_overview import overview_of
+    from sapwood.app.space_runners import SpacePattern
+    from sapwood.cli.console import columns, print_lines
+    from sapwood.cli.output.event_text import json_line
+    from sapwood.cli.run.stop_request import stop_on_signals
+
+    covers = SpacePattern(spaces or ("*",)).covers
+    address = invocation.config.address
+    with stop_on_signals() as stop:
+        async with invocation.connected() as connection:
+            beats: dict[str, int] = {}
+            while stop.code is None:
+                seen = await overview_of(connection, address, covers, seconds)
+                if as_json:
+                    print_lines([json_line(seen)])
+                    return
+                if every:
+                    click.echo(_CLEAR, nl=False)
+                print_lines(_lines(seen, columns(), beats))
+                if not every:
+                    return
+                beats = {each.worker: each.beats for each in seen.workers}
+                wait = asyncio.create_task(stop.wait())
+                await asyncio.wait([wait], timeout=every)
+                wait.cancel()
+
+
+def _lines(seen: "Overview", width: int, before: dict[str, int]) -> list[str]:
+    from sapwood.cli.output.agent_table import table
+    from sapwood.core.token_count import Count, show
+    from sapwood.display.quantities import money
+
+    heads = ("SPACE", "OPEN", "RUN", "WAIT", "ASK", "TURNS", "FAILED", "TOKENS", "COST")
+    rows = [
+        (
+            each.space,
+            str(each.open),
+            str(each.running),
+            str(each.waiting),
+            str(each.asking),
+            str(each.turns),
+            str(each.failed),
+            show(Count(each.spent.input + each.spent.output, exact=True)),
+            money(each.spent.cost) if each.spent.cost else "-",
+        )
+        for each in seen.spaces
+    ]
+    workers = [
+        (each.host, each.process, str(each.running), _heart(each.beats, before.get(each.worker)))
+        for each in seen.workers
+    ]
+    lines = table(heads, rows, width)
+    if not workers:
+        return [*lines, "", "No worker runs. Type: sapwood worker"]
+    return [*lines, "", *table(("WORKER", "PROCESS", "RUN", "HEARTBEATS"), workers, width)]
+
+
+def _heart(beats: int, before: int | None) -> str:
+    return str(beats) if before is None or beats != before else f"{beats} (none since last time)"

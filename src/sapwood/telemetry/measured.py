@@ -1,0 +1,141 @@
+"""The class `Measured`: counts and times what the runtime does, and passes it on to spans."""
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from time import monotonic
+from typing import Protocol
+
+from sapwood.core.commands import Compact
+from sapwood.core.content import ToolCall
+from sapwood.core.model_calls import Answer, ToolOutcome
+from sapwood.core.state import State
+from sapwood.core.turn import Turn
+from sapwood.core.view import Request
+from sapwood.telemetry.metrics import Metrics
+
+__all__ = ["Measured"]
+
+
+class _Inner(Protocol):
+    """What also records the work: spans, or nothing."""
+
+    def turn(self, state: State) -> AbstractContextManager[Callable[[Turn], None]]: ...
+
+    def call(
+        self, state: State, request: Request
+    ) -> AbstractContextManager[Callable[[Answer], None]]: ...
+
+    def tool(
+        self, state: State, call: ToolCall
+    ) -> AbstractContextManager[Callable[[ToolOutcome], None]]: ...
+
+    def compaction(self, state: State) -> AbstractContextManager[Callable[[Compact], None]]: ...
+
+    def close(self) -> None: ...
+
+
+class Measured:
+    """Measures turns, model calls, tools and compactions."""
+
+    def __init__(self, metrics: Metrics, inner: _Inner) -> None:
+        self._metrics = metrics
+        self._inner = inner
+
+    @contextmanager
+    def turn(self, state: State) -> Generator[Callable[[Turn], None]]:
+        """A turn, or the part of it that runs in this process."""
+        metrics, started, status = self._metrics, monotonic(), "left"
+        metrics.add("sapwood_turns_running")
+        try:
+            with self._inner.turn(state) as inner:
+
+                def ended(turn: Turn) -> None:
+                    nonlocal status
+                    status = turn.status
+                    inner(turn)
+
+                yield ended
+        except BaseException:
+            status = "error"
+            raise
+        finally:
+            metrics.add("sapwood_turns_running", -1)
+            metrics.add("sapwood_turns_total", status=status)
+            metrics.observe("sapwood_turn_seconds", monotonic() - started)
+
+    @contextmanager
+    def call(self, state: State, request: Request) -> Generator[Callable[[Answer], None]]:
+        """One model call, with all its retries."""
+        metrics, started, outcome = self._metrics, monotonic(), "failed"
+        model = request.model or "none"
+        try:
+            with self._inner.call(state, request) as inner:
+
+                def answered(answer: Answer) -> None:
+                    nonlocal outcome
+                    outcome = answer.ended
+                    self._count_usage(model, answer)
+                    inner(answer)
+
+                yield answered
+        finally:
+            metrics.add("sapwood_model_calls_total", model=model, outcome=outcome)
+            metrics.observe("sapwood_model_call_seconds", monotonic() - started, model=model)
+
+    def _count_usage(self, model: str, answer: Answer) -> None:
+        usage = answer.usage
+        if usage is None:
+            return
+        kinds = {
+            "input": usage.input,
+            "output": usage.output,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+        }
+        for kind, tokens in kinds.items():
+            if tokens:
+                self._metrics.add("sapwood_tokens_total", tokens, model=model, kind=kind)
+        if usage.cost:
+            dollars = usage.cost / 1_000_000
+            self._metrics.add("sapwood_cost_dollars_total", dollars, model=model)
+
+    @contextmanager
+    def tool(self, state: State, call: ToolCall) -> Generator[Callable[[ToolOutcome], None]]:
+        """One run of a tool. Without an outcome the call waits, and nothing is counted."""
+        started, outcome = monotonic(), ""
+        try:
+            with self._inner.tool(state, call) as inner:
+
+                def ended(result: ToolOutcome) -> None:
+                    nonlocal outcome
+                    outcome = "error" if result.error else "ok"
+                    inner(result)
+
+                yield ended
+        except BaseException:
+            outcome = outcome or "raised"
+            raise
+        finally:
+            if outcome:
+                self._metrics.add("sapwood_tool_calls_total", tool=call.name, outcome=outcome)
+                self._metrics.observe("sapwood_tool_seconds", monotonic() - started, tool=call.name)
+
+    @contextmanager
+    def compaction(self, state: State) -> Generator[Callable[[Compact], None]]:
+        """A summary is written and checked. Without a result it was not used."""
+        outcome = "unused"
+        try:
+            with self._inner.compaction(state) as inner:
+
+                def ended(done: Compact) -> None:
+                    nonlocal outcome
+                    outcome = "used"
+                    inner(done)
+
+                yield ended
+        finally:
+            self._metrics.add("sapwood_compactions_total", outcome=outcome)
+
+    def close(self) -> None:
+        """Exports what the spans still hold."""
+        self._inner.close()

@@ -1,0 +1,161 @@
+"""Counts and durations of this process, in the text format that Prometheus reads.
+
+Every process has one set of them, `METRICS`. Names of models and tools come from users and models,
+so each metric keeps a limited number of them and counts the others as `other`.
+"""
+
+import math
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+
+__all__ = ["METRICS", "Metrics", "Sample"]
+
+_BUCKETS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+_MOST_LABELS = 200
+"""The most sets of labels of one metric."""
+
+_HELP = {
+    "sapwood_turns_total": ("counter", "Turns that ended in this process, by status."),
+    "sapwood_turns_running": ("gauge", "Turns that this process is running."),
+    "sapwood_turn_seconds": ("histogram", "Duration of turns, or of their part in this process."),
+    "sapwood_model_calls_total": ("counter", "Model calls, by model and outcome."),
+    "sapwood_model_call_seconds": ("histogram", "Duration of model calls with their retries."),
+    "sapwood_tokens_total": ("counter", "Tokens that providers reported, by model and kind."),
+    "sapwood_cost_dollars_total": ("counter", "Cost of model calls in dollars, by model."),
+    "sapwood_tool_calls_total": ("counter", "Tool calls, by tool and outcome."),
+    "sapwood_tool_seconds": ("histogram", "Duration of tool calls."),
+    "sapwood_compactions_total": ("counter", "Summaries that replaced turns, by outcome."),
+    "sapwood_open_turns": ("gauge", "Agents of the served spaces with work to do, by space."),
+    "sapwood_database_up": ("gauge", "Whether the database answered the last check."),
+    "sapwood_info": ("gauge", "The version of Sapwood; always 1."),
+}
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class Sample(Struct, frozen=True):
+    """One number of a metric: its name, its kind, its labels and its value."""
+
+    name: str
+    kind: str
+    labels: Labels
+    value: float
+
+
+class _Durations(Struct):
+    """The buckets of a histogram."""
+
+    counts: list[int]
+    total: float = 0.0
+    count: int = 0
+
+
+class Metrics:
+    """The numbers of a process. May be used from any thread.
+
+    >>> metrics = Metrics()
+    >>> metrics.add("sapwood_turns_total", 2, status="completed")
+    >>> print(metrics.text())
+    # HELP sapwood_turns_total Turns that ended in this process, by status.
+    # TYPE sapwood_turns_total counter
+    sapwood_turns_total{status="completed"} 2
+    <BLANKLINE>
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[str, dict[Labels, float]] = {}
+        self._durations: dict[str, dict[Labels, _Durations]] = {}
+
+    def add(self, name: str, value: float = 1, **labels: str) -> None:
+        """Adds to a counter or a gauge."""
+        with self._lock:
+            values = self._values.setdefault(name, {})
+            key = _limited(values, labels)
+            values[key] = values.get(key, 0.0) + value
+
+    def set(self, name: str, value: float, **labels: str) -> None:
+        """Sets a gauge."""
+        with self._lock:
+            values = self._values.setdefault(name, {})
+            values[_limited(values, labels)] = value
+
+    def clear(self, name: str) -> None:
+        """Removes all values of a gauge, before they are set anew."""
+        with self._lock:
+            self._values.pop(name, None)
+
+    def observe(self, name: str, seconds: float, **labels: str) -> None:
+        """Adds a duration to a histogram."""
+        with self._lock:
+            found = self._durations.setdefault(name, {})
+            key = _limited(found, labels)
+            durations = found.setdefault(key, _Durations([0] * len(_BUCKETS)))
+            durations.count += 1
+            durations.total += seconds
+            for index, bound in enumerate(_BUCKETS):
+                durations.counts[index] += seconds <= bound
+
+    def samples(self) -> list[Sample]:
+        """All numbers; a histogram gives its buckets, sum and count."""
+        with self._lock:
+            return [*self._plain(), *self._histograms()]
+
+    def _plain(self) -> Iterator[Sample]:
+        for name, values in self._values.items():
+            for labels, value in values.items():
+                yield Sample(name, _HELP[name][0], labels, value)
+
+    def _histograms(self) -> Iterator[Sample]:
+        for name, found in self._durations.items():
+            for labels, durations in found.items():
+                bounds = [*(f"{bound:g}" for bound in _BUCKETS), "+Inf"]
+                for bound, count in zip(bounds, [*durations.counts, durations.count], strict=True):
+                    yield Sample(f"{name}_bucket", "histogram", (*labels, ("le", bound)), count)
+                yield Sample(f"{name}_sum", "histogram", labels, durations.total)
+                yield Sample(f"{name}_count", "histogram", labels, durations.count)
+
+    def text(self) -> str:
+        """All numbers in the text format of Prometheus, version 0.0.4."""
+        lines: list[str] = []
+        described = ""
+        for sample in self.samples():
+            name = _metric_of(sample)
+            if name != described:
+                kind, what = _HELP[name]
+                lines += [f"# HELP {name} {what}", f"# TYPE {name} {kind}"]
+                described = name
+            lines.append(f"{sample.name}{_shown(sample.labels)} {_number(sample.value)}")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _limited(known: Mapping[Labels, object], labels: Mapping[str, str]) -> Labels:
+    key = tuple(sorted(labels.items()))
+    if key in known or len(known) < _MOST_LABELS:
+        return key
+    return tuple((name, "other") for name, _ in key)
+
+
+def _metric_of(sample: Sample) -> str:
+    if sample.kind != "histogram":
+        return sample.name
+    return sample.name.rpartition("_")[0]
+
+
+def _shown(labels: Iterable[tuple[str, str]]) -> str:
+    shown = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    return f"{{{shown}}}" if shown else ""
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
+
+
+METRICS = Metrics()
+"""The numbers of this process."""

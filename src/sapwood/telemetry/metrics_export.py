@@ -1,0 +1,74 @@
+"""Sends the numbers of this process to an OpenTelemetry collector, every few seconds."""
+
+import os
+from collections.abc import Callable, Iterable
+from importlib import metadata
+
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+
+from sapwood.telemetry.metrics import Metrics
+
+__all__ = ["export_metrics", "otlp_metrics"]
+
+_TIMEOUT = 5.0
+_EVERY_MILLISECONDS = 15_000
+
+_NAMES = {
+    "sapwood_turns_total": "counter",
+    "sapwood_turns_running": "gauge",
+    "sapwood_turn_seconds_sum": "counter",
+    "sapwood_turn_seconds_count": "counter",
+    "sapwood_model_calls_total": "counter",
+    "sapwood_model_call_seconds_sum": "counter",
+    "sapwood_model_call_seconds_count": "counter",
+    "sapwood_tokens_total": "counter",
+    "sapwood_cost_dollars_total": "counter",
+    "sapwood_tool_calls_total": "counter",
+    "sapwood_tool_seconds_sum": "counter",
+    "sapwood_tool_seconds_count": "counter",
+    "sapwood_compactions_total": "counter",
+    "sapwood_open_turns": "gauge",
+    "sapwood_database_up": "gauge",
+}
+"""What is exported. A histogram goes out as the sum and the number of its durations."""
+
+
+def otlp_metrics(endpoint: str, metrics: Metrics) -> Callable[[], None]:
+    """Sends the numbers by OTLP over HTTP, in a thread. Returns what ends it.
+
+    Without an endpoint the environment variables OTEL_EXPORTER_… decide.
+    """
+    url = f"{endpoint.rstrip('/')}/v1/metrics" if endpoint else None
+    exporter = OTLPMetricExporter(endpoint=url, timeout=_TIMEOUT)
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=_EVERY_MILLISECONDS)
+    return export_metrics(reader, metrics)
+
+
+def export_metrics(reader: MetricReader, metrics: Metrics) -> Callable[[], None]:
+    """Gives the numbers to a reader. Returns what ends it."""
+    version = metadata.version("sapwood")
+    service = os.environ.get("OTEL_SERVICE_NAME", "sapwood")
+    resource = Resource.create({SERVICE_NAME: service, SERVICE_VERSION: version})
+    provider = MeterProvider([reader], resource, shutdown_on_exit=False)
+    meter = provider.get_meter("sapwood", version)
+    for name, kind in _NAMES.items():
+        if kind == "counter":
+            meter.create_observable_counter(name, [_observed(metrics, name)])
+        else:
+            meter.create_observable_gauge(name, [_observed(metrics, name)])
+    return provider.shutdown
+
+
+def _observed(metrics: Metrics, name: str) -> Callable[[CallbackOptions], Iterable[Observation]]:
+    def observe(_: CallbackOptions) -> Iterable[Observation]:
+        return [
+            Observation(sample.value, dict(sample.labels))
+            for sample in metrics.samples()
+            if sample.name == name
+        ]
+
+    return observe

@@ -1,0 +1,86 @@
+"""The health server of a worker: alive, ready, and its numbers."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sapwood.api import Sapwood
+from sapwood.app.connection import connect
+from sapwood.app.health_server import HealthServer, health_server
+from sapwood.core.log_values import LogError
+from sapwood.telemetry.metrics import Metrics
+
+
+class Probe:
+    """Asks the server."""
+
+    def __init__(self, port: int, wood: Sapwood) -> None:
+        self._port = port
+        self.wood = wood
+
+    async def send(self, data: bytes) -> str:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        writer.write(data)
+        await writer.drain()
+        async with asyncio.timeout(30):
+            answer = await reader.read()
+        writer.close()
+        return answer.decode()
+
+    async def get(self, path: str, method: str = "GET") -> str:
+        return await self.send(f"{method} {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+
+
+@pytest.fixture
+async def probe() -> AsyncIterator[Probe]:
+    connection = await connect(":memory:")
+    server = HealthServer(connection, lambda space: space == "local", Metrics())
+    async with health_server(server, "127.0.0.1", 0) as port:
+        yield Probe(port, Sapwood(connection))
+    await connection.close()
+
+
+async def test_it_lives_and_is_ready(probe: Probe) -> None:
+    assert (await probe.get("/healthz")).startswith("HTTP/1.1 200 OK")
+    assert (await probe.get("/readyz")).endswith("ready\n")
+
+
+async def test_it_is_not_ready_without_its_database(
+    probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(**_: object) -> None:
+        raise LogError("The database is away.")
+
+    monkeypatch.setattr(probe.wood.connection.log, "working_spaces", away)
+    assert (await probe.get("/readyz")).startswith("HTTP/1.1 503")
+    assert (await probe.get("/healthz")).startswith("HTTP/1.1 200")
+    assert "sapwood_database_up 0" in await probe.get("/metrics")
+
+
+async def test_open_turns_are_counted_in_the_served_spaces_alone(probe: Probe) -> None:
+    for wood in (probe.wood, probe.wood.space("other")):
+        await (await wood.start("bird", model="claude")).prompt("How cold is it?")
+    text = await probe.get("/metrics")
+    assert 'sapwood_open_turns{space="local"} 1' in text
+    assert "other" not in text
+    assert "How cold" not in text
+    assert "text/plain; version=0.0.4" in text
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"POST /healthz HTTP/1.1\r\n\r\n", "405"),
+        (b"GET /etc/passwd HTTP/1.1\r\n\r\n", "404"),
+        (b"nonsense\r\n\r\n", "405"),
+        (b"GET  HTTP/1.1\r\n\r\n", "404"),
+    ],
+)
+async def test_anything_else_is_refused(probe: Probe, sent: bytes, status: str) -> None:
+    assert (await probe.send(sent)).startswith(f"HTTP/1.1 {status}")
+
+
+async def test_a_head_that_never_ends_is_cut(probe: Probe) -> None:
+    assert await probe.send(b"GET /healthz HTTP/1.1\r\nX: " + b"y" * 20_000) == ""
+    assert (await probe.get("/healthz", "HEAD")).endswith("\r\n\r\n")
