@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Usage,
     )
     from sapwood.core.context_diff import ContextDiff
+    from sapwood.core.erasure import Erasure, Hold
     from sapwood.core.errors import AgentNotFound, LogError, RefusedError, SapwoodError
     from sapwood.core.events import Actor, Recorded
     from sapwood.core.ids import EventRef
@@ -61,7 +62,9 @@ __all__ = [
     "Cursor",
     "Delta",
     "DriveLimits",
+    "Erasure",
     "EventRef",
+    "Hold",
     "Letter",
     "LogError",
     "Message",
@@ -115,6 +118,7 @@ _HOMES = {
     "sapwood.core.content": "RecordedResult Note RecordedReply Text Thinking ToolCall Usage",
     "sapwood.core.token_count": "Count show",
     "sapwood.core.context_diff": "ContextDiff",
+    "sapwood.core.erasure": "Erasure Hold",
     "sapwood.core.errors": "AgentNotFound LogError RefusedError SapwoodError",
     "sapwood.core.events": "Actor Recorded",
     "sapwood.core.ids": "EventRef",

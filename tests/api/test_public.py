@@ -14,9 +14,9 @@ import sapwood
 
 PUBLIC = (
     "Actor Agent AgentNotFound AgentSummary Block Budget ContextDiff Count Cursor Delta "
-    "DriveLimits EventRef Letter LogError Message Note Outcome Prompted Recorded RecordedReply "
-    "RecordedResult RefusedError Replayed Request Runtime Sapwood SapwoodError SearchHit "
-    "Settings State SyncAgent "
+    "DriveLimits Erasure EventRef Hold Letter LogError Message Note Outcome Prompted Recorded "
+    "RecordedReply RecordedResult RefusedError Replayed Request Runtime Sapwood SapwoodError "
+    "SearchHit Settings State SyncAgent "
     "SyncSapwood SyncTurnRecorder SyncTurnStream "
     "TailedEvent Text Thinking ToolCall ToolContext ToolError ToolResult TurnError TurnRecorder "
     "TurnResult TurnStream Usage Where open open_sync runtime show tool"

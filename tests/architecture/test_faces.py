@@ -15,7 +15,9 @@ from sapwood.core.command_table import TABLE
 
 SOURCE = Path(__file__).parents[2] / "src" / "sapwood"
 FACES = ("acp_server", "api", "cli", "integrations", "mcp_server", "server", "tui")
-USE_CASES = frozenset({"conversation", "context_actions", "doctor", "imports", "install"})
+USE_CASES = frozenset(
+    {"conversation", "context_actions", "doctor", "imports", "install", "lifecycle"}
+)
 MAY_USE = frozenset({*FACES, *USE_CASES, "app", "config", "display", "hooks", "journal"})
 """Packages whose functions a face may call: faces, use cases, wiring, configuration, rendering."""
 

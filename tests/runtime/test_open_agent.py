@@ -29,6 +29,7 @@ from sapwood.testing import World
 from tests.core.speaking import conversation, does
 from tests.runtime.commanding import SPACE
 from tests.runtime.logs import stored
+from tests.store.contract import start
 
 
 def folded(world: World, agent: AgentId, version: int) -> State:
@@ -133,6 +134,7 @@ async def test_a_snapshot_of_another_schema_is_passed_over() -> None:
 async def test_a_snapshot_of_another_space_is_not_seen() -> None:
     world, agent = conversation(2)
     log = await stored(world)
+    await start(log, Space("other"), agent)
     await log.save_snapshot(Space("other"), snapshot_of(folded(world, agent, 3)))
     assert await open_state(log, Space("other"), agent) == folded(world, agent, 3)
     assert await open_state(log, SPACE, agent) == world.states[agent]

@@ -26,6 +26,8 @@ async def test_there_is_none_at_first(log: Log, space: Space) -> None:
 async def test_the_newest_at_or_before_a_version_is_found(
     log: Log, space: Space, at: int | None, version: int | None
 ) -> None:
+    await start(log, space, ADA)
+    await start(log, space, BOB)
     for saved in (10, 30, 20):
         await log.save_snapshot(space, snapshot(saved))
     found = await log.snapshot(space, ADA, "1", at)
@@ -33,6 +35,8 @@ async def test_the_newest_at_or_before_a_version_is_found(
 
 
 async def test_another_layout_is_as_good_as_none(log: Log, space: Space) -> None:
+    await start(log, space, ADA)
+    await start(log, space, BOB)
     await log.save_snapshot(space, snapshot(10, schema="1"))
     await log.save_snapshot(space, snapshot(20, schema="2"))
     assert await log.snapshot(space, ADA, "1") == snapshot(10, schema="1")
@@ -41,6 +45,8 @@ async def test_another_layout_is_as_good_as_none(log: Log, space: Space) -> None
 
 
 async def test_each_agent_has_its_own(log: Log, space: Space) -> None:
+    await start(log, space, ADA)
+    await start(log, space, BOB)
     await log.save_snapshot(space, snapshot(10))
     await log.save_snapshot(space, snapshot(20, agent=BOB))
     assert await log.snapshot(space, ADA, "1") == snapshot(10)
@@ -48,6 +54,8 @@ async def test_each_agent_has_its_own(log: Log, space: Space) -> None:
 
 
 async def test_saving_it_again_is_no_mistake(log: Log, space: Space) -> None:
+    await start(log, space, ADA)
+    await start(log, space, BOB)
     await log.save_snapshot(space, snapshot(10, b"first"))
     await log.save_snapshot(space, snapshot(10, b"second"))
     found = await log.snapshot(space, ADA, "1")
@@ -56,6 +64,8 @@ async def test_saving_it_again_is_no_mistake(log: Log, space: Space) -> None:
 
 
 async def test_any_bytes_come_back_as_they_were(log: Log, space: Space, open_log: OpenLog) -> None:
+    await start(log, space, ADA)
+    await start(log, space, BOB)
     data = bytes(range(256)) * 10_000
     await log.save_snapshot(space, snapshot(1, data))
     found = await (await open_log()).snapshot(space, ADA, "1")

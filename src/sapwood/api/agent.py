@@ -52,6 +52,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
 from sapwood.core.context_diff import ContextDiff
+from sapwood.core.erasure import Erasure
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import HUMAN, Actor, Recorded
 from sapwood.core.ids import AgentId
@@ -95,6 +96,30 @@ class Agent(AgentHandle):
 
     def __repr__(self) -> str:
         return f"Agent({self.id!r})"
+
+    # The end
+
+    async def erase(self, *, actor: Actor = HUMAN) -> Erasure:
+        """Erases this conversation with all its descendants, for ever, and returns the record.
+
+        After it no method, search, tail, snapshot, checkpoint or dump of the database has it. The
+        text of mail that it sent is replaced by `[erased]` in the logs of its receivers. `actor` is
+        who wanted it. An erasure that is interrupted is finished when the database is opened again.
+        Raises `RefusedError` if a legal hold covers the conversation.
+
+        >>> import asyncio, sapwood
+        >>> async def main() -> None:
+        ...     async with sapwood.open(":memory:") as wood:
+        ...         agent = await wood.start("demo")
+        ...         await agent.record("My number is 555.", "Noted.")
+        ...         record = await agent.erase()
+        ...         print(record.agents, record.events, await wood.search("number"))
+        >>> asyncio.run(main())
+        1 2 []
+        """
+        from sapwood.app.erasure import eraser_for
+
+        return await eraser_for(self.connection).erase([self.id], by=str(actor))
 
     # Turns
 

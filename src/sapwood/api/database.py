@@ -27,8 +27,9 @@ from sapwood.app.conversation_service import offline_service
 from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.config_file import Config
 from sapwood.conversation.agent_lookup import find
+from sapwood.core.erasure import Erasure
 from sapwood.core.errors import AgentNotFound, RefusedError
-from sapwood.core.events import Recorded
+from sapwood.core.events import HUMAN, Actor, Recorded
 from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, Order, SearchHit, TailedEvent, Where
 from sapwood.core.refusals import AgentExists, BadSetting
@@ -234,6 +235,47 @@ class Sapwood:
     def tail(self, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
         """Yields the events of all agents after a cursor, then each new one. Never ends."""
         return self.connection.log.tail(self.connection.space, cursor(after))
+
+    async def erase(
+        self, agents: Sequence[str] = (), *, owner: str = "", actor: Actor = HUMAN
+    ) -> Erasure:
+        """Erases agents with all their descendants, and returns one record.
+
+        `agents` are ids; `owner` means all agents of that owner. Give one of both. See
+        `Agent.erase`. Raises `RefusedError` if a legal hold covers one of them.
+
+        >>> import asyncio, sapwood
+        >>> async def main() -> None:
+        ...     async with sapwood.open(":memory:") as wood:
+        ...         for owner in ("user-42", "user-42", "user-7"):
+        ...             await wood.start(owner=owner)
+        ...         print((await wood.erase(owner="user-42")).agents, len(await wood.agents()))
+        >>> asyncio.run(main())
+        2 1
+        """
+        from sapwood.app.erasure import eraser_for
+
+        eraser, ids, name = eraser_for(self.connection), agent_ids(agents, "agents"), owner
+        if bool(ids) == bool(label(name, "owner")):
+            raise RefusedError(BadSetting("agents", "given, or an owner; one of both"))
+        if ids:
+            return await eraser.erase(ids, by=str(actor))
+        return await eraser.erase_owner(label(name, "owner"), by=str(actor))
+
+    async def erase_space(self, *, actor: Actor = HUMAN) -> Erasure:
+        """Erases everything in this space, and returns the record. See `Agent.erase`."""
+        from sapwood.app.erasure import eraser_for
+
+        return await eraser_for(self.connection).erase_space(by=str(actor))
+
+    async def erasures(self) -> list[Erasure]:
+        """Returns the records of all erasures in this space, newest first.
+
+        A record has counts, and neither ids nor texts of what was erased.
+        """
+        from sapwood.lifecycle.erasable_log import erasable
+
+        return await erasable(self.connection.log).erasures(self.connection.space)
 
     async def close(self) -> None:
         """Closes the database. Leaving `async with sapwood.open(…)` does the same."""

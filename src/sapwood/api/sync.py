@@ -249,6 +249,7 @@ class SyncAgent(_SyncWrapper[Agent]):
     unarchive = _sync(Agent.unarchive)
     rename = _sync(Agent.rename)
     label = _sync(Agent.label)
+    erase = _sync(Agent.erase)
     new = _sync_agent(Agent.new)
     state = _sync(Agent.state)
     request = _sync(Agent.request)
@@ -350,6 +351,9 @@ class SyncSapwood(_SyncWrapper[Sapwood]):
     agents = _sync(Sapwood.agents)
     search = _sync(Sapwood.search)
     event = _sync(Sapwood.event)
+    erase = _sync(Sapwood.erase)
+    erase_space = _sync(Sapwood.erase_space)
+    erasures = _sync(Sapwood.erasures)
 
     def space(self, name: str) -> "SyncSapwood":
         """Returns another space of the same database, for example of another tenant.

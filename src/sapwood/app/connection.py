@@ -180,8 +180,25 @@ async def connect(
         log = await open_log(
             address, patience=patience, opening=opening, on_availability=outages.report
         )
-        return Connection(log, name, outages=outages, address=str(address), secrets=known)
+        connection = Connection(log, name, outages=outages, address=str(address), secrets=known)
+        await _finish_erasures(connection)
+        return connection
     return Connection(address, name, owner=False, secrets=known)
+
+
+async def _finish_erasures(connection: Connection) -> None:
+    """Finishes erasures that a process could not finish. Logs a warning if that fails again."""
+    from sapwood.lifecycle.erasable_log import ErasableLog
+
+    log = connection.log
+    if not isinstance(log, ErasableLog) or not await log.unfinished_erasures():
+        return
+    from sapwood.app.erasure import finish_erasures
+
+    try:
+        await finish_erasures(connection)
+    except (LogError, OSError) as error:
+        _log.warning("An erasure that was interrupted could not be finished: %s", error)
 
 
 async def open_log(

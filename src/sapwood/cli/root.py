@@ -54,6 +54,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "redo": "Take the last undo back",
         "mark": "Name the present place of a session",
     },
+    "Life of data": {
+        "erase": "Erase conversations for ever, with all their descendants",
+        "hold": "Forbid the erasure of a conversation, an owner or a space",
+    },
     "Other agents": {
         "import": "Import conversations of Claude Code, Codex and Gemini CLI",
         "install": "Connect Sapwood with Claude Code or Codex",

@@ -3,7 +3,8 @@
 The interface of the log is `sapwood.runtime.log.Log`; `sapwood.store` implements it.
 """
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
@@ -28,9 +29,12 @@ __all__ = [
     "TailedEvent",
     "VersionConflict",
     "Where",
+    "steps_with_gaps",
     "summary_of",
     "unknown_cursor",
 ]
+
+T = TypeVar("T", int, tuple[int, int])
 
 
 class AgentSummary(Struct, frozen=True, omit_defaults=True):
@@ -170,6 +174,23 @@ class Cursor(Struct, frozen=True, array_like=True, order=True):
 
     events: int = 0
     position: int = 0
+
+
+def steps_with_gaps(places: Sequence[T], gaps: Sequence[T]) -> list[int]:
+    """By how much each event raises the count of a cursor: one, and the erased ones before it.
+
+    Both are in order. A place in both was erased after it was read, and counts once.
+
+    >>> steps_with_gaps([3, 4, 9], [1, 2, 4, 6])
+    [3, 1, 2]
+    """
+    known, steps, at = frozenset(places), list[int](), 0
+    for place in places:
+        start = at
+        while at < len(gaps) and gaps[at] < place:
+            at += 1
+        steps.append(1 + sum(gap not in known for gap in gaps[start:at]))
+    return steps
 
 
 def unknown_cursor() -> LogError:

@@ -7,7 +7,7 @@ from sapwood.core.commands import CommandMeta
 from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId, CommandId
 
-__all__ = ["command_meta", "new_agent_id", "new_mail_id", "new_nonce", "now"]
+__all__ = ["command_meta", "new_agent_id", "new_mail_id", "new_nonce", "new_record_id", "now"]
 
 # Without vowels and look-alikes: people read ids aloud and type them, and ids form no words.
 _LETTERS = "23456789bcdfghjkmnpqrstvwxz"
@@ -21,6 +21,11 @@ def new_agent_id() -> AgentId:
 def new_mail_id() -> str:
     """An id for one mail."""
     return secrets.token_hex(8)
+
+
+def new_record_id() -> str:
+    """An id for the record of an erasure or of a legal hold."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(12))
 
 
 def command_meta(

@@ -10,7 +10,7 @@ with the log before it is returned.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct, structs
 
@@ -198,6 +198,11 @@ class Dispatcher:
     def on_commit(self, listener: Callable[[tuple[Append, ...]], None]) -> None:
         """Calls `listener` with the appends after each commit of this process."""
         self._listeners.append(listener)
+
+    def forget(self, agents: Iterable[AgentId]) -> None:
+        """Keeps these agents in memory no longer, because their logs were erased or rewritten."""
+        for agent in agents:
+            self._opened.pop(agent, None)
 
     async def close(self) -> None:
         """Waits until all snapshots are saved."""
@@ -410,6 +415,7 @@ class Dispatcher:
 
     def _keep(self, opened: OpenAgent) -> None:
         if opened.state.version == 0:
+            self._opened.pop(opened.state.agent, None)  # it was erased
             return
         self._opened[opened.state.agent] = opened
         self._opened.move_to_end(opened.state.agent)

@@ -132,9 +132,15 @@ async def _read(log: Log, space: Space, slice_: Slice, ahead: Sequence[Recorded]
 
 
 async def refreshed(log: Log, space: Space, opened: OpenAgent) -> OpenAgent:
-    """The agent with the events that were appended after it was opened."""
-    news = await log.read(space, opened.state.agent, opened.state.version + 1)
-    return await advanced(log, space, opened, news) if news else opened
+    """The agent with the events that were appended after it was opened.
+
+    An agent that was erased since is a new one.
+    """
+    agent, version = opened.state.agent, opened.state.version
+    found = await log.read(space, agent, version)
+    if not found or not version:
+        return await open_agent(log, space, agent)
+    return await advanced(log, space, opened, found[1:]) if len(found) > 1 else opened
 
 
 async def advanced(

@@ -6,6 +6,10 @@ For tests and experiments. Its content is lost when the process ends. Use it on 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
+from msgspec import structs
+
+from sapwood.core.erased_text import without_agent
+from sapwood.core.erasure import ERASED, Erasure, ErasureItem, Hold, UnfinishedErasure, outside_data
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import (
@@ -92,7 +96,9 @@ class MemoryLog:
     async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
         """Stores a snapshot. A lost snapshot only slows the next open."""
         key = (snapshot.agent, snapshot.schema, snapshot.version)
-        self._data_of(space).snapshots[key] = snapshot
+        data = self._data_of(space)
+        if snapshot.agent in data.facts:  # else it was erased
+            data.snapshots[key] = snapshot
 
     async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
         """The summary of one agent, or None if there is no such agent."""
@@ -221,7 +227,9 @@ class MemoryLog:
         if not 0 <= seen <= len(order):
             raise unknown_cursor()
         async for index in self._new_indexes(lambda: len(order), seen):
-            yield TailedEvent(Cursor(index + 1), order[index])
+            recorded = order[index]
+            if recorded is not None:
+                yield TailedEvent(Cursor(index + 1), recorded)
 
     async def search(
         self,
@@ -244,6 +252,92 @@ class MemoryLog:
         ]
         hits.sort(key=lambda hit: (-hit.score, -hit.at, hit.ref.agent, hit.ref.version))
         return hits[offset : offset + limit]
+
+    async def begin_erasure(
+        self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
+    ) -> None:
+        """Stores the record of an erasure and the agents that it is about."""
+        self._data_of(space).erasures[erasure.id] = erasure
+        self._data_of(space).erasing[erasure.id] = {agent: ErasureItem(agent) for agent in agents}
+
+    async def unfinished_erasures(self) -> list[UnfinishedErasure]:
+        """The unfinished erasures of all spaces, with their agents."""
+        return [
+            UnfinishedErasure(space, record, tuple(data.erasing.get(record.id, {}).values()))
+            for space, data in self._spaces.items()
+            for record in data.erasures.values()
+            if not record.finished
+        ]
+
+    async def erase_agent(self, space: Space, erasure: str, agent: AgentId) -> frozenset[AgentId]:
+        """Deletes everything of an agent, and plans the erasure of its children.
+
+        Replaces its words in the logs of others, and returns these others.
+        """
+        data = self._data_of(space)
+        items = data.erasing[erasure]
+        if items[agent].deleted:
+            return frozenset()
+        for facts in data.facts.values():
+            if facts.parent == agent:
+                items.setdefault(facts.agent, ErasureItem(facts.agent))
+        outside = outside_data(data.streams.get(agent, ()))
+        events, others, rewritten = data.erase(agent)
+        items[agent] = ErasureItem(agent, True, outside)
+        record = data.erasures[erasure]
+        data.erasures[erasure] = structs.replace(
+            record,
+            agents=record.agents + 1,
+            events=record.events + events,
+            rewritten=record.rewritten + rewritten,
+        )
+        return others
+
+    async def clear_space(self, space: Space, erasure: str) -> None:
+        """Deletes what a space has beside its agents."""
+        data = self._data_of(space)
+        data.receipts.clear()
+        data.snapshots.clear()
+
+    async def erase_words(self, space: Space, erasure: str) -> None:
+        """Does nothing: the first search computes the words."""
+
+    async def forget_agents(self, erasure: str) -> None:
+        """Deletes the ids of what was erased."""
+        for data in self._spaces.values():
+            data.erasing.pop(erasure, None)
+
+    async def finish_erasure(self, erasure: str, at: int) -> None:
+        """Completes the record of an erasure."""
+        for data in self._spaces.values():
+            if record := data.erasures.get(erasure):
+                data.erasures[erasure] = structs.replace(record, finished=at)
+
+    async def scrub(self) -> str:
+        """Does nothing: there is no file. Returns an empty text."""
+        return ""
+
+    async def erasures(self, space: Space) -> list[Erasure]:
+        """The records of all erasures in a space, newest first."""
+        found = self._data_of(space).erasures.values()
+        return sorted(found, key=lambda each: (-each.at, each.id))
+
+    async def add_hold(self, space: Space, hold: Hold) -> None:
+        """Stores a legal hold."""
+        self._data_of(space).holds[hold.id] = hold
+
+    async def release_hold(self, space: Space, hold: str, by: str, at: int) -> bool:
+        """Releases a hold; returns false if there is none in force with this id."""
+        holds = self._data_of(space).holds
+        if hold not in holds or holds[hold].released:
+            return False
+        holds[hold] = structs.replace(holds[hold], released=at, released_by=by)
+        return True
+
+    async def holds(self, space: Space) -> list[Hold]:
+        """The legal holds of a space, newest first; released ones too."""
+        found = self._data_of(space).holds.values()
+        return sorted(found, key=lambda each: (-each.at, each.id))
 
     async def close(self) -> None:
         """Ends every `follow` and `tail`. Later commits raise `LogError`."""
@@ -273,10 +367,13 @@ class _SpaceData:
 
     def __init__(self) -> None:
         self.streams: dict[AgentId, list[Recorded]] = {}
-        self.order: list[Recorded] = []
+        self.order: list[Recorded | None] = []  # None: erased
         self.receipts: dict[CommandId, Receipt] = {}
         self.snapshots: dict[tuple[AgentId, str, int], Snapshot] = {}
         self.facts: dict[AgentId, AgentSummary] = {}
+        self.erasures: dict[str, Erasure] = {}
+        self.erasing: dict[str, dict[AgentId, ErasureItem]] = {}
+        self.holds: dict[str, Hold] = {}
         self._terms: list[str] = []
 
     def newest_first(self) -> list[AgentSummary]:
@@ -287,9 +384,39 @@ class _SpaceData:
     def with_terms(self) -> list[tuple[Recorded, str]]:
         """Every event with its search terms, which the first search computes."""
         for recorded in self.order[len(self._terms) :]:
-            terms = index_terms(text_of(recorded.event)).split()
+            terms = index_terms(text_of(recorded.event)).split() if recorded else []
             self._terms.append(f" {' '.join(map(_stem, terms))} ")
-        return list(zip(self.order, self._terms, strict=True))
+        both = zip(self.order, self._terms, strict=True)
+        return [(recorded, terms) for recorded, terms in both if recorded is not None]
+
+    def erase(self, agent: AgentId) -> tuple[int, frozenset[AgentId], int]:
+        """Deletes an agent. Returns its events, the agents with rewritten events, and how many."""
+        events = len(self.streams.pop(agent, ()))
+        self.facts.pop(agent, None)
+        changed: dict[AgentId, int] = {}
+        for place, recorded in enumerate(self.order):
+            if recorded is None:
+                continue
+            if recorded.agent == agent:
+                self.order[place] = None
+            elif (event := without_agent(recorded.event, agent)) is not None:
+                new = structs.replace(recorded, event=event)
+                self.order[place] = self.streams[recorded.agent][recorded.version - 1] = new
+                changed[recorded.agent] = changed.get(recorded.agent, 0) + 1
+        for key in [key for key in self.snapshots if key[0] in {agent, *changed}]:
+            del self.snapshots[key]
+        self._erase_receipts(agent)
+        self._terms.clear()
+        return events, frozenset(changed), sum(changed.values())
+
+    def _erase_receipts(self, agent: AgentId) -> None:
+        for command, receipt in list(self.receipts.items()):
+            left = tuple(ref for ref in receipt.events if ref.agent != agent)
+            if len(left) == len(receipt.events):
+                continue
+            del self.receipts[command]
+            if left:
+                self.receipts[command] = Receipt(command, ERASED, left)
 
 
 def _hit(recorded: Recorded, terms: str, phrases: list[str], query: str) -> SearchHit:

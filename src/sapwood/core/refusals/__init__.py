@@ -4,6 +4,7 @@ from sapwood.core.refusals.agents import (
     AgentExists,
     AmbiguousAgent,
     BadId,
+    ErasureHeld,
     Imported,
     MailboxFull,
     NotArchived,
@@ -13,6 +14,7 @@ from sapwood.core.refusals.agents import (
     RootNeedsHuman,
     SessionInUse,
     UnknownAgent,
+    UnknownHold,
 )
 from sapwood.core.refusals.budgets import BudgetReached
 from sapwood.core.refusals.commands import (
@@ -92,6 +94,7 @@ __all__ = [
     "CheckpointGone",
     "DuplicateCall",
     "EmptyText",
+    "ErasureHeld",
     "FilesInUse",
     "HumanOnly",
     "Imported",
@@ -142,6 +145,7 @@ __all__ = [
     "UnknownCall",
     "UnknownCheckpoint",
     "UnknownCommand",
+    "UnknownHold",
     "UnknownMark",
     "UnknownNote",
     "UnknownPin",

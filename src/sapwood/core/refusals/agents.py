@@ -6,6 +6,7 @@ __all__ = [
     "AgentExists",
     "AmbiguousAgent",
     "BadId",
+    "ErasureHeld",
     "Imported",
     "MailboxFull",
     "NotArchived",
@@ -15,6 +16,7 @@ __all__ = [
     "RootNeedsHuman",
     "SessionInUse",
     "UnknownAgent",
+    "UnknownHold",
 ]
 
 
@@ -164,3 +166,28 @@ class BadId(Refusal, frozen=True):
     def sentence(self) -> str:
         shown = cut(ascii(self.id))
         return f"{shown} cannot be an id. Use one without null characters and lone surrogates."
+
+
+class ErasureHeld(Refusal, frozen=True):
+    """A legal hold covers what was to be erased."""
+
+    hold: str
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        why = f" ({quoted(self.reason)})" if self.reason else ""
+        return (
+            f"The legal hold {self.hold}{why} covers this. Nothing was erased. "
+            f"To release the hold, type: sapwood hold --release {self.hold}"
+        )
+
+
+class UnknownHold(Refusal, frozen=True):
+    """No legal hold with this id is in force."""
+
+    hold: str
+
+    @property
+    def sentence(self) -> str:
+        return f"No legal hold {quoted(self.hold)} is in force. To list them, type: sapwood hold"

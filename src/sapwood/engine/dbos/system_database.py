@@ -21,7 +21,13 @@ from sqlalchemy import event
 
 from sapwood.engine.drives import EngineError
 
-__all__ = ["SCHEMA", "SystemDatabase", "open_system_database"]
+__all__ = [
+    "SCHEMA",
+    "SystemDatabase",
+    "engine_file",
+    "find_system_database",
+    "open_system_database",
+]
 
 SCHEMA = "sapwood_engine"
 
@@ -79,6 +85,33 @@ def open_system_database(address: str | Path) -> SystemDatabase:
     return _open_sqlite(Path(text))
 
 
+def engine_file(address: str | Path) -> Path | None:
+    """The engine's SQLite file beside the log at this address; None for PostgreSQL and memory."""
+    text = str(address)
+    if text == ":memory:" or "://" in text:
+        return None
+    log = Path(text).expanduser()
+    return log.with_name(f"{log.stem}.engine{log.suffix}")
+
+
+def find_system_database(address: str | Path) -> SystemDatabase | None:
+    """Opens the engine's database if there is one; creates and changes nothing."""
+    file = engine_file(address)
+    if file is not None:
+        if not file.exists():
+            return None
+        database = sa.create_engine(f"sqlite:///{file}")
+        event.listen(database, "connect", _configure_sqlite)
+        return SystemDatabase(database, None, "", threads=1)
+    if str(address) == ":memory:":
+        return None
+    database = _postgres_engine(str(address), pool_size=2)
+    if not sa.inspect(database).has_table("bells", schema=SCHEMA):
+        database.dispose()
+        return None
+    return SystemDatabase(database, SCHEMA, f"{SCHEMA}.", threads=1)
+
+
 def _open_sqlite(log: Path) -> SystemDatabase:
     file = log.with_name(f"{log.stem}.engine{log.suffix}")
     with _locked(file.parent):
@@ -118,17 +151,23 @@ def _locked(folder: Path) -> Generator[None]:
 def _open_postgres(dsn: str) -> SystemDatabase:
     url = sa.make_url(dsn.replace("postgres://", "postgresql://", 1))
     DBOS.migrate(url.render_as_string(hide_password=False), schema=SCHEMA)
+    database = _postgres_engine(dsn, pool_size=12)
+    system = SystemDatabase(database, SCHEMA, f"{SCHEMA}.", threads=8)
+    _create_tables(system)
+    return system
+
+
+def _postgres_engine(dsn: str, pool_size: int) -> sa.Engine:
+    url = sa.make_url(dsn.replace("postgres://", "postgresql://", 1))
     database = sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
-        pool_size=12,
+        pool_size=pool_size,
         max_overflow=4,
         pool_pre_ping=True,
         connect_args={"application_name": "sapwood engine", "connect_timeout": 10},
     )
     event.listen(database, "connect", _configure_postgres)
-    system = SystemDatabase(database, SCHEMA, f"{SCHEMA}.", threads=8)
-    _create_tables(system)
-    return system
+    return database
 
 
 def _create_tables(system: SystemDatabase) -> None:

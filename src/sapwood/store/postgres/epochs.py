@@ -19,14 +19,22 @@ _LOCK = 0x5A9_E90C
 _LAST = "SELECT number, server, shift FROM sapwood.epochs ORDER BY number DESC LIMIT 1"
 _SERVER = "SELECT system_identifier::text FROM pg_control_system()"
 _NOW = "SELECT pg_snapshot_xmax(pg_current_snapshot())"
-_LARGEST = "SELECT tx FROM sapwood.events ORDER BY tx DESC LIMIT 1"
+_LARGEST = """
+    SELECT tx FROM (
+        (SELECT tx FROM sapwood.events ORDER BY tx DESC LIMIT 1)
+        UNION ALL (SELECT tx FROM sapwood.gaps ORDER BY tx DESC LIMIT 1)
+    ) AS place ORDER BY tx DESC LIMIT 1
+"""
 _BEGIN = "INSERT INTO sapwood.epochs (number, server, shift) VALUES ($1, $2, $3)"
 _NUMBER = "((pg_current_xact_id()::text::bigint + {shift})::text::xid8)"
 _SHIFT = f"""
     ALTER TABLE sapwood.events
         ALTER COLUMN tx SET DEFAULT {_NUMBER},
         DROP CONSTRAINT events_tx,
-        ADD CONSTRAINT events_tx CHECK (tx = {_NUMBER}) NOT VALID
+        ADD CONSTRAINT events_tx CHECK (
+            CASE WHEN coalesce(current_setting('sapwood.erasure', true), '') <> '' THEN true
+            ELSE tx = {_NUMBER} END
+        ) NOT VALID
 """
 
 

@@ -143,7 +143,9 @@ _NEWEST_SNAPSHOT = """
 """
 _INSERT_SNAPSHOT = """
     INSERT INTO sapwood.snapshots (space, agent, schema, version, data)
-    VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+    SELECT $1, $2, $3, $4, $5 FROM (
+        SELECT FROM sapwood.agents WHERE space = $1 AND agent = $2 FOR KEY SHARE
+    ) AS known ON CONFLICT DO NOTHING
 """
 
 
@@ -158,7 +160,10 @@ async def find_snapshot(
 
 
 async def insert_snapshot(readers: ReaderPool, space: Space, snapshot: Snapshot) -> None:
-    """Stores a snapshot, unless one of the same agent, schema and version exists."""
+    """Stores a snapshot, unless one of the same agent, schema and version exists.
+
+    Stores nothing if there is no such agent: it was erased meanwhile.
+    """
     await readers.fetch(
         _INSERT_SNAPSHOT, space, snapshot.agent, snapshot.schema, snapshot.version, snapshot.data
     )

@@ -25,7 +25,15 @@ from sapwood.store.postgres.event_table import COLUMNS, EventPlace, read_refs, r
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
-__all__ = ["FulltextIndexer", "agent_term", "parts_of", "search_words", "space_term"]
+__all__ = [
+    "INDEX_LOCK",
+    "FulltextIndexer",
+    "agent_term",
+    "index_events",
+    "parts_of",
+    "search_words",
+    "space_term",
+]
 
 _TERMS_PER_PART, _OVERLAP, _MAX_PARTS = 12_000, 32, 16
 _MAX_TERM = 64  # in a very long text, where hashes and base64 would fill the megabyte
@@ -70,7 +78,7 @@ _MISSING = """
     ) AS missing
     FROM pg_current_snapshot() AS shot
 """
-_LOCK = "SELECT true FROM pg_advisory_xact_lock(hashtextextended($1, 0))"
+INDEX_LOCK = "SELECT true FROM pg_advisory_xact_lock(hashtextextended($1, 0))"
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"
 _CURSOR = "SELECT tx, position FROM sapwood.searchable WHERE space = $1"
 _NEXT = f"""
@@ -165,6 +173,18 @@ class FulltextIndexer:
         return state["target"] if state["missing"] else 0
 
 
+async def index_events(connection: "Connection", space: Space, events: Sequence[Recorded]) -> None:
+    """Adds events to the index. The transaction must hold `INDEX_LOCK`."""
+    found = [
+        (each.agent, agent_term(each.agent), each.version, part, each.at, terms)
+        for each in events
+        for part, terms in enumerate(parts_of(each.event))
+    ]
+    if found:
+        columns = zip(*found, strict=True)
+        await connection.execute(_INDEX, space, space_term(space), *columns)
+
+
 class _IndexPage:
     """Adds one page of events to the index, in one transaction."""
 
@@ -181,7 +201,7 @@ class _IndexPage:
         """Returns the cursor for the next page, or None if this was the last."""
         async with connection.transaction():
             if not await connection.fetchval(
-                _LOCK if self._wait_for_lock else _TRY_LOCK, self._space
+                INDEX_LOCK if self._wait_for_lock else _TRY_LOCK, self._space
             ):
                 return None
             row = await connection.fetchrow(_CURSOR, self._space)
@@ -190,20 +210,11 @@ class _IndexPage:
             rows = await connection.fetch(
                 _NEXT, self._space, *start, self._shift, self._target, _PAGE
             )
-            await self._index(connection, await recorded_of(connection.fetch, self._space, rows))
+            events = await recorded_of(connection.fetch, self._space, rows)
+            await index_events(connection, self._space, events)
             if start == saved:
                 await self._advance_cursor(connection, rows)
         return EventPlace(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == _PAGE else None
-
-    async def _index(self, connection: "Connection", events: Sequence[Recorded]) -> None:
-        found = [
-            (each.agent, agent_term(each.agent), each.version, part, each.at, terms)
-            for each in events
-            for part, terms in enumerate(parts_of(each.event))
-        ]
-        if found:
-            columns = zip(*found, strict=True)
-            await connection.execute(_INDEX, self._space, space_term(self._space), *columns)
 
     async def _advance_cursor(self, connection: "Connection", rows: "Sequence[Row]") -> None:
         """Moves the stored cursor past the rows before the oldest running transaction."""
@@ -254,6 +265,7 @@ async def search_words(
             score,
         )
         for ref, score in scores.items()
+        if ref in events  # else it was erased meanwhile
     ]
 
 

@@ -6,12 +6,18 @@ before the oldest one that is still running (`pg_snapshot_xmin`): they are all c
 event can appear before the cursor later.
 """
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import TypeVar
 
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import Cursor, LogError, TailedEvent, unknown_cursor
+from sapwood.core.log_values import (
+    Cursor,
+    LogError,
+    TailedEvent,
+    steps_with_gaps,
+    unknown_cursor,
+)
 from sapwood.store.postgres.commit_notifier import CommitNotifier, topic_key
 from sapwood.store.postgres.connections import ReaderPool
 from sapwood.store.postgres.event_table import (
@@ -46,9 +52,23 @@ _TAIL = f"""
 _PLACE = """
     SELECT tx, position FROM sapwood.events WHERE space = $1 ORDER BY tx, position OFFSET $2 LIMIT 1
 """
+# Cursors count erased events too.
+_HAS_GAPS = "SELECT EXISTS (SELECT FROM sapwood.gaps WHERE space = $1) AS found"
+_PLACE_WITH_GAPS = """
+    SELECT tx, position FROM (
+        SELECT tx, position FROM sapwood.events WHERE space = $1
+        UNION ALL SELECT tx, position FROM sapwood.gaps WHERE space = $1
+    ) AS place ORDER BY tx, position OFFSET $2 LIMIT 1
+"""
+_GAPS = """
+    SELECT tx, position FROM sapwood.gaps
+    WHERE space = $1 AND (tx, position) > ($2, $3) AND (tx, position) < ($4, $5)
+    ORDER BY tx, position
+"""
 _OLD_PLACE = """
     SELECT
         (SELECT count(*) FROM sapwood.events WHERE space = $1 AND (tx, position) <= ($2, $3))
+        + (SELECT count(*) FROM sapwood.gaps WHERE space = $1 AND (tx, position) <= ($2, $3))
             AS events,
         EXISTS (
             SELECT 1 FROM sapwood.events
@@ -101,8 +121,9 @@ class LiveEvents:
             while not self._notifier.closed:
                 signal.clear()
                 page, complete = await self._page(space, place)
-                for at, recorded in page:
-                    count, place = count + 1, at
+                steps = await self._steps(space, place, [at for at, _ in page])
+                for step, (at, recorded) in zip(steps, page, strict=True):
+                    count, place = count + step, at
                     yield TailedEvent(Cursor(count), recorded)
                 if len(page) == _PAGE:
                     continue
@@ -127,7 +148,9 @@ class LiveEvents:
             if not rows or not rows[0]["known"]:
                 raise unknown_cursor()
             return rows[0]["events"], place
-        rows = await self._scanners.fetch(_PLACE, space, cursor.events - 1)
+        (gaps,) = await self._scanners.fetch(_HAS_GAPS, space)
+        query = _PLACE_WITH_GAPS if gaps["found"] else _PLACE
+        rows = await self._scanners.fetch(query, space, cursor.events - 1)
         if not rows:
             raise unknown_cursor()
         return cursor.events, EventPlace(rows[0]["tx"], rows[0]["position"])
@@ -144,6 +167,15 @@ class LiveEvents:
         places = (EventPlace(row["tx"], row["position"]) for row in found)
         complete = bool(rows) and rows[0]["complete"]
         return list(zip(places, events, strict=False)), complete
+
+    async def _steps(
+        self, space: Space, after: EventPlace, places: Sequence[EventPlace]
+    ) -> list[int]:
+        """By how much each event raises the count: one, and the erased ones before it."""
+        if not places:
+            return []
+        rows = await self._unless_closed(self._scanners.fetch(_GAPS, space, *after, *places[-1]))
+        return steps_with_gaps(places, [EventPlace(row["tx"], row["position"]) for row in rows])
 
     async def _unless_closed(self, reading: "Awaitable[list[T]]") -> "list[T]":
         """The result of a read, or an empty list if the log was closed meanwhile."""

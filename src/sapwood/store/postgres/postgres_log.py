@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
+from sapwood.core.erasure import Erasure, Hold, UnfinishedErasure
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import (
@@ -16,7 +17,7 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
 )
-from sapwood.store.postgres import agent_table, event_table
+from sapwood.store.postgres import agent_table, erasure_table, event_table
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import ReaderPool, Server
@@ -202,6 +203,67 @@ class PostgresLog:
         await self._indexer.catch_up(space)
         fetch = self._readers.fetch
         return await search_words(fetch, space, query, agents, limit, offset)
+
+    async def begin_erasure(
+        self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
+    ) -> None:
+        """Stores the record of an erasure and the agents that it is about."""
+        await erasure_table.begin_erasure(self._readers, space, erasure, agents)
+
+    async def unfinished_erasures(self) -> list[UnfinishedErasure]:
+        """The unfinished erasures of all spaces, with their agents."""
+        return await erasure_table.list_unfinished(self._readers)
+
+    async def erase_agent(self, space: Space, erasure: str, agent: AgentId) -> frozenset[AgentId]:
+        """Deletes everything of an agent, and plans the erasure of its children.
+
+        Replaces its words in the logs of others, and returns these others.
+        """
+        return await self._readers.use(
+            lambda connection: erasure_table.erase_agent(connection, space, erasure, agent)
+        )
+
+    async def clear_space(self, space: Space, erasure: str) -> None:
+        """Deletes what a space has beside its agents."""
+        await erasure_table.clear_space(self._readers, space, erasure)
+
+    async def erase_words(self, space: Space, erasure: str) -> None:
+        """Deletes the long texts that no event refers to any more. Their words are gone already."""
+        await erasure_table.erase_contents(self._readers, space, erasure)
+
+    async def forget_agents(self, erasure: str) -> None:
+        """Deletes the ids of what was erased."""
+        await erasure_table.forget_agents(self._readers, erasure)
+
+    async def finish_erasure(self, erasure: str, at: int) -> None:
+        """Completes the record of an erasure."""
+        await erasure_table.finish_erasure(self._readers, erasure, at)
+
+    async def scrub(self) -> str:
+        """Does nothing: PostgreSQL removes deleted rows from its files by itself, later.
+
+        Returns how to remove them now.
+        """
+        return (
+            "No query and no dump has the erased data. To remove it from the server's files now, "
+            "type as the owner: sapwood scrub"
+        )
+
+    async def erasures(self, space: Space) -> list[Erasure]:
+        """The records of all erasures in a space, newest first."""
+        return await erasure_table.list_erasures(self._readers, space)
+
+    async def add_hold(self, space: Space, hold: Hold) -> None:
+        """Stores a legal hold."""
+        await erasure_table.insert_hold(self._readers, space, hold)
+
+    async def release_hold(self, space: Space, hold: str, by: str, at: int) -> bool:
+        """Releases a hold; returns false if there is none in force with this id."""
+        return await erasure_table.release_hold(self._readers, space, hold, by, at)
+
+    async def holds(self, space: Space) -> list[Hold]:
+        """The legal holds of a space, newest first; released ones too."""
+        return await erasure_table.list_holds(self._readers, space)
 
     async def close(self) -> None:
         """Finishes submitted commits, ends followers and closes every connection."""

@@ -9,9 +9,10 @@ from functools import lru_cache
 from sapwood.core.events import SYSTEM, Actor, Recorded
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.log_values import Cursor, Snapshot, unknown_cursor
+from sapwood.core.log_values import Cursor, Snapshot, steps_with_gaps, unknown_cursor
 
 __all__ = [
+    "ROW",
     "Row",
     "find_snapshot",
     "insert_snapshot",
@@ -30,7 +31,8 @@ Row = tuple[int, Space, AgentId, int, str, str, str | None, int, str, CommandId]
 
 _Event = tuple[int, str, str, str | None, int, str, CommandId]
 _EVENT = "version, kind, data, contents, at, actor, command"
-_COLUMNS = f"position, space, agent, {_EVENT}"
+ROW = f"position, space, agent, {_EVENT}"
+"""The columns of a `Row`."""
 _NO_LIMIT = 2**62
 
 
@@ -61,16 +63,28 @@ def read_part(
 
 def read_after(
     connection: sqlite3.Connection, space: Space, position: int, limit: int
-) -> list[tuple[int, Recorded]]:
-    """The next events of a space after a position, in commit order, each with its position."""
+) -> list[tuple[int, int, Recorded]]:
+    """The next events of a space after a position, in commit order, each with its position.
+
+    Before it stands by how much the event raises the count of a cursor: one, and the number of
+    erased events before it.
+    """
     # NOT INDEXED walks by position. The index would find all events of the space and sort them.
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM events NOT INDEXED WHERE space = ? AND position > ?"
+        f"SELECT {ROW} FROM events NOT INDEXED WHERE space = ? AND position > ?"
         " ORDER BY position LIMIT ?",
         (space, position, limit),
     ).fetchall()
-    events = recorded_of(connection, space, rows)
-    return [(row[0], event) for row, event in zip(rows, events, strict=True)]
+    if not rows:
+        return []
+    gaps = connection.execute(
+        "SELECT position FROM gaps WHERE space = ? AND position > ? AND position < ?"
+        " ORDER BY position",
+        (space, position, rows[-1][0]),
+    ).fetchall()
+    places = [row[0] for row in rows]
+    counts = steps_with_gaps(places, [gap for (gap,) in gaps])
+    return list(zip(counts, places, recorded_of(connection, space, rows), strict=True))
 
 
 def place_of(connection: sqlite3.Connection, space: Space, cursor: Cursor) -> tuple[int, int]:
@@ -85,15 +99,39 @@ def place_of(connection: sqlite3.Connection, space: Space, cursor: Cursor) -> tu
         raise unknown_cursor()
     if cursor.position:
         return _place_of_old(connection, space, cursor.position)
+    if cursor.events < 1:
+        raise unknown_cursor()
+    if _has_gaps(connection, space):
+        return _place_with_gaps(connection, space, cursor.events)
     # The index alone has the space and the position of an event; the table has its text too.
     row = connection.execute(
         "SELECT position FROM events INDEXED BY sqlite_autoindex_events_1 WHERE space = ?"
         " ORDER BY position LIMIT 1 OFFSET ?",
         (space, cursor.events - 1),
     ).fetchone()
-    if row is None or cursor.events < 1:
+    if row is None:
         raise unknown_cursor()
     return cursor.events, row[0]
+
+
+def _has_gaps(connection: sqlite3.Connection, space: Space) -> bool:
+    return bool(
+        connection.execute("SELECT 1 FROM gaps WHERE space = ? LIMIT 1", (space,)).fetchone()
+    )
+
+
+def _place_with_gaps(connection: sqlite3.Connection, space: Space, count: int) -> tuple[int, int]:
+    """The place of a cursor in a space with erased events, which cursors count too."""
+    row = connection.execute(
+        """SELECT position FROM (
+            SELECT position FROM events INDEXED BY sqlite_autoindex_events_1 WHERE space = ?1
+            UNION ALL SELECT position FROM gaps WHERE space = ?1
+        ) ORDER BY position LIMIT 1 OFFSET ?2""",
+        (space, count - 1),
+    ).fetchone()
+    if row is None:
+        raise unknown_cursor()
+    return count, row[0]
 
 
 def _place_of_old(connection: sqlite3.Connection, space: Space, position: int) -> tuple[int, int]:
@@ -106,8 +144,9 @@ def _place_of_old(connection: sqlite3.Connection, space: Space, position: int) -
     if known is None:
         raise unknown_cursor()
     (count,) = connection.execute(
-        "SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1"
-        " WHERE space = ? AND position <= ?",
+        "SELECT (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1"
+        " WHERE space = ?1 AND position <= ?2) + (SELECT count(*) FROM gaps"
+        " WHERE space = ?1 AND position <= ?2)",
         (space, position),
     ).fetchone()
     return count, position
@@ -116,7 +155,7 @@ def _place_of_old(connection: sqlite3.Connection, space: Space, position: int) -
 def read_all_after(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
     """The next rows of all spaces after a position, not decoded."""
     return connection.execute(
-        f"SELECT {_COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ?",
+        f"SELECT {ROW} FROM events WHERE position > ? ORDER BY position LIMIT ?",
         (position, limit),
     ).fetchall()
 
@@ -124,7 +163,7 @@ def read_all_after(connection: sqlite3.Connection, position: int, limit: int) ->
 def read_all_before(connection: sqlite3.Connection, position: int, limit: int) -> list[Row]:
     """The rows of all spaces before a position, newest first, not decoded."""
     return connection.execute(
-        f"SELECT {_COLUMNS} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?",
+        f"SELECT {ROW} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?",
         (position, limit),
     ).fetchall()
 
@@ -191,9 +230,14 @@ def _actor(text: str) -> Actor | None:
 
 
 def insert_snapshot(connection: sqlite3.Connection, space: Space, snapshot: Snapshot) -> None:
-    """Stores a snapshot, unless one of the same agent, schema and version exists."""
+    """Stores a snapshot, unless one of the same agent, schema and version exists.
+
+    Stores nothing if there is no such agent: it was erased meanwhile.
+    """
     connection.execute(
-        "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO snapshots SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS"
+        " (SELECT 1 FROM agents WHERE space = ?1 AND agent = ?2)"
+        " ON CONFLICT DO NOTHING",
         (space, snapshot.agent, snapshot.schema, snapshot.version, snapshot.data),
     )
 

@@ -17,28 +17,43 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogError, SearchHit
 from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
 from sapwood.store.sqlite.connections import ReaderPool
-from sapwood.store.sqlite.event_table import Row, last_position, read_all_after, recorded_of
+from sapwood.store.sqlite.event_table import (
+    ROW,
+    Row,
+    last_position,
+    read_all_after,
+    recorded_of,
+)
 from sapwood.store.sqlite.writer import Writer
 
 __all__ = [
     "FulltextIndexer",
     "WordBatch",
+    "begin_rebuild",
     "indexed_position",
     "insert_words",
     "next_words",
+    "rebuild_page",
     "search_words",
 ]
 
 _MAX_EVENTS = 200
 _MAX_CHARACTERS = 200_000
 _IDLE_SECONDS = 0.5
+# Without content: the events have the words already. No entry is ever deleted; after an erasure
+# the whole index is made again.
+_CREATE = "CREATE VIRTUAL TABLE {table} USING fts5(terms, content='', tokenize='porter ascii')"
 
 
 class WordBatch(Struct, frozen=True):
-    """The words of the events after position `after`, up to and including position `last`."""
+    """The words of the events after position `after`, up to and including position `last`.
+
+    `erased` is how many agents had been erased when the words were read.
+    """
 
     after: int
     last: int
+    erased: int
     words: dict[Space, list[tuple[int, str]]]
 
 
@@ -50,7 +65,7 @@ def indexed_position(connection: sqlite3.Connection) -> int:
 
 def next_words(connection: sqlite3.Connection) -> WordBatch:
     """The next words to add to the index; few enough to be written quickly."""
-    after = indexed_position(connection)
+    after, erased = connection.execute("SELECT position, erased FROM indexed").fetchone()
     last, words, characters = after, dict[Space, list[tuple[int, str]]](), 0
     for row in read_all_after(connection, after, _MAX_EVENTS):
         last = row[0]
@@ -60,13 +75,14 @@ def next_words(connection: sqlite3.Connection) -> WordBatch:
         characters += len(terms)
         if characters > _MAX_CHARACTERS:
             break
-    return WordBatch(after, last, words)
+    return WordBatch(after, last, erased, words)
 
 
 def insert_words(connection: sqlite3.Connection, batch: WordBatch) -> None:
-    """Adds a batch to the index, unless another process has added it already."""
+    """Adds a batch to the index, unless another process has added it or erased something."""
     moved = connection.execute(
-        "UPDATE indexed SET position = ? WHERE position = ?", (batch.last, batch.after)
+        "UPDATE indexed SET position = ? WHERE position = ? AND erased = ?",
+        (batch.last, batch.after, batch.erased),
     )
     if moved.rowcount != 1:
         return
@@ -117,12 +133,61 @@ def _hits(
 ) -> list[SearchHit]:
     hits: list[SearchHit] = []
     for position, rank in found:
-        (row,) = read_all_after(connection, position - 1, 1)
+        row = next(iter(read_all_after(connection, position - 1, 1)), None)
+        if row is None or row[0] != position:
+            continue  # erased; its words go when the index was made again
         (recorded,) = recorded_of(connection, space, [row])
         snippet = snippet_of(text_of(recorded.event), query)
         # A lower bm25 is a better match.
         hits.append(SearchHit(recorded.ref, recorded.kind, recorded.at, snippet, -rank))
     return hits
+
+
+def begin_rebuild(connection: sqlite3.Connection, space: Space) -> None:
+    """Begins a new index of a space beside the old one, which contains words of erased events."""
+    connection.execute(
+        "INSERT INTO word_rebuilds (space, number, position)"
+        " SELECT space, 1000 + max((SELECT max(number) FROM spaces),"
+        " (SELECT coalesce(max(number), 0) FROM word_rebuilds)), 0 FROM spaces WHERE space = ?"
+        " ON CONFLICT (space) DO UPDATE SET position = 0",
+        (space,),
+    )
+
+
+def rebuild_page(connection: sqlite3.Connection, space: Space) -> bool:
+    """Adds a page of events to the new index of a space; at the end, replaces the old index.
+
+    Returns whether there is more to do.
+    """
+    row = connection.execute(
+        "SELECT number, position FROM word_rebuilds WHERE space = ?", (space,)
+    ).fetchone()
+    if row is None:
+        return False
+    number, position = row
+    table = f"words_{number}"
+    if position == 0:
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+        connection.execute(_CREATE.format(table=table))
+    rows: list[Row] = connection.execute(
+        f"SELECT {ROW} FROM events NOT INDEXED WHERE space = ? AND position > ?"
+        " AND position <= (SELECT position FROM indexed) ORDER BY position LIMIT ?",
+        (space, position, _MAX_EVENTS),
+    ).fetchall()
+    words = [(each[0], _terms_of_row(connection, each)) for each in rows]
+    connection.executemany(
+        f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", [each for each in words if each[1]]
+    )
+    if len(rows) == _MAX_EVENTS:
+        connection.execute(
+            "UPDATE word_rebuilds SET position = ? WHERE space = ?", (rows[-1][0], space)
+        )
+        return True
+    if old := _table(connection, space):
+        connection.execute(f"DROP TABLE {old}")
+    connection.execute("UPDATE spaces SET number = ? WHERE space = ?", (number, space))
+    connection.execute("DELETE FROM word_rebuilds WHERE space = ?", (space,))
+    return False
 
 
 def _terms_of_row(connection: sqlite3.Connection, row: Row) -> str:
@@ -137,12 +202,13 @@ def _table(connection: sqlite3.Connection, space: Space) -> str | None:
 
 
 def _create_table(connection: sqlite3.Connection, space: Space) -> str:
-    made = connection.execute("INSERT INTO spaces (space) VALUES (?)", (space,))
-    table = f"words_{made.lastrowid}"
-    # Without content: the events have the words already, and no entry is ever deleted.
-    connection.execute(
-        f"CREATE VIRTUAL TABLE {table} USING fts5(terms, content='', tokenize='porter ascii')"
-    )
+    (number,) = connection.execute(
+        "SELECT 1 + max((SELECT coalesce(max(number), 0) FROM spaces),"
+        " (SELECT coalesce(max(number), 0) FROM word_rebuilds))"
+    ).fetchone()
+    connection.execute("INSERT INTO spaces (number, space) VALUES (?, ?)", (number, space))
+    table = f"words_{number}"
+    connection.execute(_CREATE.format(table=table))
     return table
 
 

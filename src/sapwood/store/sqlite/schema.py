@@ -12,7 +12,7 @@ from sapwood.core.log_values import LogError
 
 __all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare"]
 
-NEWEST = 6
+NEWEST = 7
 """The schema that this version of Sapwood works with."""
 
 APPLICATION = 0x53617077

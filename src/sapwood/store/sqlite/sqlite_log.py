@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+from sapwood.core.erasure import Erasure, Hold, UnfinishedErasure
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import (
@@ -18,7 +19,7 @@ from sapwood.core.log_values import (
     TailedEvent,
 )
 from sapwood.core.text_size import is_large
-from sapwood.store.sqlite import agent_table
+from sapwood.store.sqlite import agent_table, erasure_table
 from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
 from sapwood.store.sqlite.connections import ReaderPool, connect, make_private
@@ -30,8 +31,14 @@ from sapwood.store.sqlite.event_table import (
     read_after,
     read_part,
 )
-from sapwood.store.sqlite.fulltext import FulltextIndexer, search_words
+from sapwood.store.sqlite.fulltext import (
+    FulltextIndexer,
+    begin_rebuild,
+    rebuild_page,
+    search_words,
+)
 from sapwood.store.sqlite.schema import prepare
+from sapwood.store.sqlite.scrub import scrub
 from sapwood.store.sqlite.writer import Writer
 
 __all__ = ["SqliteLog"]
@@ -47,6 +54,7 @@ class SqliteLog:
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._path = path
         self._readers = ReaderPool(path)
         self._writer = Writer(connection, path)
         self._watcher = CommitWatcher(path, self._readers)
@@ -197,8 +205,8 @@ class SqliteLog:
                 page = await self._readers.run(
                     lambda on, seen=position: read_after(on, space, seen, _PAGE)
                 )
-                for at, recorded in page:
-                    count, position = count + 1, at
+                for counted, at, recorded in page:
+                    count, position = count + counted, at
                     yield TailedEvent(Cursor(count), recorded)
                 if len(page) < _PAGE:
                     await commits.wait()
@@ -217,6 +225,77 @@ class SqliteLog:
         return await self._readers.run(
             lambda on: search_words(on, space, query, agents, limit, offset)
         )
+
+    async def begin_erasure(
+        self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
+    ) -> None:
+        """Stores the record of an erasure and the agents that it is about."""
+        await self._writer.run(
+            lambda on: erasure_table.begin_erasure(on, space, erasure, agents), in_thread=True
+        )
+
+    async def unfinished_erasures(self) -> list[UnfinishedErasure]:
+        """The unfinished erasures of all spaces, with their agents."""
+        return await self._readers.run(erasure_table.list_unfinished)
+
+    async def erase_agent(self, space: Space, erasure: str, agent: AgentId) -> frozenset[AgentId]:
+        """Deletes everything of an agent, and plans the erasure of its children.
+
+        Replaces its words in the logs of others, and returns these others.
+        """
+        return await self._writer.run(
+            lambda on: erasure_table.erase_agent(on, space, erasure, agent), in_thread=True
+        )
+
+    async def clear_space(self, space: Space, erasure: str) -> None:
+        """Deletes what a space has beside its agents."""
+        await self._writer.run(
+            lambda on: erasure_table.clear_space(on, space, erasure), in_thread=True
+        )
+
+    async def erase_words(self, space: Space, erasure: str) -> None:
+        """Makes the word index of a space again, without the words of erased events."""
+        await self._writer.run(lambda on: begin_rebuild(on, space), in_thread=True)
+        while await self._writer.run(lambda on: rebuild_page(on, space), in_thread=True):
+            pass
+
+    async def forget_agents(self, erasure: str) -> None:
+        """Deletes the ids of what was erased."""
+        await self._writer.run(lambda on: erasure_table.forget_agents(on, erasure), in_thread=True)
+
+    async def finish_erasure(self, erasure: str, at: int) -> None:
+        """Completes the record of an erasure."""
+        await self._writer.run(
+            lambda on: erasure_table.finish_erasure(on, erasure, at), in_thread=True
+        )
+
+    async def scrub(self) -> str:
+        """Writes the file again without what was deleted, and empties the WAL file.
+
+        Returns what still has to be done by hand; empty if nothing.
+        """
+        await asyncio.to_thread(scrub, self._path)
+        return ""
+
+    async def erasures(self, space: Space) -> list[Erasure]:
+        """The records of all erasures in a space, newest first."""
+        return await self._readers.run(lambda on: erasure_table.list_erasures(on, space))
+
+    async def add_hold(self, space: Space, hold: Hold) -> None:
+        """Stores a legal hold."""
+        await self._writer.run(
+            lambda on: erasure_table.insert_hold(on, space, hold), in_thread=True
+        )
+
+    async def release_hold(self, space: Space, hold: str, by: str, at: int) -> bool:
+        """Releases a hold; returns false if there is none in force with this id."""
+        return await self._writer.run(
+            lambda on: erasure_table.release_hold(on, space, hold, by, at), in_thread=True
+        )
+
+    async def holds(self, space: Space) -> list[Hold]:
+        """The legal holds of a space, newest first; released ones too."""
+        return await self._readers.run(lambda on: erasure_table.list_holds(on, space))
 
     async def close(self) -> None:
         """Ends followers, finishes submitted commits and closes the file."""

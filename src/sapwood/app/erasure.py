@@ -1,0 +1,65 @@
+"""Connects erasure with all places where this machine has data of a conversation."""
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from sapwood.core.erasure import ErasureItem
+from sapwood.core.ids import Space
+from sapwood.lifecycle.erasable_log import erasable
+from sapwood.lifecycle.erasure import Eraser, OutsideEraser, resume_erasures
+
+if TYPE_CHECKING:
+    from sapwood.app.connection import Connection
+
+__all__ = ["eraser_for", "finish_erasures"]
+
+
+def eraser_for(connection: "Connection") -> Eraser:
+    """Returns what erases in the space of the connection. Raises `LogError`."""
+    return Eraser(
+        erasable(connection.log),
+        connection.space,
+        _outside(connection),
+        connection.dispatcher.forget,
+    )
+
+
+async def finish_erasures(connection: "Connection") -> int:
+    """Finishes erasures that were interrupted. Returns how many there were."""
+    return await resume_erasures(erasable(connection.log), _outside(connection))
+
+
+def _outside(connection: "Connection") -> list[OutsideEraser]:
+    """The places outside of the log; none if the log is not the one of this machine's data."""
+    if not connection.address or connection.address == ":memory:":
+        return []
+    from sapwood.lifecycle.local_files import erase_local_files
+
+    found: list[OutsideEraser] = [_erase_checkpoints, erase_local_files]
+    if find_spec("dbos") is not None:
+        found.append(_EngineEraser(connection.address))
+    return found
+
+
+async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:
+    from sapwood.workspace.checkpoints.checkpoint_erasure import erase_checkpoints
+
+    await asyncio.to_thread(erase_checkpoints, item.agent, item.outside.folders)
+
+
+class _EngineEraser:
+    """Deletes agents from the tables of the durable engine."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    async def __call__(self, space: Space, item: ErasureItem) -> None:
+        """Deletes the agent, and what a file of the engine still has of it."""
+        await asyncio.to_thread(self._erase, space, item)
+
+    def _erase(self, space: Space, item: ErasureItem) -> None:
+        from sapwood.engine.dbos.engine_erasure import erase_from_engine, scrub_engine
+
+        erase_from_engine(self._address, space, item.agent)
+        scrub_engine(self._address)

@@ -1,0 +1,145 @@
+"""`sapwood erase`: erases conversations for ever, after a preview and a typed confirmation."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import json_option
+from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT
+
+if TYPE_CHECKING:
+    from sapwood.core.erasure import Erasure
+    from sapwood.lifecycle.erasure import ErasurePreview
+
+__all__ = ["command"]
+
+_SHOWN = 20
+
+
+@subcommand(
+    examples=[
+        "sapwood erase demo",
+        "sapwood erase --owner user-42",
+        "sapwood erase --all-of-space --space tenant-7",
+        "sapwood erase --list",
+    ]
+)
+@click.argument("agents", type=AGENT, nargs=-1)
+@click.option("--owner", default="", metavar="NAME", help="Erase all agents of this owner.")
+@click.option("--all-of-space", is_flag=True, help="Erase everything in the space.")
+@click.option("--by", default="", metavar="NAME", help="Who wants it; it stays in the record.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--list", "lists", is_flag=True, help="List the erasures of the space, and leave.")
+@json_option("Print the records as JSON, one object per line.")
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    agents: tuple[str, ...],
+    owner: str,
+    all_of_space: bool,
+    by: str,
+    yes: bool,
+    lists: bool,
+    as_json: bool,
+) -> None:
+    """Erase conversations for ever, with all their descendants.
+
+    Shows what would go and asks for a confirmation. After it no command, search, tail, snapshot,
+    checkpoint or dump of the database has it. Mail that the conversations sent is replaced by
+    [erased] where it arrived. A record stays: when, by whom, how many. Backups that were made
+    before still have everything.
+    """
+    if lists:
+        invocation.run(lambda: _list(invocation, as_json))
+        return
+    if sum(map(bool, (agents, owner, all_of_space))) != 1:
+        raise click.UsageError("Name the agents to erase, or give --owner or --all-of-space.")
+    invocation.run(lambda: _erase(invocation, agents, owner, by, yes, as_json))
+
+
+async def _erase(
+    invocation: Invocation,
+    typed: tuple[str, ...],
+    owner: str,
+    by: str,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    from sapwood.app.erasure import eraser_for
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.core.events import Actor
+
+    async with invocation.connected() as connection:
+        eraser = eraser_for(connection)
+        if typed:
+            agents = [await find(connection, each) for each in typed]
+        else:
+            agents = await (eraser.owned(owner) if owner else eraser.roots())
+        preview = await eraser.preview(agents)
+        if not preview.agents:
+            click.echo("There is nothing to erase.")
+            return
+        _show(preview)
+        if not yes:
+            _require_confirmation(owner or (typed[0] if len(typed) == 1 else connection.space))
+        scope = "conversation" if typed else "owner" if owner else "space"
+        record = await eraser.erase(agents, by=str(Actor("human", by)), scope=scope)
+        _print(record, as_json)
+
+
+def _show(preview: "ErasurePreview") -> None:
+    for facts in preview.agents[:_SHOWN]:
+        name = f"  {facts.name}" if facts.name else ""
+        click.echo(f"{facts.agent}{name}  {facts.version} events", err=True)
+    if len(preview.agents) > _SHOWN:
+        click.echo(f"and {len(preview.agents) - _SHOWN} more", err=True)
+    click.echo(
+        f"To be erased: {len(preview.agents)} agents with {preview.events} events.", err=True
+    )
+    for facts in preview.receivers[:_SHOWN]:
+        click.echo(f"Mail that {facts.agent} got from them becomes [erased].", err=True)
+
+
+def _require_confirmation(word: str) -> None:
+    if not sys.stdin.isatty():
+        raise click.UsageError("Nothing was erased. To erase without a question, give --yes.")
+    if click.prompt(f"This cannot be undone. To erase, type {word}", err=True) != word:
+        raise click.UsageError("Nothing was erased.")
+
+
+async def _list(invocation: Invocation, as_json: bool) -> None:
+    from sapwood.lifecycle.erasable_log import erasable
+
+    async with invocation.connected() as connection:
+        for record in await erasable(connection.log).erasures(connection.space):
+            _print(record, as_json)
+
+
+def _print(record: "Erasure", as_json: bool) -> None:
+    from datetime import UTC, datetime
+
+    import msgspec
+
+    from sapwood.core.timeline.row_labels import counted
+
+    if as_json:
+        click.echo(msgspec.json.encode(record).decode())
+        return
+    when = datetime.fromtimestamp(record.at / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    state = "" if record.finished else " (not finished)"
+    erased = ", ".join(
+        counted(number, noun)
+        for number, noun in (
+            (record.agents, "agent"),
+            (record.events, "event"),
+            (record.contents, "long text"),
+        )
+    )
+    others = f"; {counted(record.rewritten, 'event')} of others rewritten"
+    click.echo(
+        f"{when}  {record.id}  {record.scope} by {record.by}: {erased} erased"
+        f"{others if record.rewritten else ''}{state}"
+    )

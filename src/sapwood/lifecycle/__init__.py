@@ -1,0 +1,1 @@
+"""The life of data: erasure, legal holds, retention, archives in object storage."""

@@ -1,0 +1,196 @@
+"""Erases conversations: plans, deletes, cleans the raw files, and leaves a record without content.
+
+Every step can be repeated, and the plan is in the database. So an erasure that was interrupted is
+finished by `resume_erasures`, at the next start of any process.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from sapwood.core.erasure import Erasure, ErasureItem, ErasureScope, Hold, UnfinishedErasure
+from sapwood.core.errors import RefusedError
+from sapwood.core.events import MailSent
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.refusals import ErasureHeld
+from sapwood.lifecycle.erasable_log import ErasableLog
+from sapwood.runtime.clock_and_ids import new_record_id, now
+
+__all__ = ["Eraser", "ErasurePreview", "OutsideEraser", "resume_erasures"]
+
+_PAGE = 1_000
+
+
+class OutsideEraser(Protocol):
+    """Deletes data of an agent that is outside of the log, such as checkpoints.
+
+    It can be called again for the same agent. Raises `OSError` or `LogError` if it fails; then the
+    erasure stays unfinished.
+    """
+
+    async def __call__(self, space: Space, item: ErasureItem) -> None:
+        """Deletes what this place has of the agent."""
+        ...
+
+
+class ErasurePreview(Struct, frozen=True):
+    """What an erasure would delete, and which other conversations would change.
+
+    `agents` are given with their descendants. `receivers` got mail from them: its text would be
+    replaced. `holds` are legal holds that forbid the erasure.
+    """
+
+    agents: tuple[AgentSummary, ...]
+    events: int
+    receivers: tuple[AgentSummary, ...] = ()
+    holds: tuple[Hold, ...] = ()
+
+
+class Eraser:
+    """Erases in one space. `outside` are the places outside of the log.
+
+    `forget` is called with every agent that this process must not keep in memory.
+    """
+
+    def __init__(
+        self,
+        log: ErasableLog,
+        space: Space,
+        outside: Sequence[OutsideEraser] = (),
+        forget: Callable[[frozenset[AgentId]], None] | None = None,
+    ) -> None:
+        self._log = log
+        self._space = space
+        self._outside = outside
+        self._forget = forget
+
+    async def preview(self, agents: Sequence[AgentId]) -> ErasurePreview:
+        """What `erase` would do with these agents and their descendants."""
+        found = await self._with_descendants(agents)
+        receivers = await self._receivers(found)
+        events = sum(facts.version for facts in found.values())
+        return ErasurePreview(
+            tuple(found.values()), events, receivers, await self._holds_on(agents)
+        )
+
+    async def erase(
+        self, agents: Sequence[AgentId], *, by: str, scope: ErasureScope = "conversation"
+    ) -> Erasure:
+        """Erases agents with their descendants. Returns the record.
+
+        Raises `RefusedError` if a legal hold covers one of them.
+        """
+        if held := await self._holds_on(agents):
+            raise RefusedError(ErasureHeld(held[0].id, held[0].reason))
+        record = Erasure(new_record_id(), now(), by, scope)
+        await self._log.begin_erasure(self._space, record, agents)
+        await self._finish(record.id)
+        found = await self._log.erasures(self._space)
+        return next(each for each in found if each.id == record.id)
+
+    async def erase_space(self, *, by: str) -> Erasure:
+        """Erases everything in the space. Returns the record; it and the legal holds stay."""
+        return await self.erase(await self.roots(), by=by, scope="space")
+
+    async def erase_owner(self, owner: str, *, by: str) -> Erasure:
+        """Erases all agents of an owner, with their descendants. Returns the record."""
+        return await self.erase(await self.owned(owner), by=by, scope="owner")
+
+    async def roots(self) -> list[AgentId]:
+        """All root agents of the space."""
+        return [facts.agent for facts in await self._listed("") if facts.parent is None]
+
+    async def owned(self, owner: str) -> list[AgentId]:
+        """All agents of an owner."""
+        return [facts.agent for facts in await self._listed(owner)]
+
+    async def _listed(self, owner: str) -> list[AgentSummary]:
+        found: list[AgentSummary] = []
+        page = await self._log.agents(self._space, limit=_PAGE, owner=owner)
+        while page:
+            found += page
+            page = await self._log.agents(self._space, after=page[-1], limit=_PAGE, owner=owner)
+        return found
+
+    async def _finish(self, erasure: str) -> None:
+        unfinished = await self._log.unfinished_erasures()
+        for each in unfinished:
+            if each.record.id == erasure:
+                await finish(self._log, each, self._outside, self._forget)
+
+    async def _with_descendants(self, agents: Sequence[AgentId]) -> dict[AgentId, AgentSummary]:
+        found: dict[AgentId, AgentSummary] = {}
+        for agent in agents:
+            for each in (agent, *await self._log.descendants(self._space, agent)):
+                facts = await self._log.facts(self._space, each)
+                if facts is not None:
+                    found[each] = facts
+        return found
+
+    async def _receivers(self, found: dict[AgentId, AgentSummary]) -> tuple[AgentSummary, ...]:
+        """Agents outside of the erasure that got mail from it."""
+        receivers: set[AgentId] = set()
+        for agent in found:
+            for recorded in await self._log.read(self._space, agent):
+                if isinstance(recorded.event, MailSent):
+                    receivers.add(recorded.event.to)
+        others = [await self._log.facts(self._space, each) for each in receivers - found.keys()]
+        return tuple(facts for facts in others if facts is not None)
+
+    async def _holds_on(self, agents: Sequence[AgentId]) -> tuple[Hold, ...]:
+        holds = [hold for hold in await self._log.holds(self._space) if not hold.released]
+        if not holds:
+            return ()
+        families = [await self._log.family(self._space, agent) for agent in agents]
+        members = [facts for family in families for facts in family]
+        agents_held = {facts.agent for facts in members}
+        owners_held = {facts.tags.owner for facts in members if facts.tags is not None}
+        return tuple(
+            hold
+            for hold in holds
+            if hold.scope == "space"
+            or (hold.scope == "agent" and hold.subject in agents_held)
+            or (hold.scope == "owner" and hold.subject in owners_held)
+        )
+
+
+async def resume_erasures(log: ErasableLog, outside: Sequence[OutsideEraser] = ()) -> int:
+    """Finishes the erasures that were interrupted, in all spaces. Returns how many there were."""
+    unfinished = await log.unfinished_erasures()
+    for each in unfinished:
+        await finish(log, each, outside, None)
+    return len(unfinished)
+
+
+async def finish(
+    log: ErasableLog,
+    unfinished: UnfinishedErasure,
+    outside: Sequence[OutsideEraser],
+    forget: Callable[[frozenset[AgentId]], None] | None,
+) -> None:
+    """Does what is left of an erasure, in an order in which every step may be the last one."""
+    space, record = unfinished.space, unfinished.record
+    items = unfinished.items
+    while waiting := [item.agent for item in items if not item.deleted]:
+        for agent in waiting:
+            changed = await log.erase_agent(space, record.id, agent)
+            if forget is not None:
+                forget(frozenset({agent, *changed}))
+        items = await _items_of(log, record.id)
+    for item in items:
+        for place in outside:
+            await place(space, item)
+    if record.scope == "space":
+        await log.clear_space(space, record.id)
+    else:
+        await log.erase_words(space, record.id)
+    await log.forget_agents(record.id)
+    await log.scrub()
+    await log.finish_erasure(record.id, now())
+
+
+async def _items_of(log: ErasableLog, erasure: str) -> tuple[ErasureItem, ...]:
+    unfinished = await log.unfinished_erasures()
+    return next((each.items for each in unfinished if each.record.id == erasure), ())

@@ -1,0 +1,339 @@
+"""Statements that erase: what is planned, the deletion of an agent, the records, legal holds.
+
+`erase_agent` runs in one transaction, and a row in `erasing_now` lets it pass the guards of the
+log. Positions of events are never used again: if the newest event of the file is erased, a place
+holder takes its position.
+"""
+
+import sqlite3
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from sapwood.core.erased_text import without_agent
+from sapwood.core.erasure import (
+    ERASED,
+    OUTSIDE_KINDS,
+    Erasure,
+    ErasureItem,
+    Hold,
+    OutsideData,
+    UnfinishedErasure,
+)
+from sapwood.core.erasure import outside_data as find_outside_data
+from sapwood.core.events.codec import encode
+from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.store.sqlite.event_table import ROW, Row, last_position, recorded_of
+
+__all__ = [
+    "begin_erasure",
+    "clear_space",
+    "erase_agent",
+    "finish_erasure",
+    "forget_agents",
+    "insert_hold",
+    "list_erasures",
+    "list_holds",
+    "list_unfinished",
+    "release_hold",
+]
+
+_ERASURE = "id, at, by, scope, agents, events, contents, rewritten, finished"
+_HOLD = "id, at, by, scope, subject, reason, released, released_by"
+_PLACE_HOLDER = "sapwood:erased"
+"""The space and agent of the place holder; its kind is one that every version can read."""
+
+_refs = msgspec.json.Decoder(tuple[EventRef, ...])
+_outside = msgspec.json.Decoder(OutsideData)
+
+
+def begin_erasure(
+    connection: sqlite3.Connection, space: Space, erasure: Erasure, agents: Sequence[AgentId]
+) -> None:
+    """Stores the record of an erasure and the agents that it is about."""
+    connection.execute(
+        "INSERT INTO erasures (id, space, at, by, scope) VALUES (?, ?, ?, ?, ?)",
+        (erasure.id, space, erasure.at, erasure.by, erasure.scope),
+    )
+    connection.executemany(
+        "INSERT INTO erasing (erasure, space, agent) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(erasure.id, space, agent) for agent in agents],
+    )
+
+
+def list_unfinished(connection: sqlite3.Connection) -> list[UnfinishedErasure]:
+    """The unfinished erasures of all spaces, with their agents."""
+    rows = connection.execute(
+        f"SELECT space, {_ERASURE} FROM erasures WHERE finished = 0 ORDER BY at, id"
+    ).fetchall()
+    return [
+        UnfinishedErasure(Space(row[0]), Erasure(*row[1:]), _items(connection, row[1]))
+        for row in rows
+    ]
+
+
+def _items(connection: sqlite3.Connection, erasure: str) -> tuple[ErasureItem, ...]:
+    rows = connection.execute(
+        "SELECT agent, deleted, outside FROM erasing WHERE erasure = ? ORDER BY agent", (erasure,)
+    )
+    return tuple(
+        ErasureItem(AgentId(agent), bool(deleted), _outside.decode(outside))
+        for agent, deleted, outside in rows
+    )
+
+
+def erase_agent(
+    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId
+) -> frozenset[AgentId]:
+    """Deletes everything of an agent, and plans the erasure of its children.
+
+    Replaces its mail and quotations in the logs of others, and returns these others. Does nothing
+    if the agent is not planned, or deleted already.
+    """
+    planned = connection.execute(
+        "SELECT 1 FROM erasing WHERE erasure = ? AND space = ? AND agent = ? AND NOT deleted",
+        (erasure, space, agent),
+    ).fetchone()
+    if planned is None:
+        return frozenset()
+    with _guards_open(connection, erasure):
+        _plan_children(connection, space, erasure, agent)
+        outside = _outside_of(connection, space, agent)
+        others = _rewrite_others(connection, space, erasure, agent)
+        _erase_receipts(connection, space, agent)
+        hashes = _hashes(connection, space, agent)
+        events = _erase_events(connection, space, agent)
+        for table in ("snapshots", "agents", "agent_keys"):
+            connection.execute(f"DELETE FROM {table} WHERE space = ? AND agent = ?", (space, agent))
+        contents = _erase_contents(connection, space, hashes)
+        connection.execute("UPDATE indexed SET erased = erased + 1")
+        connection.execute(
+            "UPDATE erasing SET deleted = 1, outside = ? WHERE space = ? AND agent = ?",
+            (msgspec.json.encode(outside).decode(), space, agent),
+        )
+        connection.execute(
+            "UPDATE erasures SET agents = agents + 1, events = events + ?,"
+            " contents = contents + ? WHERE id = ?",
+            (events, contents, erasure),
+        )
+    return others
+
+
+def clear_space(connection: sqlite3.Connection, space: Space, erasure: str) -> None:
+    """Deletes what a space has beside its agents: receipts, long texts, the places of gaps."""
+    with _guards_open(connection, erasure):
+        if connection.execute("SELECT 1 FROM events WHERE space = ?", (space,)).fetchone():
+            return  # somebody has begun anew in this space
+        for table in ("receipts", "contents", "snapshots", "gaps", "word_rebuilds"):
+            connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
+        row = connection.execute("SELECT number FROM spaces WHERE space = ?", (space,)).fetchone()
+        if row is not None:
+            connection.execute(f"DROP TABLE words_{row[0]}")
+            connection.execute("DELETE FROM spaces WHERE space = ?", (space,))
+
+
+def forget_agents(connection: sqlite3.Connection, erasure: str) -> None:
+    """Deletes the ids of what was erased."""
+    connection.execute("DELETE FROM erasing WHERE erasure = ?", (erasure,))
+
+
+def finish_erasure(connection: sqlite3.Connection, erasure: str, at: int) -> None:
+    """Completes the record."""
+    connection.execute("UPDATE erasures SET finished = ? WHERE id = ?", (at, erasure))
+
+
+def list_erasures(connection: sqlite3.Connection, space: Space) -> list[Erasure]:
+    """The records of a space, newest first."""
+    rows = connection.execute(
+        f"SELECT {_ERASURE} FROM erasures WHERE space = ? ORDER BY at DESC, id", (space,)
+    )
+    return [Erasure(*row) for row in rows]
+
+
+def insert_hold(connection: sqlite3.Connection, space: Space, hold: Hold) -> None:
+    """Stores a legal hold."""
+    connection.execute(
+        "INSERT INTO holds (id, space, at, by, scope, subject, reason)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (hold.id, space, hold.at, hold.by, hold.scope, hold.subject, hold.reason),
+    )
+
+
+def release_hold(connection: sqlite3.Connection, space: Space, hold: str, by: str, at: int) -> bool:
+    """Releases a hold; returns false if there is none in force with this id."""
+    released = connection.execute(
+        "UPDATE holds SET released = ?, released_by = ?"
+        " WHERE space = ? AND id = ? AND released = 0",
+        (at, by, space, hold),
+    )
+    return released.rowcount == 1
+
+
+def list_holds(connection: sqlite3.Connection, space: Space) -> list[Hold]:
+    """The holds of a space, newest first; released ones too."""
+    rows = connection.execute(
+        f"SELECT {_HOLD} FROM holds WHERE space = ? ORDER BY at DESC, id", (space,)
+    )
+    return [Hold(*row) for row in rows]
+
+
+@contextmanager
+def _guards_open(connection: sqlite3.Connection, erasure: str) -> Generator[None]:
+    connection.execute("INSERT INTO erasing_now (erasure) VALUES (?)", (erasure,))
+    yield
+    connection.execute("DELETE FROM erasing_now")
+
+
+def _plan_children(
+    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId
+) -> None:
+    connection.execute(
+        "INSERT INTO erasing (erasure, space, agent)"
+        " SELECT ?, space, agent FROM agents WHERE space = ? AND parent = ?"
+        " ON CONFLICT DO NOTHING",
+        (erasure, space, agent),
+    )
+
+
+def _outside_of(connection: sqlite3.Connection, space: Space, agent: AgentId) -> OutsideData:
+    rows = _rows(connection, space, agent, OUTSIDE_KINDS)
+    return find_outside_data(recorded_of(connection, space, rows))
+
+
+def _rows(
+    connection: sqlite3.Connection, space: Space, agent: AgentId, kinds: Iterable[str]
+) -> list[Row]:
+    return connection.execute(
+        f"SELECT {ROW} FROM events WHERE space = ? AND agent = ?"
+        " AND kind IN (SELECT value FROM json_each(?)) ORDER BY version",
+        (space, agent, msgspec.json.encode(list(kinds)).decode()),
+    ).fetchall()
+
+
+def _rewrite_others(
+    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId
+) -> frozenset[AgentId]:
+    """Replaces what the agent said in the logs of others: mail, and quoted turns."""
+    receivers = connection.execute(
+        "SELECT DISTINCT json_extract(data, '$.to') FROM events"
+        " WHERE space = ? AND agent = ? AND kind = 'mail.sent'",
+        (space, agent),
+    ).fetchall()
+    quoting = connection.execute(
+        "SELECT DISTINCT agent FROM events WHERE space = ? AND kind = 'context.loaded'"
+        " AND json_extract(data, '$.source[0]') = ?",
+        (space, agent),
+    ).fetchall()
+    others = {other for (other,) in (*receivers, *quoting)} - {agent}
+    changed = frozenset(
+        AgentId(other) for other in others if _rewrite(connection, space, erasure, agent, other)
+    )
+    for other in changed:
+        connection.execute("DELETE FROM snapshots WHERE space = ? AND agent = ?", (space, other))
+    return changed
+
+
+def _rewrite(
+    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId, other: str
+) -> int:
+    rows = connection.execute(
+        f"SELECT {ROW} FROM events WHERE space = ? AND agent = ? ORDER BY version", (space, other)
+    ).fetchall()
+    changed, released = 0, set[str]()
+    for row, recorded in zip(rows, recorded_of(connection, space, rows), strict=True):
+        event = without_agent(recorded.event, agent)
+        if event is None:
+            continue
+        encoded = encode(event)
+        for digest, text in encoded.contents.items():
+            connection.execute(
+                "INSERT INTO contents SELECT ?1, ?2, ?3 WHERE NOT EXISTS"
+                " (SELECT 1 FROM contents WHERE space = ?1 AND hash = ?2)",
+                (space, digest, text.encode()),
+            )
+        connection.execute(
+            "UPDATE events SET data = ?, contents = ? WHERE position = ?",
+            (encoded.data, " ".join(encoded.contents) or None, row[0]),
+        )
+        released.update((row[6] or "").split())
+        changed += 1
+    _erase_contents(connection, space, released)
+    connection.execute(
+        "UPDATE erasures SET rewritten = rewritten + ? WHERE id = ?", (changed, erasure)
+    )
+    return changed
+
+
+def _erase_receipts(connection: sqlite3.Connection, space: Space, agent: AgentId) -> None:
+    """Deletes the answers to the agent's commands. Those that others share keep their place."""
+    rows = connection.execute(
+        "SELECT command, events FROM receipts WHERE space = ?1 AND command IN"
+        " (SELECT command FROM events WHERE space = ?1 AND agent = ?2)",
+        (space, agent),
+    ).fetchall()
+    for command, events in rows:
+        left = [ref for ref in _refs.decode(events) if ref.agent != agent]
+        if left:
+            connection.execute(
+                "UPDATE receipts SET says = ?, events = ? WHERE space = ? AND command = ?",
+                (ERASED, msgspec.json.encode(left).decode(), space, command),
+            )
+        else:
+            connection.execute(
+                "DELETE FROM receipts WHERE space = ? AND command = ?", (space, command)
+            )
+
+
+def _hashes(connection: sqlite3.Connection, space: Space, agent: AgentId) -> set[str]:
+    rows = connection.execute(
+        "SELECT contents FROM events WHERE space = ? AND agent = ? AND contents IS NOT NULL",
+        (space, agent),
+    )
+    return {digest for (column,) in rows for digest in column.split()}
+
+
+def _erase_contents(connection: sqlite3.Connection, space: Space, hashes: set[str]) -> int:
+    """Deletes those of the long texts that no event refers to any more."""
+    if not hashes:
+        return 0
+    unused = set(hashes)
+    rows = connection.execute(
+        "SELECT contents FROM events WHERE space = ? AND contents IS NOT NULL", (space,)
+    )
+    for (column,) in rows:
+        unused.difference_update(column.split())
+    connection.executemany(
+        "DELETE FROM contents WHERE space = ? AND hash = ?",
+        [(space, digest) for digest in unused],
+    )
+    return len(unused)
+
+
+def _erase_events(connection: sqlite3.Connection, space: Space, agent: AgentId) -> int:
+    """Deletes the events, stores where they were, and keeps the newest position taken."""
+    positions = [
+        position
+        for (position,) in connection.execute(
+            "SELECT position FROM events WHERE space = ? AND agent = ? ORDER BY position",
+            (space, agent),
+        )
+    ]
+    newest = last_position(connection)
+    connection.execute("DELETE FROM events WHERE space = ? AND agent = ?", (space, agent))
+    connection.executemany(
+        "INSERT INTO gaps (space, position) VALUES (?, ?)",
+        [(space, position) for position in positions],
+    )
+    if positions and positions[-1] == newest:
+        _hold_position(connection, newest)
+    return len(positions)
+
+
+def _hold_position(connection: sqlite3.Connection, position: int) -> None:
+    connection.execute("DELETE FROM events WHERE space = ?", (_PLACE_HOLDER,))
+    connection.execute(
+        "INSERT INTO events (position, space, agent, version, kind, data, at, actor, command)"
+        " VALUES (?, ?, ?, 1, 'agent.unarchived', '{}', 0, 'system', ?)",
+        (position, _PLACE_HOLDER, _PLACE_HOLDER, _PLACE_HOLDER),
+    )

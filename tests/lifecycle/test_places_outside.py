@@ -1,0 +1,108 @@
+"""Erasure reaches what is outside of the log: checkpoints, private copies, archives, the engine."""
+
+import asyncio
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import sapwood
+from sapwood.analysis.session import TopicArchive
+from sapwood.config.folders import archives_folder, checkpoints_folder, data_folder, journal_file
+from sapwood.context_actions.archive_files import write_archive
+from sapwood.core.events import SessionAssumed
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.program_session import ProgramSession
+from sapwood.core.settings import Workspace
+from sapwood.journal import add_to_journal
+from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
+from tests.store.contract import append, commit_of
+
+SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
+OTHER = "99999999-2bff-4ecc-8825-6583da7ea71a"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def bytes_below(folder: Path) -> bytes:
+    return b"\n".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+
+def git(*arguments: str) -> str:
+    ran = subprocess.run(["git", *arguments], check=True, capture_output=True, text=True)
+    return ran.stdout
+
+
+def objects(folder: Path) -> int:
+    found = git("--git-dir", str(folder), "count-objects", "-v")
+    counts = dict(line.split(": ") for line in found.splitlines())
+    return int(counts["count"]) + int(counts["in-pack"])
+
+
+async def test_checkpoints_go_and_those_of_others_stay(home: Path) -> None:
+    folder = home / "project"
+    folder.mkdir()
+    git("init", "-q", str(folder))
+    checkpoints, workspace = GitCheckpoints(), Workspace(str(folder))
+    async with sapwood.open(home / "log.db") as wood:
+        first = await wood.start("first", folder=str(folder))
+        second = await wood.start("second", folder=str(folder))
+        for agent, text in ((first, "heron"), (second, "stork")):
+            (folder / "file.txt").write_text(text)
+            await checkpoints.save(workspace, agent.id)
+        (store,) = checkpoints_folder().iterdir()
+        before = objects(store)
+        await first.erase()
+        assert 0 < objects(store) < before
+        refs = git("--git-dir", str(store), "for-each-ref")
+        assert second.id in refs
+        assert first.id not in refs
+
+
+async def test_files_about_its_sessions_go_and_others_stay(home: Path) -> None:
+    async with sapwood.open(home / "log.db") as wood:
+        agent = await wood.start("demo")
+        session = ProgramSession("claude-code", SESSION)
+        facts = await wood.connection.log.facts(wood.connection.space, agent.id)
+        assert facts
+        await wood.connection.log.commit(
+            wood.connection.space,
+            commit_of(append(agent.id, SessionAssumed(session), expected=facts.version)),
+        )
+        copies = data_folder() / "sessions" / "claude-code"
+        copies.mkdir(parents=True)
+        for name in (SESSION, f"{SESSION}.2", OTHER):
+            (copies / f"{name}.jsonl").write_text(f"heron of {name}")
+        for name in (SESSION, OTHER):
+            write_archive(archives_folder(), TopicArchive("heron", "2026-01-02", session=name))
+            add_to_journal("archived", f"heron {name}", session=name)
+        await agent.erase()
+        assert [file.name for file in copies.iterdir()] == [f"{OTHER}.jsonl"]
+        assert len(list(archives_folder().iterdir())) == 1
+        assert SESSION.encode() not in bytes_below(data_folder())
+        assert OTHER in journal_file().read_text()
+
+
+async def test_the_engine_forgets_its_drives(home: Path) -> None:
+    pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
+    from sapwood.engine.dbos import DbosEngine
+
+    async with sapwood.open(home / "log.db") as wood:
+        agent = await wood.start(id="marker-heron")
+        engine = DbosEngine(home / "log.db")
+        await engine.wake(Space("local"), agent.id)
+        await engine.wake(Space("local"), AgentId("marker-stork"))
+        await engine.wake(Space("local"), agent.id, delay=3600)
+        await engine.close()
+        file = home / "log.engine.db"
+        await agent.erase()
+        found = await asyncio.to_thread(bytes_below, home)
+        assert b"marker-heron" not in found
+        with sqlite3.connect(file) as connection:
+            assert connection.execute("SELECT agent FROM bells").fetchall() == [("marker-stork",)]

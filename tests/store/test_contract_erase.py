@@ -1,0 +1,264 @@
+"""The contract of a log that can erase: an erased agent leaves nothing, and nothing else goes."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import cast
+
+import pytest
+
+from sapwood.core.content import Note
+from sapwood.core.erasure import ERASED, Erasure, Hold
+from sapwood.core.events import (
+    AgentStarted,
+    ContextLoaded,
+    MailReceived,
+    MailSent,
+    ToolFinished,
+    TurnStarted,
+)
+from sapwood.core.ids import AgentId, CommandId, EventRef, Space
+from sapwood.core.log_values import Cursor, Snapshot, TailedEvent, VersionConflict
+from sapwood.core.view.frames import framed_prompt
+from sapwood.lifecycle.erasable_log import ErasableLog, erasable
+from sapwood.lifecycle.erasure import Eraser, resume_erasures
+from sapwood.runtime.log import Log
+from tests.store.contract import OpenLog, append, commit_of, grow, start, take
+
+ADA, BOB, EVE = AgentId("ada"), AgentId("bob"), AgentId("eve")
+LONG = "a long text of several agents " * 200
+
+
+@pytest.fixture
+def erasing(log: Log) -> ErasableLog:
+    return erasable(log)
+
+
+async def erase(log: ErasableLog, space: Space, *agents: AgentId) -> Erasure:
+    return await Eraser(log, space).erase(agents, by="human:judge")
+
+
+async def test_nothing_of_an_erased_agent_can_be_read(erasing: ErasableLog, space: Space) -> None:
+    await start(erasing, space, ADA, "the heron", name="Ada")
+    await start(erasing, space, BOB, "the stork", name="Bob")
+    await erasing.save_snapshot(space, Snapshot(ADA, 1, "1", b"data"))
+    assert len(await erasing.search(space, "heron")) == 1
+    await erase(erasing, space, ADA)
+    assert await erasing.read(space, ADA) == []
+    assert await erasing.facts(space, ADA) is None
+    assert await erasing.find(space, "Ada") == []
+    assert await erasing.snapshot(space, ADA, "1") is None
+    assert await erasing.search(space, "heron") == []
+    assert [facts.agent for facts in await erasing.agents(space)] == [BOB]
+    assert [each.recorded.agent for each in await take(erasing.tail(space), 1)] == [BOB]
+
+
+async def test_everything_else_stays_as_it_was(erasing: ErasableLog, space: Space) -> None:
+    await start(erasing, space, BOB, "the stork", LONG)
+    before = await erasing.read(space, BOB)
+    await start(erasing, space, ADA, "the heron", LONG)
+    await erase(erasing, space, ADA)
+    assert await erasing.read(space, BOB) == before
+    assert [hit.ref.agent for hit in await erasing.search(space, "stork")] == [BOB]
+    await grow(erasing, space, BOB, "the crane")
+    assert [hit.ref.version for hit in await erasing.search(space, "crane")] == [3]
+
+
+async def test_a_long_text_stays_as_long_as_somebody_refers_to_it(
+    erasing: ErasableLog, space: Space
+) -> None:
+    for agent in (ADA, BOB):
+        await start(erasing, space, agent, LONG)
+    before = await erasing.read(space, BOB)
+    first = await erase(erasing, space, ADA)
+    assert await erasing.read(space, BOB) == before
+    second = await erase(erasing, space, BOB)
+    if first.contents or second.contents:  # the log in memory has no texts apart
+        assert (first.contents, second.contents) == (0, 1)
+
+
+async def test_children_go_with_their_parent(erasing: ErasableLog, space: Space) -> None:
+    await start(erasing, space, ADA)
+    await start(erasing, space, BOB, parent=ADA)
+    await start(erasing, space, EVE, parent=BOB)
+    record = await erase(erasing, space, ADA)
+    assert (record.agents, record.events) == (3, 3)
+    assert await erasing.agents(space) == []
+
+
+async def test_a_parent_stays_when_its_child_goes(erasing: ErasableLog, space: Space) -> None:
+    await start(erasing, space, ADA)
+    await start(erasing, space, BOB, parent=ADA)
+    await erase(erasing, space, BOB)
+    assert [facts.agent for facts in await erasing.agents(space)] == [ADA]
+
+
+async def test_the_record_has_counts_and_no_ids(erasing: ErasableLog, space: Space) -> None:
+    await start(erasing, space, ADA, "one", "two")
+    record = await erase(erasing, space, ADA)
+    assert (record.by, record.scope, record.agents, record.events) == (
+        *("human:judge", "conversation"),
+        *(1, 2),
+    )
+    assert record.finished >= record.at > 0
+    assert await erasing.erasures(space) == [record]
+    assert await erasing.erasures(Space(f"{space}-other")) == []
+    assert await erasing.unfinished_erasures() == []
+    assert "ada" not in str(record)
+
+
+async def test_mail_that_it_sent_is_replaced_where_it_arrived(
+    erasing: ErasableLog, space: Space
+) -> None:
+    note = Note("mail", "the heron", source=ADA, fence="f00")
+    framed = "\n\n".join(
+        part.text for part in framed_prompt((note, Note("mail", "mine", source=EVE, fence="f00")))
+    )
+    sent = append(ADA, MailSent("m", BOB, "the heron"))
+    received = append(
+        BOB,
+        MailReceived("m", "the heron", ADA),
+        MailReceived("n", "mine", EVE),
+        TurnStarted(None, (note,)),
+        ToolFinished("1", f"Mail:\n{framed}\nThe ibis."),
+        ContextLoaded(EventRef(ADA, 1), f"quoted {LONG}"),
+    )
+    await erasing.commit(space, commit_of(sent, received, message="Sent the heron."))
+    await erasing.save_snapshot(space, Snapshot(BOB, 2, "1", b"the heron"))
+    assert await erasing.search(space, "heron")
+    record = await erase(erasing, space, ADA)
+    first, other, prompt, result, loaded = [each.event for each in await erasing.read(space, BOB)]
+    assert first == MailReceived("m", ERASED, ADA)
+    assert other == MailReceived("n", "mine", EVE)
+    assert isinstance(prompt, TurnStarted)
+    assert isinstance(result, ToolFinished)
+    assert isinstance(loaded, ContextLoaded)
+    assert prompt.prompt[0].text == ERASED
+    assert result.content == f"Mail:\n{framed.replace('the heron', ERASED)}\nThe ibis."
+    assert loaded.text == ERASED
+    assert record.rewritten == 4
+    assert await erasing.snapshot(space, BOB, "1") is None
+    assert await erasing.search(space, "heron") == []
+    assert await erasing.search(space, "mine")
+    assert await erasing.search(space, "ibis")
+
+
+async def test_a_shared_receipt_keeps_its_place_without_its_words(
+    erasing: ErasableLog, space: Space
+) -> None:
+    command = CommandId("fork-1")
+    both = commit_of(
+        append(ADA, AgentStarted(name="heron"), command=command),
+        append(BOB, AgentStarted(), command=command),
+        command=command,
+        message="Forked the heron.",
+    )
+    await erasing.commit(space, both)
+    await erase(erasing, space, ADA)
+    receipt = await erasing.receipt(space, command)
+    assert receipt
+    assert receipt.message == ERASED
+    assert receipt.events == (EventRef(BOB, 1),)
+    await erase(erasing, space, BOB)
+    assert await erasing.receipt(space, command) is None
+
+
+async def test_a_cursor_from_before_misses_and_repeats_nothing(
+    erasing: ErasableLog, space: Space
+) -> None:
+    await start(erasing, space, ADA, "1", "2", "3")
+    await start(erasing, space, BOB, "4")
+    await start(erasing, space, EVE, "5", "6")
+    seen = (await take(erasing.tail(space), 4))[-1].cursor
+    await erase(erasing, space, ADA)
+    left = await take(erasing.tail(space, seen), 2)
+    assert [each.recorded.agent for each in left] == [EVE, EVE]
+    assert [each.cursor for each in left] == [Cursor(5), Cursor(6)]
+    everything = await take(erasing.tail(space), 3)
+    assert [each.cursor for each in everything] == [Cursor(4), Cursor(5), Cursor(6)]
+    inside = await take(erasing.tail(space, Cursor(2)), 1)
+    assert inside[0].cursor == Cursor(4)
+
+
+async def test_a_tail_that_is_open_goes_on(erasing: ErasableLog, space: Space) -> None:
+    await start(erasing, space, BOB, "1")
+    await start(erasing, space, ADA, "2", "3")
+    tail = cast("AsyncGenerator[TailedEvent]", erasing.tail(space))
+    async with asyncio.timeout(30), contextlib.aclosing(tail):
+        assert [(await anext(tail)).cursor.events for _ in range(2)] == [1, 2]
+        await erase(erasing, space, ADA)
+        await start(erasing, space, EVE, "4")
+        assert (await anext(tail)).cursor.events in (3, 4)  # 3 if the event was read already
+        await start(erasing, space, AgentId("fay"), "5")
+        found = await anext(tail)
+        assert found.cursor.events in (4, 5)
+
+
+async def test_the_place_of_the_newest_event_is_not_used_again(
+    erasing: ErasableLog, space: Space
+) -> None:
+    await start(erasing, space, BOB, "1")
+    await start(erasing, space, ADA, "2", "3")
+    seen = (await take(erasing.tail(space), 3))[-1].cursor
+    await erasing.search(space, "1")
+    await erase(erasing, space, ADA)
+    await grow(erasing, space, BOB, "the crane")
+    (found,) = await take(erasing.tail(space, seen), 1)
+    assert found.recorded.agent == BOB
+    assert found.cursor == Cursor(4)
+    assert len(await erasing.search(space, "crane")) == 1
+
+
+async def test_a_process_that_still_has_it_can_neither_append_nor_save(
+    erasing: ErasableLog, space: Space
+) -> None:
+    await start(erasing, space, ADA, "one")
+    await erase(erasing, space, ADA)
+    with pytest.raises(VersionConflict):
+        await erasing.commit(space, commit_of(append(ADA, AgentStarted(), expected=1)))
+    await erasing.save_snapshot(space, Snapshot(ADA, 1, "1", b"one"))
+    assert await erasing.snapshot(space, ADA, "1") is None
+
+
+async def test_an_interrupted_erasure_is_finished_later(
+    erasing: ErasableLog, space: Space, open_log: OpenLog
+) -> None:
+    await start(erasing, space, ADA)
+    await start(erasing, space, BOB, parent=ADA)
+    record = Erasure("e1", 1, "human", "conversation")
+    await erasing.begin_erasure(space, record, [ADA])
+    await erasing.erase_agent(space, "e1", ADA)
+    other = erasable(await open_log())
+    (unfinished,) = await other.unfinished_erasures()
+    assert {item.agent: item.deleted for item in unfinished.items} == {ADA: True, BOB: False}
+    assert await resume_erasures(other) == 1
+    assert await other.agents(space) == []
+    (finished,) = await other.erasures(space)
+    assert (finished.agents, finished.events) == (2, 2)
+    assert await resume_erasures(other) == 0
+
+
+async def test_a_space_is_erased_as_a_whole(erasing: ErasableLog, space: Space) -> None:
+    other = Space(f"{space}-other")
+    for each in (space, other):
+        await start(erasing, each, ADA, "the heron", LONG)
+        await start(erasing, each, BOB, "the heron", LONG, parent=ADA)
+    assert len(await erasing.search(other, "heron")) == 2
+    record = await Eraser(erasing, space).erase_space(by="human")
+    assert (record.scope, record.agents) == ("space", 2)
+    assert await erasing.search(space, "heron") == []
+    assert len(await erasing.search(other, "heron")) == 2
+    assert len(await erasing.read(other, ADA)) == 2
+    await start(erasing, space, ADA, "anew")
+    assert len(await erasing.search(space, "anew")) == 1
+
+
+async def test_a_hold_is_kept_after_its_release(erasing: ErasableLog, space: Space) -> None:
+    await erasing.add_hold(space, Hold("h1", 5, "human:ada", "agent", ADA, "case 42"))
+    assert await erasing.release_hold(space, "h1", "human:bob", 6)
+    assert not await erasing.release_hold(space, "h1", "human:bob", 7)
+    assert not await erasing.release_hold(space, "nothing", "human:bob", 7)
+    assert await erasing.holds(space) == [
+        Hold("h1", 5, "human:ada", "agent", ADA, "case 42", 6, "human:bob")
+    ]
+    assert await erasing.holds(Space(f"{space}-other")) == []
