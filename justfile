@@ -95,6 +95,10 @@ crash *ARGS:
 crash-runtime *ARGS:
     python -m proofs.crash_runtime "$@"
 
+# A service with 3 workers for all spaces and 50 tenants, with kills, a restart and a flood: `just service --turns 200`
+service *ARGS:
+    python -m proofs.service "$@"
+
 # Answers interrupted while they stream to a screen: `just crash-stream --interruptions 20`; needs tmux
 crash-stream *ARGS:
     python -m proofs.crash_stream "$@"

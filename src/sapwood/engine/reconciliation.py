@@ -35,7 +35,7 @@ class WorkingAgents(Protocol):
 class WakingEngine(Protocol):
     """The part of an engine that this module needs."""
 
-    async def wake(self, space: Space, agent: AgentId, *, model: str) -> None:
+    async def wake(self, space: Space, agent: AgentId, *, model: str, user: str) -> None:
         """Makes the engine drive this agent soon."""
         ...
 
@@ -64,7 +64,10 @@ async def wake_all(
         last: AgentId | None = None
         while page := await log.working(space, after=last, limit=_PAGE):
             await asyncio.gather(
-                *(engine.wake(space, found.agent, model=found.model) for found in page)
+                *(
+                    engine.wake(space, found.agent, model=found.model, user=found.owner)
+                    for found in page
+                )
             )
             woken += len(page)
             last = page[-1].agent

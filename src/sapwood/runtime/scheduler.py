@@ -68,7 +68,7 @@ class Scheduler:
         """Wakes every agent that these appends affect."""
         for append in appends:
             for agent in woken_by(append):
-                self._soon(self._wake(agent, append.facts.model))
+                self._soon(self._wake(agent, append.facts.model, append.facts.owner))
 
     async def close(self) -> None:
         """Passes all pending wake-ups to the engine and closes it."""
@@ -76,11 +76,11 @@ class Scheduler:
         await asyncio.gather(*self._waking, return_exceptions=True)
         await self._engine.close()
 
-    async def _wake(self, agent: AgentId, model: str) -> None:
+    async def _wake(self, agent: AgentId, model: str, user: str) -> None:
         """Wakes an agent. Tries again while the engine's database does not answer."""
         while True:
             try:
-                await self._engine.wake(self._space, agent, model=model)
+                await self._engine.wake(self._space, agent, model=model, user=user)
             except SapwoodError as problem:
                 _log.info("could not wake agent '%s', trying again: %s", agent, problem)
                 if self._closing:

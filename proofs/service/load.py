@@ -1,0 +1,109 @@
+"""The tenants of the service: prompts at a steady rate, and one tenant that floods."""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from proofs.service.app import MODEL
+from proofs.service.model import expected
+from sapwood import Agent, LogError, Sapwood, TurnError
+
+__all__ = ["Conversation", "Tenants", "percentile"]
+
+_AGAIN = 0.5
+
+
+class Conversation(Struct, eq=False):
+    """A conversation of a tenant, and the prompts that it was given and acknowledged."""
+
+    space: str
+    agent: Agent
+    tokens: list[str] = field(default_factory=list[str])
+    wrong: list[str] = field(default_factory=list[str])
+
+
+class Tenants:
+    """Quiet tenants, and the one that floods, which is the first."""
+
+    def __init__(self, wood: Sapwood, chance: random.Random) -> None:
+        self._wood = wood
+        self._chance = chance
+        self.quiet: list[Conversation] = []
+        self.flood: list[Conversation] = []
+        self.turns = 0
+
+    @property
+    def all(self) -> list[Conversation]:
+        """All conversations."""
+        return [*self.quiet, *self.flood]
+
+    async def start(self, tenants: int, conversations: int) -> None:
+        """Starts the conversations; a tenth of them belong to the tenant that floods."""
+        for number in range(conversations):
+            floods = number % 10 == 0
+            tenant = 0 if floods else 1 + number % max(1, tenants - 1)
+            wood = self._wood.space(f"tenant-{tenant:02}")
+            agent = await wood.start(f"chat {number}", model=MODEL, owner=f"user-{number % 7}")
+            place = self.flood if floods else self.quiet
+            place.append(Conversation(wood.connection.space, agent))
+
+    async def steady(self, turns: int, rate: float) -> list[float]:
+        """Asks so many times, `rate` times in a second. Returns how long each answer took."""
+        idle = deque(self._chance.sample(self.quiet, len(self.quiet)))
+        free = asyncio.Semaphore(len(idle))
+        took: list[float] = []
+
+        async def ask(conversation: Conversation) -> None:
+            began = time.monotonic()
+            await self._ask(conversation)
+            took.append(time.monotonic() - began)
+            idle.append(conversation)
+            free.release()
+
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(turns):
+                await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
+                await free.acquire()
+                tasks.create_task(ask(idle.popleft()))
+        return took
+
+    async def flooding(self, enough: Callable[[], bool]) -> int:
+        """Asks in all conversations of one tenant at once, again and again. Returns how often."""
+
+        async def ask_on(conversation: Conversation) -> int:
+            asked = 0
+            while not enough():
+                await self._ask(conversation)
+                asked += 1
+            return asked
+
+        return sum(await asyncio.gather(*map(ask_on, self.flood)))
+
+    async def _ask(self, conversation: Conversation) -> None:
+        """Asks once. While the database is away, asks again under the same id."""
+        token = f"{conversation.space}/{len(conversation.tokens)}/{self._chance.getrandbits(48):x}"
+        conversation.tokens.append(token)
+        while True:
+            try:
+                said = (await conversation.agent.ask(token, command_id=token)).text
+            except LogError:
+                await asyncio.sleep(_AGAIN)
+            except TurnError as error:
+                said = f"[failed: {error}]"
+                break
+            else:
+                break
+        if said != expected(token, conversation.space):
+            conversation.wrong.append(f"{token}: {said}")
+        self.turns += 1
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which this share of the values lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
