@@ -24,40 +24,48 @@ class Workers:
         self._environment = environment
         self._folder = folder
         self._chance = chance
-        self._places: list[asyncio.subprocess.Process | None] = [None] * workers
+        self._workers = workers
+        self._places: dict[int, tuple[asyncio.subprocess.Process, Path]] = {}
         self._started = 0
         self.kills = 0
 
     async def start(self) -> None:
         """Starts all workers and waits until they take work."""
-        for place in range(len(self._places)):
+        for place in range(self._workers):
             await self._start(place)
 
     async def kill_every(self, seconds: float) -> None:
-        """Kills a worker, starts it again, and waits; until it is cancelled."""
+        """Waits, kills a worker that takes work and starts it again, until it is cancelled."""
         while True:
             await asyncio.sleep(seconds)
-            place = self._chance.randrange(len(self._places))
-            worker = self._places[place]
-            if worker is not None and worker.returncode is None:
-                worker.kill()
-                await worker.wait()
-                self.kills += 1
-            await self._start(place, wait=False)
+            ready = [place for place in range(len(self._places)) if self._is_ready(place)]
+            if ready:
+                place = self._chance.choice(ready)
+                await self._kill(place)
+                await self._start(place, wait=False)
+
+    def _is_ready(self, place: int) -> bool:
+        worker, output = self._places[place]
+        return worker.returncode is None and _READY in output.read_text()
+
+    async def _kill(self, place: int) -> None:
+        worker, _ = self._places[place]
+        worker.kill()
+        await worker.wait()
+        self.kills += 1
 
     async def stop(self) -> list[str]:
         """Ends the workers. Returns what they printed that they should not."""
-        for worker in self._places:
-            if worker is not None and worker.returncode is None:
+        for worker, _ in self._places.values():
+            if worker.returncode is None:
                 worker.send_signal(signal.SIGTERM)
-        for worker in self._places:
-            if worker is not None:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LEAVING):
-                        await worker.wait()
-                if worker.returncode is None:
-                    worker.kill()
+        for worker, _ in self._places.values():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LEAVING):
                     await worker.wait()
+            if worker.returncode is None:
+                worker.kill()
+                await worker.wait()
         outputs = sorted(self._folder.glob("worker-*"))
         return [
             f"{output.name} printed a traceback: {output.read_text()[-2000:]}"
@@ -78,7 +86,7 @@ class Workers:
                 stdout=file,
                 stderr=file,
             )
-        self._places[place] = worker
+        self._places[place] = (worker, output)
         while wait and _READY not in output.read_text():
             if worker.returncode is not None:
                 raise RuntimeError(f"a worker did not start: {output.read_text()}")

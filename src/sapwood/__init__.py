@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sapwood.core.settings import Settings
     from sapwood.core.state import Letter, State
     from sapwood.core.token_count import Count, show
+    from sapwood.core.turn_params import TurnParams
     from sapwood.core.view import Block, Message, Request, ToolResult
     from sapwood.engine.limits import DriveLimits
     from sapwood.runtime.replay import Replayed
@@ -95,6 +96,7 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "TurnError",
+    "TurnParams",
     "TurnRecorder",
     "TurnResult",
     "TurnStream",
@@ -130,6 +132,7 @@ _HOMES = {
     "sapwood.workspace.tool_output": "ToolError",
     "sapwood.workspace.tools.function_signature": "ToolContext",
     "sapwood.core.state": "Letter State",
+    "sapwood.core.turn_params": "TurnParams",
     "sapwood.core.view": "Block Message Request ToolResult",
     "sapwood.runtime.replay": "Replayed",
 }

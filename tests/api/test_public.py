@@ -18,7 +18,8 @@ PUBLIC = (
     "RecordedReply RecordedResult RefusedError Replayed Request Runtime Sapwood SapwoodError "
     "SearchHit Settings State SyncAgent "
     "SyncSapwood SyncTurnRecorder SyncTurnStream "
-    "TailedEvent Text Thinking ToolCall ToolContext ToolError ToolResult TurnError TurnRecorder "
+    "TailedEvent Text Thinking ToolCall ToolContext ToolError ToolResult "
+    "TurnError TurnParams TurnRecorder "
     "TurnResult TurnStream Usage Where open open_sync runtime show tool"
 ).split()
 

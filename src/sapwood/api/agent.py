@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, TypeVar, overload
 
-import msgspec
 from msgspec import UNSET
 
 from sapwood.api.arguments import (
@@ -18,6 +17,7 @@ from sapwood.api.arguments import (
     recorded_item,
 )
 from sapwood.api.arguments import text as words
+from sapwood.api.output_type import reader_of, with_schema
 from sapwood.api.results import Tagged
 from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
 from sapwood.api.turn_stream import TurnStream
@@ -60,17 +60,13 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange
 from sapwood.core.state import Letter, State
 from sapwood.core.tags import Tags
+from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request
 from sapwood.runtime.replay import Replayed
 
 __all__ = ["Agent"]
 
 _Value = TypeVar("_Value")
-
-
-def _reader(kind: type[_Value]) -> Callable[[str], _Value]:
-    """Returns what reads a reply in JSON as a value of this type."""
-    return msgspec.json.Decoder(kind).decode
 
 
 class Agent(AgentHandle):
@@ -186,7 +182,12 @@ class Agent(AgentHandle):
 
     @overload
     def ask(
-        self, prompt: str | Sequence[PromptPart], *, command_id: str | None = None
+        self,
+        prompt: str | Sequence[PromptPart],
+        *,
+        params: TurnParams | None = None,
+        command_id: str | None = None,
+        actor: Actor | None = None,
     ) -> TurnStream[str]: ...
 
     @overload
@@ -195,7 +196,9 @@ class Agent(AgentHandle):
         prompt: str | Sequence[PromptPart],
         *,
         output: type[_Value],
+        params: TurnParams | None = None,
         command_id: str | None = None,
+        actor: Actor | None = None,
     ) -> TurnStream[_Value]: ...
 
     def ask(
@@ -203,13 +206,19 @@ class Agent(AgentHandle):
         prompt: str | Sequence[PromptPart],
         *,
         output: type[Any] | None = None,
+        params: TurnParams | None = None,
         command_id: str | None = None,
+        actor: Actor | None = None,
     ) -> TurnStream[Any]:
         """Sends a prompt and returns the turn: a stream of words and events, with a result.
 
         `async for` yields each `Delta` and each event until the turn has ended; `await` returns the
         `TurnResult`. A runtime or a worker answers, in this process or in another one. The text is
         the prompt, whatever it begins with. The same `command_id` given twice sends one prompt.
+
+        `output` is the type of the answer, such as a dataclass: the model gets its JSON Schema, and
+        the result has the answer as `value`. `params` are parameters of this turn, and `actor` is
+        who asks.
 
         Raises `RefusedError`, when it is used, if a turn is open or the agent has ended.
 
@@ -229,26 +238,29 @@ class Agent(AgentHandle):
         10
         """
         parts = prompt_parts(prompt)
+        sent = params if output is None else with_schema(params, output)
 
         async def start() -> int:
-            return (await self.prompt(parts, command_id=command_id)).turn
+            asked = self.prompt(parts, params=sent, command_id=command_id, actor=actor)
+            return (await asked).turn
 
-        return TurnStream(
-            self.connection, self.id, start, str if output is None else _reader(output)
-        )
+        read: Callable[[str], Any] = str if output is None else reader_of(output)
+        return TurnStream(self.connection, self.id, start, read)
 
     async def prompt(
         self,
         text: str | Sequence[PromptPart],
         *,
+        params: TurnParams | None = None,
         command_id: str | None = None,
         actor: Actor | None = None,
     ) -> Prompted:
         """Stores a prompt as a new turn and wakes the workers of the database at once.
 
         The text is the prompt, whatever it begins with: it is safe for text of users. A worker, or
-        `turn()` in your own program, answers it. `command_id` makes the call safe to repeat: the
-        same id stores one prompt. `actor` is who asks, by default a user without a name.
+        `turn()` in your own program, answers it. `params` are parameters of this turn alone.
+        `command_id` makes the call safe to repeat: the same id stores one prompt. `actor` is who
+        asks, by default a user without a name.
 
         Raises `RefusedError` if a turn is open, the agent has ended, or a budget is spent.
 
@@ -267,6 +279,7 @@ class Agent(AgentHandle):
             prompt_parts(text),
             actor=HUMAN if actor is None else actor,
             command_id=command_id,
+            params=params,
         )
         if isinstance(prompted, Refusal):
             raise RefusedError(prompted)
@@ -385,6 +398,7 @@ class Agent(AgentHandle):
         mask_over: int | None = None,
         window: int | None = None,
         levels: tuple[float, float, float] | None = None,
+        params: TurnParams | None = None,
     ) -> str:
         """Changes the given settings of the agent. The others keep their values.
 
@@ -392,7 +406,8 @@ class Agent(AgentHandle):
         the history in tokens, 0 for no limit; a history above it is trimmed to the share
         `low_water` of it. Tool results over `mask_over` characters are replaced by stubs. `window`
         is the context window of the model in tokens, by default that of the given model. `levels`
-        are the shares of the window at which the warning levels 1 to 3 start.
+        are the shares of the window at which the warning levels 1 to 3 start. `params` are the
+        parameters of its turns, such as the temperature.
 
         Raises `RefusedError` if a value is not valid, or if the context does not fit the window of
         the given model. With an explicit `window` the size is not checked.
@@ -405,6 +420,7 @@ class Agent(AgentHandle):
             mask_over=UNSET if mask_over is None else mask_over,
             window=UNSET if window is None else window,
             levels=UNSET if levels is None else levels,
+            params=UNSET if params is None else params,
         )
         if window is None:
             return (await self.service.configure(self.id, change)).message

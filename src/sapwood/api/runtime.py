@@ -14,7 +14,9 @@ from sapwood.app.runtime_options import (
     started_runners,
 )
 from sapwood.app.space_runners import SpacePattern
-from sapwood.core.errors import SapwoodError
+from sapwood.core.errors import RefusedError, SapwoodError
+from sapwood.core.refusals import BadSetting
+from sapwood.core.turn_params import TurnParams
 from sapwood.engine import DriveLimits
 from sapwood.runtime.model_access import ModelAccess
 from sapwood.runtime.scheduler import Engine
@@ -29,6 +31,7 @@ def runtime(
     tools: Iterable[ToolFunction | Toolbox] = (),
     models: ModelAccess | Mapping[str, str] | None = None,
     urls: Mapping[str, str] | None = None,
+    params: TurnParams | None = None,
     permissions: Iterable[str] = (),
     limits: DriveLimits | None = None,
     spaces: str | Sequence[str] | None = None,
@@ -39,7 +42,8 @@ def runtime(
 
     `tools` are Python functions; their signatures and docstrings become schemas. `models` are API
     keys by provider, or an object that sends requests itself; by default the configured keys.
-    `urls` are addresses by provider. `permissions` are rules such as `deny refund` or `ask *`;
+    `urls` are addresses by provider. `params` are parameters of all turns; those of an agent or of
+    a prompt take precedence. `permissions` are rules such as `deny refund` or `ask *`;
     without a rule, the functions that you give may be called. `limits` bound how much runs at once.
 
     `spaces` are the spaces to serve, such as `"*"` or `["acme-*", "local"]`, by default that of
@@ -59,7 +63,11 @@ def runtime(
     >>> asyncio.run(main())
     You said: Hello!
     """
-    options = runtime_options(tools, permissions, models, urls, limits, spaces, engine, commands)
+    if problem := params.problem() if params is not None else None:
+        raise RefusedError(BadSetting(*problem))
+    options = runtime_options(
+        tools, permissions, models, urls, limits, spaces, engine, commands, params
+    )
     return Runtime(options, wood)
 
 

@@ -32,6 +32,7 @@ from sapwood.core.events import Actor, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Cursor, TailedEvent
 from sapwood.core.model_calls import Delta
+from sapwood.core.turn_params import TurnParams
 
 __all__ = ["SyncAgent", "SyncSapwood", "SyncTurnRecorder", "SyncTurnStream", "open_sync"]
 
@@ -270,7 +271,12 @@ class SyncAgent(_SyncWrapper[Agent]):
 
     @overload
     def ask(
-        self, prompt: str | Sequence[PromptPart], *, command_id: str | None = None
+        self,
+        prompt: str | Sequence[PromptPart],
+        *,
+        params: TurnParams | None = None,
+        command_id: str | None = None,
+        actor: Actor | None = None,
     ) -> SyncTurnStream[str]: ...
 
     @overload
@@ -279,7 +285,9 @@ class SyncAgent(_SyncWrapper[Agent]):
         prompt: str | Sequence[PromptPart],
         *,
         output: type[R],
+        params: TurnParams | None = None,
         command_id: str | None = None,
+        actor: Actor | None = None,
     ) -> SyncTurnStream[R]: ...
 
     def ask(
@@ -287,13 +295,15 @@ class SyncAgent(_SyncWrapper[Agent]):
         prompt: str | Sequence[PromptPart],
         *,
         output: type[Any] | None = None,
+        params: TurnParams | None = None,
         command_id: str | None = None,
+        actor: Actor | None = None,
     ) -> SyncTurnStream[Any]:
         """Sends a prompt and returns the turn: a stream of words and events, with a result."""
-        if output is None:
-            return SyncTurnStream(self._loop, self._inner.ask(prompt, command_id=command_id))
-        turn = self._inner.ask(prompt, output=output, command_id=command_id)
-        return SyncTurnStream(self._loop, turn)
+        asked = {"params": params, "command_id": command_id, "actor": actor}
+        typed = {} if output is None else {"output": output}
+        turn: TurnStream[Any] = self._inner.ask(prompt, **asked, **typed)  # pyright: ignore[reportCallIssue, reportUnknownVariableType, reportArgumentType] # as above
+        return SyncTurnStream(self._loop, turn)  # pyright: ignore[reportUnknownArgumentType]
 
     def turn(
         self,

@@ -19,6 +19,7 @@ from sapwood.core.executor import program_executor
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure, ToolSpec
 from sapwood.core.refusals import Refusal
+from sapwood.core.turn_params import TurnParams
 from sapwood.runtime.agent_provider import AgentProvider, ProgramAccess, SessionBusy
 from sapwood.runtime.checkpoints import Checkpoints
 from sapwood.runtime.clock_and_ids import command_meta
@@ -56,7 +57,7 @@ class AgentRunner:
     Events reach watchers through the log, also the words of a reply that is still arriving.
     `secrets` are API keys by account, which are masked in all texts. `closing` are functions to
     await when the runner closes. `programs` run the turns of agents whose model names a program.
-    With `commands`, models have the tool for slash commands.
+    With `commands`, models have the tool for slash commands. `params` are parameters of all turns.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class AgentRunner:
         reconfigure: Callable[[Mapping[str, str], Mapping[str, str]], None] | None = None,
         programs: ProgramAccess | None = None,
         commands: bool = True,
+        params: TurnParams | None = None,
     ) -> None:
         self.connection = connection
         self._reconfigure = reconfigure
@@ -83,6 +85,7 @@ class AgentRunner:
         self._closing = closing
         self._tracing = tracing or Untraced()
         self._checkpoints = checkpoints
+        self._params = params
         self.programs = programs
         self._listeners: set[Callable[[AgentId, DriveFailure], None]] = set()
         self._driver: Driver | None = None
@@ -107,6 +110,7 @@ class AgentRunner:
             tracing=self._tracing,
             checkpoints=self._checkpoints,
             programs=self.programs,
+            params=self._params,
         )
         driver.on_failure = self._publish
         self._driver = driver

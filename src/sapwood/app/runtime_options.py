@@ -12,6 +12,7 @@ from sapwood.app.engines import engine_for
 from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.config.api_keys import load_keys
 from sapwood.config.config_file import Config, load_config
+from sapwood.core.turn_params import TurnParams
 from sapwood.engine import DriveLimits, LocalEngine
 from sapwood.models import Models
 from sapwood.runtime.model_access import ModelAccess
@@ -39,6 +40,7 @@ class RuntimeOptions(Struct, frozen=True):
     spaces: SpacePattern | None
     engine: Engine | None
     commands: bool
+    params: TurnParams | None
 
 
 def runtime_options(
@@ -50,6 +52,7 @@ def runtime_options(
     spaces: str | Sequence[str] | None,
     engine: Engine | None,
     commands: bool,
+    params: TurnParams | None,
 ) -> RuntimeOptions:
     """Checks the options. Raises `FunctionToolError` or `RuleError`."""
     functions: list[ToolFunction] = []
@@ -70,6 +73,7 @@ def runtime_options(
         None if spaces is None else SpacePattern.of(spaces),
         engine,
         commands,
+        params,
     )
 
 
@@ -92,6 +96,7 @@ async def started_runners(
             secrets,
             commands=options.commands,
             tracing=measured(tracing_for(Config())),
+            params=options.params,
         )
 
     runners = SpaceRunners(connection, engine, spaces, make)

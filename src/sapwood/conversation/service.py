@@ -70,6 +70,7 @@ from sapwood.core.refusals import (
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
+from sapwood.core.turn_params import TurnParams
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id, new_mail_id
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.program_sessions import session_in
@@ -203,11 +204,12 @@ class ConversationService:
         *,
         actor: Actor = HUMAN,
         command_id: str | None = None,
+        params: TurnParams | None = None,
     ) -> Prompted | Refusal:
         """Opens a turn with a prompt; pinned files that changed are read again before it.
 
-        The same `command_id` given twice opens one turn. Raises `Failure` if the agent's model
-        cannot be called.
+        The same `command_id` given twice opens one turn. `params` are for this turn alone. Raises
+        `Failure` if the agent's model cannot be called.
         """
         services = self.services
         dispatcher = services.space.dispatcher
@@ -226,7 +228,7 @@ class ConversationService:
                 return refused
         notice = await read_pins_again(services, state)
         parts = (Text(prompt),) if isinstance(prompt, str) else prompt
-        start = StartTurn(agent, parts, await self._instructions(state))
+        start = StartTurn(agent, parts, await self._instructions(state), params=params)
         done = await dispatcher.dispatch(start, command_meta(actor, command=command_id))
         if isinstance(done, Refusal):
             return done

@@ -35,6 +35,7 @@ from sapwood.core.model_calls import FailureKind
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.tags import Entry, Tags
+from sapwood.core.turn_params import TurnParams
 
 __all__ = [
     "AddPin",
@@ -267,11 +268,13 @@ class StartTurn(_Command, frozen=True):
     `instructions` are the default prompt and the workspace's instructions as they are now. They
     replace the stored ones if the agent has no turn yet or `head` has moved since they were read.
     None: whoever gives the prompt reads none. With a `lease` the sender runs the turn itself.
+    `params` are parameters of this turn alone.
     """
 
     prompt: tuple[PromptPart, ...] = ()
     instructions: tuple[InstructionText, ...] | None = None
     lease: Lease | None = None
+    params: TurnParams | None = None
 
 
 class LeaseTurn(_InTurn, frozen=True):

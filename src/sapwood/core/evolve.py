@@ -110,7 +110,9 @@ def _applied(state: State, recorded: Recorded) -> State:
         case events.SessionJudged():
             return _judged(state, recorded, event)
         case events.TurnStarted():
-            opened = OpenTurn(recorded.version, event.parent, lease=event.lease)
+            opened = OpenTurn(
+                recorded.version, event.parent, lease=event.lease, params=event.params
+            )
             unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
             return structs.replace(
                 _titled(state, event),

@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from sapwood.core.turn_params import TurnParams
+
 __all__ = [
     "BUDGET",
     "PermissionMode",
@@ -56,7 +58,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     checked facts that a summary must contain. With `extend_summary`, turns that leave the
     window are added to the summary in the background.
 
-    `permission_mode` is what happens to a tool call that no permission rule decides.
+    `permission_mode` is what happens to a tool call that no permission rule decides. `params` are
+    the parameters of its turns.
 
     >>> settings = Settings(model="gpt-5", cap=50_000)
     >>> settings.cap * settings.low_water
@@ -80,6 +83,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     summary_score: float = 0.6
     extend_summary: bool = False
     permission_mode: PermissionMode = "ask"
+    params: TurnParams = TurnParams()
 
 
 class SettingsChange(Struct, frozen=True, omit_defaults=True):
@@ -102,6 +106,7 @@ class SettingsChange(Struct, frozen=True, omit_defaults=True):
     summary_score: float | UnsetType = UNSET
     extend_summary: bool | UnsetType = UNSET
     permission_mode: PermissionMode | UnsetType = UNSET
+    params: TurnParams | UnsetType = UNSET
 
     def changed_fields(self) -> dict[str, Any]:
         """The settings that this change sets, by name."""

@@ -26,6 +26,7 @@ from sapwood.core.program_session import AssumedSession
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.tags import Tags
 from sapwood.core.token_count import Calibration
+from sapwood.core.turn_params import TurnParams
 
 __all__ = [
     "BACKGROUND_KEPT",
@@ -102,6 +103,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     the version of the last model call if it has no reply yet, `called` its model, and `estimate`
     its raw token count. `native`: the rows of the turn in another program's transcript are known.
     `lease`: a program runs the turn itself.
+    `params` are parameters of this turn alone.
     """
 
     first: int
@@ -115,6 +117,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     questions: tuple[OpenQuestion, ...] = ()
     native: bool = False
     lease: Lease | None = None
+    params: TurnParams | None = None
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):

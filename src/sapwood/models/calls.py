@@ -5,13 +5,14 @@ Imported at the first call. It makes one attempt; `Models` decides about retries
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import structs
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
@@ -34,6 +35,9 @@ from sapwood.models.wire.model_request import (
 from sapwood.models.wire.model_response import answer_of, delta_of, ending_of, reason_of
 
 __all__ = ["Caller"]
+
+_OUTPUT = "output_schema"
+"""The parameter for the JSON Schema of the answer."""
 
 
 class Caller:
@@ -72,14 +76,16 @@ class Caller:
             field = thinking_field(request.messages, route)
             model = self._clients.model(route, field)
             plan = self._plan(route, field, request, tools, params)
+            settings = {name: value for name, value in params.items() if name != _OUTPUT}
             async with self._clients.track_call(plan) as headers:
                 request_stream = model_request_stream(
                     model,
                     model_messages(request.messages, route, plan.start),
-                    model_settings=_settings(model, route, params, headers),
+                    model_settings=_settings(model, route, settings, headers),
                     model_request_parameters=ModelRequestParameters(
                         function_tools=list(_definitions(tuple(tools))),
                         instruction_parts=instructions(request.system),
+                        **_output(model, bool(tools), params),
                     ),
                     instrument=False,
                 )
@@ -118,6 +124,22 @@ def _settings(
         binds_thinking=bool(model.profile.get("anthropic_binds_thinking_blocks")),
     )
     return cast("ModelSettings", {**settings, "extra_headers": headers})
+
+
+def _output(model: Model, has_tools: bool, params: Mapping[str, object]) -> dict[str, Any]:
+    """How the model is told the JSON Schema of its answer: by its API, else in the instructions."""
+    schema = params.get(_OUTPUT)
+    if not isinstance(schema, str):
+        return {}
+    decoded = msgspec.json.decode(schema, type=dict[str, Any])
+    native = bool(model.profile.get("supports_json_schema_output"))
+    if has_tools and model.system == "google":
+        native = bool(model.profile.get("google_supports_tool_combination"))
+    return {
+        "output_mode": "native" if native else "prompted",
+        "output_object": OutputObjectDefinition(decoded, name="answer"),
+        "allow_text_output": True,
+    }
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,7 @@ stored and no tool call that has finished.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct, structs
@@ -35,6 +35,7 @@ from sapwood.core.refusals import BudgetReached, Refusal
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Reply, Turn
+from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request, check, view
 from sapwood.runtime.agent_provider import Assumed, ProgramAccess, TurnEnd
 from sapwood.runtime.checkpoints import Checkpoints
@@ -95,7 +96,9 @@ class Driver:
         tracing: Tracing | None = None,
         checkpoints: Checkpoints | None = None,
         programs: ProgramAccess | None = None,
+        params: TurnParams | None = None,
     ) -> None:
+        self._params = params or TurnParams()
         self._log = log
         self._space = space
         self._dispatcher = dispatcher
@@ -180,7 +183,8 @@ class Driver:
                 if executor is not None:
                     await self._run_in_program(opened, turn, executor)
                 elif turn.open_calls:
-                    parked = await self._tools.run(opened, turn)
+                    offered = self._params_of(opened.state).tools
+                    parked = await self._tools.run(opened, turn, offered)
                     if parked is not None:
                         return parked
                 elif turn.is_answered or restarts_turn(opened.state):
@@ -261,8 +265,9 @@ class Driver:
     async def _ask(self, opened: OpenAgent, turn: Turn) -> None:
         agent = opened.state.agent
         replies = sum(isinstance(item, Reply) for item in turn.items)
-        if 0 < opened.state.settings.budget_turn_calls <= replies:
-            limit = opened.state.settings.budget_turn_calls
+        params = self._params_of(opened.state)
+        limit = params.calls or opened.state.settings.budget_turn_calls
+        if 0 < limit <= replies:
             await self._stop(opened, turn, BudgetReached("turn_calls", replies, limit))
             return
         if too_far := self._too_far(turn):
@@ -274,8 +279,10 @@ class Driver:
         faults = check(request, opened.state, opened.live)
         if faults:
             raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
-        tools = await self._tools.offered()
-        manifest = manifest_of(opened, request, tools, self._counter_for(request.model))
+        tools = await self._tools.offered(params.tools)
+        sent = params.sent(is_first=not replies)
+        counter = self._counter_for(request.model)
+        manifest = manifest_of(opened, request, tools, counter, params=sent)
         manifest = structs.replace(manifest, lost=self._lost_call(opened.state))
         stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
         if isinstance(stored, BudgetReached):
@@ -285,7 +292,7 @@ class Driver:
             return  # the state has changed; the next round starts from the new one
         asked = stored.events[-1].version
         try:
-            answer = await self._answer(opened.state, request, tools, asked)
+            answer = await self._answer(opened.state, request, tools, sent, asked)
         except Failure as failure:
             self._ended_calls[agent] = asked
             await self._failed(opened, turn, failure, asked)
@@ -294,6 +301,12 @@ class Driver:
         self._tools.hold(turn, parts)
         reply = AddReply(agent, parts, model, answer.usage, asked, answer.ended, turn=turn.first)
         await insist_in_turn(self._dispatcher, reply, Actor("model", model))
+
+    def _params_of(self, state: State) -> TurnParams:
+        """The parameters of the open turn: its own, then those of the agent, then all others."""
+        params = state.settings.params.over(self._params)
+        own = state.open.params if state.open else None
+        return params if own is None else own.over(params)
 
     def _lost_call(self, state: State) -> int:
         """The version of a model call of this turn whose process ended before the reply; else 0."""
@@ -323,7 +336,7 @@ class Driver:
             await report(self._dispatcher, opened.state, turn)
         deferred = opened.state.open.deferred if opened.state.open else None
         if deferred is not None and deferred.compact:
-            tools = await self._tools.offered()
+            tools = await self._tools.offered(self._params_of(opened.state).tools)
             models = self._models
             if self._program_access is not None and program_executor(opened.state.settings.model):
                 models = ProgramSummaries(
@@ -341,7 +354,12 @@ class Driver:
         await self._finish(opened, turn, CompleteTurn(turn.agent, turn=turn.first), *before)
 
     async def _answer(
-        self, state: State, request: Request, tools: Sequence[ToolSpec], asked: int
+        self,
+        state: State,
+        request: Request,
+        tools: Sequence[ToolSpec],
+        params: Mapping[str, object],
+        asked: int,
     ) -> Answer:
         """Returns the answer. Stores its words while they arrive, also those of a failed call."""
         agent, turn = state.agent, state.open.first if state.open else 0
@@ -349,7 +367,7 @@ class Driver:
         self._streams[agent] = stream
         try:
             with self._tracing.call(state, request) as ended:
-                async for piece in self._models.stream(request, tools):
+                async for piece in self._models.stream(request, tools, params=params):
                     if isinstance(piece, Answer):
                         ended(piece)
                         return piece

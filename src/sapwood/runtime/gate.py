@@ -52,7 +52,7 @@ _IDENTIFIERS = frozenset(
 _LABELS = frozenset(
     {"name", "topic", "mark", "model", "provider", "source", "path", "words", "value"}
 )
-_JSON = frozenset({"args", "params", "shown", "answer"})
+_JSON = frozenset({"args", "params", "shown", "answer", "output_schema"})
 # Values that are sent back, compared or opened unchanged: masking would break them.
 _EXACT = frozenset(
     {

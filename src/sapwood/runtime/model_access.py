@@ -44,6 +44,7 @@ def manifest_of(
     tools: Sequence[ToolSpec],
     counter: Counter,
     instruction: str = "",
+    params: Mapping[str, object] | None = None,
 ) -> CallModel:
     """Returns the command that stores the manifest. The estimate includes instruction and tools."""
     offered = msgspec.json.encode(tools)
@@ -54,6 +55,7 @@ def manifest_of(
         request.model,
         digest(request),
         estimate=estimate_of(opened.state, opened.live, counter) + beside,
+        params=msgspec.json.encode(params or {}, order="deterministic").decode(),
         tools=hashlib.sha256(offered).hexdigest(),
         instruction=instruction,
         offered=size,

@@ -9,7 +9,7 @@ and `sapwood.conversation.model_tool` the slash commands.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from msgspec import Struct, structs
@@ -76,6 +76,8 @@ _UNFINISHED = (
     "The call was not run. Make it again in smaller pieces."
 )
 
+
+_NOT_OFFERED = "This tool is not offered in this turn. The call was not run."
 
 _DEFECT = (
     "{name} failed because of a defect in Sapwood or in the tool ({error}). It is unknown whether "
@@ -197,17 +199,25 @@ class ToolCalls:
         """Keeps the exact arguments of the calls of a reply until they have run."""
         self._exact_args.hold(turn.agent, turn.first, parts)
 
-    async def offered(self) -> tuple[ToolSpec, ...]:
-        """Every tool that a model may call."""
+    async def offered(self, only: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
+        """The tools that a model may call: those with these names, or all."""
         own = () if self._commands is None else (self._commands.spec(),)
-        return (*own, *await self._toolbox.specs())
+        every = (*own, *await self._toolbox.specs())
+        return every if only is None else tuple(spec for spec in every if spec.name in only)
 
-    async def run(self, opened: OpenAgent, turn: Turn) -> float | None:
+    async def run(
+        self, opened: OpenAgent, turn: Turn, only: Collection[str] | None = None
+    ) -> float | None:
         """Runs the calls that have no result: together if none has effects, else in order.
+
+        A call of a tool that is not among `only` is not run.
 
         Returns after how many seconds to run again if a call has to wait, else None.
         """
-        calls = turn.open_calls
+        for call in turn.open_calls:
+            if only is not None and call.name not in only:
+                await self._finish(turn, call, ToolOutcome(_NOT_OFFERED, error=True))
+        calls = [call for call in turn.open_calls if only is None or call.name in only]
         if all(self._is_harmless(opened.state, call) for call in calls):
             parked = await asyncio.gather(*(self._run_tool(opened, turn, c) for c in calls))
         else:

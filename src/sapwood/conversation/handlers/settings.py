@@ -10,6 +10,7 @@ from sapwood.core.commands import Configure
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import BadSetting, nearest
 from sapwood.core.settings import BUDGET, SettingsChange, field_of, typed_name
+from sapwood.core.turn_params import TurnParams
 
 __all__ = ["config", "model", "system"]
 
@@ -82,10 +83,14 @@ def _change(call: Call) -> SettingsChange:
         raise call.misused(f"Which value for {typed}?")
     value = text.split() if name == "levels" else _number(text) if name in _COUNTS else _text(text)
     try:
+        if name == "params":
+            return SettingsChange(params=msgspec.json.decode(text, type=TurnParams))
         return msgspec.convert({name: value}, SettingsChange, strict=False)
-    except msgspec.ValidationError:
+    except msgspec.DecodeError:
         rule = "three numbers such as 0.5 0.65 0.85" if name == "levels" else "a number such as 0.6"
         known_rule = rule if name in _SHARES else "a whole number such as 100000 or 100k"
+        if name == "params":
+            known_rule = 'JSON such as {"temperature": 0.2, "max_tokens": 4000}'
         if name == "permission_mode":
             known_rule = "one of ask, accept-edits, read-only, all"
         raise RefusedError(BadSetting(typed, known_rule)) from None

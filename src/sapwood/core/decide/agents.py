@@ -24,6 +24,7 @@ from sapwood.core.decide.decision import Accepted, Change, DecisionInput, Draft,
 from sapwood.core.decide.guards import (
     require_exists,
     require_length,
+    require_params,
     require_room_for_notes,
     require_running,
     require_text,
@@ -88,6 +89,7 @@ from sapwood.core.tags import (
     changed_tags,
 )
 from sapwood.core.token_count import Count, show
+from sapwood.core.turn_params import TurnParams
 from sapwood.core.view.frames import framed_prompt
 
 __all__ = [
@@ -166,13 +168,15 @@ def _differing(inputs: DecisionInput, after: Settings) -> list[str]:
 
 def _shown(name: str, settings: Settings) -> str:
     """The value of a setting in one short line."""
-    value: str | int | float | tuple[float, ...] = getattr(settings, name)
+    value: str | int | float | tuple[float, ...] | TurnParams = getattr(settings, name)
     match value:
         case str():
             line = " ".join(value.split())
             return f"'{line[:60]}…'" if len(line) > 60 else line or "empty"
         case tuple():
             return " ".join(f"{each:g}" for each in value)
+        case TurnParams():
+            return str(value)
         case int() if name in ("cap", "window") and value:
             return show(Count(value, exact=True))
         case int():
@@ -446,6 +450,7 @@ def _require_settings(settings: Settings) -> None:
     for name, holds, rule in rules:
         if not holds:
             raise Refused(BadSetting(name, rule))
+    require_params(settings.params)
 
 
 def _budget_rules(settings: Settings) -> list[tuple[str, bool, str]]:

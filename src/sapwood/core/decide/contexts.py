@@ -436,8 +436,9 @@ def _rewind_deferred(draft: Draft, deferred: ClearDeferred, before: DecisionInpu
     draft.add(ContextRewound(mark.name, mark.version, mark.context, note, draft.nonce))
     if restarts:
         prompt = (*draft.state.notes, *turn.prompt)
-        lease = before.state.open.lease if before.state.open else None
-        draft.add(TurnStarted(draft.state.context.tip, prompt, lease))
+        now = before.state.open
+        lease, params = (now.lease, now.params) if now else (None, None)
+        draft.add(TurnStarted(draft.state.context.tip, prompt, lease, params))
 
 
 def _effects(turn: Turn) -> str:

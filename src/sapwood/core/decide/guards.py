@@ -27,6 +27,7 @@ from sapwood.core.refusals import (
     nearest,
 )
 from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
+from sapwood.core.turn_params import TurnParams
 
 __all__ = [
     "MARK_NAME",
@@ -38,6 +39,7 @@ __all__ = [
     "require_mark_name",
     "require_may_run",
     "require_no_turn",
+    "require_params",
     "require_recordable",
     "require_room_for_notes",
     "require_running",
@@ -69,6 +71,14 @@ def require_no_turn(state: State, command: str) -> None:
     require_running(state)
     if state.open is not None:
         raise Refused(TurnIsOpen(command))
+
+
+def require_params(params: TurnParams | None) -> None:
+    """The parameters of a turn are valid."""
+    problem = params.problem() if params is not None else None
+    if problem is not None:
+        name, rule = problem
+        raise Refused(BadSetting(f"params.{name}", rule))
 
 
 def require_recordable(state: State, meta: CommandMeta, command: str) -> None:

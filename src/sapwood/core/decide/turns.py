@@ -25,6 +25,7 @@ from sapwood.core.decide.guards import (
     require_budget,
     require_length,
     require_no_turn,
+    require_params,
     require_recordable,
     require_text,
     require_turn,
@@ -95,6 +96,7 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
     prompt: tuple[PromptPart, ...] = (*state.notes, *_said(command.prompt))
     if not prompt:
         raise Refused(EmptyText("prompt"))
+    require_params(command.params)
     draft = Draft(state, inputs.live, meta)
     slide(draft, inputs.counter)  # an undo may have brought back more than the cap
     if command.instructions is not None and _may_read(draft.state):
@@ -103,7 +105,7 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
         draft.add(InstructionsRead(_blank_left_out(command.instructions)))
     if command.lease is not None:
         _require_bounded(command.lease, meta)
-    draft.add(TurnStarted(state.context.tip, prompt, command.lease))
+    draft.add(TurnStarted(state.context.tip, prompt, command.lease, command.params))
     return draft.accepted()
 
 

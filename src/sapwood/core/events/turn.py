@@ -8,6 +8,7 @@ from sapwood.core.content import Ended, PromptPart, RecordedReply, RecordedResul
 from sapwood.core.context import Context
 from sapwood.core.ids import Passage, TurnRef
 from sapwood.core.lease import Lease
+from sapwood.core.turn_params import TurnParams
 
 __all__ = [
     "ModelCalled",
@@ -40,6 +41,7 @@ class TurnStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     """A prompt opened a turn. A prompt of notes alone is no request of the user.
 
     With a `lease`, a program runs the turn itself, and no worker does.
+    `params` are parameters of this turn alone.
     """
 
     kind: ClassVar = "turn.started"
@@ -47,6 +49,7 @@ class TurnStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     parent: TurnRef | None
     prompt: tuple[PromptPart, ...]
     lease: Lease | None = None
+    params: TurnParams | None = None
 
 
 class TurnLeased(Struct, frozen=True, gc=False):
