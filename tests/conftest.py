@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tools.postgres import dsn_or_throwaway
+from tools.temporal_server import address_or_throwaway
 
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
@@ -32,3 +33,10 @@ def postgres_dsn() -> Generator[str]:
     """The address of a real server. Without one the test fails; it is never skipped."""
     with dsn_or_throwaway() as dsn:
         yield dsn
+
+
+@pytest.fixture(scope="session")
+def temporal_address() -> Generator[str]:
+    """The address of a real Temporal server. Without one the test fails; it is never skipped."""
+    with address_or_throwaway() as address:
+        yield address

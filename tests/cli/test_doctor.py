@@ -146,3 +146,33 @@ def test_it_is_readable_at_forty_columns(
     monkeypatch.setenv("COLUMNS", "40")
     lines = sapwood("doctor", "--offline").out.splitlines()
     assert [line for line in lines if len(line) > 40 and " " in line.strip()] == []
+
+
+def test_a_temporal_server_is_reached_and_its_workers_are_counted(
+    sapwood: Sapwooder, temporal_address: str
+) -> None:
+    sapwood("config", "set", "engine", "temporal")
+    sapwood("config", "set", "temporal.address", temporal_address)
+    sapwood("config", "set", "temporal.task_queue", "of-the-doctor")
+    ran = sapwood("doctor", "--json")
+    assert states(ran)["engine"] == "ok"
+    assert "task queue of-the-doctor with 0 workers" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("address", "127.0.0.1:1", "at 127.0.0.1:1 does not answer"),
+        ("namespace", "nowhere", "temporal operator namespace create -n nowhere"),
+        ("client_cert", "/no/such/file", "cannot be read"),
+    ],
+)
+def test_a_temporal_server_that_cannot_be_used_is_broken(
+    sapwood: Sapwooder, temporal_address: str, setting: str, value: str, sentence: str
+) -> None:
+    sapwood("config", "set", "engine", "temporal")
+    sapwood("config", "set", "temporal.address", temporal_address)
+    sapwood("config", "set", f"temporal.{setting}", value)
+    ran = sapwood("doctor", "--json")
+    assert states(ran)["engine"] == "broken"
+    assert sentence in ran.out

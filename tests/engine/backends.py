@@ -1,19 +1,36 @@
-"""Where an engine stores its state: nowhere, in an SQLite file, in a PostgreSQL database."""
+"""Where an engine stores its state: nowhere, in SQLite, in PostgreSQL, in a Temporal server."""
 
 import sqlite3
+import uuid
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
+from msgspec import structs
 
+from sapwood.config.config_file import TemporalConfig
 from sapwood.engine import DriveLimits, LocalEngine
 from sapwood.engine.dbos import DbosEngine, Intervals
+from sapwood.engine.temporal import TemporalEngine
 from sapwood.runtime.scheduler import Engine
 
-__all__ = ["FAST", "Backend", "DurableBackend", "LocalBackend", "PostgresBackend", "SqliteBackend"]
+__all__ = [
+    "FAST",
+    "Backend",
+    "DurableBackend",
+    "LocalBackend",
+    "PostgresBackend",
+    "SqliteBackend",
+    "TemporalBackend",
+]
 
 FAST = Intervals(poll=0.1, cleanup=1.0, retry_after=(0.01, 0.01))
 """Retries at once and tidies often; what is alive and what is dead is judged as always."""
+
+
+def _for_temporal(intervals: Intervals) -> Intervals:
+    """The development server takes few heartbeats in a second, and each drive sends its own."""
+    return structs.replace(intervals, heartbeat=2.0, dead_after=max(8.0, intervals.dead_after))
 
 
 class Backend:
@@ -29,6 +46,16 @@ class LocalBackend(Backend):
 
     def engine(self, limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
         return LocalEngine(limits, retry_after=intervals.retry_after)
+
+
+class TemporalBackend(Backend):
+    """A task queue of its own on a Temporal server."""
+
+    def __init__(self, address: str) -> None:
+        self.config = TemporalConfig(address=address, task_queue=f"test-{uuid.uuid4().hex[:12]}")
+
+    def engine(self, limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
+        return TemporalEngine(self.config, limits, intervals=_for_temporal(intervals))
 
 
 class DurableBackend(Backend):

@@ -20,6 +20,7 @@ from tests.engine.backends import (
     LocalBackend,
     PostgresBackend,
     SqliteBackend,
+    TemporalBackend,
 )
 from tests.engine.drive_journal import DriveJournal
 
@@ -47,12 +48,14 @@ def _durable(kind: str, request: pytest.FixtureRequest, folder: Path) -> Durable
     return backend
 
 
-@pytest.fixture(params=["local", "sqlite", "postgres"])
+@pytest.fixture(params=["local", "sqlite", "postgres", "temporal"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Each kind of engine in turn."""
-    return (
-        LocalBackend() if request.param == "local" else _durable(request.param, request, tmp_path)
-    )
+    if request.param == "local":
+        return LocalBackend()
+    if request.param == "temporal":
+        return TemporalBackend(request.getfixturevalue("temporal_address"))
+    return _durable(request.param, request, tmp_path)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -189,7 +189,7 @@ async def test_an_engine_that_never_launched_closes(backend: Backend) -> None:
 async def test_a_log_that_is_away_is_tried_for_as_long_as_that_lasts(
     open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drives, "_LOG_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(drives, "LOG_RETRY_SECONDS", 0.01)
     engine, tries = open_engine(), list[str]()
 
     async def drive(space: Space, agent: AgentId) -> None:

@@ -111,9 +111,9 @@ async def worker(
 
     On exit open turns stay open, and another worker continues them. `at_once` is the largest
     number of agents driven at once. Without `spaces`, it serves the space of the connection. Raises
-    `EngineError` if the durable engine is not installed.
+    `EngineError` if the configured engine has no workers or is not installed.
     """
-    require_durable_engine()
+    require_durable_engine(config)
     config = config if at_once is None else structs.replace(config, workers=at_once)
     spaces = spaces or SpacePattern((connection.space,))
     limits = configured_limits(config)

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Literal
 
 from sapwood.app.connection import Connection, OutageReporter
 from sapwood.config.config_file import Config
@@ -23,11 +24,22 @@ __all__ = [
     "local_engine",
     "require_durable_engine",
     "wake_by_workers",
+    "waking_engine",
 ]
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
+_NO_TEMPORAL = "The engine on Temporal is not installed. Type: pip install 'sapwood[temporal]'"
+_NOT_SHARED = (
+    "The engine 'local' works in one process, and a PostgreSQL database is shared. "
+    "Type: sapwood config set engine auto"
+)
 
-_SLOW_IMPORTS = ("sapwood.redaction.masks", "dbos", "pydantic_ai.direct")
+_LOCAL_WORKER = (
+    "The engine 'local' drives agents in the process that starts them, so there are no workers. "
+    "Type: sapwood config set engine auto"
+)
+
+_SLOW_IMPORTS = ("sapwood.redaction.masks", "pydantic_ai.direct")
 """What takes long to import; a screen opens before it is imported."""
 
 
@@ -37,24 +49,42 @@ def engine_for(
     limits: DriveLimits | None = None,
     serves: Callable[[Space], bool] | None = None,
 ) -> Engine:
-    """Returns the durable engine if it is installed, else one that works in this process only.
+    """Returns the configured engine: "auto" is DBOS if it is installed, else one of this process.
 
-    `limits` replace the configured ones. `serves` says of which spaces a worker takes work.
-
-    Raises `EngineError` if the database is PostgreSQL and the durable engine is not installed.
+    `limits` replace the configured ones. `serves` says of which spaces a worker takes work. Raises
+    `EngineError` if the engine is not installed, or works in one process only while the database is
+    PostgreSQL.
     """
     limits = limits or configured_limits(config)
-    if config.address == ":memory:":
+    kind = _kind(config)
+    if kind == "local":
         return LocalEngine(limits)
-    if find_spec("dbos") is not None:
-        from sapwood.engine.dbos import DbosEngine
+    on_availability = outages.report if outages else None
+    if kind == "temporal":
+        from sapwood.engine.temporal import TemporalEngine
 
-        on_availability = outages.report if outages else None
-        return DbosEngine(config.address, limits, on_availability=on_availability, serves=serves)
-    if is_postgres(config.address):
-        # Other processes may drive the same agents. Only a shared engine prevents two at once.
+        return TemporalEngine(config.temporal, limits, on_availability=on_availability)
+    from sapwood.engine.dbos import DbosEngine
+
+    return DbosEngine(config.address, limits, on_availability=on_availability, serves=serves)
+
+
+def _kind(config: Config) -> Literal["dbos", "temporal", "local"]:
+    """The engine to use. Raises `EngineError` if it is not installed or does not fit."""
+    if config.address == ":memory:":
+        return "local"
+    if config.engine == "temporal":
+        if find_spec("temporalio") is None:
+            raise EngineError(_NO_TEMPORAL)
+        return "temporal"
+    if config.engine != "local" and find_spec("dbos") is not None:
+        return "dbos"
+    # Other processes may drive the same agents. Only a shared engine prevents two at once.
+    if config.engine == "dbos" or (config.engine == "auto" and is_postgres(config.address)):
         raise EngineError(_NO_ENGINE)
-    return LocalEngine(limits)
+    if is_postgres(config.address):
+        raise EngineError(_NOT_SHARED)
+    return "local"
 
 
 def configured_limits(config: Config) -> DriveLimits:
@@ -74,10 +104,10 @@ def local_engine() -> Engine:
     return LocalEngine()
 
 
-def require_durable_engine() -> None:
-    """Raises `EngineError` if the extra `engine` is not installed."""
-    if find_spec("dbos") is None:
-        raise EngineError(_NO_ENGINE)
+def require_durable_engine(config: Config) -> None:
+    """Raises `EngineError` if the configured engine cannot serve workers."""
+    if _kind(config) == "local" and config.address != ":memory:":
+        raise EngineError(_NO_ENGINE if config.engine == "auto" else _LOCAL_WORKER)
 
 
 class LazyEngine:
@@ -113,7 +143,8 @@ class LazyEngine:
 
     async def warm_up(self) -> None:
         """Imports the slow libraries in a thread, so that the first call does not wait for them."""
-        for name in _SLOW_IMPORTS:
+        engine = "temporalio.worker" if self._config.engine == "temporal" else "dbos"
+        for name in (*_SLOW_IMPORTS, engine):
             if find_spec(name.partition(".")[0]) is not None:
                 await asyncio.to_thread(import_module, name)
 
@@ -146,15 +177,24 @@ async def agents_given_work(connection: Connection) -> AsyncGenerator[dict[Agent
 async def wake_by_workers(config: Config, agents: Mapping[AgentId, str]) -> None:
     """Asks the workers of the database to drive these agents, given with their models.
 
-    Does nothing if the durable engine is not installed, because then no worker runs.
+    Does nothing if the engine has no workers.
     """
-    if not agents or config.address == ":memory:" or find_spec("dbos") is None:
+    engine = waking_engine(config) if agents else None
+    if engine is None:
         return
-    from sapwood.engine.dbos import DbosEngine
-
-    engine = DbosEngine(config.address)
     try:
         for agent, model in agents.items():
             await engine.wake(Space(config.space), agent, model=model)
     finally:
         await engine.close()
+
+
+def waking_engine(config: Config) -> Engine | None:
+    """The engine through which this process wakes agents for workers; None if it has no workers.
+
+    Raises `EngineError` if the configured engine is not installed.
+    """
+    auto_without_dbos = config.engine == "auto" and find_spec("dbos") is None
+    if auto_without_dbos or _kind(config) == "local":
+        return None
+    return engine_for(config)

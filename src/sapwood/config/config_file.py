@@ -32,6 +32,7 @@ __all__ = [
     "McpServer",
     "ScreenConfig",
     "TelemetryConfig",
+    "TemporalConfig",
     "TendingConfig",
     "config_file",
     "environment_overrides",
@@ -153,11 +154,32 @@ class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     content: bool = False
 
 
+class TemporalConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The Temporal server of `engine = "temporal"`.
+
+    What is left empty comes from Temporal's own settings: the environment variables TEMPORAL_…, or
+    the `profile` of its file temporal.toml. The API key is read only from there. Each log needs a
+    `task_queue` of its own. With `tls` "auto", the other settings decide. `server_ca`,
+    `client_cert` and `client_key` are paths of PEM files.
+    """
+
+    address: str = ""
+    namespace: str = ""
+    task_queue: str = "sapwood"
+    profile: str = ""
+    tls: Literal["auto", "on", "off"] = "auto"
+    server_name: str = ""
+    server_ca: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that can be configured.
 
-    `ask_seconds` is how long a worker waits for a person who approves a tool call; 0 to deny at
-    once.
+    `engine` decides which process drives an agent. "auto" is DBOS if it is installed, else an
+    engine of this process alone. `ask_seconds` is how long a worker waits for a person who approves
+    a tool call; 0 to deny at once.
     """
 
     database: str = ""
@@ -175,6 +197,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     sandbox_readable: tuple[str, ...] = ()
     permission_mode: PermissionMode = "ask"
     servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
+    engine: Literal["auto", "dbos", "temporal", "local"] = "auto"
+    temporal: TemporalConfig = TemporalConfig()
     workers: Annotated[int, Meta(ge=1)] = 100
     limits: LimitConfig = LimitConfig()
     ask_seconds: Natural = 60

@@ -144,7 +144,7 @@ def _path(name: str) -> KeyPath:
 
 def _names() -> Iterator[str]:
     for name in Config.__struct_fields__:
-        if name in ("budget", "checkpoints", "context", "tending", "telemetry"):
+        if name in ("budget", "checkpoints", "context", "tending", "telemetry", "temporal"):
             yield from (f"{name}.{each}" for each in getattr(Config(), name).__struct_fields__)
         elif name == "screen":
             plain = (each for each in Config().screen.__struct_fields__ if each != "keys")

@@ -27,6 +27,7 @@ from sapwood.core.executor import program_executor
 from sapwood.core.model_calls import Failure
 from sapwood.doctor import Finding
 from sapwood.doctor.database_checks import check_database
+from sapwood.doctor.engine_checks import check_engine
 from sapwood.doctor.program_checks import check_programs
 from sapwood.doctor.unreadable_events import Progress
 from sapwood.doctor.workspace_checks import (
@@ -54,6 +55,7 @@ _USES = {
     "models": "asking models",
     "otel": "spans for OpenTelemetry",
     "postgres": "conversations in PostgreSQL",
+    "temporal": "workers on a Temporal server",
     "tokens": "exact token counts",
     "tui": "the screen that sapwood alone opens",
 }
@@ -81,6 +83,7 @@ async def examine(
         return [*findings, Finding("configuration", "broken", str(error), next_step)]
     findings += [_configuration(environ), *await check_database(config, progress), *_keys(environ)]
     findings += await _model(config, keys, require_model, environ, online=online)
+    findings += await check_engine(config, online=online)
     if online and config.servers:
         findings += await check_servers(config.servers, make_toolboxes)
     findings += [await check_checkpoints(config), check_sandbox(config)]

@@ -1,10 +1,11 @@
 """Engines decide when each agent is driven, and in which process.
 
 The log holds the truth and an engine only schedules. Everything an engine stores can be lost at
-any time: `wake_all` rebuilds it from the log. There are two engines. `LocalEngine` lives in one
-process. `sapwood.engine.dbos.DbosEngine` shares agents between any number of processes through a
-database and takes over the drives of a process that dies. It is an extra, and its libraries are
-imported only when it is used.
+any time: `wake_all` rebuilds it from the log. There are three engines behind the same three calls.
+`LocalEngine` lives in one process. `sapwood.engine.dbos.DbosEngine` shares agents between any
+number of processes through the log's database, and `sapwood.engine.temporal.TemporalEngine` through
+a Temporal server; both continue the drives of a process that dies. They are extras, and their
+libraries are imported only when they are used.
 """
 
 from sapwood.engine.drives import EngineError, NotServed

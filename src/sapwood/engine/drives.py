@@ -7,7 +7,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.ids import AgentId, Space
 
-__all__ = ["RETRY_AFTER", "DriveFunction", "EngineError", "NotServed", "drive_with_retries"]
+__all__ = [
+    "LOG_RETRY_SECONDS",
+    "RETRY_AFTER",
+    "DriveFunction",
+    "EngineError",
+    "NotServed",
+    "drive_with_retries",
+    "is_own_cancellation",
+]
 
 DriveFunction = Callable[[Space, AgentId], Awaitable[None]]
 """Runs one agent's open turn as far as possible."""
@@ -15,7 +23,9 @@ DriveFunction = Callable[[Space, AgentId], Awaitable[None]]
 RETRY_AFTER = (1.0, 2.0, 4.0)
 """Seconds to wait before each retry. After the last one the agent rests until the next wake."""
 
-_LOG_RETRY_SECONDS = 1.0
+LOG_RETRY_SECONDS = 1.0
+"""Seconds to wait before each retry while the log's database cannot be reached."""
+
 _log = logging.getLogger("sapwood.engine")
 
 
@@ -69,9 +79,9 @@ async def drive_with_retries(
             raise
         except LogAway as problem:
             _log.info("Driving agent '%s' waits for the log: %s", agent, problem)
-            await asyncio.sleep(_LOG_RETRY_SECONDS)
+            await asyncio.sleep(LOG_RETRY_SECONDS)
         except (Exception, asyncio.CancelledError) as problem:
-            if _is_own_cancellation(problem):
+            if is_own_cancellation(problem):
                 raise
             pause = next(pauses)
             if pause is None:
@@ -83,7 +93,7 @@ async def drive_with_retries(
             await asyncio.sleep(pause)
 
 
-def _is_own_cancellation(problem: BaseException) -> bool:
+def is_own_cancellation(problem: BaseException) -> bool:
     """True if this task was cancelled, not only something that the drive awaited."""
     task = asyncio.current_task()
     cancelled = isinstance(problem, asyncio.CancelledError)

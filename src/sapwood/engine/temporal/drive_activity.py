@@ -1,0 +1,110 @@
+"""The activity that drives an agent, in a worker. Temporal retries it and moves it to others."""
+
+import asyncio
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+
+from sapwood.core.errors import LogAway
+from sapwood.core.ids import AgentId, Space
+from sapwood.engine import drives
+from sapwood.engine.drives import DriveFunction
+from sapwood.engine.limits import Intervals
+from sapwood.engine.temporal.workflow_values import DRIVE, DriveOrder
+
+__all__ = ["DriveActivity"]
+
+_AT_ONCE = 0.001
+_log = logging.getLogger("sapwood.engine")
+
+
+class DriveActivity:
+    """Drives agents, and knows which drives run in this process."""
+
+    def __init__(self, drive: DriveFunction, intervals: Intervals) -> None:
+        self._drive = drive
+        self._intervals = intervals
+        self._running: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._closing = False
+
+    def close(self) -> None:
+        """The worker stops: Temporal gives the drives that are cancelled now to other workers."""
+        self._closing = True
+
+    @activity.defn(name=DRIVE)
+    async def drive(self, order: DriveOrder) -> None:
+        """Drives one agent until it has nothing more to do.
+
+        How often it failed is kept in the details of the heartbeat, because Temporal's number of
+        attempts also counts workers that died.
+        """
+        details = activity.info().heartbeat_details
+        failures = int(details[0]) if details else 0
+        await self._wait_for_older(order)
+        try:
+            with self._shown_alive(order, failures):
+                await self._drive(Space(order.space), AgentId(order.agent))
+        except LogAway as problem:
+            _log.info("Driving agent '%s' waits for the log: %s", order.agent, problem)
+            raise _retry(str(problem), drives.LOG_RETRY_SECONDS) from None
+        except (Exception, asyncio.CancelledError) as problem:
+            if drives.is_own_cancellation(problem):
+                if self._closing:
+                    raise _retry("The worker stops.", _AT_ONCE) from None
+                raise
+            raise self._failure(order, failures, problem) from None
+
+    def _failure(
+        self, order: DriveOrder, failures: int, problem: BaseException
+    ) -> ApplicationError:
+        """Asks Temporal for a retry, or for none if there were enough."""
+        reason = str(problem) or type(problem).__name__
+        if failures >= len(self._intervals.retry_after):
+            _log.error(
+                "Driving agent '%s' failed; it waits to be woken again.",
+                order.agent,
+                exc_info=problem,
+            )
+            return ApplicationError(reason, type=type(problem).__name__, non_retryable=True)
+        activity.heartbeat(failures + 1)
+        level = logging.INFO if failures else logging.WARNING  # one warning per drive is enough
+        _log.log(level, "Driving agent '%s' failed and is retried soon: %s", order.agent, reason)
+        return _retry(reason, self._intervals.retry_after[failures])
+
+    async def _wait_for_older(self, order: DriveOrder) -> None:
+        """Ends an older try at this agent here: Temporal took it for dead and started this one."""
+        older = self._running.get((order.space, order.agent))
+        if older is not None:
+            older.cancel()
+            await asyncio.wait([older], timeout=self._intervals.grace)
+
+    @contextmanager
+    def _shown_alive(self, order: DriveOrder, failures: int) -> Generator[None]:
+        """Sends heartbeats inside the block."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._running[order.space, order.agent] = task
+        beating = asyncio.create_task(self._beat(failures))
+        try:
+            yield
+        finally:
+            beating.cancel()
+            if self._running.get((order.space, order.agent)) is task:
+                del self._running[order.space, order.agent]
+
+    async def _beat(self, failures: int) -> None:
+        while True:
+            activity.heartbeat(failures)
+            await asyncio.sleep(self._intervals.heartbeat)
+
+
+def _retry(reason: str, pause: float) -> ApplicationError:
+    return ApplicationError(
+        reason,
+        next_retry_delay=timedelta(seconds=pause),
+        category=ApplicationErrorCategory.BENIGN,
+    )

@@ -1,0 +1,162 @@
+"""`TemporalEngine`: launch, wake and close on a Temporal server."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextvars import Context
+from datetime import timedelta
+
+from msgspec import Struct
+from temporalio.client import Client
+from temporalio.common import Priority
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from sapwood.config.config_file import TemporalConfig
+from sapwood.core.ids import AgentId, Space
+from sapwood.engine.drives import DriveFunction, EngineError
+from sapwood.engine.limits import DriveLimits, Intervals
+from sapwood.engine.temporal.agent_workflow import AgentWorkflow
+from sapwood.engine.temporal.drive_activity import DriveActivity
+from sapwood.engine.temporal.limit_workflow import LimitWorkflow
+from sapwood.engine.temporal.temporal_client import TemporalServer, engine_errors
+from sapwood.engine.temporal.workflow_values import (
+    AGENT,
+    WAKE,
+    AgentRun,
+    Limit,
+    Wake,
+    agent_workflow_id,
+    fairness_key,
+)
+
+__all__ = ["TemporalEngine"]
+
+_INTERVALS = Intervals(heartbeat=3.0, dead_after=10.0)
+_RESTART_SECONDS = 5.0
+_log = logging.getLogger("sapwood.engine")
+
+
+class _Running(Struct, frozen=True):
+    """The parts of an engine that was launched."""
+
+    activity: DriveActivity
+    task: asyncio.Task[None]
+
+
+class TemporalEngine:
+    """Drives agents in any number of processes that share a Temporal task queue.
+
+    A task queue serves the agents of one log. A process that only wakes agents need not launch its
+    engine. `on_availability` is called with False when the server does not answer, with True when
+    it is back. Of the intervals, `heartbeat`, `dead_after`, `grace` and `retry_after` count.
+    """
+
+    def __init__(
+        self,
+        config: TemporalConfig,
+        limits: DriveLimits | None = None,
+        *,
+        intervals: Intervals | None = None,
+        on_availability: Callable[[bool], None] | None = None,
+    ) -> None:
+        self._config = config
+        self._limits = limits or DriveLimits()
+        self._intervals = intervals or _INTERVALS
+        self._on_availability = on_availability
+        self._connecting = asyncio.Lock()
+        self._server: TemporalServer | None = None
+        self._client: Client | None = None
+        self._running: _Running | None = None
+        self._closed = False
+
+    async def launch(self, drive: DriveFunction) -> None:
+        """Starts a worker. Raises `EngineError` if the server cannot be used."""
+        server, client = await self._connected()
+        await server.require_namespace(client)
+        activity = DriveActivity(drive, self._intervals)
+        # Drives must not inherit the context of the task that launched the engine.
+        task = asyncio.get_running_loop().create_task(
+            self._work(client, server.task_queue, activity), context=Context()
+        )
+        self._running = _Running(activity, task)
+
+    async def wake(
+        self, space: Space, agent: AgentId, *, model: str = "", user: str = "", delay: float = 0.0
+    ) -> None:
+        """Drives this agent soon, or after `delay` seconds, rounded up to whole seconds.
+
+        An agent that is being driven is driven once more after that. Raises `EngineError` when the
+        server does not answer or the engine is closed.
+        """
+        server, client = await self._connected()
+        try:
+            with engine_errors(server):
+                await client.start_workflow(
+                    AGENT,
+                    AgentRun(space, agent, self._intervals.dead_after),
+                    id=agent_workflow_id(server.task_queue, space, agent),
+                    task_queue=server.task_queue,
+                    start_signal=WAKE,
+                    start_signal_args=[Wake(delay, self._counted(model, user))],
+                    task_timeout=timedelta(seconds=self._intervals.dead_after),
+                    priority=Priority(fairness_key=fairness_key(user or space)),
+                )
+        except EngineError:
+            self._report(answers=False)
+            raise
+        self._report(answers=True)
+
+    async def close(self) -> None:
+        """Accepts no more work. Running drives are cancelled; other workers continue them."""
+        self._closed = True
+        running, self._running = self._running, None
+        if running is not None:
+            running.activity.close()
+            running.task.cancel()
+            await asyncio.wait([running.task])
+        self._client = None
+
+    async def _connected(self) -> tuple[TemporalServer, Client]:
+        async with self._connecting:
+            if self._closed:
+                raise EngineError.closed()
+            if self._server is None or self._client is None:
+                self._server = TemporalServer(self._config)
+                self._client = await self._server.connect()
+            return self._server, self._client
+
+    async def _work(self, client: Client, task_queue: str, activity: DriveActivity) -> None:
+        """Runs a worker until this is cancelled, and another one if Temporal stops it."""
+        while True:
+            worker = Worker(
+                client,
+                task_queue=task_queue,
+                workflows=[AgentWorkflow, LimitWorkflow],
+                activities=[activity.drive],
+                workflow_runner=UnsandboxedWorkflowRunner(),
+                max_concurrent_activities=self._limits.per_worker,
+                max_heartbeat_throttle_interval=timedelta(seconds=self._intervals.heartbeat),
+                default_heartbeat_throttle_interval=timedelta(seconds=self._intervals.heartbeat),
+                sticky_queue_schedule_to_start_timeout=timedelta(
+                    seconds=self._intervals.dead_after
+                ),
+            )
+            try:
+                await worker.run()
+            except Exception as problem:
+                _log.warning("The worker stopped and is started again soon: %s", problem)
+                self._report(answers=False)
+                await asyncio.sleep(_RESTART_SECONDS)
+
+    def _counted(self, model: str, user: str) -> list[Limit]:
+        """The limits that a drive counts for, in the order in which it waits for them."""
+        limits: list[Limit] = []
+        if self._limits.per_user:
+            limits.append(Limit(f"user:{user}", self._limits.per_user))
+        if self._limits.per_model:
+            limits.append(Limit(f"model:{model}", self._limits.per_model))
+        return limits
+
+    def _report(self, *, answers: bool) -> None:
+        if self._on_availability is not None:
+            self._on_availability(answers)
