@@ -1,6 +1,9 @@
 """Kills workers at random moments while agents work: every turn must still end exactly once.
 
-    python -m proofs.crash_runtime [--kills N] [--agents N] [--workers N] [--database postgres]
+    python -m proofs.crash_runtime [--engine dbos] [--kills N] [--agents N] [--workers N]
+
+It runs on each engine: on the one of a single process, on DBOS in SQLite and in PostgreSQL, and on
+Temporal with the log in PostgreSQL.
 
 Half of the agents are founders, which get one round of work after the other. Each founder forks a
 scout in its first round, which then works too. A round runs tools that leave traces on disk, sends

@@ -10,13 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proofs.crash_runtime.check import Findings
+from proofs.crash_runtime.engines import engine_setup
 from proofs.crash_runtime.proof import Plan, prove
 from tools.postgres import dsn_or_throwaway
 
 __all__ = ["main"]
 
-DATABASES = {"postgres": (3, 5.0), "sqlite": (1, 2.0)}
-"""The databases, each with its number of workers and the longest life of one in seconds."""
+RUNS = (
+    ("dbos", "postgres", 3, 5.0),
+    ("dbos", "sqlite", 1, 2.0),
+    ("temporal", "postgres", 3, 8.0),
+    ("local", "sqlite", 1, 2.0),
+)
+"""The engine, the database of the log, how many workers, and the longest life of one in seconds."""
 
 
 def main(arguments: list[str]) -> int:
@@ -25,12 +31,14 @@ def main(arguments: list[str]) -> int:
     print(f"seed {options.seed}")
     results: list[str] = []
     faults = 0
-    for name in DATABASES if options.database == "both" else (options.database,):
-        workers, longest = DATABASES[name]
-        workers = options.workers or workers
+    for engine, database, workers, longest in RUNS:
+        if options.engine not in (engine, "all") or options.database not in (database, "both"):
+            continue
+        name = f"{engine} on {database}"
+        workers = options.workers if options.workers and workers > 1 else workers
         plan = Plan(options.agents, workers, options.kills, longest, options.seed)
         began = time.monotonic()
-        findings = _proved(name, plan)
+        findings = _proved(engine, database, plan)
         for sentence in findings.sentences:
             print(f"{name}: {sentence}", file=sys.stderr)
         took = time.monotonic() - began
@@ -46,24 +54,26 @@ def main(arguments: list[str]) -> int:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m proofs.crash_runtime", description=__doc__)
-    parser.add_argument("--kills", type=int, default=50, help="on each database")
+    parser.add_argument("--engine", choices=("dbos", "temporal", "local", "all"), default="all")
+    parser.add_argument("--kills", type=int, default=50, help="in each run")
     parser.add_argument("--agents", type=int, default=20)
-    parser.add_argument("--workers", type=int, help="at once; 3 on PostgreSQL, 1 on SQLite")
-    parser.add_argument("--database", choices=(*DATABASES, "both"), default="both")
+    parser.add_argument("--workers", type=int, help="at once on PostgreSQL; else there is one")
+    parser.add_argument("--database", choices=("postgres", "sqlite", "both"), default="both")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
     return parser.parse_args(arguments)
 
 
-def _proved(database: str, plan: Plan) -> Findings:
+def _proved(engine: str, database: str, plan: Plan) -> Findings:
     with (
         tempfile.TemporaryDirectory(prefix="sapwood-crash-") as name,
         _address(database, Path(name)) as address,
+        engine_setup(engine) as setup,
     ):
 
         def report(line: str) -> None:
-            print(f"{database}: {line}", flush=True)
+            print(f"{engine} on {database}: {line}", flush=True)
 
-        return asyncio.run(prove(address, plan, Path(name), report))
+        return asyncio.run(prove(address, plan, Path(name), report, setup))
 
 
 @contextmanager

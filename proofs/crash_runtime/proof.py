@@ -10,12 +10,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from proofs.crash_runtime.check import Findings, check
+from proofs.crash_runtime.engines import EngineSetup
 from proofs.crash_runtime.evidence import Evidence, appended_in, requests_of, searches_in
 from proofs.crash_runtime.model import scripted_team
 from proofs.crash_runtime.workers import Workers
 from proofs.crash_runtime.workload import Workload
 from sapwood.app.connection import Connection, connect
-from sapwood.engine.dbos import DbosEngine
 from scripted_model import ScriptedModel
 
 __all__ = ["Plan", "prove"]
@@ -30,7 +30,7 @@ longer than `_ENDING` on a busy machine."""
 _CONFIG = """
 permissions = ["allow shell"]
 sandbox = "off"
-
+{settings}
 [base_urls]
 team = "{url}"
 """
@@ -51,16 +51,18 @@ class Plan(Struct, frozen=True):
     seed: int
 
 
-async def prove(address: str, plan: Plan, folder: Path, report: Callable[[str], None]) -> Findings:
+async def prove(
+    address: str, plan: Plan, folder: Path, report: Callable[[str], None], setup: EngineSetup
+) -> Findings:
     """Runs agents on this database, kills their workers, and checks everything."""
     chance = random.Random(plan.seed)
     space = f"crash-{chance.getrandbits(64):016x}"
     ledger, trace = folder / "ledger", folder / "searches"
     ledger.touch()
     with scripted_team(ledger, chance) as model:
-        environment = _home(folder, address, space, model, trace)
+        environment = _home(folder, address, space, model, trace, setup)
         connection = await connect(address, space)
-        engine = DbosEngine(address)
+        engine = setup.engine(address)
         try:
             project = str(folder / "project")
             workload = Workload(connection, engine, _MODEL, plan.agents, project)
@@ -68,6 +70,7 @@ async def prove(address: str, plan: Plan, folder: Path, report: Callable[[str], 
                 environment,
                 folder,
                 chance,
+                command=setup.command,
                 kills=plan.kills,
                 longest=plan.longest,
                 progress=lambda: len(model.requests),
@@ -102,7 +105,12 @@ async def _work(
 
 
 def _home(
-    folder: Path, address: str, space: str, model: ScriptedModel, trace: Path
+    folder: Path,
+    address: str,
+    space: str,
+    model: ScriptedModel,
+    trace: Path,
+    setup: EngineSetup,
 ) -> dict[str, str]:
     """Creates a home for the workers: configuration, a project, and a traced search program."""
     for name in ("project", "bin", "home"):
@@ -111,7 +119,9 @@ def _home(
     search = folder / "bin" / "rg"
     search.write_text(_SEARCH.format(trace=trace))
     search.chmod(search.stat().st_mode | stat.S_IXUSR)
-    (folder / "config.toml").write_text(_CONFIG.format(url=model.openai_url))
+    (folder / "config.toml").write_text(
+        _CONFIG.format(settings=setup.settings, url=model.openai_url)
+    )
     return {
         **{name: each for name, each in os.environ.items() if name != _UNCOMPILED},
         "PYTHONPYCACHEPREFIX": str(folder / "compiled"),

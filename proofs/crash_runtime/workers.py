@@ -1,10 +1,9 @@
-"""Processes of `sapwood worker` that are killed and started again."""
+"""Processes of `sapwood worker`, or another command, that are killed and started again."""
 
 import asyncio
 import random
 import signal
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 __all__ = ["Workers"]
@@ -27,6 +26,7 @@ class Workers:
         folder: Path,
         chance: random.Random,
         *,
+        command: Sequence[str],
         kills: int,
         longest: float,
         progress: Callable[[], int],
@@ -35,6 +35,7 @@ class Workers:
         self._environment = environment
         self._folder = folder
         self._chance = chance
+        self._command = command
         self._left = self._all = kills
         self._longest = longest
         self._progress = progress
@@ -102,7 +103,7 @@ class Workers:
     async def _start(self, output: Path) -> asyncio.subprocess.Process:
         with output.open("wb") as file:
             return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "sapwood.cli", "worker"),
+                *self._command,
                 env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=file,

@@ -10,8 +10,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings, Workspace
-from sapwood.engine.dbos import DbosEngine
 from sapwood.runtime.clock_and_ids import command_meta, new_agent_id
+from sapwood.runtime.scheduler import Engine
 
 __all__ = ["Workload"]
 
@@ -24,7 +24,7 @@ class Workload:
     """The agents and the rounds that they were given."""
 
     def __init__(
-        self, connection: Connection, engine: DbosEngine, model: str, agents: int, folder: str
+        self, connection: Connection, engine: Engine, model: str, agents: int, folder: str
     ) -> None:
         self._connection = connection
         self._engine = engine

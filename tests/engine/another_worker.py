@@ -1,4 +1,4 @@
-"""`python -m tests.engine.another_worker ADDRESS JOURNAL NAME STORM AGENTS DEAD_AFTER`: a worker.
+"""`python -m tests.engine.another_worker PLACE JOURNAL NAME STORM AGENTS DEAD_AFTER`: a worker.
 
 It drives until it gets SIGTERM. An agent whose name starts with `held` is driven until
 the journal has the note `release`. With a storm it gives work to agents itself, and wakes them.
@@ -16,8 +16,8 @@ from pathlib import Path
 from msgspec import structs
 
 from sapwood.core.ids import AgentId, Space
-from sapwood.engine.dbos import DbosEngine
-from tests.engine.backends import FAST
+from sapwood.runtime.scheduler import Engine
+from tests.engine.backends import FAST, SharedBackend
 from tests.engine.drive_journal import DriveJournal
 from tests.engine.eventually import eventually
 
@@ -31,7 +31,7 @@ class AnotherWorker:
 
     def __init__(
         self,
-        address: str,
+        backend: SharedBackend,
         journal: DriveJournal,
         name: str,
         storm: int,
@@ -42,7 +42,7 @@ class AnotherWorker:
         self._journal = journal
         self._errors = journal.path.with_name(f"{name}.stderr")
         numbers = (str(storm), str(agents), str(dead_after))
-        arguments = (address, str(journal.path), name, *numbers)
+        arguments = (backend.place, str(journal.path), name, *numbers)
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, *arguments], stderr=errors
@@ -105,7 +105,7 @@ def drive_for(journal: DriveJournal, worker: str) -> Callable[[Space, AgentId], 
     return drive
 
 
-async def _storm(engine: DbosEngine, journal: DriveJournal, times: int, agents: int) -> None:
+async def _storm(engine: Engine, journal: DriveJournal, times: int, agents: int) -> None:
     chance = random.Random(times * agents)
     for _ in range(times):
         for number in chance.sample(range(agents), agents):
@@ -113,7 +113,7 @@ async def _storm(engine: DbosEngine, journal: DriveJournal, times: int, agents: 
             await engine.wake(SPACE, AgentId(f"agent-{number}"))
 
 
-def _log_what_dbos_says() -> None:
+def _log_what_libraries_say() -> None:
     """To the terminal, where the tests expect nothing; what we say ourselves is none of that."""
     logging.basicConfig(level=logging.WARNING)
     logging.getLogger("sapwood").propagate = False
@@ -121,12 +121,12 @@ def _log_what_dbos_says() -> None:
 
 
 async def _main(
-    address: str, path: str, name: str, storm: int, agents: int, dead_after: float
+    place: str, path: str, name: str, storm: int, agents: int, dead_after: float
 ) -> None:
     sigterm = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, sigterm.set)
     intervals = structs.replace(FAST, dead_after=dead_after)
-    journal, engine = DriveJournal(Path(path)), DbosEngine(address, intervals=intervals)
+    journal, engine = DriveJournal(Path(path)), SharedBackend.at(place).engine(None, intervals)
     await engine.launch(drive_for(journal, name))
     journal.note(f"{name} launched")
     await _storm(engine, journal, storm, agents)
@@ -137,6 +137,6 @@ async def _main(
 
 
 if __name__ == "__main__":
-    address, path, name, storm, agents, dead_after = sys.argv[1:]
-    _log_what_dbos_says()
-    asyncio.run(_main(address, path, name, int(storm), int(agents), float(dead_after)))
+    place, path, name, storm, agents, dead_after = sys.argv[1:]
+    _log_what_libraries_say()
+    asyncio.run(_main(place, path, name, int(storm), int(agents), float(dead_after)))

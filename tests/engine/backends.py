@@ -20,17 +20,13 @@ __all__ = [
     "DurableBackend",
     "LocalBackend",
     "PostgresBackend",
+    "SharedBackend",
     "SqliteBackend",
     "TemporalBackend",
 ]
 
 FAST = Intervals(poll=0.1, cleanup=1.0, retry_after=(0.01, 0.01))
 """Retries at once and tidies often; what is alive and what is dead is judged as always."""
-
-
-def _for_temporal(intervals: Intervals) -> Intervals:
-    """The development server takes few heartbeats in a second, and each drive sends its own."""
-    return structs.replace(intervals, heartbeat=2.0, dead_after=max(8.0, intervals.dead_after))
 
 
 class Backend:
@@ -48,20 +44,52 @@ class LocalBackend(Backend):
         return LocalEngine(limits, retry_after=intervals.retry_after)
 
 
-class TemporalBackend(Backend):
+class SharedBackend(Backend):
+    """Everything is, by all who know the place."""
+
+    @property
+    def place(self) -> str:
+        """Where other processes find it."""
+        raise NotImplementedError
+
+    @staticmethod
+    def at(place: str) -> "SharedBackend":
+        """The backend of this place."""
+        if place.startswith("temporal "):
+            _, address, queue = place.split()
+            return TemporalBackend(address, queue)
+        return PostgresBackend(place) if "://" in place else SqliteBackend(Path(place).parent)
+
+
+class TemporalBackend(SharedBackend):
     """A task queue of its own on a Temporal server."""
 
-    def __init__(self, address: str) -> None:
-        self.config = TemporalConfig(address=address, task_queue=f"test-{uuid.uuid4().hex[:12]}")
+    def __init__(self, address: str, queue: str = "", dead_after: float = 8.0) -> None:
+        self._dead_after = dead_after
+        queue = queue or f"test-{uuid.uuid4().hex[:12]}"
+        self.config = TemporalConfig(address=address, task_queue=queue)
 
-    def engine(self, limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
-        return TemporalEngine(self.config, limits, intervals=_for_temporal(intervals))
+    @property
+    def place(self) -> str:
+        return f"temporal {self.config.address} {self.config.task_queue}"
+
+    def engine(
+        self, limits: DriveLimits | None = None, intervals: Intervals = FAST
+    ) -> TemporalEngine:
+        # Each drive sends heartbeats, and the development server takes few of them in a second.
+        dead_after = max(self._dead_after, intervals.dead_after)
+        fewer = structs.replace(intervals, heartbeat=dead_after / 4, dead_after=dead_after)
+        return TemporalEngine(self.config, limits, intervals=fewer)
 
 
-class DurableBackend(Backend):
-    """Everything is, by all who know the address of the log."""
+class DurableBackend(SharedBackend):
+    """DBOS beside the log of this address."""
 
     address: str
+
+    @property
+    def place(self) -> str:
+        return self.address
 
     def engine(self, limits: DriveLimits | None = None, intervals: Intervals = FAST) -> Engine:
         return DbosEngine(self.address, limits, intervals=intervals)

@@ -19,6 +19,7 @@ from tests.engine.backends import (
     DurableBackend,
     LocalBackend,
     PostgresBackend,
+    SharedBackend,
     SqliteBackend,
     TemporalBackend,
 )
@@ -53,14 +54,22 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Each kind of engine in turn."""
     if request.param == "local":
         return LocalBackend()
-    if request.param == "temporal":
-        return TemporalBackend(request.getfixturevalue("temporal_address"))
+    if request.param == "temporal":  # no worker dies, and hundreds of drives send heartbeats
+        return TemporalBackend(request.getfixturevalue("temporal_address"), dead_after=60)
     return _durable(request.param, request, tmp_path)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def durable(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
+    """Each database of DBOS."""
+    return _durable(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgres", "temporal"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> SharedBackend:
     """Each kind of engine that outlives its process."""
+    if request.param == "temporal":
+        return TemporalBackend(request.getfixturevalue("temporal_address"))
     return _durable(request.param, request, tmp_path)
 
 
@@ -91,6 +100,13 @@ async def open_durable(durable: DurableBackend) -> AsyncGenerator[OpenEngine]:
 
 
 @pytest.fixture
+async def open_shared(shared: SharedBackend) -> AsyncGenerator[OpenEngine]:
+    """Makes engines of several processes; all are closed afterwards."""
+    async for opening in _engines(shared):
+        yield opening
+
+
+@pytest.fixture
 def journal(tmp_path: Path) -> Generator[DriveJournal]:
     """Records what is driven, in all processes."""
     journal = DriveJournal(tmp_path / "journal.db")
@@ -99,14 +115,12 @@ def journal(tmp_path: Path) -> Generator[DriveJournal]:
 
 
 @pytest.fixture
-async def start_worker(
-    durable: DurableBackend, journal: DriveJournal
-) -> AsyncGenerator[StartWorker]:
+async def start_worker(shared: SharedBackend, journal: DriveJournal) -> AsyncGenerator[StartWorker]:
     """Starts workers in processes of their own. At the end they close, and wrote nothing."""
     workers: list[AnotherWorker] = []
 
     def start(name: str, storm: int = 0, agents: int = 0, **more: float) -> AnotherWorker:
-        workers.append(AnotherWorker(durable.address, journal, name, storm, agents, **more))
+        workers.append(AnotherWorker(shared, journal, name, storm, agents, **more))
         return workers[-1]
 
     yield start

@@ -1,12 +1,10 @@
-"""What survives a process: agents continue in another one, each in one worker at a time."""
+"""What only the engine on DBOS does: it repairs its own records, and starts drives at once."""
 
 import asyncio
 import threading
-import time
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from sapwood.core.ids import AgentId
 from sapwood.engine import EngineError, wake_all
@@ -14,7 +12,7 @@ from sapwood.engine.dbos import DbosEngine, Intervals
 from sapwood.engine.dbos.dbos_runtime import DbosRuntime
 from sapwood.engine.dbos.wake_requests import WakeRequest
 from tests.engine.another_worker import SPACE
-from tests.engine.backends import FAST, DurableBackend, PostgresBackend
+from tests.engine.backends import DurableBackend, PostgresBackend
 from tests.engine.conftest import OpenEngine, StartWorker
 from tests.engine.drive_journal import DriveJournal
 from tests.engine.drive_recorder import DriveRecorder
@@ -24,92 +22,10 @@ from tests.engine.fake_log import FakeLog, working
 ADA, HELD = AgentId("ada"), AgentId("held")
 
 
-async def test_three_processes_never_drive_an_agent_twice_at_once_and_lose_no_wake(
-    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
-) -> None:
-    agents, storms, engine = 200, 1, open_durable()
-    workers = [start_worker(name, storms, agents) for name in ("one", "two", "three")]
-    for number in range(agents):
-        journal.want(f"agent-{number}")
-        await engine.wake(SPACE, AgentId(f"agent-{number}"))
-    for worker in workers:
-        await worker.weathered(within=120)
-    await eventually(lambda: not journal.undone(), within=120)
-    drives = journal.drives()
-    assert journal.clashes() == []
-    assert len({drive.worker for drive in drives}) == 3
-    assert agents <= len(drives) <= agents * (storms * 3 + 1)
-
-
-async def test_what_a_killed_worker_drove_goes_on_elsewhere_soon(
-    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
-) -> None:
-    first = start_worker("first")
-    await first.launched()
-    await open_durable().wake(SPACE, HELD)
-    await eventually(lambda: journal.drives(worker="first"))
-    second = start_worker("second")
-    await second.launched()
-    killed = time.time()
-    first.kill()
-    await eventually(lambda: journal.drives(worker="second"))
-    assert journal.drives(worker="second")[0].began - killed < 30  # five on a quiet machine
-    journal.note("release")
-    await eventually(lambda: journal.drives(worker="second")[0].how == "done")
-    assert journal.clashes() == []
-
-
-async def test_a_stopped_worker_loses_its_drives_and_notices_when_it_goes_on(
-    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
-) -> None:
-    stopped, engine = start_worker("stopped"), open_durable()
-    await stopped.launched()
-    await engine.wake(SPACE, HELD)
-    await eventually(lambda: journal.drives(worker="stopped"))
-    successor = start_worker("successor")
-    await successor.launched()
-    stopped.stop()
-    await eventually(lambda: journal.drives(worker="successor"))
-    stopped.go_on()
-    await eventually(lambda: journal.drives(worker="stopped")[0].how == "cancelled")
-    assert journal.drives(worker="successor")[0].how == ""
-    successor.terminate()  # the stopped is as good as any other again: the drive comes back to it
-    await eventually(lambda: len(journal.drives(worker="stopped")) == 2)
-    journal.note("release")
-    await eventually(lambda: journal.drives(worker="stopped")[1].how == "done")
-    assert journal.clashes() == []
-
-
-async def test_what_a_closing_worker_drove_goes_on_elsewhere_at_once(
-    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
-) -> None:
-    first = start_worker("first", dead_after=600)  # nobody is taken for dead in this test
-    await first.launched()
-    await open_durable(intervals=structs.replace(FAST, dead_after=600)).wake(SPACE, HELD)
-    await eventually(lambda: journal.drives(worker="first"))
-    second = start_worker("second", dead_after=600)
-    await second.launched()
-    first.terminate()
-    await eventually(lambda: journal.drives(worker="second"))
-    assert journal.drives(worker="first")[0].how == "cancelled"
-    assert first.wait() == 0
-    assert journal.clashes() == []
-
-
-async def test_a_wake_for_a_drive_that_is_cut_off_is_not_lost(
-    start_worker: StartWorker, open_durable: OpenEngine, journal: DriveJournal
-) -> None:
-    first, engine = start_worker("first"), open_durable()
-    await first.launched()
-    journal.want(HELD)
-    await engine.wake(SPACE, HELD)
-    await eventually(lambda: journal.drives(worker="first"))
-    journal.want(HELD)
-    await engine.wake(SPACE, HELD)
-    first.kill()
-    journal.note("release")
-    start_worker("second")
-    await eventually(lambda: not journal.undone())
+@pytest.fixture
+def shared(durable: DurableBackend) -> DurableBackend:
+    """Workers of other processes use DBOS too."""
+    return durable
 
 
 async def test_what_is_left_by_a_judge_that_died_is_found(
@@ -178,15 +94,6 @@ async def test_nothing_is_left_of_a_worker_that_closed(
     assert durable.count("workers") == 1
     await engine.close()
     assert durable.count("workers") == 0
-
-
-async def test_an_engine_can_be_launched_after_another_was_closed(open_durable: OpenEngine) -> None:
-    for _ in range(2):
-        engine, recorder = open_durable(), DriveRecorder()
-        await engine.launch(recorder.drive)
-        await engine.wake(SPACE, ADA)
-        await eventually(lambda recorder=recorder: recorder.done["ada"])
-        await engine.close()
 
 
 async def test_a_second_worker_in_one_process_fails(open_durable: OpenEngine) -> None:

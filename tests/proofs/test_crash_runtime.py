@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from proofs.crash_runtime.check import Findings, check
+from proofs.crash_runtime.engines import engine_setup
 from proofs.crash_runtime.evidence import Evidence, requests_of, searches_in
 from proofs.crash_runtime.model import answer_of
 from proofs.crash_runtime.proof import Plan, prove
@@ -38,9 +39,12 @@ SENT = MailSent("m", OAK, "Mail oak0.1.2.0.")
 RECEIVED = MailReceived("m", "Mail oak0.1.2.0.", OAK)
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    ("engine", "database"),
+    [("dbos", "sqlite"), ("dbos", "postgres"), ("temporal", "postgres"), ("local", "sqlite")],
+)
 def test_killed_workers_lose_and_repeat_nothing(
-    database: str, tmp_path: Path, request: pytest.FixtureRequest
+    engine: str, database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
     pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
@@ -48,7 +52,8 @@ def test_killed_workers_lose_and_repeat_nothing(
     address = str(tmp_path / "log.db")
     if database == "postgres":
         plan, address = replace(plan, workers=2), request.getfixturevalue("postgres_dsn")
-    findings = asyncio.run(prove(address, plan, tmp_path, print))
+    with engine_setup(engine) as setup:
+        findings = asyncio.run(prove(address, plan, tmp_path, print, setup))
     assert findings.sentences == []
     assert findings.faults == 0
     assert min(findings.turns, findings.tools, findings.answers, findings.mails) >= plan.agents

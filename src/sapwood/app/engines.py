@@ -59,13 +59,13 @@ def engine_for(
     kind = _kind(config)
     if kind == "local":
         return LocalEngine(limits)
-    on_availability = outages.report if outages else None
     if kind == "temporal":
         from sapwood.engine.temporal import TemporalEngine
 
-        return TemporalEngine(config.temporal, limits, on_availability=on_availability)
+        return TemporalEngine(config.temporal, limits)
     from sapwood.engine.dbos import DbosEngine
 
+    on_availability = outages.report if outages else None
     return DbosEngine(config.address, limits, on_availability=on_availability, serves=serves)
 
 

@@ -4,10 +4,12 @@ import asyncio
 import logging
 from collections.abc import Generator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from temporalio import activity
+from temporalio.client import AsyncActivityCancelledError
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+from temporalio.service import RPCError
 
 from sapwood.core.errors import LogAway
 from sapwood.core.ids import AgentId, Space
@@ -19,6 +21,7 @@ from sapwood.engine.temporal.workflow_values import DRIVE, DriveOrder
 __all__ = ["DriveActivity"]
 
 _AT_ONCE = 0.001
+_FRESH_SECONDS = 1.0
 _log = logging.getLogger("sapwood.engine")
 
 
@@ -44,6 +47,7 @@ class DriveActivity:
         """
         details = activity.info().heartbeat_details
         failures = int(details[0]) if details else 0
+        await _require_current(failures)
         await self._wait_for_older(order)
         try:
             with self._shown_alive(order, failures):
@@ -100,6 +104,26 @@ class DriveActivity:
         while True:
             activity.heartbeat(failures)
             await asyncio.sleep(self._intervals.heartbeat)
+
+
+async def _require_current(failures: int) -> None:
+    """Raises if Temporal has given this try to another worker in the meantime.
+
+    A process that was stopped finds old tries in its connection when it goes on. Only a try that
+    took long to get here is checked, with one call to the server.
+    """
+    info = activity.info()
+    age = (datetime.now(UTC) - info.started_time).total_seconds()
+    if abs(age) < _FRESH_SECONDS:
+        return
+    handle = activity.client().get_async_activity_handle(task_token=info.task_token)
+    try:
+        await handle.heartbeat(failures)
+    except (RPCError, AsyncActivityCancelledError) as problem:
+        raise ApplicationError(
+            f"The drive is not run here any more: {problem}",
+            category=ApplicationErrorCategory.BENIGN,
+        ) from None
 
 
 def _retry(reason: str, pause: float) -> ApplicationError:

@@ -5,6 +5,7 @@ configured there from Temporal's own: the variables TEMPORAL_ADDRESS, TEMPORAL_N
 TEMPORAL_API_KEY and TEMPORAL_TLS_…, and the profiles of its file temporal.toml.
 """
 
+import asyncio
 import atexit
 import logging
 import time
@@ -30,13 +31,16 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from sapwood.config.config_file import TemporalConfig
 from sapwood.engine.drives import EngineError
+from sapwood.engine.temporal.temporal_logging import quiet_temporal_logging
 
 __all__ = ["TemporalServer", "engine_errors"]
 
 _DEFAULT_ADDRESS = "localhost:7233"
 _CONNECT_TIMEOUT = timedelta(seconds=10)
+_LOOK_SECONDS = 5.0
 _LAST_MOMENT = 0.1
-_log = logging.getLogger("sapwood.engine.temporal")
+_log = logging.getLogger("sapwood.engine")
+_core_log = logging.getLogger("sapwood.engine.temporal")
 
 
 class TemporalServer:
@@ -86,6 +90,20 @@ class TemporalServer:
                 request, timeout=_CONNECT_TIMEOUT
             )
         return len({poller.identity for poller in found.pollers})
+
+    async def watch(self, client: Client) -> None:
+        """Logs when the server stops answering and when it is back, until this is cancelled."""
+        away = False
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            try:
+                answers = await client.service_client.check_health(timeout=_CONNECT_TIMEOUT)
+            except RPCError as problem:
+                answers = problem.status is RPCStatusCode.UNIMPLEMENTED
+            if answers == away:
+                away = not answers
+                state = "does not answer. Open work waits until it does" if away else "is back"
+                _log.warning("The Temporal server at %s %s.", self.address, state)
 
 
 @contextmanager
@@ -145,12 +163,13 @@ def _runtime() -> Runtime:
     Its threads must not call Python while the interpreter ends, else the process aborts (a known
     fault, sdk-python issue 300). So they get a moment to finish before.
     """
+    quiet_temporal_logging(_core_log)
     atexit.register(time.sleep, _LAST_MOMENT)
     return Runtime(
         telemetry=TelemetryConfig(
             logging=LoggingConfig(
                 filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
-                forwarding=LogForwardingConfig(logger=_log),
+                forwarding=LogForwardingConfig(logger=_core_log),
             )
         )
     )

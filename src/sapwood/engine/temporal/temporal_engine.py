@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from contextvars import Context
 from datetime import timedelta
 
@@ -41,14 +40,14 @@ class _Running(Struct, frozen=True):
 
     activity: DriveActivity
     task: asyncio.Task[None]
+    watch: asyncio.Task[None]
 
 
 class TemporalEngine:
     """Drives agents in any number of processes that share a Temporal task queue.
 
     A task queue serves the agents of one log. A process that only wakes agents need not launch its
-    engine. `on_availability` is called with False when the server does not answer, with True when
-    it is back. Of the intervals, `heartbeat`, `dead_after`, `grace` and `retry_after` count.
+    engine. Of the intervals, `heartbeat`, `dead_after`, `grace` and `retry_after` count.
     """
 
     def __init__(
@@ -57,12 +56,10 @@ class TemporalEngine:
         limits: DriveLimits | None = None,
         *,
         intervals: Intervals | None = None,
-        on_availability: Callable[[bool], None] | None = None,
     ) -> None:
         self._config = config
         self._limits = limits or DriveLimits()
         self._intervals = intervals or _INTERVALS
-        self._on_availability = on_availability
         self._connecting = asyncio.Lock()
         self._server: TemporalServer | None = None
         self._client: Client | None = None
@@ -78,7 +75,8 @@ class TemporalEngine:
         task = asyncio.get_running_loop().create_task(
             self._work(client, server.task_queue, activity), context=Context()
         )
-        self._running = _Running(activity, task)
+        watch = asyncio.create_task(server.watch(client))
+        self._running = _Running(activity, task, watch)
 
     async def wake(
         self, space: Space, agent: AgentId, *, model: str = "", user: str = "", delay: float = 0.0
@@ -89,22 +87,17 @@ class TemporalEngine:
         server does not answer or the engine is closed.
         """
         server, client = await self._connected()
-        try:
-            with engine_errors(server):
-                await client.start_workflow(
-                    AGENT,
-                    AgentRun(space, agent, self._intervals.dead_after),
-                    id=agent_workflow_id(server.task_queue, space, agent),
-                    task_queue=server.task_queue,
-                    start_signal=WAKE,
-                    start_signal_args=[Wake(delay, self._counted(model, user))],
-                    task_timeout=timedelta(seconds=self._intervals.dead_after),
-                    priority=Priority(fairness_key=fairness_key(user or space)),
-                )
-        except EngineError:
-            self._report(answers=False)
-            raise
-        self._report(answers=True)
+        with engine_errors(server):
+            await client.start_workflow(
+                AGENT,
+                AgentRun(space, agent, self._intervals.dead_after),
+                id=agent_workflow_id(server.task_queue, space, agent),
+                task_queue=server.task_queue,
+                start_signal=WAKE,
+                start_signal_args=[Wake(delay, self._counted(model, user))],
+                task_timeout=timedelta(seconds=self._intervals.dead_after),
+                priority=Priority(fairness_key=fairness_key(user or space)),
+            )
 
     async def close(self) -> None:
         """Accepts no more work. Running drives are cancelled; other workers continue them."""
@@ -113,7 +106,8 @@ class TemporalEngine:
         if running is not None:
             running.activity.close()
             running.task.cancel()
-            await asyncio.wait([running.task])
+            running.watch.cancel()
+            await asyncio.wait([running.task, running.watch])
         self._client = None
 
     async def _connected(self) -> tuple[TemporalServer, Client]:
@@ -145,7 +139,6 @@ class TemporalEngine:
                 await worker.run()
             except Exception as problem:
                 _log.warning("The worker stopped and is started again soon: %s", problem)
-                self._report(answers=False)
                 await asyncio.sleep(_RESTART_SECONDS)
 
     def _counted(self, model: str, user: str) -> list[Limit]:
@@ -156,7 +149,3 @@ class TemporalEngine:
         if self._limits.per_model:
             limits.append(Limit(f"model:{model}", self._limits.per_model))
         return limits
-
-    def _report(self, *, answers: bool) -> None:
-        if self._on_availability is not None:
-            self._on_availability(answers)

@@ -1,0 +1,52 @@
+"""The engines that the proof runs on: how a worker is started, and how agents are woken."""
+
+import secrets
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from sapwood.config.config_file import TemporalConfig
+from sapwood.engine import LocalEngine
+from sapwood.engine.dbos import DbosEngine
+from sapwood.engine.temporal import TemporalEngine
+from sapwood.runtime.scheduler import Engine
+from tools.temporal_server import address_or_throwaway
+
+__all__ = ["EngineSetup", "engine_setup"]
+
+
+class EngineSetup(Struct, frozen=True):
+    """An engine: its name, the command that starts a worker, and lines of the configuration."""
+
+    name: str
+    command: tuple[str, ...] = (sys.executable, "-m", "sapwood.cli", "worker")
+    settings: str = ""
+    temporal: TemporalConfig | None = None
+
+    def engine(self, address: str) -> Engine:
+        """The engine through which the proof wakes agents that the workers drive."""
+        if self.name == "local":
+            return LocalEngine()  # its workers look for work by themselves
+        if self.temporal is not None:
+            return TemporalEngine(self.temporal)
+        return DbosEngine(address)
+
+
+@contextmanager
+def engine_setup(name: str) -> Generator[EngineSetup]:
+    """The engine of this name: local, dbos or temporal, with a server if it needs one."""
+    if name == "local":
+        yield EngineSetup(name, (sys.executable, "-m", "proofs.crash_runtime.local_worker"))
+    elif name == "temporal":
+        with address_or_throwaway() as address:
+            queue = f"crash-{secrets.token_hex(6)}"
+            table = f'[temporal]\naddress = "{address}"\ntask_queue = "{queue}"\n'
+            yield EngineSetup(
+                name,
+                settings=f'engine = "temporal"\n{table}',
+                temporal=TemporalConfig(address=address, task_queue=queue),
+            )
+    else:
+        yield EngineSetup(name)
