@@ -20,9 +20,15 @@ pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
 pytest.importorskip("dbos", reason="the extra 'engine' is not installed")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres", "temporal"])
 def address(request: pytest.FixtureRequest, home: Path) -> str:
-    """A database of either kind."""
+    """A database of either kind; the last one with Temporal as its engine."""
+    if request.param == "temporal":
+        config = home / ".config/sapwood/config.toml"
+        config.parent.mkdir(parents=True)
+        server, queue = request.getfixturevalue("temporal_address"), secrets.token_hex(6)
+        table = f'[temporal]\naddress = "{server}"\ntask_queue = "{queue}"\n'
+        config.write_text(f'engine = "temporal"\n{table}')
     if request.param == "sqlite":
         return str(home / "team.db")
     return str(request.getfixturevalue("postgres_dsn"))

@@ -6,7 +6,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits, NotServed
 from sapwood.engine.dbos import DbosEngine
 from sapwood.runtime.scheduler import Engine
-from tests.engine.backends import FAST, DurableBackend
+from tests.engine.backends import FAST, DurableBackend, SharedBackend
 from tests.engine.conftest import OpenEngine
 from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually
@@ -98,15 +98,12 @@ async def test_a_drive_that_reaches_the_wrong_worker_is_given_back(durable: Dura
 
 
 async def test_a_process_without_limits_obeys_those_of_the_workers(
-    durable: DurableBackend,
+    shared: SharedBackend,
 ) -> None:
     """Who only wakes agents, such as a web server, knows nothing of the limits of the workers."""
-    engine, recorder = (
-        DbosEngine(durable.address, DriveLimits(per_user=1), intervals=FAST),
-        (DriveRecorder(hold=True)),
-    )
+    engine, recorder = shared.engine(DriveLimits(per_user=1)), DriveRecorder(hold=True)
     await engine.launch(recorder.drive)
-    waking = DbosEngine(durable.address)
+    waking = shared.engine()
     await asyncio.gather(
         *(waking.wake(QUIET, AgentId(f"a-{number}"), user="ada") for number in range(3)),
         waking.wake(QUIET, AgentId("b-0"), user="bob"),

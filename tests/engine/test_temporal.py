@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistory
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
 from sapwood.config.config_file import TemporalConfig
-from sapwood.core.ids import AgentId
-from sapwood.engine import DriveLimits, EngineError, wake_all
-from sapwood.engine.temporal import TemporalEngine, agent_workflow
+from sapwood.core.ids import AgentId, Space
+from sapwood.engine import DriveLimits, EngineError, NotServed, wake_all
+from sapwood.engine.temporal import TemporalEngine, agent_workflow, limit_workflow
 from sapwood.engine.temporal.agent_workflow import AgentWorkflow
 from sapwood.engine.temporal.limit_workflow import LimitWorkflow
 from sapwood.engine.temporal.workflow_values import agent_workflow_id, limit_workflow_id
@@ -75,7 +76,7 @@ async def test_a_long_history_is_continued_as_a_new_run(
     monkeypatch.setattr(agent_workflow, "_MOST_DRIVES", 2)
     driven: list[int] = []
 
-    async def drive(space: object, agent: AgentId) -> None:
+    async def drive(space: Space, agent: AgentId) -> None:
         driven.append(len(driven))
         if len(driven) < 5:
             await engine.wake(SPACE, ADA)
@@ -111,10 +112,6 @@ async def test_a_delay_outlives_a_new_run(
 async def test_the_slot_of_a_workflow_that_was_terminated_is_given_back(
     backend: TemporalBackend, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from datetime import timedelta
-
-    from sapwood.engine.temporal import limit_workflow
-
     monkeypatch.setattr(limit_workflow, "_LOOK_AFTER", timedelta(seconds=0.5))
     engine, recorder = backend.engine(DriveLimits(per_model=1)), DriveRecorder(hold=True)
     try:
@@ -145,6 +142,24 @@ async def test_a_terminated_workflow_ends_the_drive_and_the_agent_can_be_woken(
     recorder.release()
     await engine.wake(SPACE, ADA)
     await eventually(lambda: recorder.done["ada"] == 1)
+
+
+async def test_a_drive_that_reaches_the_wrong_worker_is_given_to_another(
+    backend: TemporalBackend, engine: TemporalEngine
+) -> None:
+    refused: list[AgentId] = []
+
+    async def refuse(space: Space, agent: AgentId) -> None:
+        refused.append(agent)
+        raise NotServed(space)
+
+    other, recorder = backend.engine(), DriveRecorder()
+    await engine.launch(refuse)
+    await engine.wake(SPACE, ADA)
+    await eventually(lambda: len(refused) > 1)
+    await other.launch(recorder.drive)
+    await eventually(lambda: recorder.done["ada"])
+    await other.close()
 
 
 async def test_work_goes_on_after_a_restart_of_the_server() -> None:

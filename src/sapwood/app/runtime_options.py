@@ -122,7 +122,10 @@ def _engine(connection: Connection, limits: DriveLimits, spaces: SpacePattern) -
     limits = limits.shared() if spaces.has_several else limits
     if not connection.address:  # a log that the caller opened
         return LocalEngine(limits)
-    config = Config(database=connection.address)
+    configured = load_config()
+    config = Config(
+        database=connection.address, engine=configured.engine, temporal=configured.temporal
+    )
     return engine_for(config, connection.outages, limits, spaces.covers)
 
 

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sapwood.config.config_file import load_config
 from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId, Space
@@ -28,9 +29,10 @@ _log = logging.getLogger("sapwood.engine")
 class WorkerWakes:
     """Asks the workers of a database to drive the agents that got work by a commit.
 
-    Opens the database of the engine at the first use, and keeps it open. Without the extra `engine`
-    nobody can be woken: a warning says so once. An SQLite log whose engine was never started has no
-    workers; the first one looks for work when it starts.
+    Opens the database of the engine, or the connection to Temporal if that is configured, at the
+    first use, and keeps it open. Without the extra `engine` nobody can be woken: a warning says so
+    once. An SQLite log whose engine was never started has no workers; the first one looks for work
+    when it starts.
     """
 
     def __init__(self, address: str, log: Log, engine: "Engine | None" = None) -> None:
@@ -98,6 +100,8 @@ class WorkerWakes:
 
     def _has_workers(self) -> bool:
         """Whether there may be workers that this process can wake."""
+        if _uses_temporal():
+            return True
         if not is_postgres(self._address) and not _engine_file(self._address).exists():
             return False
         if find_spec("dbos") is not None:
@@ -117,7 +121,15 @@ def _engine_file(address: str) -> Path:
     return log.with_name(f"{log.stem}.engine{log.suffix}")
 
 
+def _uses_temporal() -> bool:
+    return load_config().engine == "temporal"
+
+
 def _durable_engine(address: str) -> "Engine":
+    if _uses_temporal():
+        from sapwood.engine.temporal import TemporalEngine
+
+        return TemporalEngine(load_config().temporal)
     from sapwood.engine.dbos import DbosEngine
 
     return DbosEngine(address)

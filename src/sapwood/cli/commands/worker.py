@@ -165,7 +165,7 @@ async def _start(
     from sapwood.api.database import Sapwood
     from sapwood.app.engines import configured_limits, require_durable_engine
 
-    require_durable_engine()
+    require_durable_engine(config)
     limits = described.limits or configured_limits(config)
     if at_once is not None:
         limits = structs.replace(limits, per_worker=at_once)

@@ -7,6 +7,7 @@ change of what it asks Temporal to do needs `workflow.patched`; the stored histo
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 from temporalio import workflow
@@ -18,16 +19,19 @@ from sapwood.engine.temporal.workflow_values import (
     AGENT,
     DRIVE,
     GRANTED,
+    LIMITS,
     WAKE,
     AgentRun,
     DriveOrder,
     Limit,
+    LimitQuery,
     Wake,
 )
 
 __all__ = ["AgentWorkflow"]
 
 _LONGEST_DRIVE = timedelta(days=7)
+_LONGEST_QUERY = timedelta(seconds=10)
 _MOST_DRIVES = 200
 """After so many drives a workflow continues as a new run, so that its history stays short."""
 
@@ -50,8 +54,8 @@ class AgentWorkflow:
         self._wake = start.wake
         self._due: set[int] = set(start.due)
         self._signalled = bool(start.wake or start.due)
-        self._slots = Slots()
-        self._limits: list[Limit] = start.wake.limits if start.wake else []
+        self._slots = Slots(start.queue)
+        self._newest = start.wake or Wake()
 
     @workflow.run
     async def run(self, start: AgentRun) -> None:
@@ -64,17 +68,14 @@ class AgentWorkflow:
             if drives >= _MOST_DRIVES or workflow.info().is_continue_as_new_suggested():
                 if self._wake is None and not self._due:
                     return
-                workflow.continue_as_new(
-                    AgentRun(
-                        start.space, start.agent, start.dead_after, self._wake, sorted(self._due)
-                    )
-                )
+                left = replace(start, wake=self._wake, due=sorted(self._due))
+                workflow.continue_as_new(left)
 
     @workflow.signal(name=WAKE)
     def wake(self, wake: Wake) -> None:
         """The agent was woken, or is to be woken after a delay, rounded up to whole seconds."""
         self._signalled = True
-        self._limits = wake.limits
+        self._newest = wake
         if wake.delay > 0:
             self._due.add(math.ceil(workflow.time() + wake.delay))
         else:
@@ -94,7 +95,7 @@ class AgentWorkflow:
             pause = first - workflow.time()
             if pause <= 0:
                 self._due = {due for due in self._due if due > workflow.time()}
-                self._wake = Wake(limits=self._limits)
+                self._wake = Wake(0.0, self._newest.model, self._newest.user)
             else:
                 with suppress(TimeoutError):
                     await workflow.wait_condition(
@@ -105,9 +106,8 @@ class AgentWorkflow:
 
     async def _drive(self) -> None:
         """Drives the agent. If every try fails, it rests until the next wake."""
-        limits = self._wake.limits if self._wake else []
         try:
-            await self._slots.acquire(limits)
+            await self._slots.acquire(await self._limits())
             self._wake = None  # the drive that starts now reads the log
             await workflow.execute_activity(
                 DRIVE,
@@ -121,3 +121,13 @@ class AgentWorkflow:
                 raise
         finally:
             await self._slots.release()
+
+    async def _limits(self) -> list[Limit]:
+        """The limits that hold for the next drive. The workers have them, not who wakes agents."""
+        query = LimitQuery(self._start.space, self._newest.model, self._newest.user)
+        return await workflow.execute_local_activity(
+            LIMITS,
+            query,
+            result_type=list[Limit],
+            start_to_close_timeout=_LONGEST_QUERY,
+        )

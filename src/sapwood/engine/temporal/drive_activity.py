@@ -14,22 +14,30 @@ from temporalio.service import RPCError
 from sapwood.core.errors import LogAway
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import drives
-from sapwood.engine.drives import DriveFunction
-from sapwood.engine.limits import Intervals
-from sapwood.engine.temporal.workflow_values import DRIVE, DriveOrder
+from sapwood.engine.drives import DriveFunction, NotServed
+from sapwood.engine.limits import DriveLimits, Intervals
+from sapwood.engine.temporal.workflow_values import (
+    DRIVE,
+    LIMITS,
+    DriveOrder,
+    Limit,
+    LimitQuery,
+)
 
 __all__ = ["DriveActivity"]
 
 _AT_ONCE = 0.001
 _FRESH_SECONDS = 1.0
+_SHORTEST, _LONGEST = 0.1, 3.0
 _log = logging.getLogger("sapwood.engine")
 
 
 class DriveActivity:
     """Drives agents, and knows which drives run in this process."""
 
-    def __init__(self, drive: DriveFunction, intervals: Intervals) -> None:
+    def __init__(self, drive: DriveFunction, limits: DriveLimits, intervals: Intervals) -> None:
         self._drive = drive
+        self._limits = limits
         self._intervals = intervals
         self._running: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._closing = False
@@ -49,9 +57,12 @@ class DriveActivity:
         failures = int(details[0]) if details else 0
         await _require_current(failures)
         await self._wait_for_older(order)
+        self._require_room(order)
         try:
             with self._shown_alive(order, failures):
                 await self._drive(Space(order.space), AgentId(order.agent))
+        except NotServed as problem:
+            raise _retry(str(problem), _pause_elsewhere()) from None
         except LogAway as problem:
             _log.info("Driving agent '%s' waits for the log: %s", order.agent, problem)
             raise _retry(str(problem), drives.LOG_RETRY_SECONDS) from None
@@ -61,6 +72,28 @@ class DriveActivity:
                     raise _retry("The worker stops.", _AT_ONCE) from None
                 raise
             raise self._failure(order, failures, problem) from None
+
+    @activity.defn(name=LIMITS)
+    async def limits(self, query: LimitQuery) -> list[Limit]:
+        """The limits that a drive counts for, in the order in which it waits for them."""
+        limits: list[Limit] = []
+        if self._limits.per_user:
+            limits.append(Limit(f"user:{query.space}/{query.user}", self._limits.per_user))
+        if self._limits.per_model:
+            limits.append(Limit(f"model:{query.model}", self._limits.per_model))
+        if self._limits.per_space:
+            limits.append(Limit(f"space:{query.space}", self._limits.per_space))
+        return limits
+
+    def _require_room(self, order: DriveOrder) -> None:
+        """Gives the drive back if its space has its share of this worker already.
+
+        Temporal gives free places to all spaces in turn, and cannot keep some of them free.
+        """
+        running = sum(space == order.space for space, _ in self._running)
+        if self._limits.share and running >= self._limits.share:
+            share = f"The space '{order.space}' has its share of this worker."
+            raise _retry(share, _pause_elsewhere())
 
     def _failure(
         self, order: DriveOrder, failures: int, problem: BaseException
@@ -124,6 +157,11 @@ async def _require_current(failures: int) -> None:
             f"The drive is not run here any more: {problem}",
             category=ApplicationErrorCategory.BENIGN,
         ) from None
+
+
+def _pause_elsewhere() -> float:
+    """Seconds until a drive that this worker does not run is offered to a worker again."""
+    return min(_SHORTEST * 1.3 ** min(activity.info().attempt, 20), _LONGEST)
 
 
 def _retry(reason: str, pause: float) -> ApplicationError:

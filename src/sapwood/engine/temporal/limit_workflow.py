@@ -104,7 +104,8 @@ class LimitWorkflow:
 class Slots:
     """The slots that the workflow of an agent asks for and holds."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: str) -> None:
+        self._queue = queue
         self._numbers = itertools.count(1)
         self._granted: set[int] = set()
         self._asked: list[tuple[str, SlotRequest]] = []
@@ -118,7 +119,7 @@ class Slots:
         info = workflow.info()
         for limit in limits:
             request = SlotRequest(info.workflow_id, info.run_id, next(self._numbers))
-            counter = limit_workflow_id(info.task_queue, limit.key)
+            counter = limit_workflow_id(self._queue, limit.key)
             self._asked.append((counter, request))
             await _ask(counter, request, limit)
             await workflow.wait_condition(lambda: request.number in self._granted)  # noqa: B023

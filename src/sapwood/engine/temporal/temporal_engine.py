@@ -22,7 +22,6 @@ from sapwood.engine.temporal.workflow_values import (
     AGENT,
     WAKE,
     AgentRun,
-    Limit,
     Wake,
     agent_workflow_id,
     fairness_key,
@@ -70,7 +69,7 @@ class TemporalEngine:
         """Starts a worker. Raises `EngineError` if the server cannot be used."""
         server, client = await self._connected()
         await server.require_namespace(client)
-        activity = DriveActivity(drive, self._intervals)
+        activity = DriveActivity(drive, self._limits, self._intervals)
         # Drives must not inherit the context of the task that launched the engine.
         task = asyncio.get_running_loop().create_task(
             self._work(client, server.task_queue, activity), context=Context()
@@ -90,13 +89,13 @@ class TemporalEngine:
         with engine_errors(server):
             await client.start_workflow(
                 AGENT,
-                AgentRun(space, agent, self._intervals.dead_after),
+                AgentRun(server.task_queue, space, agent, self._intervals.dead_after),
                 id=agent_workflow_id(server.task_queue, space, agent),
                 task_queue=server.task_queue,
                 start_signal=WAKE,
-                start_signal_args=[Wake(delay, self._counted(model, user))],
+                start_signal_args=[Wake(delay, model, user)],
                 task_timeout=timedelta(seconds=self._intervals.dead_after),
-                priority=Priority(fairness_key=fairness_key(user or space)),
+                priority=Priority(fairness_key=fairness_key(space)),
             )
 
     async def close(self) -> None:
@@ -126,7 +125,7 @@ class TemporalEngine:
                 client,
                 task_queue=task_queue,
                 workflows=[AgentWorkflow, LimitWorkflow],
-                activities=[activity.drive],
+                activities=[activity.drive, activity.limits],
                 workflow_runner=UnsandboxedWorkflowRunner(),
                 max_concurrent_activities=self._limits.per_worker,
                 max_heartbeat_throttle_interval=timedelta(seconds=self._intervals.heartbeat),
@@ -140,12 +139,3 @@ class TemporalEngine:
             except Exception as problem:
                 _log.warning("The worker stopped and is started again soon: %s", problem)
                 await asyncio.sleep(_RESTART_SECONDS)
-
-    def _counted(self, model: str, user: str) -> list[Limit]:
-        """The limits that a drive counts for, in the order in which it waits for them."""
-        limits: list[Limit] = []
-        if self._limits.per_user:
-            limits.append(Limit(f"user:{user}", self._limits.per_user))
-        if self._limits.per_model:
-            limits.append(Limit(f"model:{model}", self._limits.per_model))
-        return limits

@@ -16,12 +16,14 @@ __all__ = [
     "DRIVE",
     "GRANTED",
     "LIMIT",
+    "LIMITS",
     "RELEASE",
     "REQUEST",
     "WAKE",
     "AgentRun",
     "DriveOrder",
     "Limit",
+    "LimitQuery",
     "LimitRun",
     "SlotRequest",
     "Wake",
@@ -33,8 +35,8 @@ __all__ = [
 AGENT, LIMIT = "sapwood.agent", "sapwood.limit"
 """The workflows: one for each agent that has work to do, one for each limit that is in use."""
 
-DRIVE = "sapwood.drive"
-"""The activity that drives an agent."""
+DRIVE, LIMITS = "sapwood.drive", "sapwood.limits"
+"""The activities: drive an agent; tell, without a call to the server, which limits hold."""
 
 WAKE, GRANTED = "wake", "granted"
 """The signals to the workflow of an agent: it was woken; a slot of a limit was given to it."""
@@ -56,20 +58,31 @@ class Limit:
 
 @dataclass(frozen=True)
 class Wake:
-    """A wake after `delay` seconds, and the limits that hold for the drive."""
+    """A wake after `delay` seconds, and the model and user that limits count."""
 
     delay: float = 0.0
-    limits: list[Limit] = field(default_factory=list[Limit])
+    model: str = ""
+    user: str = ""
+
+
+@dataclass(frozen=True)
+class LimitQuery:
+    """Asks the worker which limits hold for a drive."""
+
+    space: str
+    model: str
+    user: str
 
 
 @dataclass(frozen=True)
 class AgentRun:
     """Starts the workflow of an agent. `wake` and `due` are what an earlier run left to do.
 
-    `dead_after` is how long the worker of a drive may be silent before another one gets the drive,
-    in seconds.
+    `queue` is the task queue. `dead_after` is how long the worker of a drive may be silent before
+    another one gets the drive, in seconds.
     """
 
+    queue: str
     space: str
     agent: str
     dead_after: float
