@@ -146,17 +146,22 @@ class Day(Program):
     def revert(self) -> None:
         """Files and context go back together, and forward again."""
         terminal, note = self._terminal, self._folder / "project" / "note.txt"
-        terminal.type("/revert")
+        self._confirm("/revert")
         terminal.sees("Files and context are as they were", "1 removed")
         if note.exists():
             raise Failed("the file is still there")
-        terminal.type("/revert")
+        self._confirm("/revert")
         terminal.sees("There is no checkpoint to revert to", "takes the last revert back")
         *_, back = re.findall(r"/revert (\d+)", terminal.everything())
         terminal.keys("C-c")
-        terminal.type(f"/revert {back}")
+        self._confirm(f"/revert {back}")
         terminal.agrees(lambda text: "" if note.exists() else "the file did not come back")
         terminal.misses("There is no checkpoint to revert to")
+
+    def _confirm(self, command: str) -> None:
+        self._terminal.type(command)
+        self._terminal.sees("Press enter again")
+        self._terminal.keys("Enter")
 
     def interrupt(self) -> None:
         """Escape stops the turn and keeps the partial answer; queued prompts wait."""

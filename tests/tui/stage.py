@@ -91,6 +91,12 @@ class Stage:
         self.conversation.composer.put(text)
         await self.pilot.press("enter")
 
+    async def confirm(self, text: str) -> None:
+        """Types a command that the screen asks about, and sends it again."""
+        await self.type(text)
+        await self.sees("Press enter again")
+        await self.pilot.press("enter")
+
     async def sees(self, words: str, seconds: float = 120.0) -> None:
         """Waits until these words are on the screen."""
         await until(lambda: words in self.screen(), seconds, lambda: self.screen())

@@ -17,7 +17,8 @@ def typed(line: str, *words: str) -> Check:
     """What is seen after a line was typed."""
 
     async def check(stage: Stage) -> None:
-        await stage.type(line)
+        command = TABLE[line.removeprefix("/").split()[0]]
+        await (stage.confirm(line) if command.confirm else stage.type(line))
         for word in words:
             await stage.sees(word)
 

@@ -10,7 +10,7 @@ from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.app.connection import connect
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
-from tests.tui.stage import MODEL, on_stage
+from tests.tui.stage import MODEL, on_stage, until
 from tests.workspace.checkpoints.repositories import repository
 
 
@@ -29,11 +29,11 @@ async def test_files_go_back_and_the_turn_leaves_view(tmp_path: Path) -> None:
     connection = await connect(":memory:")
     agent = await worked(Sapwood(connection), repository(tmp_path))
     async with on_stage(agent.id, connection=connection) as stage:
-        await stage.type("/revert")
+        await stage.confirm("/revert")
         await stage.sees("2 messages pruned · /revert")
         await stage.sees("1 removed")
         assert not (tmp_path / "storks.txt").exists()
-        await stage.type("/revert 6")
+        await stage.confirm("/revert 6")
         await stage.sees("before the revert at")
         assert (tmp_path / "storks.txt").read_text() == "On roofs."
     await connection.close()
@@ -53,7 +53,7 @@ async def test_a_revert_that_has_started_is_not_stopped_by_escape(
 
     monkeypatch.setattr(GitCheckpoints, "restore", held_back)
     async with on_stage(agent.id, connection=connection) as stage:
-        await stage.type("/revert")
+        await stage.confirm("/revert")
         await started.wait()
         await stage.pilot.press("escape")
         await stage.sees("/revert runs to its end")
@@ -72,4 +72,22 @@ async def test_completion_offers_the_turns_that_changed_files(tmp_path: Path) ->
         await stage.sees("Write that storks nest on roofs.")
         await stage.pilot.press("tab")
         assert stage.conversation.composer.text.startswith("/revert 4")
+    await connection.close()
+
+
+async def test_a_revert_that_is_not_confirmed_changes_nothing(tmp_path: Path) -> None:
+    connection = await connect(":memory:")
+    agent = await worked(Sapwood(connection), repository(tmp_path))
+    async with on_stage(agent.id, connection=connection) as stage:
+        before = (await agent.state()).version
+        await stage.type("/revert")
+        await stage.sees("/revert replaces files. The present ones are saved first.")
+        assert stage.conversation.composer.text == "/revert"
+        await stage.type("/revert 6")  # another command is asked about again
+        await until(lambda: stage.conversation.composer.text == "/revert 6")
+        stage.conversation.composer.put("")
+        await stage.type("/mark HERE")
+        await stage.sees("◆ HERE")
+        assert (tmp_path / "storks.txt").exists()
+        assert (await agent.state()).version == before + 1
     await connection.close()

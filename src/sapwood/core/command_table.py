@@ -98,6 +98,7 @@ class SlashCommand(Struct, frozen=True):
     stays open until something happens. `slow`: a person may want to stop it before it answers.
     `whole`: once started it runs to its end, because half of it would be worse than either.
     `scope` is what a token for the server must allow.
+    `confirm` is what a screen says before it runs the command; the person presses enter again.
     """
 
     name: str
@@ -113,6 +114,7 @@ class SlashCommand(Struct, frozen=True):
     slow: bool = False
     whole: bool = False
     scope: Scope = "write"
+    confirm: str = ""
 
     @property
     def typed(self) -> str:
@@ -294,7 +296,12 @@ TABLE = CommandTable(
             scope="read",
         ),
         SlashCommand(
-            "kill", "End an agent and all its descendants", (_AGENT,), "both", decides=(Kill,)
+            "kill",
+            "End an agent and all its descendants",
+            (_AGENT,),
+            "both",
+            decides=(Kill,),
+            confirm="/kill ends the agent and all its descendants for good.",
         ),
         SlashCommand(
             "compact",
@@ -397,6 +404,7 @@ TABLE = CommandTable(
             while_open=False,
             whole=True,
             decides=(StartRevert, FinishRevert),
+            confirm="/revert replaces files. The present ones are saved first.",
         ),
         SlashCommand(
             "model",

@@ -50,6 +50,13 @@ def _group_of(text: str) -> str:
     return COMMAND if text.startswith("/") else PROMPT
 
 
+def _question_about(text: str) -> str:
+    """What the person is told before the first command in a text that has to be confirmed."""
+    words = (line.split(maxsplit=1)[0] for line in text.splitlines() if line.startswith("/"))
+    found = (TABLE.get(word.removeprefix("/")) for word in words)
+    return next((command.confirm for command in found if command and command.confirm), "")
+
+
 class ConversationScreen(ConversationView):
     """The full-screen conversation."""
 
@@ -59,6 +66,7 @@ class ConversationScreen(ConversationView):
         super().__init__(controller)
         self.pages = Pages(self)
         self._refused_text = ""
+        self._asked_about = ""
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._pressed: dict[str, float] = {}
         self._typed_at = -_PAUSE
@@ -78,6 +86,12 @@ class ConversationScreen(ConversationView):
     def _sent(self, event: Composer.Sent) -> None:
         if _group_of(event.text) != PROMPT:  # a command is nothing to keep
             self.composer.forget(event.text)
+        if (question := _question_about(event.text)) and event.text != self._asked_about:
+            self._asked_about = event.text
+            self.composer.put(event.text)
+            self.show_message(f"{question} Press enter again to do it.")
+            return
+        self._asked_about = ""
         self.submit(event.text)
 
     def submit(self, text: str) -> None:
@@ -120,6 +134,8 @@ class ConversationScreen(ConversationView):
 
     @on(TextArea.Changed, "#composer")
     def _typed(self) -> None:
+        if self.composer.text != self._asked_about:
+            self._asked_about = ""
         if self.composer.text:
             self._typed_at = time.monotonic()
             self._warm_up()
@@ -128,8 +144,9 @@ class ConversationScreen(ConversationView):
     def _show_completions(self) -> None:
         """Lists the completions of the typed word."""
         composer, popup = self.composer, self.query_one(CompletionPopup)
-        # A refused text comes back with the reason above it. The list would cover the reason.
-        is_back = composer.text == self._refused_text
+        # A refused text comes back with the reason above it, and a command that has to be confirmed
+        # with a question. The list would cover them.
+        is_back = composer.text in (self._refused_text, self._asked_about)
         found = [] if is_back else choices(composer.line_to_cursor, self._known)
         if found or popup.display:
             popup.offer(found)
