@@ -107,6 +107,10 @@ crash-stream *ARGS:
 tui-test *ARGS:
     python -m pytest tests/tui "$@"
 
+# The web page in a real chromium, against the scripted model: stories, geometry, pictures
+web-test *ARGS:
+    python -m pytest tests/web "$@"
+
 # The screen in a real terminal, against the scripted model; needs tmux
 tui-tmux *ARGS:
     python -m proofs.tui_tmux "$@"

@@ -15,7 +15,10 @@ _MARK = (
 
 
 class PageParts(Struct, frozen=True):
-    """What is inside the frame. `version` is that of the rows, from which events are followed."""
+    """What is inside the frame. `version` is that of the rows, from which events are followed.
+
+    `is_open`: a turn is open at that version.
+    """
 
     list: str
     rows: str = ""
@@ -26,6 +29,7 @@ class PageParts(Struct, frozen=True):
     version: int = 0
     moved: int = 0
     complete: bool = True
+    is_open: bool = False
     view: str = "timeline"
 
 
@@ -37,7 +41,7 @@ def page_html(parts: PageParts, state: State | None, *, may_write: bool) -> str:
         f'data-agent="{attribute(agent)}" data-first="{parts.first}" data-total="{parts.total}" '
         f'data-version="{parts.version}" data-moved="{parts.moved}" '
         f'data-complete="{str(parts.complete).lower()}" data-view="{parts.view}" '
-        f'data-open="{str(bool(state and state.open)).lower()}"'
+        f'data-open="{str(parts.is_open).lower()}"'
     )
     return (
         '<!doctype html><html lang="en" data-theme="dark"><head><meta charset="utf-8">'

@@ -65,9 +65,14 @@ async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummar
             version=page.version,
             moved=page.moved,
             complete=page.complete,
+            is_open=page.is_open,
         )
+    is_open = parts.is_open if parts.version else state.open is not None
     parts = structs.replace(
-        parts, side=await _side(call, state), version=parts.version or state.version
+        parts,
+        side=await _side(call, state),
+        version=parts.version or state.version,
+        is_open=is_open,
     )
     return HTMLResponse(
         page_html(parts, state, may_write=_may_write(call)), headers={"Cache-Control": "no-store"}

@@ -1,0 +1,76 @@
+"""A real chromium, a real server process and a scripted model, shared by the stories.
+
+Each story has a conversation and a browser context of its own.
+"""
+
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed (group: test)")
+
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from scripted_model import ScriptedModel
+from tests.web.stage import ServerProcess, Stage
+
+expect.set_options(timeout=20_000)
+CHROMIUM = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium") or ""
+KEY = "sk-ant-scripted-0123456789"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Generator[Browser]:
+    """Debian's chromium."""
+    if not CHROMIUM:
+        pytest.skip("chromium is not installed: apt-get install chromium")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[ServerProcess]:
+    """`sapwood serve` in a process and a home of its own, with a scripted model."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "project").mkdir()
+    with ScriptedModel(retry_after=0.01) as model:
+        file = home / ".config/sapwood/config.toml"
+        file.parent.mkdir(parents=True)
+        file.write_text(
+            f'model = "claude-sonnet-5-5"\n[base_urls]\nanthropic = "{model.anthropic_url}"\n'
+        )
+        environ = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("SAPWOOD_")},
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "XDG_DATA_HOME": str(home / ".local/share"),
+            "XDG_STATE_HOME": str(home / ".local/state"),
+            "XDG_CACHE_HOME": str(home / ".cache"),
+            "ANTHROPIC_API_KEY": KEY,
+        }
+        running = ServerProcess(home, environ, model)
+        running.start()
+        yield running
+        running.stop()
+
+
+@pytest.fixture
+def stage(browser: Browser, server: ServerProcess, tmp_path: Path) -> Generator[Stage]:
+    """A signed-in page, with everything that went wrong in it."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    story = Stage(server, context, page)
+    page.goto(f"{server.address}/sign-in?token={server.new_token()}")
+    page.wait_for_selector("#message")
+    yield story
+    context.close()
+    assert story.errors == []
+    assert story.foreign_requests == []

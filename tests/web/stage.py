@@ -1,0 +1,158 @@
+"""The server process and the page of a story: what a person does, and what they see."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from scripted_model import ScriptedModel
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Locator, Page
+
+__all__ = ["ServerProcess", "Stage"]
+
+
+class ServerProcess:
+    """`sapwood serve`, which can be stopped and started again on the same port."""
+
+    def __init__(self, home: Path, environ: dict[str, str], model: ScriptedModel) -> None:
+        self.home = home
+        self.environ = environ
+        self.model = model
+        self.address = ""
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Starts the server and waits for its address."""
+        port = self.address.rpartition(":")[2] or "0"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "sapwood.cli", "serve", "--port", port],
+            cwd=self.home / "project",
+            env=self.environ,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stderr is not None
+        line = self._process.stderr.readline()
+        found = re.match(r"Serving on (\S+)\. ", line)
+        assert found, line + self._process.stderr.read()
+        self.address = found[1]
+
+    def stop(self) -> None:
+        """Stops the server as Ctrl-C does."""
+        if self._process is not None:
+            self._process.terminate()
+            assert self._process.wait(30) in (0, 130)
+            assert self._process.stderr is not None
+            self._process.stderr.close()
+            self._process = None
+
+    def run(self, *args: str) -> str:
+        """Runs another command of `sapwood` in the server's home."""
+        done = subprocess.run(
+            [sys.executable, "-m", "sapwood.cli", *args],
+            cwd=self.home / "project",
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=True,
+        )
+        return done.stdout
+
+    def record(self, turns: int) -> str:
+        """Writes a conversation into the server's database, from this process. Returns its id."""
+        import sapwood
+
+        with sapwood.open_sync(self.home / ".local/share/sapwood/sapwood.db") as wood:
+            agent = wood.start("long", model="claude-sonnet-5-5", cap=0)
+            for number in range(1, turns + 1):
+                agent.record(f"Question {number}?", f"Answer {number}.")
+            return agent.id
+
+    def new_token(self) -> str:
+        """A token for everything."""
+        scopes = ("--scope", "read", "--scope", "write", "--scope", "approve")
+        return self.run("token", "new", "ada", *scopes).strip()
+
+
+class Stage:
+    """A page with a conversation."""
+
+    def __init__(self, server: ServerProcess, context: "BrowserContext", page: "Page") -> None:
+        self.server = server
+        self.context = context
+        self.page = page
+        self.errors: list[str] = []
+        self.foreign_requests: list[str] = []
+        self.watch(page)
+
+    def watch(self, page: "Page") -> None:
+        """Notes errors of the page, and requests to other origins."""
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on(
+            "console",
+            lambda line: (
+                self.errors.append(line.text)
+                if line.type == "error" and "Failed to load resource" not in line.text
+                else None
+            ),
+        )
+        page.on(
+            "request",
+            lambda sent: (
+                None
+                if sent.url.startswith((self.server.address, "data:"))
+                else self.foreign_requests.append(sent.url)
+            ),
+        )
+
+    @property
+    def agent(self) -> str:
+        """The id of the shown conversation."""
+        return self.page.url.rpartition("/c/")[2].partition("?")[0]
+
+    def begin(self, *turns: tuple[str, str]) -> None:
+        """Starts a conversation with these turns: prompts and what the model says."""
+        self.page.goto(f"{self.server.address}/?new=1")
+        for number, (prompt, reply) in enumerate(turns):
+            self.prompt(f"{prompt} [[say: {reply}]]")
+            if number == 0:
+                self.page.wait_for_url("**/c/*")
+            self.see(reply)
+            self.idle()
+
+    def type(self, text: str) -> None:
+        """Types into the composer and presses Enter."""
+        self.page.fill("#message", text)
+        self.page.press("#message", "Enter")
+
+    def prompt(self, text: str) -> None:
+        """Sends a prompt."""
+        self.type(text)
+
+    def command(self, line: str) -> None:
+        """Gives a command and waits until the composer is empty again."""
+        self.type(line)
+        expect(self.page.locator("#message")).to_have_value("")
+
+    def see(self, words: str) -> "Locator":
+        """Waits until a reply has these words."""
+        found = self.page.locator("#rows .md", has_text=words).last
+        found.wait_for()
+        return found
+
+    def idle(self) -> None:
+        """Waits until no turn is open and nothing streams."""
+        expect(self.page.locator("#interrupt")).to_be_hidden(timeout=20_000)
+        expect(self.page.locator("#stream > *")).to_have_count(0)
+
+    def top_of(self, selector: str) -> float:
+        """Where an element is on the screen."""
+        box = self.page.locator(selector).first.bounding_box()
+        assert box is not None
+        return box["y"]

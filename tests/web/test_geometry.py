@@ -1,0 +1,108 @@
+"""No row that is being read moves: not by a prepend, an expansion, a stream, or a resize."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.stage import Stage
+
+TOLERANCE = 1.5
+"""Pixels."""
+
+LONG = 400
+"""Turns of the long conversation."""
+
+
+@pytest.fixture
+def long(stage: Stage) -> Stage:
+    """A long conversation, which was written by another process."""
+    agent = stage.server.record(LONG)
+    stage.page.goto(f"{stage.server.address}/c/{agent}")
+    expect(stage.page.locator("#rows article").last).to_contain_text(f"Answer {LONG}.")
+    return stage
+
+
+def place(stage: Stage, key: str) -> float:
+    return stage.top_of(f"[id='{key}']")
+
+
+def first_visible(stage: Stage) -> str:
+    """The key of the row at the top edge."""
+    found = stage.page.evaluate(
+        """() => {
+            const top = document.getElementById('feed').getBoundingClientRect().top;
+            const rows = [...document.querySelectorAll('#rows > article')];
+            return rows.find((row) => row.getBoundingClientRect().bottom > top + 4).id;
+        }"""
+    )
+    assert isinstance(found, str)
+    return found
+
+
+def scroll(stage: Stage, by: int) -> None:
+    stage.page.evaluate("by => { document.getElementById('feed').scrollTop += by }", by)
+
+
+def test_it_opens_at_its_end_with_few_rows_mounted(long: Stage) -> None:
+    assert long.page.locator("#rows > article").count() <= 320
+    at_end = long.page.evaluate(
+        "() => { const f = document.getElementById('feed');"
+        " return f.scrollHeight - f.scrollTop - f.clientHeight }"
+    )
+    assert at_end < 32
+
+
+def test_rows_that_are_loaded_above_move_nothing(long: Stage) -> None:
+    for _ in range(3):
+        first = long.page.locator("#rows > article").first.get_attribute("id") or ""
+        key, top = long.page.evaluate(
+            """() => {
+                const feed = document.getElementById('feed');
+                const rows = [...document.querySelectorAll('#rows > article')];
+                const edge = feed.getBoundingClientRect().top;
+                feed.scrollTop -= edge - rows[0].getBoundingClientRect().top - 300;
+                const row = rows.find((each) => each.getBoundingClientRect().bottom > edge + 4);
+                return [row.id, row.getBoundingClientRect().top];
+            }"""
+        )
+        expect(long.page.locator("#rows > article").first).not_to_have_id(first)
+        assert abs(place(long, key) - top) <= TOLERANCE
+
+
+def test_the_scroll_bar_reaches_the_middle_and_the_beginning(long: Stage) -> None:
+    long.page.evaluate("() => { document.getElementById('feed').scrollTop = 0 }")
+    expect(long.page.locator("#rows > article").first).to_contain_text("Question 1?")
+    expect(long.page.locator("#latest")).to_be_visible()
+    long.page.click("#latest")
+    expect(long.page.locator("#rows article").last).to_contain_text(f"Answer {LONG}.")
+
+
+def test_a_stream_below_moves_nothing_that_is_read(long: Stage) -> None:
+    scroll(long, -1200)
+    long.page.wait_for_timeout(200)
+    key = first_visible(long)
+    before = place(long, key)
+    long.server.run("do", long.agent, "/mark BELOW")
+    expect(long.page.locator("#latest")).to_be_visible()
+    expect(long.page.locator("#side .warns, #side .tree").first).to_be_visible()
+    long.page.wait_for_timeout(300)
+    assert abs(place(long, key) - before) <= TOLERANCE
+
+
+def test_a_trim_keeps_the_row_that_is_read(long: Stage) -> None:
+    scroll(long, -300)
+    long.page.wait_for_timeout(200)
+    key = first_visible(long)
+    before = place(long, key)
+    long.server.run("do", long.agent, "/clear 20")
+    expect(long.page.locator("[data-fold]")).to_have_text(re.compile("pruned"))
+    assert abs(place(long, key) - before) <= TOLERANCE
+
+
+def test_a_resize_at_the_end_stays_at_the_end(long: Stage) -> None:
+    long.page.set_viewport_size({"width": 900, "height": 500})
+    last = long.page.locator("#rows article").last
+    expect(last).to_be_in_viewport()
+    long.page.set_viewport_size({"width": 390, "height": 844})
+    expect(last).to_be_in_viewport()

@@ -1,0 +1,260 @@
+"""What people do in the browser, each from the first click to what they must see at the end."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.web.stage import Stage
+
+TURNS = (("One?", "First answer."), ("Two?", "Second answer."), ("Three?", "Third answer."))
+FOLD = "[data-fold]"
+
+
+def test_a_first_visit_a_prompt_and_an_answer(stage: Stage) -> None:
+    stage.page.goto(f"{stage.server.address}/?new=1")
+    expect(stage.page.locator(".welcome")).to_contain_text("you decide what the model sees")
+    stage.prompt("Say it. [[say: **Bold** and `code`.]]")
+    stage.page.wait_for_url("**/c/*")
+    expect(stage.see("Bold").locator("strong")).to_have_text("Bold")
+    expect(stage.page.locator("#link")).to_contain_text("live")
+    expect(stage.page.locator("#list [aria-current=page]")).to_contain_text("Say it.")
+
+
+def test_words_arrive_while_the_model_writes(stage: Stage) -> None:
+    stage.begin(("Hello.", "Hi."))
+    stage.prompt('Stream. [[stall: 3]] [[say: "' + "word " * 60 + 'end"]]')
+    stage.page.wait_for_selector("#stream .words:not(:empty)")
+    expect(stage.page.locator("#interrupt")).to_be_visible()
+    stage.see("end")
+    stage.idle()
+    assert stage.page.locator("#stream > *").count() == 0
+
+
+def test_clear_n_folds_the_turns_and_undo_brings_them_back(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    stage.command("/clear 1")
+    fold = stage.page.locator(FOLD)
+    expect(fold).to_have_text(re.compile("4 messages pruned"))
+    expect(stage.page.locator(".foldbox")).to_contain_text("/clear 1")
+    expect(stage.page.locator("#says")).to_contain_text("2 turns left view")
+    fold.click()
+    inside = stage.page.locator(".inside article")
+    expect(inside).to_have_count(4)
+    expect(inside.first).to_contain_text("not in context")
+    assert "out" in (inside.first.get_attribute("class") or "").split()
+    fold.click()
+    expect(inside).to_have_count(0)
+    stage.page.click(".foldbox .acts button")
+    expect(fold).to_have_count(0)
+    expect(stage.page.locator("#rows .said")).to_have_count(3)
+
+
+def test_opening_a_fold_moves_no_row_above_it(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    stage.command("/clear 1")
+    stage.page.wait_for_selector(FOLD)
+    before = stage.top_of(FOLD)
+    stage.page.click(FOLD)
+    stage.page.wait_for_selector(".inside article")
+    assert abs(stage.top_of(FOLD) - before) <= 1
+
+
+def test_a_mark_is_a_place_to_rewind_to_by_click(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.command("/mark START")
+    expect(stage.page.locator(".mark")).to_contain_text("START")
+    stage.prompt("Two? [[say: Second answer.]]")
+    stage.see("Second answer.")
+    stage.idle()
+    stage.page.locator(".mark button", has_text="rewind").click()
+    expect(stage.page.locator(FOLD)).to_contain_text("2 messages pruned")
+    expect(stage.page.locator("#says")).to_contain_text("Rewound to 'START'")
+
+
+def test_edit_of_a_turn_puts_its_prompt_into_the_composer(stage: Stage) -> None:
+    stage.begin(*TURNS[:2])
+    row = stage.page.locator("#rows .said").nth(1)
+    row.hover()
+    row.locator("button", has_text="edit").click()
+    expect(stage.page.locator("#message")).to_have_value("Two? [[say: Second answer.]]")
+    expect(stage.page.locator(FOLD)).to_contain_text("2 messages pruned")
+
+
+def test_a_refusal_stands_beside_the_composer_and_keeps_what_was_typed(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.type("/rewind NOWHERE")
+    says = stage.page.locator("#says.refused")
+    expect(says).to_contain_text("NOWHERE")
+    expect(stage.page.locator("#message")).to_have_value("/rewind NOWHERE")
+
+
+def test_completion_comes_from_the_table(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.page.fill("#message", "/cle")
+    expect(stage.page.locator("#choices li").first).to_contain_text("/clear")
+    stage.page.press("#message", "Tab")
+    expect(stage.page.locator("#message")).to_have_value("/clear ")
+
+
+def test_an_approval_shows_the_exact_text_and_starts_on_deny(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    script = '[[tool: shell {"command": "touch a\\u200bb"}]] [[say: It was denied.]]'
+    stage.prompt(f"Run. {script}")
+    dialog = stage.page.locator("#ask[open]")
+    expect(dialog.locator(".cc.hard").first).to_have_text("\\u200b")
+    expect(dialog.locator("[role=alert]")).to_contain_text("invisible")
+    expect(dialog.locator("[data-key=n]")).to_be_focused()
+    stage.page.keyboard.press("n")
+    expect(dialog).to_have_count(0)
+    stage.see("It was denied.")
+    assert not list((stage.server.home / "project").glob("a*b"))
+
+
+def test_what_was_approved_runs(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.prompt('Run. [[tool: shell {"command": "touch approved.txt"}]] [[say: Ran.]]')
+    stage.page.wait_for_selector("#ask[open]")
+    stage.page.keyboard.press("y")
+    stage.see("Ran.")
+    assert (stage.server.home / "project/approved.txt").exists()
+
+
+def test_compact_puts_a_summary_in_place_with_its_score(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    stage.type("/compact --keep 1 --anyway")
+    banner = stage.page.locator(".sum")
+    expect(banner).to_contain_text("Summary of", timeout=40_000)
+    expect(banner).to_contain_text("in every call")
+    expect(stage.page.locator(FOLD)).to_contain_text("messages pruned")
+
+
+def test_a_prompt_while_a_turn_is_open_is_queued_and_sent_after_it(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.prompt("Slow. [[sleep: 2]] [[say: Slow answer.]]")
+    expect(stage.page.locator("#interrupt")).to_be_visible()
+    stage.prompt("Later. [[say: Later answer.]]")
+    expect(stage.page.locator(".queue")).to_contain_text("Later.")
+    stage.see("Later answer.")
+    expect(stage.page.locator(".queue")).to_have_count(0)
+
+
+def test_an_interrupt_keeps_what_was_said(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.prompt("Wait. [[sleep: 30]] [[say: Never.]]")
+    stage.page.click("#interrupt")
+    expect(stage.page.locator("#rows .end")).to_contain_text("interrupted")
+    stage.idle()
+
+
+def test_new_archives_the_conversation_and_goes_on_with_a_fresh_one(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    old = stage.agent
+    stage.type("/new")
+    expect(stage.page).not_to_have_url(re.compile(old))
+    expect(stage.page.locator("#list .archived")).to_have_count(1)
+
+
+def test_a_child_is_in_the_tree_and_its_mail_is_read(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.command("/fork -- Count. [[say: I counted three.]]")
+    expect(stage.page.locator("#side .tree a").first).to_be_visible()
+    expect(stage.page.locator("#side .warns")).to_contain_text("1 unread", timeout=30_000)
+    stage.page.click("#side [data-run='/check-mail']")
+    expect(stage.page.locator("#says")).to_contain_text("I counted three.")
+
+
+def test_the_cut_shows_tokens_and_price_before_it_is_made(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    stage.page.click(".tabs [data-view=context]")
+    slider = stage.page.locator("#cut")
+    slider.focus()
+    stage.page.keyboard.press("ArrowRight")
+    stage.page.keyboard.press("ArrowRight")
+    expect(stage.page.locator("#leaving")).to_have_text("2 turns leave")
+    expect(stage.page.locator("#after-once")).to_contain_text("$")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("before turn #"))
+    stage.page.click("#trim")
+    expect(stage.page.locator(".bars > li")).to_have_count(1)
+    stage.page.click(".ctx [data-run='/undo']")
+    expect(stage.page.locator(".bars > li")).to_have_count(3)
+
+
+def test_what_the_model_saw_is_checked_by_its_hash(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.page.click(".tabs [data-view=calls]")
+    expect(stage.page.locator(".hash")).to_contain_text("The hash matches")
+    expect(stage.page.locator(".blk.user").first).to_contain_text("One?")
+
+
+def test_search_finds_a_turn_that_left_view_and_opens_it(stage: Stage) -> None:
+    stage.begin(("The heron is blue?", "A heron stands in the reeds."), *TURNS[1:])
+    stage.command("/clear 1")
+    stage.page.wait_for_selector(FOLD)
+    stage.page.click("#find")
+    stage.page.fill("#words", "reeds")
+    stage.page.locator("#hits a").first.click()
+    expect(stage.page.locator(".inside .found")).to_contain_text("heron")
+
+
+def test_two_tabs_and_a_terminal_show_one_conversation(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    other = stage.context.new_page()
+    stage.watch(other)
+    other.goto(stage.page.url)
+    stage.prompt("Two? [[say: Seen in both.]]")
+    stage.see("Seen in both.")
+    expect(other.locator("#rows .md", has_text="Seen in both.")).to_have_count(1)
+    stage.server.run("do", stage.agent, "/mark FROM_TERMINAL")
+    for page in (stage.page, other):
+        expect(page.locator(".mark")).to_contain_text("FROM_TERMINAL")
+
+
+def test_a_restarted_server_and_a_lost_network_lose_nothing(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.server.stop()
+    expect(stage.page.locator("#link")).to_contain_text("reconnecting")
+    stage.server.run("do", stage.agent, "/mark WHILE_AWAY")
+    stage.server.start()
+    expect(stage.page.locator("#link")).to_contain_text("live")
+    expect(stage.page.locator(".mark")).to_contain_text("WHILE_AWAY")
+    stage.context.set_offline(True)
+    expect(stage.page.locator("#link")).to_contain_text("offline")
+    stage.server.run("do", stage.agent, "/mark OFFLINE")
+    stage.context.set_offline(False)
+    expect(stage.page.locator(".mark").last).to_contain_text("OFFLINE")
+    stage.prompt("Two? [[say: Still here.]]")
+    stage.see("Still here.")
+
+
+def test_the_whole_way_by_keyboard(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    page = stage.page
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    expect(page.locator("article:focus")).to_have_count(1)
+    page.keyboard.press("c")
+    expect(page.locator("#message")).to_be_focused()
+    page.keyboard.type("/clear 1\n")
+    page.wait_for_selector(FOLD)
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    expect(page.locator(FOLD)).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.locator("#map[open]")).to_contain_text("Keyboard map")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    expect(page.locator("#cut")).to_be_visible()
+
+
+def test_hostile_text_is_shown_and_never_run(stage: Stage) -> None:
+    hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>'
+    link = "[x](javascript:window.hacked=3) ![i](http://evil.example/x.png)"
+    stage.page.goto(f"{stage.server.address}/?new=1")
+    stage.prompt(f'{hostile} [[say: "{link} <b onclick=alert(1)>b</b> done"]]')
+    stage.page.wait_for_url("**/c/*")
+    stage.see("done")
+    stage.command("/mark A")
+    stage.command(f"/rename {hostile}")
+    expect(stage.page.locator("#rows .said").first).to_contain_text("<script>")
+    assert stage.page.evaluate("window.hacked") is None
+    assert stage.page.locator("#rows img, #rows script, #list img").count() == 0
