@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
+from sapwood.config.server_tokens import TokenStore
 from scripted_model import ScriptedModel
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class ServerProcess:
 
     def new_token(self) -> str:
         """A token for everything."""
-        scopes = ("--scope", "read", "--scope", "write", "--scope", "approve")
-        return self.run("token", "new", "ada", *scopes).strip()
+        file = self.home / ".local/share/sapwood/server-tokens.json"
+        return TokenStore(file).create("ada", "local", ("read", "write", "approve"))[0]
 
 
 class Stage:
