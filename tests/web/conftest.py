@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from scripted_model import ScriptedModel
 from tests.web.stage import ServerProcess, Stage
 
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 CHROMIUM = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium") or ""
 KEY = "sk-ant-scripted-0123456789"
 
@@ -65,7 +65,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[ServerProcess]
 def stage(browser: Browser, server: ServerProcess, tmp_path: Path) -> Generator[Stage]:
     """A signed-in page, with everything that went wrong in it."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     story = Stage(server, context, page)
     page.goto(f"{server.address}/sign-in?token={server.new_token()}")

@@ -149,7 +149,7 @@ class Stage:
 
     def idle(self) -> None:
         """Waits until no turn is open and nothing streams."""
-        expect(self.page.locator("#interrupt")).to_be_hidden(timeout=20_000)
+        expect(self.page.locator("#interrupt")).to_be_hidden()
         expect(self.page.locator("#stream > *")).to_have_count(0)
 
     def top_of(self, selector: str) -> float:

@@ -123,7 +123,7 @@ def test_compact_puts_a_summary_in_place_with_its_score(stage: Stage) -> None:
     stage.begin(*TURNS)
     stage.type("/compact --keep 1 --anyway")
     banner = stage.page.locator(".sum")
-    expect(banner).to_contain_text("Summary of", timeout=40_000)
+    expect(banner).to_contain_text("Summary of")
     expect(banner).to_contain_text("in every call")
     expect(stage.page.locator(FOLD)).to_contain_text("messages pruned")
 
@@ -158,7 +158,7 @@ def test_a_child_is_in_the_tree_and_its_mail_is_read(stage: Stage) -> None:
     stage.begin(TURNS[0])
     stage.command("/fork -- Count. [[say: I counted three.]]")
     expect(stage.page.locator("#side .tree a").first).to_be_visible()
-    expect(stage.page.locator("#side .warns")).to_contain_text("1 unread", timeout=30_000)
+    expect(stage.page.locator("#side .warns")).to_contain_text("1 unread")
     stage.page.click("#side [data-run='/check-mail']")
     expect(stage.page.locator("#says")).to_contain_text("I counted three.")
 
