@@ -5,17 +5,27 @@ rest. If the summary lacks too much of what the check looks for, or is too long,
 once more. If it still does, it is refused unless a person insists. A summary that is not shorter
 than the history is not used. If anything fails, nothing is trimmed, and the tokens that were used
 are recorded.
+
+The decisions and questions that rules found go along as a draft, and the model corrects them in a
+JSON block. Without a usable block the rules' list is used, and the answer says so.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from sapwood.analysis.ledger import ledger_of, render_ledger
-from sapwood.analysis.probes import SummaryCheck, check_summary, probes_of
+from sapwood.analysis.judgement.judged_entries import with_judged
+from sapwood.analysis.judgement.summary_list import (
+    ListedSummary,
+    drafted_entries,
+    list_instruction,
+    read_summary,
+)
+from sapwood.analysis.ledger import Decision, Question, ledger_of, render_ledger
+from sapwood.analysis.probes import check_summary, probes_of
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import Compact, DropSummary
+from sapwood.core.commands import Compact, DropSummary, RecordJudgement
 from sapwood.core.content import Text, Usage
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM
@@ -26,22 +36,28 @@ from sapwood.core.refusals import (
     BudgetReached,
     Imported,
     Refusal,
-    SummaryLacking,
-    SummaryTooLong,
     TurnIsOpen,
 )
-from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view import Request, view
-from sapwood.runtime.clock_and_ids import command_meta
+from sapwood.runtime.clock_and_ids import command_meta, new_nonce
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.model_access import ModelAccess, manifest_of
 from sapwood.runtime.open_agent import OpenAgent
+from sapwood.runtime.summary_draft import Draft, words_of
 from sapwood.runtime.trace import Tracing, Untraced
 
-__all__ = ["CONTENT", "INSTRUCTION", "LENGTH", "REPAIR", "Account", "Compactor", "Draft"]
+__all__ = [
+    "CONTENT",
+    "INSTRUCTION",
+    "LENGTH",
+    "Account",
+    "Compactor",
+    "Draft",
+    "listed_ledger",
+]
 
 CONTENT = (
     "Keep what was asked, what was decided and why, what was done and in which files, what "
@@ -53,48 +69,6 @@ INSTRUCTION = (
     f"of it. {CONTENT}"
 )
 LENGTH = "Use at most {words:,} words."
-REPAIR = "Your summary lacks the following, which mattered. Write it again, with them: {missing}."
-SHORTEN = "Your summary is too long. Write it again, in at most {words:,} words."
-
-
-class Draft(Struct, frozen=True):
-    """A summary, what it lacks, and its size in tokens. `settings` are those of the agent."""
-
-    text: str
-    checked: SummaryCheck
-    tokens: int
-    settings: Settings
-
-    @property
-    def lacks(self) -> bool:
-        return self.checked.score < self.settings.summary_score
-
-    @property
-    def is_too_long(self) -> bool:
-        return 0 < self.settings.summary_cap < self.tokens
-
-    @property
-    def rank(self) -> tuple[bool, bool, float]:
-        """Larger for a better summary."""
-        return not self.lacks, not self.is_too_long, self.checked.score
-
-    @property
-    def repair(self) -> str:
-        """What the model is asked to do better; empty if nothing."""
-        lines: list[str] = []
-        if self.lacks:
-            lines.append(REPAIR.format(missing=", ".join(self.checked.missing)))
-        if self.is_too_long:
-            lines.append(SHORTEN.format(words=_words(self.settings)))
-        return " ".join(lines)
-
-    def problem(self, turns: int) -> Refusal | None:
-        """Why this summary of so many turns is not used; None if it is good enough."""
-        if self.lacks:
-            return SummaryLacking(turns, self.checked.probes, self.checked.missing)
-        if self.is_too_long:
-            return SummaryTooLong(self.tokens, self.settings.summary_cap)
-        return None
 
 
 class Account(Struct):
@@ -186,7 +160,7 @@ class Compactor:
         ended: Callable[[Compact], None],
     ) -> Done | Refusal:
         state = opened.state
-        listed = render_ledger(ledger_of(leaving, state.workspace.folder))
+        listed = listed_ledger(opened, leaving, draft)
         if not self._saves(opened, draft.text + listed):
             return Done("The summary is no shorter than the turns. Nothing was changed.")
         command = Compact(
@@ -200,7 +174,21 @@ class Compactor:
             state.context.tip,
         )
         ended(command)
-        return await self._dispatcher.dispatch(command, command_meta(SYSTEM))
+        done = await self._dispatcher.dispatch(command, command_meta(SYSTEM))
+        if isinstance(done, Refusal) or not done.events:
+            return done
+        await self._keep_judgement(state, draft)
+        return structs.replace(done, message=f"{done.message}{draft.list_note}")
+
+    async def _keep_judgement(self, state: State, draft: Draft) -> None:
+        """Stores what the model said of decisions and questions, for everything made from the log.
+
+        The summary is stored already, so an error of the log changes nothing.
+        """
+        if draft.sentences:
+            judged = RecordJudgement(state.agent, state.settings.model, (), draft.sentences)
+            with suppress(LogError):
+                await self._dispatcher.dispatch(judged, command_meta(SYSTEM))
 
     async def _summarise(
         self,
@@ -213,16 +201,26 @@ class Compactor:
         ledger = ledger_of(leaving, opened.state.workspace.folder)
         probes = probes_of(leaving, ledger)
         if settings.summary_cap:
-            instruction = f"{instruction} {LENGTH.format(words=_words(settings))}"
-        draft = await self._ask(opened, instruction, probes, account)
+            instruction = f"{instruction} {LENGTH.format(words=words_of(settings))}"
+        entries = drafted_entries(ledger)
+        if entries:
+            instruction = f"{instruction}\n\n{list_instruction(entries, new_nonce())}"
+        draft = await self._ask(opened, instruction, probes, account, entries, leaving)
         if not draft.repair:
             return draft
         again = f"{instruction}\n\n{draft.text}\n\n{draft.repair}"
-        repaired = await self._ask(opened, again, probes, account)
-        return repaired if repaired.rank >= draft.rank else draft
+        repaired = await self._ask(opened, again, probes, account, entries, leaving)
+        best, other = (repaired, draft) if repaired.rank >= draft.rank else (draft, repaired)
+        return structs.replace(best, sentences=best.sentences or other.sentences)
 
     async def _ask(
-        self, opened: OpenAgent, instruction: str, probes: Sequence[str], account: Account
+        self,
+        opened: OpenAgent,
+        instruction: str,
+        probes: Sequence[str],
+        account: Account,
+        entries: Sequence[Decision | Question],
+        leaving: Sequence[Turn],
     ) -> Draft:
         # Masked before the call, because the stored instruction must be the one that was sent.
         instruction = await self._dispatcher.mask(instruction)
@@ -233,10 +231,18 @@ class Compactor:
         if answer.ended != "done":
             raise Failure("cut", "The model did not finish its summary. Nothing was trimmed.")
         text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
+        summary = read_summary(text, entries, leaving) if entries else ListedSummary(text)
+        text = summary.text
         if not text:
             raise Failure("other", "The model wrote no summary. Nothing was trimmed.")
-        tokens = self._tokens(opened, text)
-        return Draft(text, check_summary(text, probes), tokens, opened.state.settings)
+        return Draft(
+            text,
+            check_summary(text, probes),
+            self._tokens(opened, text),
+            opened.state.settings,
+            len(entries),
+            summary.sentences,
+        )
 
     async def _record(self, opened: OpenAgent, request: Request, instruction: str) -> None:
         counter = self._counter_for(request.model)
@@ -265,6 +271,7 @@ class Compactor:
         return calibrated(counter.count(text).tokens, counter, opened.state.ratio()).tokens
 
 
-def _words(settings: Settings) -> int:
-    """How many words a summary may have. Three words have about four tokens."""
-    return max(1, settings.summary_cap * 3 // 4)
+def listed_ledger(opened: OpenAgent, leaving: Sequence[Turn], draft: Draft) -> str:
+    """The ledger of the turns as text, with decisions and questions as the model corrected them."""
+    ledger = ledger_of(leaving, opened.state.workspace.folder)
+    return render_ledger(with_judged(ledger, draft.sentences or (), len(leaving)))

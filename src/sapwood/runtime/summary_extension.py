@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from sapwood.analysis.ledger import ledger_of, render_ledger
 from sapwood.core.commands import ExtendSummary
 from sapwood.core.context import undo_step
 from sapwood.core.errors import LogError
@@ -24,11 +23,12 @@ from sapwood.core.token_count import Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view.frames import framed_departure
 from sapwood.runtime.clock_and_ids import command_meta, new_nonce
-from sapwood.runtime.compaction import CONTENT, Account, Compactor, Draft
+from sapwood.runtime.compaction import CONTENT, Account, Compactor, listed_ledger
 from sapwood.runtime.dispatch import Dispatcher, Done
 from sapwood.runtime.log import Log
 from sapwood.runtime.model_access import ModelAccess
 from sapwood.runtime.open_agent import OpenAgent, read_live
+from sapwood.runtime.summary_draft import Draft
 from sapwood.runtime.trace import Tracing
 
 __all__ = ["EXTEND", "ExtensionTasks", "SummaryExtension"]
@@ -113,7 +113,7 @@ class SummaryExtension(Compactor):
             state.agent,
             draft.text,
             state.slid,
-            render_ledger(ledger_of(leaving, state.workspace.folder)),
+            listed_ledger(opened, leaving, draft),
             round(draft.checked.score, 3),
             state.settings.model,
             account.usage,
@@ -121,6 +121,8 @@ class SummaryExtension(Compactor):
         while True:
             done = await self._dispatcher.dispatch(command, command_meta(SYSTEM))
             if not isinstance(done, TurnIsOpen):
+                if not isinstance(done, Refusal):
+                    await self._keep_judgement(state, draft)
                 return done
             await next_commit()
 
