@@ -95,7 +95,8 @@ class CommandMeta(Struct, frozen=True):
 
     `call` is the tool call by which a model sent it. `nonce` is random: it marks the end of texts
     that the command puts into a context, so that their author cannot know the mark. `holder` is the
-    name under which the sender has the lease of the open turn.
+    name under which the sender has the lease of the open turn. `trace` is the sender's trace, as a
+    `traceparent`.
     """
 
     id: CommandId
@@ -104,6 +105,7 @@ class CommandMeta(Struct, frozen=True):
     call: str | None = None
     nonce: str = ""
     holder: str = ""
+    trace: str = ""
 
 
 class _Command(Struct, frozen=True):

@@ -111,7 +111,11 @@ def _applied(state: State, recorded: Recorded) -> State:
             return _judged(state, recorded, event)
         case events.TurnStarted():
             opened = OpenTurn(
-                recorded.version, event.parent, lease=event.lease, params=event.params
+                recorded.version,
+                event.parent,
+                lease=event.lease,
+                params=event.params,
+                trace=event.trace,
             )
             unprompted = 0 if recorded.actor.role == "human" else state.unprompted + 1
             return structs.replace(

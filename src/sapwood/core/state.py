@@ -103,7 +103,8 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     the version of the last model call if it has no reply yet, `called` its model, and `estimate`
     its raw token count. `native`: the rows of the turn in another program's transcript are known.
     `lease`: a program runs the turn itself.
-    `params` are parameters of this turn alone.
+    `params` are parameters of this turn alone. `trace` is the trace of whoever gave
+    the prompt.
     """
 
     first: int
@@ -118,6 +119,7 @@ class OpenTurn(Struct, frozen=True, omit_defaults=True):
     native: bool = False
     lease: Lease | None = None
     params: TurnParams | None = None
+    trace: str = ""
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):

@@ -9,6 +9,7 @@ go on where another one stopped.
 import asyncio
 import hashlib
 import re
+import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ from sapwood.core.content import (
 )
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.ids import AgentId
+from sapwood.core.lease import LONGEST_LEASE, Lease
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view import Request
 
@@ -155,10 +157,10 @@ class Conversation:
                 return False
             turn = opened.live.all_turns[-1]
             if opened.state.open is not None:
-                await agent.do(InterruptTurn(agent.id, "taken back"), SYSTEM)
+                await agent.do(InterruptTurn(agent.id, "taken back"), SYSTEM, holder=_holder(agent))
             await agent.run_command(f"/rewind #{turn.first}")
             if turn.items:
-                await agent.do(StartTurn(agent.id, turn.prompt))
+                await agent.do(_started(agent, turn.prompt), holder=_holder(agent))
                 await _extend(agent, _without_last_part(turn), completes=False)
             return True
 
@@ -203,11 +205,22 @@ async def _add_turn(agent: Agent, items: list[Item], *, completes: bool) -> list
         if completes and _is_whole(recorded):
             await agent.do(RecordTurn(agent.id, first.parts, tuple(recorded)))
             return items[rest:]
-        await agent.do(StartTurn(agent.id, first.parts))
+        await agent.do(_started(agent, first.parts), holder=_holder(agent))
     elif (await agent.state()).open is None:
         return [Prompt((Note("program", _GOES_ON),)), *items]
     await _extend(agent, recorded, completes=completes)
     return items[rest:]
+
+
+def _started(agent: Agent, prompt: tuple[PromptPart, ...]) -> StartTurn:
+    """The start of a turn that the framework runs, and no worker of Sapwood."""
+    lease = Lease(_holder(agent), time.time_ns() // 1_000 + LONGEST_LEASE)
+    return StartTurn(agent.id, prompt, lease=lease)
+
+
+def _holder(agent: Agent) -> str:
+    """Who has the lease: the same in every process of the program, so that any can go on."""
+    return f"integration-{agent.id}"
 
 
 def _joined(items: Iterable[Item]) -> list[Item]:
@@ -242,10 +255,10 @@ async def _extend(
     for item in items:
         if isinstance(item, RecordedReply):
             reply = AddReply(agent.id, item.parts, item.model, item.usage)
-            await agent.do(reply, Actor("model", item.model))
+            await agent.do(reply, Actor("model", item.model), holder=_holder(agent))
         else:
             finish = FinishTool(agent.id, item.call, item.content, item.error)
-            await agent.do(finish, SYSTEM)
+            await agent.do(finish, SYSTEM, holder=_holder(agent))
     last = items[-1] if items else None
     if completes and isinstance(last, RecordedReply) and not _calls(last):
         await _end(agent)
@@ -258,9 +271,9 @@ async def _end(agent: Agent) -> None:
         return
     if turn.calls:
         command = InterruptTurn(agent.id, "the program went on without the results of its tools")
-        await agent.do(command, SYSTEM)
+        await agent.do(command, SYSTEM, holder=_holder(agent))
     else:
-        await agent.do(CompleteTurn(agent.id), SYSTEM)
+        await agent.do(CompleteTurn(agent.id), SYSTEM, holder=_holder(agent))
 
 
 def _without_last_part(turn: Turn) -> list[RecordedReply | RecordedResult]:

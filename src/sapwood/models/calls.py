@@ -33,6 +33,7 @@ from sapwood.models.wire.model_request import (
     tool_definitions,
 )
 from sapwood.models.wire.model_response import answer_of, delta_of, ending_of, reason_of
+from sapwood.trace_context import current_traceparent
 
 __all__ = ["Caller"]
 
@@ -123,7 +124,9 @@ def _settings(
         ignored=model.unsupported_settings,
         binds_thinking=bool(model.profile.get("anthropic_binds_thinking_blocks")),
     )
-    return cast("ModelSettings", {**settings, "extra_headers": headers})
+    trace = current_traceparent()
+    sent = {**headers, "traceparent": trace} if trace else headers
+    return cast("ModelSettings", {**settings, "extra_headers": sent})
 
 
 def _output(model: Model, has_tools: bool, params: Mapping[str, object]) -> dict[str, Any]:

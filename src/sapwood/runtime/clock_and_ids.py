@@ -6,6 +6,7 @@ import time
 from sapwood.core.commands import CommandMeta
 from sapwood.core.events import HUMAN, Actor
 from sapwood.core.ids import AgentId, CommandId
+from sapwood.trace_context import current_traceparent
 
 __all__ = ["command_meta", "new_agent_id", "new_mail_id", "new_nonce", "new_record_id", "now"]
 
@@ -38,7 +39,8 @@ def command_meta(
     """The meta data of a command given now by this actor, with a new id unless one is passed."""
     if command is None or (type(command) is str and not command):
         command = secrets.token_hex(12)
-    return CommandMeta(CommandId(command), now(), actor, call, new_nonce(), holder)
+    trace = current_traceparent()
+    return CommandMeta(CommandId(command), now(), actor, call, new_nonce(), holder, trace)
 
 
 def new_nonce() -> str:

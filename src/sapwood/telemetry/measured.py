@@ -12,6 +12,7 @@ from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view import Request
 from sapwood.telemetry.metrics import Metrics
+from sapwood.trace_context import within_trace
 
 __all__ = ["Measured"]
 
@@ -47,7 +48,8 @@ class Measured:
         metrics, started, status = self._metrics, monotonic(), "left"
         metrics.add("sapwood_turns_running")
         try:
-            with self._inner.turn(state) as inner:
+            trace = state.open.trace if state.open else ""
+            with within_trace(trace), self._inner.turn(state) as inner:
 
                 def ended(turn: Turn) -> None:
                     nonlocal status

@@ -14,6 +14,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from sapwood.core.commands import Compact
 from sapwood.core.content import ToolCall
@@ -26,6 +27,7 @@ from sapwood.telemetry.span_attributes import ModelIdentity
 
 __all__ = ["Spans", "otlp_spans"]
 
+_PROPAGATOR = TraceContextTextMapPropagator()
 _EXPORT_TIMEOUT = 5.0
 """Seconds to wait for a collector: a command must not hang when the collector is away."""
 
@@ -55,7 +57,8 @@ class Spans:
         """`invoke_agent`: a turn, or the part of it that runs in this process."""
         initial = attributes.turn_attributes(state, self.identify(state.settings.model))
         name = f"invoke_agent {state.name}".rstrip()
-        with self._span(name, initial) as span:
+        parent = state.open.trace if state.open else ""
+        with self._span(name, initial, parent=parent) as span:
 
             def ended(turn: Turn) -> None:
                 span.set_attributes(attributes.ended_attributes(turn))
@@ -123,13 +126,16 @@ class Spans:
         kind: SpanKind = SpanKind.INTERNAL,
         *,
         only_if_ended: bool = False,
+        parent: str = "",
     ) -> Generator[Span]:
         """A span around some work.
 
         With `only_if_ended` it is recorded only if the work ended the span itself or raised.
+        `parent` is the trace of the caller, as a `traceparent`.
         """
         with self._tracer.start_as_current_span(
             name,
+            context=_PROPAGATOR.extract({"traceparent": parent}) if parent else None,
             kind=kind,
             attributes=initial,
             end_on_exit=False,

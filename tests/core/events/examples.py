@@ -148,6 +148,11 @@ EXAMPLES: tuple[Event, ...] = (
     TurnStarted(None, (Text("Hello."),)),
     TurnStarted(TurnRef(LEAD, 10, 15), PROMPT),
     TurnStarted(None, (Text("Hello."),), Lease("ab12", 1_700_000_000_000_000)),
+    TurnStarted(
+        None,
+        (Text("Hello."),),
+        trace="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    ),
     TurnLeased(Lease("ab12", 1_700_000_000_000_000)),
     ModelCalled("gpt-5", Context(), "0" * 64),
     ModelCalled("gpt-5", CONTEXT, "0" * 64, 1200, '{"n":0}', "f" * 64, 1, "Summarise."),

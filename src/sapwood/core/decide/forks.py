@@ -71,7 +71,8 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         tags=Tags(state.tags.owner) if state.tags and state.tags.owner else None,
     )
     told = () if command.continues else _told(state, meta, has_goal=bool(goal))
-    first = TurnStarted(context.tip, (*prompt, *told, *goal)) if prompt or goal else None
+    asked = (*prompt, *told, *goal)
+    first = TurnStarted(context.tip, asked, trace=meta.trace) if prompt or goal else None
     return Accepted(
         (draft.change(), _born(inputs, started, first, command, meta)),
         _answer(command, idle=not (prompt or goal)),

@@ -105,7 +105,8 @@ def start_turn(inputs: DecisionInput, command: StartTurn, meta: CommandMeta) -> 
         draft.add(InstructionsRead(_blank_left_out(command.instructions)))
     if command.lease is not None:
         _require_bounded(command.lease, meta)
-    draft.add(TurnStarted(state.context.tip, prompt, command.lease, command.params))
+    lease, params = command.lease, command.params
+    draft.add(TurnStarted(state.context.tip, prompt, lease, params, meta.trace))
     return draft.accepted()
 
 

@@ -41,7 +41,8 @@ class TurnStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     """A prompt opened a turn. A prompt of notes alone is no request of the user.
 
     With a `lease`, a program runs the turn itself, and no worker does.
-    `params` are parameters of this turn alone.
+    `params` are parameters of this turn alone. `trace` is the trace of the
+    program that gave the prompt, as a `traceparent`.
     """
 
     kind: ClassVar = "turn.started"
@@ -50,6 +51,7 @@ class TurnStarted(Struct, frozen=True, omit_defaults=True, gc=False):
     prompt: tuple[PromptPart, ...]
     lease: Lease | None = None
     params: TurnParams | None = None
+    trace: str = ""
 
 
 class TurnLeased(Struct, frozen=True, gc=False):
