@@ -87,6 +87,10 @@ prove-gate *ARGS:
 prove-revert *ARGS:
     python -m proofs.revert "$@"
 
+# Generated histories with forks, mail and shared texts, then erasures, some killed: nothing is left
+prove-erase *ARGS:
+    python -m proofs.erase "$@"
+
 # Writers killed at random moments
 crash *ARGS:
     python -m proofs.crash "$@"

@@ -133,7 +133,7 @@ class Cluster:
 
     def __init__(self, programs: Path, folder: Path, owner: str | None) -> None:
         self._programs = programs
-        self._folder = folder
+        self.folder = folder
         self._owner = owner
         self._port = _free_port()
         self._server: subprocess.Popen[bytes] | None = None
@@ -145,19 +145,19 @@ class Cluster:
 
     def start(self) -> None:
         """Starts the server and waits until it accepts connections."""
-        log = self._folder / "server.log"
+        log = self.folder / "server.log"
         with log.open("ab") as output:
             self._server = subprocess.Popen(
                 [
                     *_dying_with_us(),
                     str(self._programs / "postgres"),
-                    *("-D", str(self._folder / "data")),
-                    *("-k", str(self._folder)),
+                    *("-D", str(self.folder / "data")),
+                    *("-k", str(self.folder)),
                     *("-p", str(self._port)),
                     *("-c", "listen_addresses=127.0.0.1"),
                     *("-c", "max_connections=200"),
                 ],
-                cwd=self._folder,
+                cwd=self.folder,
                 user=self._owner,
                 group=self._owner,
                 extra_groups=[] if self._owner else None,

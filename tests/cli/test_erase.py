@@ -59,3 +59,8 @@ def test_a_hold_that_is_not_there_cannot_be_released(sapwood: Sapwooder) -> None
     ran = sapwood("hold", "--release", "nothing")
     assert ran.code != 0
     assert "sapwood hold" in ran.err
+
+
+def test_the_files_can_be_written_again_by_hand(database: Database, sapwood: Sapwooder) -> None:
+    database(_two)
+    assert sapwood("erase", "--scrub").out == "The files have nothing of it.\n"

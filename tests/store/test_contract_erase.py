@@ -10,6 +10,7 @@ import pytest
 from sapwood.core.content import Note
 from sapwood.core.erasure import ERASED, Erasure, Hold
 from sapwood.core.events import (
+    AgentRenamed,
     AgentStarted,
     ContextLoaded,
     MailReceived,
@@ -124,10 +125,18 @@ async def test_mail_that_it_sent_is_replaced_where_it_arrived(
         ContextLoaded(EventRef(ADA, 1), f"quoted {LONG}"),
     )
     await erasing.commit(space, commit_of(sent, received, message="Sent the heron."))
+    read = CommandId("read-mail")
+    answer = append(BOB, AgentRenamed("Bob"), expected=5, command=read)
+    await erasing.commit(space, commit_of(answer, command=read, message=f"You have {framed}"))
     await erasing.save_snapshot(space, Snapshot(BOB, 2, "1", b"the heron"))
     assert await erasing.search(space, "heron")
     record = await erase(erasing, space, ADA)
-    first, other, prompt, result, loaded = [each.event for each in await erasing.read(space, BOB)]
+    receipt = await erasing.receipt(space, read)
+    assert receipt
+    assert receipt.message == f"You have {framed.replace('the heron', ERASED)}"
+    first, other, prompt, result, loaded, _ = [
+        each.event for each in await erasing.read(space, BOB)
+    ]
     assert first == MailReceived("m", ERASED, ADA)
     assert other == MailReceived("n", "mine", EVE)
     assert isinstance(prompt, TurnStarted)

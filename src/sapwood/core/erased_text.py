@@ -16,7 +16,7 @@ from sapwood.core.events import ContextLoaded, Event, MailReceived, UnreadableEv
 from sapwood.core.ids import AgentId
 from sapwood.core.state import State
 
-__all__ = ["state_without_agent", "without_agent"]
+__all__ = ["state_without_agent", "text_without_agent", "without_agent"]
 
 T = TypeVar("T")
 
@@ -42,6 +42,11 @@ def state_without_agent(state: State, erased: AgentId) -> State:
     )
     state = msgspec.structs.replace(state, inbox=inbox)
     return _replaced(state, erased) or state
+
+
+def text_without_agent(text: str, erased: AgentId) -> str:
+    """The text with framed mail of the erased agent replaced."""
+    return _text_replacer(erased)(text)
 
 
 def _replaced(value: T, erased: AgentId) -> T | None:

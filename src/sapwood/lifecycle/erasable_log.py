@@ -44,10 +44,11 @@ class ErasableLog(Log, Protocol):
         """Deletes the ids of what was erased."""
         ...
 
-    async def scrub(self) -> str:
+    async def scrub(self, whole: bool = False) -> str:
         """Removes what was deleted from the raw files, as far as this is possible at once.
 
-        Returns what remains to be done by hand; empty if nothing.
+        With `whole`, also if this locks tables of a server for some time. Returns what remains to
+        be done by hand; empty if nothing.
         """
         ...
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from msgspec import structs
 
-from sapwood.core.erased_text import without_agent
+from sapwood.core.erased_text import text_without_agent, without_agent
 from sapwood.core.erasure import ERASED, Erasure, ErasureItem, Hold, UnfinishedErasure, outside_data
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
@@ -313,7 +313,7 @@ class MemoryLog:
             if record := data.erasures.get(erasure):
                 data.erasures[erasure] = structs.replace(record, finished=at)
 
-    async def scrub(self) -> str:
+    async def scrub(self, whole: bool = False) -> str:
         """Does nothing: there is no file. Returns an empty text."""
         return ""
 
@@ -413,6 +413,8 @@ class _SpaceData:
         for command, receipt in list(self.receipts.items()):
             left = tuple(ref for ref in receipt.events if ref.agent != agent)
             if len(left) == len(receipt.events):
+                message = text_without_agent(receipt.message, agent)
+                self.receipts[command] = structs.replace(receipt, message=message)
                 continue
             del self.receipts[command]
             if left:

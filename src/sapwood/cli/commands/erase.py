@@ -32,6 +32,9 @@ _SHOWN = 20
 @click.option("--all-of-space", is_flag=True, help="Erase everything in the space.")
 @click.option("--by", default="", metavar="NAME", help="Who wants it; it stays in the record.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--scrub", is_flag=True, help="Only remove what was erased from the files of the database."
+)
 @click.option("--list", "lists", is_flag=True, help="List the erasures of the space, and leave.")
 @json_option("Print the records as JSON, one object per line.")
 @click.pass_obj
@@ -42,6 +45,7 @@ def command(
     all_of_space: bool,
     by: str,
     yes: bool,
+    scrub: bool,
     lists: bool,
     as_json: bool,
 ) -> None:
@@ -50,10 +54,14 @@ def command(
     Shows what would go and asks for a confirmation. After it no command, search, tail, snapshot,
     checkpoint or dump of the database has it. Mail that the conversations sent is replaced by
     [erased] where it arrived. A record stays: when, by whom, how many. Backups that were made
-    before still have everything.
+    before still have everything. PostgreSQL keeps deleted rows in its files for some time;
+    --scrub writes the tables again, as their owner.
     """
     if lists:
         invocation.run(lambda: _list(invocation, as_json))
+        return
+    if scrub:
+        click.echo(invocation.run(lambda: _scrub(invocation)) or "The files have nothing of it.")
         return
     if sum(map(bool, (agents, owner, all_of_space))) != 1:
         raise click.UsageError("Name the agents to erase, or give --owner or --all-of-space.")
@@ -108,6 +116,13 @@ def _require_confirmation(word: str) -> None:
         raise click.UsageError("Nothing was erased. To erase without a question, give --yes.")
     if click.prompt(f"This cannot be undone. To erase, type {word}", err=True) != word:
         raise click.UsageError("Nothing was erased.")
+
+
+async def _scrub(invocation: Invocation) -> str:
+    from sapwood.lifecycle.erasable_log import erasable
+
+    async with invocation.connected() as connection:
+        return await erasable(connection.log).scrub(whole=True)
 
 
 async def _list(invocation: Invocation, as_json: bool) -> None:

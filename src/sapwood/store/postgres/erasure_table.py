@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import msgspec
 
-from sapwood.core.erased_text import without_agent
+from sapwood.core.erased_text import text_without_agent, without_agent
 from sapwood.core.erasure import (
     OUTSIDE_KINDS,
     Erasure,
@@ -18,7 +18,7 @@ from sapwood.core.erasure import (
 )
 from sapwood.core.events.codec import encode
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import LogError
+from sapwood.core.log_values import LogError, Receipt
 from sapwood.store.postgres.connections import ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, recorded_of
 from sapwood.store.postgres.fulltext import INDEX_LOCK, index_events
@@ -62,6 +62,12 @@ _QUOTING = """
     SELECT DISTINCT agent FROM sapwood.events
     WHERE space = $1 AND kind = 'context.loaded' AND data::json -> 'source' ->> 0 = $2
 """
+_RECEIPTS = """
+    SELECT data FROM sapwood.receipts WHERE space = $1 AND strpos(data, $3) > 0 AND command IN (
+        SELECT command FROM sapwood.events WHERE space = $1 AND agent = $2
+    )
+"""
+_receipt = msgspec.json.Decoder(Receipt)
 _outside = msgspec.json.Decoder(OutsideData)
 _NO_RIGHT = (
     "This database login may not erase. Nothing was erased. The owner of the tables can allow it: "
@@ -149,7 +155,23 @@ async def _rewrite(
         )
         await index_events(connection, space, [msgspec.structs.replace(recorded, event=event)])
         changed = True
+    await _rewrite_receipts(connection, space, erasure, agent, other)
     return changed
+
+
+async def _rewrite_receipts(
+    connection: "Connection", space: Space, erasure: str, agent: AgentId, other: AgentId
+) -> None:
+    """Replaces mail of the agent in the answers to commands of another one."""
+    for row in await connection.fetch(_RECEIPTS, space, other, agent):
+        receipt = _receipt.decode(row["data"])
+        message = text_without_agent(receipt.message, agent)
+        if message != receipt.message:
+            data = msgspec.json.encode(msgspec.structs.replace(receipt, message=message)).decode()
+            await connection.execute(
+                "SELECT sapwood.rewrite_receipt($1, $2, $3, $4)",
+                *(erasure, space, receipt.command, data),
+            )
 
 
 async def erase_contents(readers: ReaderPool, space: Space, erasure: str) -> None:

@@ -27,6 +27,7 @@ from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.schema import migrate
+from sapwood.store.postgres.scrub import scrub_tables
 
 __all__ = ["PostgresLog"]
 
@@ -239,14 +240,17 @@ class PostgresLog:
         """Completes the record of an erasure."""
         await erasure_table.finish_erasure(self._readers, erasure, at)
 
-    async def scrub(self) -> str:
-        """Does nothing: PostgreSQL removes deleted rows from its files by itself, later.
+    async def scrub(self, whole: bool = False) -> str:
+        """Does nothing by itself: PostgreSQL removes deleted rows from its files later.
 
-        Returns how to remove them now.
+        With `whole`, writes every table again; only the owner of the tables can do that, and each
+        table is locked meanwhile. Returns what remains to be done by hand.
         """
+        if whole:
+            return await self._readers.use(scrub_tables)
         return (
-            "No query and no dump has the erased data. To remove it from the server's files now, "
-            "type as the owner: sapwood scrub"
+            "No query and no dump has the erased data. To remove it from the server's files too, "
+            "type as the owner of the tables: sapwood erase --scrub"
         )
 
     async def erasures(self, space: Space) -> list[Erasure]:

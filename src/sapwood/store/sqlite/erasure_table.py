@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from sapwood.core.erased_text import without_agent
+from sapwood.core.erased_text import text_without_agent, without_agent
 from sapwood.core.erasure import (
     ERASED,
     OUTSIDE_KINDS,
@@ -259,10 +259,27 @@ def _rewrite(
         released.update((row[6] or "").split())
         changed += 1
     _erase_contents(connection, space, released)
+    _rewrite_receipts(connection, space, agent, other)
     connection.execute(
         "UPDATE erasures SET rewritten = rewritten + ? WHERE id = ?", (changed, erasure)
     )
     return changed
+
+
+def _rewrite_receipts(
+    connection: sqlite3.Connection, space: Space, agent: AgentId, other: str
+) -> None:
+    """Replaces mail of the agent in the answers to commands of another one."""
+    rows = connection.execute(
+        "SELECT command, says FROM receipts WHERE space = ?1 AND instr(says, ?2) AND command IN"
+        " (SELECT command FROM events WHERE space = ?1 AND agent = ?3)",
+        (space, agent, other),
+    ).fetchall()
+    for command, says in rows:
+        connection.execute(
+            "UPDATE receipts SET says = ? WHERE space = ? AND command = ?",
+            (text_without_agent(says, agent), space, command),
+        )
 
 
 def _erase_receipts(connection: sqlite3.Connection, space: Space, agent: AgentId) -> None:

@@ -269,7 +269,7 @@ class SqliteLog:
             lambda on: erasure_table.finish_erasure(on, erasure, at), in_thread=True
         )
 
-    async def scrub(self) -> str:
+    async def scrub(self, whole: bool = False) -> str:
         """Writes the file again without what was deleted, and empties the WAL file.
 
         Returns what still has to be done by hand; empty if nothing.

@@ -175,6 +175,16 @@ BEGIN
     PERFORM set_config('sapwood.erasure', '', true);
 END $$;
 
+-- Replaces the answer to a command of another agent, in which the erased one had words.
+CREATE FUNCTION sapwood.rewrite_receipt(
+    p_erasure text, p_space text, p_command text, p_data text
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM set_config('sapwood.erasure', p_erasure, true);
+    UPDATE sapwood.receipts SET data = p_data WHERE space = p_space AND command = p_command;
+    PERFORM set_config('sapwood.erasure', '', true);
+END $$;
+
 -- Deletes everything of one agent that is planned to be erased, and plans its children.
 CREATE FUNCTION sapwood.erase_agent(
     p_erasure text, p_space text, p_agent text, p_outside text

@@ -1,0 +1,78 @@
+"""What can be read of agents, to compare it before and after erasures."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Iterable
+from typing import cast
+
+import msgspec
+
+from sapwood import Cursor, Recorded, Sapwood
+from sapwood.core.erased_text import without_agent
+from sapwood.core.evolve import evolve
+from sapwood.core.ids import AgentId
+from sapwood.core.log_values import TailedEvent
+from sapwood.core.state import State
+from sapwood.runtime.open_agent import open_state
+
+__all__ = ["Survey", "compare", "survey", "tailed"]
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """Everything that can be read of one agent: events, request, facts, hits, and its fold."""
+
+    events: tuple[Recorded, ...]
+    request: object
+    facts: object
+    hits: int
+    folds: bool
+
+
+async def survey(wood: Sapwood, agent: AgentId, marker: str) -> Survey:
+    """Reads an agent in every way. `folds`: the state from a snapshot is that of the whole log."""
+    opened = await wood.get(agent)
+    events = await opened.events()
+    state = State(agent)
+    for recorded in events:
+        state = evolve(state, recorded)
+    log, space = wood.connection.log, wood.connection.space
+    return Survey(
+        tuple(events),
+        await opened.request(),
+        await log.facts(space, agent),
+        len(await wood.search(marker, agents=[agent], limit=1_000)),
+        state == await open_state(log, space, agent),
+    )
+
+
+def compare(before: Survey, after: Survey, erased: Iterable[AgentId]) -> list[str]:
+    """What differs, and should not. Mail and quotations of erased agents may be replaced."""
+    problems: list[str] = []
+    expected = list(before.events)
+    changed = False
+    for agent in erased:
+        for place, recorded in enumerate(expected):
+            event = without_agent(recorded.event, agent)
+            if event is not None:
+                expected[place] = msgspec.structs.replace(recorded, event=event)
+                changed = True
+    if list(after.events) != expected:
+        problems.append("its events differ")
+    if not changed and after.request != before.request:
+        problems.append("its request differs")
+    if after.facts != before.facts:
+        problems.append("its summary differs")
+    if after.hits != before.hits:
+        problems.append(f"a search finds {after.hits} of {before.hits} events")
+    if not after.folds:
+        problems.append("its snapshot is not the fold of its log")
+    return problems
+
+
+async def tailed(wood: Sapwood, count: int, after: Cursor | None = None) -> list[TailedEvent]:
+    """The next `count` events of the space."""
+    found: list[TailedEvent] = []
+    tail = cast("AsyncGenerator[TailedEvent]", wood.tail(after))
+    async with contextlib.aclosing(tail):
+        while len(found) < count:
+            found.append(await anext(tail))
+    return found
