@@ -21,7 +21,7 @@ from scripted_model import ScriptedModel
 
 __all__ = ["Conversation", "turn", "until", "whole"]
 
-_SECONDS = 90.0
+_SECONDS = 300.0
 _TOOLS = {
     "claude-code": 'Bash {{"command":"{}"}}',
     "codex": 'exec_command {{"cmd":"{}"}}',
