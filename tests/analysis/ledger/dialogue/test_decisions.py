@@ -253,3 +253,52 @@ def test_the_same_question_answered_again_takes_the_answer_back() -> None:
     ledger = conversation_ledger("Go.", asked, "6h", "Done.", "24h then. not 6", "Done.")
     first = ledger.decisions[0]
     assert (first.text, first.reversed_by) == ("6h", 3)
+
+
+def reversed_turns(*said: str) -> list[int | None]:
+    """The turn that reversed each decision of a conversation, given as prompts and replies."""
+    return [each.reversed_by for each in conversation_ledger(*said).decisions]
+
+
+def test_a_withdrawal_takes_back_the_decision_of_the_turn_before() -> None:
+    assert reversed_turns(
+        "Let's use twenty workers for the morning.",
+        "Done.",
+        "wait no. too tight. revert that",
+        "Ok.",
+    ) == [2]
+
+
+def test_a_withdrawal_of_something_older_or_of_one_of_two_takes_back_nothing() -> None:
+    assert reversed_turns(
+        *("Let's use twenty workers.", "Done.", "How many are there?", "Twenty."),
+        *("revert that", "Ok."),
+    ) == [None]
+    assert reversed_turns(
+        "Let's use twenty workers. Keep the old queue for one release.",
+        "Done.",
+        "revert that",
+        "Ok.",
+    ) == [None, None]
+
+
+def test_the_other_value_of_the_same_offer_takes_the_first_one_back() -> None:
+    offer = "For the PDFs we can use reportlab or weasyprint. Which one?"
+    ledger = conversation_ledger(
+        "Make the invoices.", offer, "weasyprint", "It needs libraries.", "Reportlab it is.", "Ok."
+    )
+    first = ledger.decisions[0]
+    assert (first.text, first.reversed_by) == ("weasyprint", 3)
+
+
+def test_what_was_switched_on_is_taken_back_by_off() -> None:
+    assert (
+        reversed_turns("silence disk alert 2h", "Ok.", "silence off, the disk is fine", "Ok.")[0]
+        == 2
+    )
+
+
+def test_a_plain_no_takes_back_the_same_thing_of_the_turn_before() -> None:
+    said = ("Sizes for prod: system 1..3, general 4..24, batch 0..10.", "Per zone or in all?")
+    found = reversed_turns(*said, "no. 2..8 for general then, 0..4 batch, 1..1 system", "Ok.")
+    assert found[0] == 2

@@ -25,7 +25,7 @@ from sapwood.analysis.ledger.dialogue.clauses import chosen_parts, has_chosen_cl
 from sapwood.analysis.ledger.dialogue.deferrals import deferred_parts
 from sapwood.analysis.ledger.dialogue.german_choices import is_german
 from sapwood.analysis.ledger.dialogue.offers import Offer, offers_of
-from sapwood.analysis.ledger.dialogue.reversals import reversed_decision
+from sapwood.analysis.ledger.dialogue.reversals import reversed_decision, withdrawn_decision
 from sapwood.analysis.ledger.entries import Decision
 
 __all__ = ["DecisionTracker"]
@@ -58,6 +58,8 @@ class DecisionTracker:
         prompt = " ".join(user)
         german = is_german(tokens(" ".join([prompt, *self._closing[-2:]])[:_MAX_SAMPLE]))
         found = list(_by_user(user, offers, german=german))
+        if not found:
+            self._withdraw(sentences.turn, prompt)
         for text, about in found:
             self._add(Decision(text, sentences.turn, "user", about=about), prompt)
         if user:
@@ -75,11 +77,16 @@ class DecisionTracker:
         return tuple(self._decisions)
 
     def _add(self, decision: Decision, prompt: str) -> None:
-        place = reversed_decision(self._decisions, decision, prompt)
+        self._reverse(reversed_decision(self._decisions, decision, prompt), decision.turn)
+        self._decisions.append(decision)
+
+    def _withdraw(self, turn: int, prompt: str) -> None:
+        self._reverse(withdrawn_decision(self._decisions, turn, prompt), turn)
+
+    def _reverse(self, place: int | None, turn: int) -> None:
         if place is not None:
             old = self._decisions[place]
-            self._decisions[place] = structs.replace(old, reversed_by=decision.turn)
-        self._decisions.append(decision)
+            self._decisions[place] = structs.replace(old, reversed_by=turn)
 
 
 _KEPT = ("alternatives", "amount", "which")

@@ -2,7 +2,9 @@
 
 A false reversal hides a decision that holds. So words alone are not enough: both answer the same
 question, or the new one names the old value as what it is not, or it says 'after all' of the same
-object. Otherwise both stand, and the newer one comes first where they are listed.
+object. A value is also taken back by the other one that the question offered, by 'off', and by a
+'no' about the turn before. Otherwise both stand, and the newer one comes first where they are
+listed.
 """
 
 import re
@@ -13,7 +15,7 @@ from sapwood.analysis.language.word_stems import content_words
 from sapwood.analysis.ledger.dialogue.german_choices import GERMAN_WORDS
 from sapwood.analysis.ledger.entries import Decision
 
-__all__ = ["reversed_decision"]
+__all__ = ["reversed_decision", "withdrawn_decision"]
 
 _MARKS = Phrases("""
     actually|instead
@@ -47,6 +49,14 @@ _CORRECTION = Phrases("""
     doch lieber|nicht
     doch _? _? behalten|nehmen|lassen
 """)
+_WITHDRAWAL = Phrases("""
+    revert|undo|scratch|forget that|this|it
+    take that|it back
+    nimm das zurück
+    das wieder rückgängig
+""")
+_REFUSAL = re.compile(r"(?:no|nope|nein|ne|nee)[.!]+\s", re.IGNORECASE)
+_SWITCHED_OFF = re.compile(r"[\w-]+ (?:off|aus)\b", re.IGNORECASE)
 _CONTRAST = re.compile(
     r"\b(?:instead of|rather than|not|no longer|statt|nicht|no)\s+((?:[\w.+#%-]+\s*){1,3})", re.I
 )
@@ -70,6 +80,21 @@ def reversed_decision(earlier: Sequence[Decision], new: Decision, prompt: str) -
     return None
 
 
+def withdrawn_decision(earlier: Sequence[Decision], turn: int, prompt: str) -> int | None:
+    """Returns the place of the decision that a short prompt takes back without another one.
+
+    It is the only one that the user made in the turn before.
+    """
+    if prompt.count(" ") >= _SHORT_PROMPT or not _WITHDRAWAL.search(tokens(prompt)):
+        return None
+    last = [
+        place
+        for place, each in enumerate(earlier)
+        if each.turn == turn - 1 and each.by == "user" and each.reversed_by is None
+    ]
+    return last[0] if len(last) == 1 else None
+
+
 def _takes_back(old: Decision, new: Decision, prompt: str, contrasted: set[str]) -> bool:
     words = set(content_words(old.text)) - _LIGHT
     said = set(content_words(new.text))
@@ -80,6 +105,8 @@ def _takes_back(old: Decision, new: Decision, prompt: str, contrasted: set[str])
     if contrasted and _values(old.text) and _values(old.text) <= contrasted | said:
         return bool(_values(old.text) & contrasted)
     if _CORRECTION.match(tokens(prompt)) and new.turn - old.turn <= _NEXT_TURNS:
+        return True
+    if _is_refused(old, new, words & said) or _is_other_offer(old, words, said):
         return True
     strong = _STRONG.search(tokens(prompt))
     if not words or (len(words) == 1 and not strong and new.turn - old.turn > _FEW_TURNS):
@@ -94,6 +121,30 @@ def _takes_back(old: Decision, new: Decision, prompt: str, contrasted: set[str])
             return True
     return len(words & around) >= min(_MIN_SHARED, len(words)) and words <= around | said | _LIGHT
 
+
+def _is_refused(old: Decision, new: Decision, shared: set[str]) -> bool:
+    """Whether a decision begins with 'no.' to the last turn, or switches the same thing off."""
+    if len(shared) < _MIN_SHARED:
+        return False
+    if new.turn - old.turn <= _NEXT_TURNS and _REFUSAL.match(new.text):
+        return True
+    first = old.text.split(maxsplit=1)[0].casefold()
+    return bool(_SWITCHED_OFF.match(new.text)) and new.text.casefold().startswith(f"{first} ")
+
+
+def _is_other_offer(old: Decision, words: set[str], said: set[str]) -> bool:
+    """Whether a question offered both values: the old one, and the short new one."""
+    value = said - _LIGHT
+    if not old.about or not words or not value or len(value) > _MIN_SHARED or words & value:
+        return False
+    offered = set(content_words(old.about))
+    return words <= offered and value <= offered and bool(_OFFERS.search(tokens(old.about)))
+
+
+_OFFERS = Phrases("""
+    or|oder|versus|vs
+    two|three|zwei|drei ... ways|options|choices|wege|möglichkeiten|varianten
+""")
 
 _LIGHT = GERMAN_WORDS | frozenset(
     content_words("bigger smaller cheaper faster simpler test give lieber behalten erstmal")
