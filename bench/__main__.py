@@ -15,6 +15,7 @@ NAMES: tuple[str, ...] = (
     "prefix",
     "stream",
     "runtime",
+    "wake",
     "hooks",
     "checkpoint",
     "sandbox",

@@ -81,6 +81,7 @@ class _Service:
             "SAPWOOD_CONFIG": str(folder / "config.toml"),
             "SAPWOOD_SERVICE_MODEL": model,
         }
+        os.environ.update(environment)  # this process wakes the workers by the same engine
         (folder / "config.toml").write_text(_config(options.engine))
         self._workers = Workers(environment, folder, options.workers, self._chance)
         self._connections: list[int] = []

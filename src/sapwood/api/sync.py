@@ -144,6 +144,10 @@ class SyncTurnStream(_SyncWrapper[TurnStream[R]], Generic[R]):
     def __iter__(self) -> Iterator[Delta | Recorded]:
         return self._each(aiter(self._inner))
 
+    def send(self) -> None:
+        """Sends the prompt now, if it was not sent yet. Raises `RefusedError`."""
+        self._run(self._inner.send())
+
     @property
     def turn(self) -> int:
         """Returns a recorder: `with agent.turn("…") as turn: turn.reply("…")`.

@@ -122,6 +122,14 @@ class TurnStream(Generic[_Value]):
             raise self._result
         return self._result
 
+    async def send(self) -> None:
+        """Sends the prompt now, if it was not sent yet. Raises `RefusedError`.
+
+        A web server does this before its response begins, so that it can answer with an error.
+        """
+        if not self._turn:
+            self._turn = await self._start()
+
     def __aiter__(self) -> AsyncIterator[Delta | Recorded]:
         return self._items()
 
@@ -137,8 +145,7 @@ class TurnStream(Generic[_Value]):
     async def _items(self) -> AsyncGenerator[Delta | Recorded]:
         if self._result is not None:
             return
-        if not self._turn:
-            self._turn = await self._start()
+        await self.send()
         words, turn = StreamedWords(), _Turn()
         log, space = self._connection.log, self._connection.space
         follow = log.follow(space, self._agent, self._turn)
