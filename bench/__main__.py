@@ -23,6 +23,8 @@ NAMES: tuple[str, ...] = (
     "looking",
     "tui",
     "mask",
+    "serve",
+    "web",
 )
 ALONE: tuple[str, ...] = ("assume",)
 """Benchmarks that `all` leaves out, because they fetch programs."""

@@ -41,6 +41,7 @@ class CutPlan(Struct, frozen=True):
     """Every place at which the history can be cut, oldest first, and how things are now.
 
     `fixed` is what stays in every request. `now` is the cost of the next call as things are.
+    `earlier` counts turns in view before which no cut is listed.
     """
 
     agent: AgentId
@@ -50,10 +51,16 @@ class CutPlan(Struct, frozen=True):
     cuts: tuple[Cut, ...]
     cap: int = 0
     window: int = 0
+    earlier: int = 0
 
 
-async def cut_plan(space: OpenSpace, agent: AgentId) -> CutPlan:
-    """The cuts of what is in view now."""
+async def cut_plan(
+    space: OpenSpace, agent: AgentId, most: int = 100, *, priced: bool = True
+) -> CutPlan:
+    """The cuts of what is in view now, before each of the newest `most` turns.
+
+    Without `priced`, only the next call has a price: prices take a millisecond each.
+    """
     opened = await space.dispatcher.open(agent)
     state, live = opened.state, opened.live
     counter = space.counter_for(state.settings.model)
@@ -65,6 +72,8 @@ async def cut_plan(space: OpenSpace, agent: AgentId) -> CutPlan:
     cuts: list[Cut] = []
     for number in range(len(sizes) - 1, -1, -1):
         kept = kept + sizes[number]
+        if len(sizes) - number > most:
+            continue
         total = fixed + kept
         turn = live.turns[number]
         keep = len(sizes) - number
@@ -78,8 +87,8 @@ async def cut_plan(space: OpenSpace, agent: AgentId) -> CutPlan:
                 " ".join(words[:200].split()) or "a wake-up",
                 sizes[number],
                 budget.total if whole else total,
-                price(total.tokens, total.tokens if whole else fixed.tokens),
-                price(total.tokens, total.tokens),
+                price(total.tokens, total.tokens if whole else fixed.tokens) if priced else None,
+                price(total.tokens, total.tokens) if priced else None,
             )
         )
     total = budget.total.tokens
@@ -91,6 +100,7 @@ async def cut_plan(space: OpenSpace, agent: AgentId) -> CutPlan:
         tuple(reversed(cuts)),
         state.settings.cap,
         state.settings.window,
+        max(0, len(sizes) - most),
     )
 
 

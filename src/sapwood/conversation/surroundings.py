@@ -10,7 +10,9 @@ from sapwood.analysis.declared_notes import goals_of
 from sapwood.analysis.session import Session
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.completion import KnownNames, known_names
+from sapwood.conversation.context_breakdown import Category, categories
 from sapwood.core.budget import Budget, budget_of
+from sapwood.core.content import Usage
 from sapwood.core.events import TurnRecorded, TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
@@ -18,7 +20,14 @@ from sapwood.core.state import State
 from sapwood.core.turn import goes_on
 from sapwood.runtime.open_agent import OpenAgent
 
-__all__ = ["Surroundings", "chapters_in_view", "family_of", "surroundings"]
+__all__ = [
+    "Surroundings",
+    "WindowUse",
+    "chapters_in_view",
+    "family_of",
+    "surroundings",
+    "window_use",
+]
 
 _FAMILY = 60
 _MOST_EVENTS = 20_000
@@ -37,6 +46,35 @@ class Surroundings(Struct, frozen=True):
     def is_working(self) -> bool:
         """Whether a turn is open."""
         return self.state is not None and self.state.open is not None
+
+
+class WindowUse(Struct, frozen=True):
+    """What fills the window, in a few figures: cheap enough to show after every event.
+
+    `open_turn` is the version at which the open turn started, 0 if none is open.
+    """
+
+    agent: AgentId
+    budget: Budget
+    categories: tuple[Category, ...]
+    unread: int
+    spent: Usage
+    open_turn: int
+
+
+async def window_use(space: OpenSpace, agent: AgentId) -> WindowUse:
+    """The use of the window as it is now."""
+    opened = await space.dispatcher.open(agent)
+    state, live = opened.state, opened.live
+    counter = space.counter_for(state.settings.model)
+    return WindowUse(
+        agent,
+        budget_of(state, live, counter),
+        tuple(categories(state, live, counter)),
+        len(state.inbox),
+        state.spent,
+        state.open.first if state.open else 0,
+    )
 
 
 async def surroundings(space: OpenSpace, agent: AgentId | None) -> Surroundings:

@@ -7,7 +7,7 @@ from sapwood.conversation.answers import ContextShown
 from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.conversation.cut_preview import cut_plan
 from sapwood.conversation.open_timeline import RowsPage
-from sapwood.conversation.surroundings import family_of
+from sapwood.conversation.surroundings import family_of, window_use
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Refusal
@@ -29,6 +29,8 @@ __all__ = ["page_endpoints"]
 
 _LISTED = 400
 _ROWS = 80
+_TREE = 40
+"""Turns that the tree at the side shows."""
 
 
 async def start_page(call: Exchange) -> Response:
@@ -193,11 +195,11 @@ async def _breakdown(call: Exchange, agent: AgentId) -> ContextBreakdown:
 
 async def _side(call: Exchange, state: State) -> str:
     connection = call.space.connection
-    found = await _breakdown(call, state.agent)
-    plan = await cut_plan(connection, state.agent)
+    found = await window_use(connection, state.agent)
+    plan = await cut_plan(connection, state.agent, _TREE, priced=False)
     edges = await call.space.timeline(state.agent).edges()
     family = await family_of(connection, state.agent)
-    return side_html(found, plan, edges, family, state.open.first if state.open else 0)
+    return side_html(found, plan, edges, family)
 
 
 async def _context(call: Exchange, state: State) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.conversation.cut_preview import CutPlan
+from sapwood.conversation.surroundings import WindowUse
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.timeline.row_labels import counted
@@ -26,17 +26,16 @@ _KINDS = {
 
 
 def side_html(
-    found: ContextBreakdown,
+    found: WindowUse,
     plan: CutPlan,
     edges: Sequence[Fold | Divider],
     family: Sequence[AgentSummary],
-    open_turn: int,
 ) -> str:
     """Budget, warnings and the tree of turns."""
-    return _budget(found, plan) + _warnings(found) + _tree(found, plan, edges, family, open_turn)
+    return _budget(found, plan) + _warnings(found) + _tree(found, plan, edges, family)
 
 
-def _budget(found: ContextBreakdown, plan: CutPlan) -> str:
+def _budget(found: WindowUse, plan: CutPlan) -> str:
     budget = found.budget
     limit = budget.limit or max(budget.total.tokens, 1)
     share = budget.share or 0.0
@@ -71,7 +70,7 @@ def _percent(part: int, whole: int) -> int:
     return min(100, round(100 * part / whole))
 
 
-def _warnings(found: ContextBreakdown) -> str:
+def _warnings(found: WindowUse) -> str:
     rows: list[str] = []
     if found.budget.level:
         rows.append(
@@ -95,12 +94,12 @@ def _warnings(found: ContextBreakdown) -> str:
 
 
 def _tree(
-    found: ContextBreakdown,
+    found: WindowUse,
     plan: CutPlan,
     edges: Sequence[Fold | Divider],
     family: Sequence[AgentSummary],
-    open_turn: int,
 ) -> str:
+    open_turn = found.open_turn
     rows = [
         f'<li role="treeitem" aria-selected="false" class="o" data-to="{_key(edge)}">'
         f'<span class="node out" aria-hidden="true"></span><span class="vh">out of context: '
@@ -111,6 +110,12 @@ def _tree(
     if edges:
         rows.append(
             '<li role="treeitem" aria-selected="false" class="cutline"><span>head</span></li>'
+        )
+    if plan.earlier:
+        rows.append(
+            '<li role="treeitem" aria-selected="false"><span class="node in" aria-hidden="true">'
+            f'</span><span class="faint">{counted(plan.earlier, "earlier turn")} in view</span>'
+            "</li>"
         )
     rows += [
         f'<li role="treeitem" aria-selected="false" data-turn-to="{cut.turn}">'

@@ -1,0 +1,259 @@
+"""The server: what HTTP adds to a command, followers of events across a restart, cost of guards.
+
+Followers and writer are processes of their own. Fails when a figure is short.
+"""
+
+import asyncio
+import multiprocessing
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from datetime import datetime
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+import msgspec
+from starlette.requests import Request
+
+import sapwood
+from bench.served import ServedProcess
+from sapwood.config.server_tokens import TokenStore
+from sapwood.server.identity import Identities
+from sapwood.server.rate_limit import RateLimit
+from sapwood.server.request_checks import AllowedHosts, check_origin
+
+__all__ = ["main"]
+
+_MOST_OVERHEAD = 3.0
+_MOST_GUARD = 0.3
+_MOST_LAG = 0.5
+_RATE = 200
+_AGENTS = 20
+
+
+def main(args: list[str]) -> int:
+    """Prints the figures; returns 1 if one is short."""
+    quick = "--quick" in args
+    _allow_files()
+    missed = False
+    with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as place:
+        folder = Path(place)
+        with ServedProcess(folder) as served:
+            missed |= asyncio.run(_overhead(served, 100 if quick else 500, quick=quick))
+            followers = 100 if quick else 2_000
+            missed |= _followers(served, followers, 4.0 if quick else 12.0, quick=quick)
+        missed |= _guards(folder, 2_000 if quick else 20_000)
+    return int(missed)
+
+
+def _allow_files() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
+
+
+# What HTTP adds.
+
+
+async def _overhead(served: ServedProcess, count: int, *, quick: bool) -> bool:
+    token = served.token()
+    async with sapwood.open(served.database) as wood:
+        agent = await wood.start("bench")
+        direct: list[float] = []
+        for number in range(count):
+            began = time.perf_counter()
+            await agent.mark(f"D{number}")
+            direct.append(time.perf_counter() - began)
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        empty: list[float] = []
+        for _ in range(count):
+            began = time.perf_counter()
+            writer.write(f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode())
+            await _answer(reader)
+            empty.append(time.perf_counter() - began)
+        by_http: list[float] = []
+        for number in range(count):
+            body = msgspec.json.encode({"args": f"H{number}"})
+            began = time.perf_counter()
+            writer.write(_post(f"/v1/agents/{agent.id}/commands/mark", token, served.port, body))
+            status = await _answer(reader)
+            by_http.append(time.perf_counter() - began)
+            assert status == 200, status
+        writer.close()
+    library, http = statistics.median(direct) * 1e3, statistics.median(by_http) * 1e3
+    most = _MOST_OVERHEAD * (4 if quick else 1)
+    print(f"an empty request: {statistics.median(empty) * 1e3:.2f} ms at the median")
+    print(f"a mark by the library: {library:.2f} ms at the median; by HTTP: {http:.2f} ms")
+    print(f"HTTP adds {http - library:.2f} ms; limit {most:g} ms")
+    return http - library > most
+
+
+def _post(path: str, token: str, port: int, body: bytes) -> bytes:
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def _answer(reader: asyncio.StreamReader) -> int:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = 0
+    for line in head.split(b"\r\n"):
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    await reader.readexactly(length)
+    return int(head.split(b" ", 2)[1])
+
+
+# Followers.
+
+
+def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool) -> bool:
+    with sapwood.open_sync(served.database) as wood:
+        agents = [wood.start(f"agent {n}").id for n in range(_AGENTS)]
+    outcome: multiprocessing.Queue[tuple[list[float], int, int]] = multiprocessing.Queue()
+    ready = multiprocessing.Event()
+    each = round(_RATE * seconds / _AGENTS)
+    following = multiprocessing.Process(
+        target=_follow_all,
+        args=(served.port, served.token(), agents, count, each, ready, outcome),
+    )
+    following.start()
+    if not ready.wait(120):
+        raise TimeoutError("the followers did not connect")
+    writing = multiprocessing.Process(target=_write, args=(served.database, agents, each))
+    writing.start()
+    time.sleep(seconds / 2)
+    stopped = time.time()
+    served.stop()
+    served.start()
+    away = time.time() - stopped
+    writing.join(240)
+    lags, lacking, doubled = outcome.get(timeout=240)
+    following.join(30)
+    lags.sort()
+    p50, p99 = lags[len(lags) // 2], lags[int(len(lags) * 0.99)]
+    most = _MOST_LAG * (4 if quick else 1)
+    print(
+        f"{count:,} followers of {_AGENTS} agents, {_RATE} events/s, "
+        f"{len(lags):,} messages outside of the restart ({away:.1f} s)"
+    )
+    print(f"lag {p50 * 1e3:.0f} ms at the median, p99 {p99 * 1e3:.0f} ms; limit {most * 1e3:g} ms")
+    print(f"{lacking} missed, {doubled} doubled across the restart; limit 0")
+    print("what limits it: the processor time of one process, for each message and each follower")
+    return p99 > most or lacking > 0 or doubled > 0
+
+
+def _write(database: Path, agents: list[str], each: int) -> None:
+    """Adds events at a steady rate, in turn to each agent."""
+    with sapwood.open_sync(database) as wood:
+        opened = [wood.get(agent) for agent in agents]
+        began = time.monotonic()
+        for number in range(each * len(agents)):
+            opened[number % len(agents)].mark(f"M{number}")
+            wait = began + (number + 1) / _RATE - time.monotonic()
+            if wait > 0:
+                time.sleep(wait)
+
+
+def _follow_all(
+    port: int,
+    token: str,
+    agents: list[str],
+    count: int,
+    each: int,
+    ready: Event,
+    outcome: "multiprocessing.Queue[tuple[list[float], int, int]]",
+) -> None:
+    _allow_files()
+    lags: list[float] = []
+    doubled = [0]
+    connected = [0]
+
+    async def follow(agent: str) -> int:
+        last, first_time = 1, True
+        while last < each + 1:
+            away = not first_time
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+                writer.write(
+                    f"GET /v1/agents/{agent}/events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+                    f"Authorization: Bearer {token}\r\nLast-Event-ID: {last}\r\n\r\n".encode()
+                )
+                head = await reader.readuntil(b"\r\n\r\n")
+                assert b" 200 " in head.split(b"\r\n")[0], head
+                if first_time:
+                    connected[0] += 1
+                    first_time = False
+                    if connected[0] == count:
+                        ready.set()
+                caught_up = time.time() + 1.0 if away else 0.0
+                while last < each + 1:
+                    line = await reader.readline()
+                    if not line:
+                        break
+                    if line.startswith(b"id: "):
+                        version = int(line[4:])
+                        doubled[0] += version <= last
+                        assert version <= last + 1, (version, last)
+                        last = max(last, version)
+                    elif line.startswith(b"data: ") and time.time() > caught_up:
+                        at = msgspec.json.decode(line[6:], type=_At).at
+                        lags.append(time.time() - at.timestamp())
+                writer.close()
+            except (ConnectionError, asyncio.IncompleteReadError):
+                pass
+            if last < each + 1:
+                await asyncio.sleep(0.2)
+        return last
+
+    async def run() -> int:
+        async with asyncio.timeout(200):
+            tasks = [follow(agents[n % len(agents)]) for n in range(count)]
+            return sum(each + 1 - last for last in await asyncio.gather(*tasks))
+
+    lacking = asyncio.run(run())
+    outcome.put((lags, lacking, doubled[0]))
+
+
+class _At(msgspec.Struct):
+    at: datetime
+
+
+# Guards.
+
+
+def _guards(folder: Path, count: int) -> bool:
+    store = TokenStore(folder / "tokens.json")
+    identities, hosts = Identities(store, "local"), AllowedHosts(("127.0.0.1",))
+    rate = RateLimit(1e9, 10**9)
+    value, _ = store.create("bench", "local", ("read",))
+    headers = [(b"host", b"127.0.0.1:8420"), (b"authorization", f"Bearer {value}".encode())]
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v1/agents",
+        "query_string": b"",
+        "scheme": "http",
+        "server": ("127.0.0.1", 8420),
+        "headers": headers,
+    }
+    began = time.perf_counter()
+    for _ in range(count):
+        request = Request(scope)
+        hosts.check(request)
+        principal = identities.of(request)
+        check_origin(request, by_cookie=principal.by_cookie)
+        rate.check(principal.id)
+        principal.require("read")
+    took = (time.perf_counter() - began) / count * 1e3
+    print(
+        f"host, identity, origin, rate and scope: {took:.3f} ms a request; limit {_MOST_GUARD} ms"
+    )
+    return took > _MOST_GUARD
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

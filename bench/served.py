@@ -1,0 +1,76 @@
+"""`sapwood serve` in a process and a home of its own, for the benchmarks of the server."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+from sapwood.config.server_tokens import TokenStore
+
+__all__ = ["ServedProcess"]
+
+
+class ServedProcess:
+    """A server over a database in a folder. It runs no agents. It can be started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = folder / "sapwood.db"
+        self.port = 0
+        self._environ = {
+            **os.environ,
+            "HOME": str(folder),
+            "XDG_CONFIG_HOME": str(folder / "config"),
+            "XDG_DATA_HOME": str(folder / "data"),
+            "XDG_STATE_HOME": str(folder / "state"),
+        }
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it serves."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def token(self) -> str:
+        """A token for everything."""
+        store = TokenStore(self.folder / "data/sapwood/server-tokens.json")
+        return store.create("bench", "local", ("read", "write", "approve"))[0]
+
+    def start(self) -> None:
+        """Starts the server and waits for its address."""
+        command = [sys.executable, "-m", "sapwood.cli", "serve", "--no-agents"]
+        self._process = subprocess.Popen(
+            [*command, "--port", str(self.port), "-d", str(self.database)],
+            cwd=self.folder,
+            env=self._environ,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stderr is not None
+        line = self._process.stderr.readline()
+        found = re.match(r"Serving on http://127\.0\.0\.1:(\d+)\. ", line)
+        assert found, line
+        self.port = int(found[1])
+
+    def stop(self) -> None:
+        """Stops the server."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(30)
+            assert self._process.stderr is not None
+            self._process.stderr.close()
+            self._process = None
+
+    def __enter__(self) -> "ServedProcess":
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()

@@ -1,0 +1,131 @@
+"""The web page: a long conversation opened and scrolled in a real chromium, beside plain HTML."""
+
+import gzip
+import os
+import shutil
+import sys
+import tempfile
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+from playwright.sync_api import Page, sync_playwright
+
+import sapwood
+from bench.served import ServedProcess
+
+__all__ = ["main"]
+
+_MOST_PAINT = 0.6
+_MOST_FRAME = 20.0
+_MOST_BYTES = 60_000
+_SCROLL = """async () => {
+    const feed = document.getElementById('feed') || document.scrollingElement;
+    const frames = [];
+    let last = performance.now();
+    for (let step = 0; step < 120; step += 1) {
+        feed.scrollTop -= 300;
+        await new Promise((done) => requestAnimationFrame(done));
+        const now = performance.now();
+        frames.push(now - last);
+        last = now;
+    }
+    return frames.sort((a, b) => a - b);
+}"""
+_PAINT = """() => performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"""
+
+
+def main(args: list[str]) -> int:
+    """Prints the figures; returns 1 if one is short."""
+    quick = "--quick" in args
+    chromium = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        print("web: left out, because chromium is not installed: apt-get install chromium")
+        return 0
+    missed = _size()
+    with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as place, sync_playwright() as player:
+        folder = Path(place)
+        browser = player.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with ServedProcess(folder) as served:
+            page = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
+            page.goto(f"{served.address}/sign-in?token={served.token()}")
+            page.wait_for_selector("#message")
+            for messages in (2_000,) if quick else (20_000, 200_000):
+                agent = _record(served.database, messages)
+                missed |= _open(
+                    page, served, agent, messages, judged=messages <= 20_000, quick=quick
+                )
+                if messages <= 20_000:
+                    _plain(page, served, agent)
+        browser.close()
+    return int(missed)
+
+
+def _size() -> bool:
+    folder = files("sapwood.server") / "static"
+    kept = [each for each in folder.iterdir() if each.name.endswith((".js", ".css"))]
+    size = sum(len(gzip.compress(each.read_bytes(), 9)) for each in kept)
+    print(f"script and style: {size:,} bytes gzip in {len(kept)} files; limit {_MOST_BYTES:,}")
+    return size > _MOST_BYTES
+
+
+def _record(database: Path, messages: int) -> str:
+    began = time.monotonic()
+    code = "```python\n" + "print(1)\n" * 4 + "```"
+    with sapwood.open_sync(database) as wood:
+        agent = wood.start(f"{messages:,} messages", model="claude-sonnet-5-5", cap=0)
+        for number in range(messages // 2):
+            more = code if number % 5 == 0 else "More words, to fill a line or two. " * (number % 7)
+            agent.record(f"Question {number}?", f"Answer **{number}**.\n\n{more}")
+    print(f"{messages:,} messages recorded in {time.monotonic() - began:.0f} s")
+    return agent.id
+
+
+def _open(
+    page: Page, served: ServedProcess, agent: str, messages: int, *, judged: bool, quick: bool
+) -> bool:
+    paints: list[float] = []
+    for _ in range(3):
+        page.goto(f"{served.address}/c/{agent}")
+        page.wait_for_selector("#rows article")
+        paints.append(page.evaluate(_PAINT))
+    page.wait_for_selector("#link.ok")
+    page.wait_for_timeout(1_000)
+    frames: list[float] = page.evaluate(_SCROLL)
+    p50, p95 = frames[len(frames) // 2], frames[int(len(frames) * 0.95)]
+    nodes = page.evaluate("() => document.querySelectorAll('*').length")
+    slower = 4 if quick else 1
+    print(
+        f"{messages:,} messages: painted after {paints[0]:.2f} s at first, {min(paints):.2f} s "
+        f"later; limit {_MOST_PAINT * slower:g} s"
+    )
+    print(f"  scrolling: frame {p50:.0f} ms, p95 {p95:.0f} ms; limit {_MOST_FRAME * slower:g} ms")
+    print(f"  {nodes:,} elements in the page")
+    return judged and (min(paints) > _MOST_PAINT * slower or p95 > _MOST_FRAME * slower)
+
+
+def _plain(page: Page, served: ServedProcess, agent: str) -> None:
+    """All rows as one page of HTML, for comparison."""
+    rows: list[str] = []
+    while True:
+        answer = page.request.get(f"{served.address}/page/{agent}/rows?first={len(rows)}&limit=400")
+        found = msgspec.json.decode(answer.body())
+        rows += [each["html"] for each in found["rows"]]
+        if not found["rows"] or len(rows) >= found["total"]:
+            break
+    style = '<link rel="stylesheet" href="/static/sapwood.css">'
+    body = f"<!doctype html><meta charset=utf-8>{style}<body>{''.join(rows)}"
+    page.route("**/plain", lambda route: route.fulfill(body=body, content_type="text/html"))
+    page.goto(f"{served.address}/plain")
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    frames: list[float] = page.evaluate(_SCROLL)
+    loaded = page.evaluate("() => performance.timing.loadEventEnd - performance.timing.fetchStart")
+    print(
+        f"  the same rows as plain HTML: loaded after {loaded / 1000:.2f} s, frame "
+        f"{frames[len(frames) // 2]:.0f} ms, p95 {frames[int(len(frames) * 0.95)]:.0f} ms"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
