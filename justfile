@@ -171,6 +171,10 @@ claude-traps *ARGS:
 attack *ARGS:
     python -m proofs.attack "$@"
 
+# Attacks on the server by HTTP, and on its page in a real chromium; `just attack-web no_token` tries one
+attack-web *ARGS:
+    python -m proofs.attack_web "$@"
+
 # Write docs/reference/ from the code that it describes
 reference *ARGS:
     python -m tools.reference "$@"

@@ -122,10 +122,11 @@ async def show_call(call: Exchange) -> Response:
 
 async def show_difference(call: Exchange) -> Response:
     """What differs between two contexts, each a mark or a version; or between one and now."""
+    agent = await call.agent()
     left, right = call.query("a"), call.query("b") or None
     if not left:
         raise Problem(400, "Place missing", "Name a mark or a version: ?a=MARK&b=MARK.")
-    return json_response(await call.service.compare(await call.agent(), left, right))
+    return json_response(await call.service.compare(agent, left, right))
 
 
 async def search(call: Exchange) -> Response:

@@ -16,7 +16,7 @@ from sapwood.server.application import create_application
 from sapwood.server.identity import Identities
 from sapwood.server.served_space import ServedSpaces
 
-__all__ = ["serve"]
+__all__ = ["open_listener", "serve"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -46,18 +46,7 @@ async def serve(
         )
     spaces = ServedSpaces(connection, config, keys, drives=drives)
     identities = Identities(TokenStore(), config.space)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise SapwoodError(
-            f"The server cannot listen on {host}, port {port}: {error.strerror}. Choose another: "
-            "--port N"
-        ) from error
-    # asyncio sets this option only on sockets that name their protocol; without it, every answer
-    # waits 40 ms for an acknowledgement.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with listener:
+    with open_listener(host, port) as listener:
         app = create_application(spaces, identities, (*_LOOPBACK, *names))
         server = _Server(
             uvicorn.Config(
@@ -82,6 +71,22 @@ async def serve(
         spaces.end_streams()
         server.should_exit = True
         await serving
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises `SapwoodError` if the port is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise SapwoodError(
+            f"The server cannot listen on {host}, port {port}: {error.strerror}. Choose another: "
+            "--port N"
+        ) from error
+    # asyncio sets this option only on sockets that name their protocol; without it, every answer
+    # waits 40 ms for an acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,1 @@
+"""Attacks on the server over real HTTP, and on its page in a real browser."""

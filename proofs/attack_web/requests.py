@@ -1,0 +1,258 @@
+"""Attacks by requests alone. Each function raises `AssertionError` if it succeeds."""
+
+import json
+import re
+import socket
+import time
+from collections.abc import Callable
+
+from proofs.attack_web.raw_http import Target, send
+from sapwood.server.application import endpoints
+from sapwood.server.rate_limit import OpenStreams
+
+__all__ = ["ATTACKS"]
+
+_ROUTES = endpoints(OpenStreams(1))
+_SECRET = "the-heron-is-blue"
+
+
+def _path(path: str, agent: str) -> str:
+    filled = path.replace("{agent}", agent)
+    return re.sub(r"\{\w+\}", "1", filled)
+
+
+def rebinding(target: Target) -> None:
+    """A host name that was pointed at this machine."""
+    for host in ("evil.example", f"evil.example:{target.port}", "127.0.0.1.evil.example", "[::]"):
+        for path in ("/", "/v1/agents", "/sign-in", "/healthz"):
+            answer = send(target, "GET", path, token=target.token, host=host)
+            assert answer.status in (400, 421), (host, path, answer.status)
+
+
+def forged_origin(target: Target) -> None:
+    """A page of another origin, with the cookie of the browser."""
+    cookie = {"Cookie": f"sapwood_session={target.cookie}"}
+    body = b'{"args": "STOLEN"}'
+    for origin in ("http://evil.example", "null", f"https://127.0.0.1:{target.port + 1}"):
+        for kind in ("application/json", "text/plain", "multipart/form-data"):
+            answer = send(
+                target,
+                "POST",
+                f"/v1/agents/{target.agent}/commands/mark",
+                headers={**cookie, "Origin": origin, "Content-Type": kind},
+                body=body,
+            )
+            assert answer.status in (403, 415), (origin, kind, answer.status)
+    bare = send(
+        target, "POST", f"/v1/agents/{target.agent}/commands/mark", headers=cookie, body=body
+    )
+    assert bare.status == 403
+    log = send(target, "GET", f"/v1/agents/{target.agent}/log", token=target.token)
+    assert "STOLEN" not in log.body
+
+
+def no_token(target: Target) -> None:
+    """Every route without a token, and with a wrong one."""
+    for token in (None, "", "sw_wrong", target.token[:-1], target.token.upper(), target.expired):
+        for each in _ROUTES:
+            answer = send(
+                target, each.method, _path(each.path, target.agent), token=token, body=b"{}"
+            )
+            assert answer.status == 401, (token, each.path, answer.status)
+
+
+def stolen_cookie_as_token(target: Target) -> None:
+    """A cookie sent as a bearer token, and a token sent as a cookie."""
+    assert send(target, "GET", "/v1/agents", token=target.cookie).status == 401
+    cookie = {"Cookie": f"sapwood_session={target.token}"}
+    assert send(target, "GET", "/v1/agents", headers=cookie).status == 401
+
+
+def other_scopes(target: Target) -> None:
+    """A token for reading that tries to change something."""
+    for each in _ROUTES:
+        if each.scope != "read":
+            answer = send(
+                target, each.method, _path(each.path, target.agent), token=target.reader, body=b"{}"
+            )
+            assert answer.status == 403, (each.path, answer.status)
+
+
+def foreign_space(target: Target) -> None:
+    """An agent of another space by every route, with a token that may do everything."""
+    for each in _ROUTES:
+        if "{agent}" in each.path:
+            answer = send(
+                target, each.method, _path(each.path, target.hidden), token=target.token, body=b"{}"
+            )
+            assert answer.status in (404, 422), (each.path, answer.status)
+            assert _SECRET not in answer.body, each.path
+    for path in (
+        f"/v1/search?q={_SECRET}",
+        f"/page/search?q={_SECRET}",
+        "/v1/agents",
+        "/page/list",
+    ):
+        answer = send(target, "GET", path, token=target.token)
+        assert answer.status == 200
+        assert target.hidden not in answer.body, path
+        assert 'hits":[{' not in answer.body, path
+
+
+def path_tricks(target: Target) -> None:
+    """Files outside of the page's own, and addresses that mean others."""
+    for path in (
+        "/static/../application.py",
+        "/static/..%2fapplication.py",
+        "/static/%2e%2e/%2e%2e/identity.py",
+        "/static/.hidden",
+        "//etc/passwd",
+        "/static//etc/passwd",
+        "/c/../../v1/agents",
+        f"/v1/agents/{target.agent}/../../{target.hidden}",
+        "/page/%00/rows",
+        "/v1/agents/" + "a" * 5000,
+        "/v1/agents/%F0%9F%98%80/rows",
+    ):
+        answer = send(target, "GET", path, token=target.token)
+        assert answer.status in (400, 404, 414, 431), (path, answer.status)
+        assert "root:" not in answer.body
+        assert "import" not in answer.body
+
+
+def hostile_bodies(target: Target) -> None:
+    """Bodies that are too large, of another kind, deep, or not what they say."""
+    path = f"/v1/agents/{target.agent}/turns"
+    for body in (
+        b'{"text": "' + b"x" * 1_200_000 + b'"}',
+        b"[" * 100_000,
+        b'{"text": 7}',
+        b"\xff\xfe",
+        b'{"text": "\\ud800"}',
+        b'{"text": "a", "id": "' + b"i" * 500 + b'"}',
+        b"null",
+    ):
+        answer = send(target, "POST", path, token=target.token, body=body)
+        assert 400 <= answer.status < 500, (body[:20], answer.status)
+    for number in ("-1", "9" * 40, "1e9", "NaN", "0x10", "\u0661"):
+        answer = send(
+            target, "GET", f"/v1/agents/{target.agent}/rows?limit={number}", token=target.token
+        )
+        assert answer.status in (200, 400), (number, answer.status)
+
+
+def slow_body(target: Target) -> None:
+    """A body that never ends; others are served meanwhile."""
+    with socket.create_connection(("127.0.0.1", target.port), timeout=30) as link:
+        head = (
+            f"POST /v1/agents/{target.agent}/turns HTTP/1.1\r\nHost: 127.0.0.1:{target.port}\r\n"
+            f"Authorization: Bearer {target.token}\r\nContent-Type: application/json\r\n"
+            "Content-Length: 100\r\n\r\n{"
+        )
+        link.sendall(head.encode())
+        assert send(target, "GET", "/healthz").status == 200
+        began = time.monotonic()
+        answer = link.recv(4096).decode()
+        assert " 408 " in answer, answer
+        assert time.monotonic() - began < 25
+
+
+def header_tricks(target: Target) -> None:
+    """Smuggled lines and doubled headers."""
+    for headers in (
+        {"X-A": "b\r\nAuthorization: Bearer " + "x"},
+        {"Transfer-Encoding": "chunked", "Content-Length": "5"},
+        {"Idempotency-Key": "k" * 60_000},
+    ):
+        answer = send(
+            target, "POST", f"/v1/agents/{target.agent}/commands/mark", headers=headers, body=b"{}"
+        )
+        assert answer.status in (0, 400, 401, 431), answer.status
+    for last in ("-5", "1; DROP", "9" * 30, "\u0663"):
+        answer = send(
+            target,
+            "GET",
+            f"/v1/agents/{target.agent}/events",
+            token=target.token,
+            headers={"Last-Event-ID": last},
+            timeout=3,
+        )
+        assert answer.status == 400, (last, answer.status)
+
+
+def stream_flood(target: Target) -> None:
+    """Many streams that nobody reads; others are served meanwhile."""
+    links: list[socket.socket] = []
+    try:
+        for _ in range(200):
+            link = socket.create_connection(("127.0.0.1", target.port), timeout=20)
+            link.sendall(
+                f"GET /v1/agents/{target.agent}/events HTTP/1.1\r\n"
+                f"Host: 127.0.0.1:{target.port}\r\n"
+                f"Authorization: Bearer {target.reader}\r\n\r\n".encode()
+            )
+            links.append(link)
+        began = time.monotonic()
+        assert send(target, "GET", "/v1/agents", token=target.token).status == 200
+        assert time.monotonic() - began < 10
+    finally:
+        for link in links:
+            link.close()
+
+
+def request_flood(target: Target) -> None:
+    """More requests than a token may send: the rest are told when to come back."""
+    statuses: list[int] = []
+    with socket.create_connection(("127.0.0.1", target.port), timeout=60) as link:
+        request = (
+            f"GET /v1/openapi.json?x HTTP/1.1\r\nHost: 127.0.0.1:{target.port}\r\n"
+            f"Authorization: Bearer {target.foreign}\r\n\r\n"
+        ).encode()
+        missing = request.replace(b"/v1/openapi.json?x", b"/v1/agents/nobody")
+        received = b""
+        for _ in range(1_500):
+            link.sendall(missing)
+            while b"\r\n\r\n" not in received:
+                received += link.recv(65_536)
+            head, _, received = received.partition(b"\r\n\r\n")
+            length = int(re.search(rb"content-length: (\d+)", head.lower())[1])  # type: ignore[index] # the server sends it
+            while len(received) < length:
+                received += link.recv(65_536)
+            received = received[length:]
+            statuses.append(int(head.split(b" ")[1]))
+            if statuses[-1] == 429:
+                assert b"retry-after:" in head.lower()
+                break
+    assert 429 in statuses, f"{len(statuses)} requests were all answered"
+    assert send(target, "GET", "/v1/agents", token=target.token).status == 200
+
+
+def answers_tell_nothing(target: Target) -> None:
+    """Errors show neither paths nor traces, and no answer may be framed or sniffed."""
+    for path in ("/nowhere", "/v1/agents/nobody", "/", "/static/none.js"):
+        answer = send(target, "GET", path)
+        assert "Traceback" not in answer.body
+        assert "site-packages" not in answer.body
+        lower = answer.head.lower()
+        assert "frame-ancestors 'none'" in lower, path
+        assert "nosniff" in lower
+        assert "uvicorn" not in lower
+    problem = json.loads(send(target, "GET", "/v1/agents/nobody", token=target.token).body)
+    assert problem["status"] == 404
+
+
+ATTACKS: tuple[Callable[[Target], None], ...] = (
+    rebinding,
+    forged_origin,
+    no_token,
+    stolen_cookie_as_token,
+    other_scopes,
+    foreign_space,
+    path_tricks,
+    hostile_bodies,
+    slow_body,
+    header_tricks,
+    stream_flood,
+    request_flood,
+    answers_tell_nothing,
+)
