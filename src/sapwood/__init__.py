@@ -16,6 +16,7 @@ Names are imported when they are first used, so that `import sapwood` is fast.
 TYPE_CHECKING = False  # not the one of `typing`: importing it takes longer than all of this
 if TYPE_CHECKING:
     from sapwood.api import Agent, Sapwood, TurnRecorder, open
+    from sapwood.api.results import Result
     from sapwood.api.runtime import Runtime, runtime
     from sapwood.api.sync import SyncAgent, SyncSapwood, SyncTurnRecorder, SyncTurnStream, open_sync
     from sapwood.api.turn_stream import TurnError, TurnResult, TurnStream
@@ -78,6 +79,7 @@ __all__ = [
     "RefusedError",
     "Replayed",
     "Request",
+    "Result",
     "Runtime",
     "Sapwood",
     "SapwoodError",
@@ -111,6 +113,7 @@ __all__ = [
 
 _HOMES = {
     "sapwood.api": "Agent Sapwood TurnRecorder open",
+    "sapwood.api.results": "Result",
     "sapwood.api.runtime": "Runtime runtime",
     "sapwood.api.turn_stream": "TurnError TurnResult TurnStream",
     "sapwood.api.sync": "SyncAgent SyncSapwood SyncTurnRecorder SyncTurnStream open_sync",

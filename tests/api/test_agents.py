@@ -101,7 +101,7 @@ async def test_a_fresh_start_keeps_settings_and_pins_and_takes_the_name(
 
 async def test_an_archived_agent_can_be_read_and_forked_but_not_written(agent: Agent) -> None:
     await agent.record("Hello!", "Hello to you.")
-    assert await agent.archive() == f"Archived {agent.id}."
+    assert (await agent.archive()).message == f"Archived {agent.id}."
     assert await said(agent) == ["Hello!", "Hello to you."]
     with pytest.raises(
         RefusedError, match=r"is archived\. Its log can be read; fork it to continue"
@@ -116,7 +116,7 @@ async def test_a_kill_ends_all_descendants_and_their_open_turns(
     child = await agent.fork(goal="Look around.")
     grandchild = await child.fork()
     says = await agent.kill()
-    assert all(each.id in says for each in (agent, child, grandchild))
+    assert all(each.id in says.agents for each in (agent, child, grandchild))
     assert {facts.status for facts in await wood.agents()} == {"killed"}
     assert (await kinds(child))[-2:] == ["turn.interrupted", "agent.killed"]
 

@@ -21,11 +21,11 @@ async def counting(agent: Agent) -> Agent:
 
 
 async def test_a_rewind_restores_the_very_request_of_its_mark(counting: Agent) -> None:
-    assert await counting.mark("THREE") == "Marked 'THREE'."
+    assert (await counting.mark("THREE")).message == "Marked 'THREE'."
     before = await counting.request()
     await counting.record("four", "4")
     await counting.clear(1)
-    assert await counting.rewind("THREE") == "Rewound to 'THREE'."
+    assert (await counting.rewind("THREE")).message == "Rewound to 'THREE'."
     assert await counting.request() == before
 
 
@@ -65,21 +65,21 @@ async def test_a_name_that_is_no_name_is_refused(agent: Agent) -> None:
 
 
 async def test_clear_starts_afresh_and_clear_n_keeps_the_last_turns(counting: Agent) -> None:
-    assert await counting.clear(keep=2) == "Kept the last 2 turns; 1 turn left view."
+    assert (await counting.clear(keep=2)).message == "Kept the last 2 turns; 1 turn left view."
     assert await said(counting) == SECOND + THIRD
-    assert await counting.clear(9) == "Nothing to trim: 2 turns in view."
-    assert await counting.clear() == "Context cleared."
+    assert (await counting.clear(9)).message == "Nothing to trim: 2 turns in view."
+    assert (await counting.clear()).message == "Context cleared."
     assert await said(counting) == []
 
 
 async def test_undo_goes_back_step_by_step_and_redo_forth(counting: Agent) -> None:
     await counting.clear(2)
     await counting.clear()
-    assert await counting.undo() == "Undone: /clear."
+    assert (await counting.undo()).message == "Undone: /clear."
     assert await said(counting) == SECOND + THIRD
     await counting.undo()
     assert await said(counting) == FIRST + SECOND + THIRD
-    assert await counting.redo() == "Redone: /clear 2."
+    assert (await counting.redo()).message == "Redone: /clear 2."
     assert await said(counting) == SECOND + THIRD
 
 
@@ -135,7 +135,7 @@ async def test_a_smaller_cap_acts_at_once_and_no_cap_never(wood: Sapwood) -> Non
     for number in range(20):
         await agent.record(f"{number} " + "word " * 50, "ok")
     assert len(await said(agent)) == 40
-    assert await agent.configure(cap=300) == "cap = 300."
+    assert (await agent.configure(cap=300)).message == "cap = 300."
     assert len(await said(agent)) < 40
     assert (await agent.budget()).history.tokens <= 300
 
@@ -150,7 +150,7 @@ async def test_the_last_request_stays_verbatim_when_its_turn_leaves_view(countin
 
 async def test_a_summary_takes_the_place_of_all_but_the_last_turns(counting: Agent) -> None:
     says = await counting.compact("They counted.", keep=1, ledger="nothing was written")
-    assert says == "Compacted 2 turns into a summary."
+    assert says.message == "Compacted 2 turns into a summary."
     front, last = await said(counting)
     assert without_fences(front).endswith(
         "They counted.\n\n[From the log]\nnothing was written\n\nthree"
@@ -165,24 +165,24 @@ async def test_large_results_show_as_stubs_once_masked(agent: Agent) -> None:
         await turn.reply(calls=[ToolCall("1", "read")])
         await turn.result("1", "x" * 5_000)
         await turn.reply("Done.")
-    assert await agent.mask(1_000) == "Large tool results are masked."
+    assert (await agent.mask(1_000)).message == "Large tool results are masked."
     result = (await agent.request()).messages[2].parts[0]
     assert isinstance(result, ToolResult)
     assert result.content.startswith("[masked: 5,000 characters from read; recall ")
 
 
 async def test_pins_stay_whatever_is_cleared_until_they_are_taken_out(counting: Agent) -> None:
-    assert await counting.pin("rule", "No jargon.") == "Pinned 'rule'."
+    assert (await counting.pin("rule", "No jargon.")).message == "Pinned 'rule'."
     await counting.clear()
     assert [block.text for block in (await counting.request()).system] == ["No jargon."]
     with pytest.raises(RefusedError, match=r"no pin 'rul'\. Did you mean rule\?"):
         await counting.unpin("rul")
-    assert await counting.unpin("rule") == "Unpinned 'rule'."
+    assert (await counting.unpin("rule")).message == "Unpinned 'rule'."
     assert (await counting.request()).system == ()
 
 
 async def test_topics_come_into_focus_and_go_to_the_background(agent: Agent) -> None:
-    assert await agent.focus("tests") == "In focus: tests."
+    assert (await agent.focus("tests")).message == "In focus: tests."
     await agent.focus("docs", priority=2)
     await agent.unfocus("tests")
     state = await agent.state()
@@ -197,7 +197,7 @@ async def test_settings_change_alone_and_wrong_ones_change_nothing(agent: Agent)
     with pytest.raises(RefusedError, match="'low_water' must be more than 0 and at most 1"):
         await agent.configure(model="gpt-5", low_water=2)
     assert (await agent.state()).settings == before
-    assert await agent.configure(model="scripted") == "The settings are already so."
+    assert (await agent.configure(model="scripted")).message == "The settings are already so."
 
 
 async def test_a_fork_sees_what_its_parent_saw_and_goes_its_own_way(counting: Agent) -> None:
@@ -218,12 +218,12 @@ async def test_a_fork_from_a_mark_sees_what_came_after_it(agent: Agent) -> None:
 
 async def test_mail_waits_until_it_is_read_and_is_no_users_word(wood: Sapwood) -> None:
     lead, scout = await wood.start("lead"), await wood.start("scout")
-    assert await scout.send(lead, "The leak is in the cache.") == f"Sent to {lead.id}."
+    assert (await scout.send(lead, "The leak is in the cache.")).message == f"Sent to {lead.id}."
     await scout.send(lead.id, "And in the pool.")
     assert [letter.sender for letter in await lead.mail()] == [scout.id] * 2
-    assert "The leak is in the cache." in await lead.read_mail()
+    assert "The leak is in the cache." in (await lead.read_mail()).message
     assert await lead.mail() == ()
-    assert await lead.read_mail() == "No mail."
+    assert (await lead.read_mail()).message == "No mail."
     await lead.record("What is new?", "The leak was found.")
     assert (await said(lead))[0].count("carry no authority") == 2
 

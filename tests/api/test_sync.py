@@ -30,6 +30,7 @@ from sapwood import (
     ToolCall,
     TurnRecorder,
 )
+from sapwood.api.results import Marked
 from sapwood.api.sync import _sync  # pyright: ignore[reportPrivateUsage]
 from sapwood.core.ids import AgentId
 
@@ -85,7 +86,7 @@ def test_a_script_tells_a_whole_story(wood: SyncSapwood, agent: SyncAgent) -> No
     child.send(agent, "Done.")
     assert said(child)[-2].endswith("three")
     assert said(child)[-1] == "3"
-    assert "\nDone.\n" in agent.read_mail()
+    assert "\nDone.\n" in agent.read_mail().message
     assert agent.replay().request == sent
     assert len(agent.diff("ONE").only_right) == 1
     agent.rewind("ONE")
@@ -199,7 +200,7 @@ def test_every_method_is_there_with_its_signature_and_its_docstring(
 
 def test_types_are_those_of_the_awaited_methods(wood: SyncSapwood, agent: SyncAgent) -> None:
     assert_type(agent.id, AgentId)
-    assert_type(agent.mark("A"), str)
+    assert_type(agent.mark("A"), Marked)
     assert_type(agent.fork("A", goal="one", name="child"), SyncAgent)
     assert_type(agent.run_command("/mark B"), list[Outcome])
     assert_type(agent.request(), Request)

@@ -135,7 +135,9 @@ async def test_a_turn_with_an_open_call_does_not_stay_open(agent: Agent) -> None
 async def test_a_turn_that_another_interrupted_takes_no_more(agent: Agent) -> None:
     async def ask() -> None:
         async with agent.turn("Is it cold?") as turn:
-            assert await agent.interrupt("enough") == "Interrupted. What was there is kept."
+            assert (
+                await agent.interrupt("enough")
+            ).message == "Interrupted. What was there is kept."
             await turn.reply("Yes.")
 
     with pytest.raises(RefusedError) as refused:

@@ -55,7 +55,7 @@ def main(database: str, step: int, turn: int | None) -> None:
 
     async def revert() -> None:
         async with open(database) as wood:
-            sys.stdout.write(await (await wood.find("lead")).revert(turn))
+            sys.stdout.write((await (await wood.find("lead")).revert(turn)).message)
 
     asyncio.run(revert())
 

@@ -124,7 +124,7 @@ async def test_one_that_was_cut_off_is_finished_by_typing_it_again(tmp_path: Pat
     async with place.agent() as agent:
         assert (await agent.state()).reverting is not None
         assert files_of(place.folder) not in (place.then.files, place.now.files)
-        assert "before turn" in await agent.revert()
+        assert "before turn" in (await agent.revert()).message
         assert await place.moment(agent) == place.then
         assert (await agent.state()).reverting is None
         [started] = [each for each in await agent.events() if each.kind == "revert.started"]

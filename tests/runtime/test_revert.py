@@ -136,7 +136,7 @@ async def test_a_revert_takes_back_what_the_last_turn_did_to_files_and_context(
         await at.says("hello")
         turn = await at.says("write a.txt theirs")
         assert (tmp_path / "a.txt").read_text() == "theirs"
-        said = await at.agent.revert()
+        said = (await at.agent.revert()).message
         assert said.startswith(f"Files and context are as they were before turn {turn}: 1 file")
         assert (tmp_path / "a.txt").read_text() == "mine"
         assert await at.said() == ["hello"]
@@ -150,7 +150,7 @@ async def test_a_revert_can_be_taken_back(tmp_path: Path) -> None:
         await at.agent.mark("LATE")
         (tmp_path / "c.txt").write_text("the user's own")
         before, said = files_of(tmp_path), await at.said()
-        answer = await at.agent.revert()
+        answer = (await at.agent.revert()).message
         assert files_of(tmp_path).keys() == {"a.txt"}
         assert await at.marks() == ["EARLY"]
         [started] = re.findall(r"/revert (\d+) takes this back", answer)
@@ -168,7 +168,7 @@ async def test_a_revert_that_is_repeated_goes_further_back(tmp_path: Path) -> No
         (tmp_path / "a.txt").write_text("my edit")
         found: list[str] = []
         for turn in reversed(turns[1:]):
-            assert f"before turn {turn}:" in await at.agent.revert()
+            assert f"before turn {turn}:" in (await at.agent.revert()).message
             found.append((tmp_path / "a.txt").read_text())
         assert found == ["3", "2", "1", "0"]
         assert await at.said() == ["write a.txt 0"]
@@ -188,9 +188,9 @@ async def test_after_a_revert_new_turns_are_reverted_first(tmp_path: Path) -> No
         await at.says("write a.txt two")
         await at.agent.revert()
         third = await at.says("write a.txt three")
-        assert f"before turn {third}:" in await at.agent.revert()
+        assert f"before turn {third}:" in (await at.agent.revert()).message
         assert (tmp_path / "a.txt").read_text() == "one"
-        assert f"before turn {first}:" in await at.agent.revert()
+        assert f"before turn {first}:" in (await at.agent.revert()).message
 
 
 async def test_a_revert_goes_to_before_the_turn_that_was_named(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ async def test_before_a_turn_since_which_no_file_changed_the_files_stay(tmp_path
         await at.says("write a.txt one")
         talk = await at.says("just talk")
         (tmp_path / "a.txt").write_text("my edit")
-        assert "no file differed" in await at.agent.revert(talk)
+        assert "no file differed" in (await at.agent.revert(talk)).message
         assert (tmp_path / "a.txt").read_text() == "my edit"
         assert await at.said() == ["write a.txt one"]
 
@@ -354,7 +354,7 @@ async def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
     repository(tmp_path / "vendor")
     async with desk(tmp_path) as at:
         await at.says("write a.txt one")
-        said = await at.agent.revert()
+        said = (await at.agent.revert()).message
         assert "0 files restored, 1 removed." in said
         assert "Left as they are: ignored files, vendor/ (a repository of its own)." in said
         assert "and /undo moves the context alone." in said
@@ -415,7 +415,7 @@ async def test_what_was_not_saved_after_a_turn_is_saved_before_a_revert_or_stays
         (tmp_path / "a.txt").write_text("mine")
         turn = await at.says("run echo theirs > a.txt; head -c 200 /dev/zero > b.bin")
         assert (await at.kinds())[-1] == "checkpoint.missed"
-        said = await at.agent.revert()  # whose own bounds are wider
+        said = (await at.agent.revert()).message  # whose own bounds are wider
         assert f"before turn {turn}: 1 file restored, 1 removed" in said
         assert files_of(tmp_path) == {"a.txt": ("file", b"mine")}
 

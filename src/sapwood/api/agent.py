@@ -18,11 +18,21 @@ from sapwood.api.arguments import (
 )
 from sapwood.api.arguments import text as words
 from sapwood.api.output_type import reader_of, with_schema
-from sapwood.api.results import Tagged
+from sapwood.api.results import (
+    Configured,
+    ContextChanged,
+    HistoryCompacted,
+    Killed,
+    MailTaken,
+    Marked,
+    Result,
+    Tagged,
+)
 from sapwood.api.turn_recorder import AgentHandle, TurnRecorder
 from sapwood.api.turn_stream import TurnStream
-from sapwood.conversation.answers import Answer, ConversationStarted, Prompted
-from sapwood.conversation.model_requests import budget_for, request_for
+from sapwood.conversation.answers import Answer, ConversationStarted, FilesReverted, Prompted
+from sapwood.conversation.call import Person
+from sapwood.conversation.model_requests import budget_for, history_in_view, request_for
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import Outcome
 from sapwood.core.budget import Budget
@@ -31,6 +41,7 @@ from sapwood.core.commands import (
     AddPin,
     Archive,
     Clear,
+    Command,
     Compact,
     Configure,
     Focus,
@@ -54,7 +65,7 @@ from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.erasure import Erasure
 from sapwood.core.errors import LogError, RefusedError
-from sapwood.core.events import HUMAN, Actor, Recorded
+from sapwood.core.events import HUMAN, Actor, ContextSummarized, MarkSet, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import SettingsChange
@@ -62,6 +73,7 @@ from sapwood.core.state import Letter, State
 from sapwood.core.tags import Tags
 from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request
+from sapwood.runtime.dispatch import Done
 from sapwood.runtime.replay import Replayed
 
 __all__ = ["Agent"]
@@ -69,11 +81,17 @@ __all__ = ["Agent"]
 _Value = TypeVar("_Value")
 
 
+def _result(done: Done) -> Result:
+    return Result(message=done.message, events=done.events)
+
+
 class Agent(AgentHandle):
     """One conversation. `Sapwood.start`, `Sapwood.get` and `Sapwood.find` return it.
 
-    A method that changes something returns a message for the user. It raises `RefusedError` if the
-    change is not allowed; the error says what to do instead. Every method raises `LogError` if the
+    A method that changes something returns a value whose `message` is a sentence for the user. It
+    raises `RefusedError` if the change is not allowed; the error says what to do instead. With a
+    `command_id` the call can be repeated: the same id acts once and returns the first result.
+    `actor` is who acts, by default a user without a name. Every method raises `LogError` if the
     database cannot be read or written.
 
     >>> import asyncio, sapwood
@@ -151,7 +169,9 @@ class Agent(AgentHandle):
         *items: str | RecordedReply | RecordedResult,
         status: Literal["completed", "interrupted", "failed"] = "completed",
         reason: str = "",
-    ) -> None:
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Records a whole turn that another program ran, in one transaction.
 
         `items` are replies and tool results in order; a plain text is a reply. `status` is how the
@@ -171,14 +191,21 @@ class Agent(AgentHandle):
         ['user', 'assistant', 'user', 'assistant']
         """
         recorded = tuple(recorded_item(item) for item in items)
-        await self.do(RecordTurn(self.id, prompt_parts(prompt), recorded, status, reason))
+        command = RecordTurn(self.id, prompt_parts(prompt), recorded, status, reason)
+        return _result(await self._give(command, command_id, actor))
 
-    async def interrupt(self, reason: str = "") -> str:
+    async def interrupt(
+        self,
+        reason: str = "",
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Stops the open turn in whatever process runs it. Its replies so far stay in the log.
 
         `reason` is recorded with it. Raises `RefusedError` if no turn is open.
         """
-        return (await self.do(InterruptTurn(self.id, reason))).message
+        return _result(await self._give(InterruptTurn(self.id, reason), command_id, actor))
 
     @overload
     def ask(
@@ -310,44 +337,84 @@ class Agent(AgentHandle):
 
     # Context
 
-    async def mark(self, name: str = "") -> str:
+    async def mark(
+        self,
+        name: str = "",
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Marked:
         """Sets a mark at the current place, for `rewind`, `fork` and `diff`.
 
         `name` may be empty: `rewind` without a name goes to the newest mark. Raises `RefusedError`
         if the name is not a word.
         """
-        return (await self.do(SetMark(self.id, name))).message
+        done = await self._give(SetMark(self.id, name), command_id, actor)
+        place = done.events[-1].version if done.events else 0
+        [stored] = await self.events(place, place)
+        named = stored.event.name if isinstance(stored.event, MarkSet) else ""
+        return Marked(message=done.message, events=done.events, name=named, version=place)
 
-    async def clear(self, keep: int | None = None) -> str:
+    async def clear(
+        self,
+        keep: int | None = None,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> ContextChanged:
         """Removes the history, except the last `keep` turns, from the context. It stays in the log.
 
         Raises `RefusedError` if a turn is open or `keep` is less than 1.
         """
         command = Clear(self.id) if keep is None else KeepLast(self.id, keep)
-        return (await self.do(command)).message
+        return await self._moved(command, command_id, actor)
 
-    async def rewind(self, mark: str | None = None, *, note: str = "") -> str:
+    async def rewind(
+        self,
+        mark: str | None = None,
+        *,
+        note: str = "",
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> ContextChanged:
         """Removes everything after `mark`, by default the newest mark, from the context.
 
         `note` is sent to the model with the next prompt. Raises `RefusedError` if there is no such
         mark or a turn is open.
         """
-        return (await self.do(Rewind(self.id, mark, note))).message
+        return await self._moved(Rewind(self.id, mark, note), command_id, actor)
 
-    async def undo(self) -> str:
+    async def undo(
+        self,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> ContextChanged:
         """Undoes the last change of the context.
 
         Raises `RefusedError` if there is none or a turn is open.
         """
-        return (await self.do(Undo(self.id))).message
+        return await self._moved(Undo(self.id), command_id, actor)
 
-    async def redo(self) -> str:
+    async def redo(
+        self,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> ContextChanged:
         """Undoes the last `undo`. Raises `RefusedError` if there is none or a turn is open."""
-        return (await self.do(Redo(self.id))).message
+        return await self._moved(Redo(self.id), command_id, actor)
 
     async def compact(
-        self, summary: str, *, keep: int = 0, ledger: str = "", score: float | None = None
-    ) -> str:
+        self,
+        summary: str,
+        *,
+        keep: int = 0,
+        ledger: str = "",
+        score: float | None = None,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> HistoryCompacted:
         """Replaces the history in the context, except the last `keep` turns, by `summary`.
 
         `ledger` is text for the end of the summary that no model wrote, such as a list of changed
@@ -355,38 +422,82 @@ class Agent(AgentHandle):
         `RefusedError` if a turn is open or the summary is empty.
         """
         command = Compact(self.id, summary, keep, ledger, score)
-        return (await self.do(command)).message
+        moved = await self._moved(command, command_id, actor)
+        found = await self.connection.log.read(
+            self.connection.space, self.id, moved.events[0].version, moved.events[-1].version
+        )
+        stored = next(each.event for each in found if isinstance(each.event, ContextSummarized))
+        return HistoryCompacted(
+            message=moved.message,
+            events=moved.events,
+            turns=moved.turns,
+            tokens=moved.tokens,
+            summary=stored.text,
+            score=stored.score,
+        )
 
-    async def mask(self, over: int) -> str:
+    async def mask(
+        self,
+        over: int,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Replaces tool results of more than `over` characters in the context by short stubs.
 
         Applies to the results so far. Raises `RefusedError` if `over` is less than 1.
         """
-        return (await self.do(MaskResults(self.id, over))).message
+        return _result(await self._give(MaskResults(self.id, over), command_id, actor))
 
-    async def pin(self, name: str, text: str) -> str:
+    async def pin(
+        self,
+        name: str,
+        text: str,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Adds a text to every request, also after the history is cleared or compacted.
 
         A pin of the same name is replaced. Raises `RefusedError` if the name or the text is empty,
         the text is too long, or there are too many pins.
         """
-        return (await self.do(AddPin(self.id, name, text))).message
+        return _result(await self._give(AddPin(self.id, name, text), command_id, actor))
 
-    async def unpin(self, name: str) -> str:
+    async def unpin(
+        self,
+        name: str,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Removes a pin. Raises `RefusedError` if there is no pin of this name."""
-        return (await self.do(RemovePin(self.id, name))).message
+        return _result(await self._give(RemovePin(self.id, name), command_id, actor))
 
-    async def focus(self, topic: str, priority: int = 1) -> str:
+    async def focus(
+        self,
+        topic: str,
+        priority: int = 1,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Adds a topic to the focus of the agent, or changes its priority; 1 is the highest.
 
         The focus is stored in the log for other tools. It does not change the next request. Raises
         `RefusedError` if the topic is empty or there are too many topics.
         """
-        return (await self.do(Focus(self.id, topic, priority))).message
+        return _result(await self._give(Focus(self.id, topic, priority), command_id, actor))
 
-    async def unfocus(self, topic: str) -> str:
+    async def unfocus(
+        self,
+        topic: str,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Moves a topic from the focus to the background. Raises `RefusedError` if it is empty."""
-        return (await self.do(Unfocus(self.id, topic))).message
+        return _result(await self._give(Unfocus(self.id, topic), command_id, actor))
 
     async def configure(
         self,
@@ -399,7 +510,9 @@ class Agent(AgentHandle):
         window: int | None = None,
         levels: tuple[float, float, float] | None = None,
         params: TurnParams | None = None,
-    ) -> str:
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Configured:
         """Changes the given settings of the agent. The others keep their values.
 
         `model` is the model to call and `system` the system prompt. `cap` is the largest size of
@@ -423,20 +536,38 @@ class Agent(AgentHandle):
             params=UNSET if params is None else params,
         )
         if window is None:
-            return (await self.service.configure(self.id, change)).message
-        return (await self.do(Configure(self.id, change))).message
+            done = await self.service.configure(
+                self.id, change, actor=actor or HUMAN, command_id=command_id
+            )
+        else:
+            done = await self._give(Configure(self.id, change), command_id, actor)
+        settings = (await self.state()).settings
+        return Configured(message=done.message, events=done.events, settings=settings)
 
     # Files
 
-    async def checkpoint(self) -> str:
+    async def checkpoint(
+        self,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Saves the files of the workspace, as they were before the open turn or after the last.
 
         Sapwood saves them automatically in the turns that it runs. If your program runs the turns,
         call this method. Raises `RefusedError` if the files cannot be saved.
         """
-        return (await self.service.checkpoint(self.id)).message
+        saved = await self.service.checkpoint(self.id, actor=actor or HUMAN, command_id=command_id)
+        return Result(message=saved.message, events=saved.events)
 
-    async def revert(self, turn: int | None = None, *, anyway: bool = False) -> str:
+    async def revert(
+        self,
+        turn: int | None = None,
+        *,
+        anyway: bool = False,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Restores the files and the context as they were before a turn.
 
         `turn` is the version at which that turn starts, or the version of an earlier revert, to
@@ -445,65 +576,140 @@ class Agent(AgentHandle):
         if nothing can be restored.
         """
         typed = "" if turn is None else str(count(turn, "turn"))
-        return (await self._answer("revert", f"{typed}{' --anyway' if anyway else ''}")).message
+        args = f"{typed}{' --anyway' if anyway else ''}"
+        answer = await self._answer("revert", args, command_id, actor)
+        events = answer.events if isinstance(answer, FilesReverted) else ()
+        return Result(message=answer.message, events=events)
 
-    async def _answer(self, name: str, args: str = "") -> Answer:
+    async def _answer(
+        self, name: str, args: str, command_id: str | None, actor: Actor | None
+    ) -> Answer:
         """Runs a slash command and returns its answer. Raises `RefusedError`."""
-        answer = await self.service.answer(self.id, CommandStep(TABLE[name], args))
+        caller = Person(HUMAN if actor is None else actor, command_id)
+        answer = await self.service.answer(self.id, CommandStep(TABLE[name], args), caller=caller)
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         return answer
 
+    async def _give(self, command: Command, command_id: str | None, actor: Actor | None) -> Done:
+        """Runs a command of the core. Raises `RefusedError`."""
+        return await self.do(command, HUMAN if actor is None else actor, command_id=command_id)
+
+    async def _moved(
+        self, command: Command, command_id: str | None, actor: Actor | None
+    ) -> ContextChanged:
+        """Runs a command that moves the context. Raises `RefusedError`."""
+        done = await self._give(command, command_id, actor)
+        turns, tokens = await history_in_view(self.connection, self.id)
+        return ContextChanged(message=done.message, events=done.events, turns=turns, tokens=tokens)
+
     # Other agents
 
-    async def fork(self, mark: str | None = None, *, goal: str = "", name: str = "") -> "Agent":
+    async def fork(
+        self,
+        mark: str | None = None,
+        *,
+        goal: str = "",
+        name: str = "",
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> "Agent":
         """Starts a child agent that sees the context of this one, and returns it.
 
         With `mark`, the child sees only what came after that mark. `goal` is its first prompt and
         `name` its name. Raises `RefusedError` if there is no such mark.
         """
-        forked = await self.service.fork(self.id, mark, goal=goal, name=name)
+        forked = await self.service.fork(
+            self.id,
+            mark,
+            goal=goal,
+            name=name,
+            caller=Person(HUMAN if actor is None else actor, command_id),
+        )
         return Agent(self.connection, forked.child)
 
-    async def send(self, to: "Agent | str", text: str) -> str:
+    async def send(
+        self,
+        to: "Agent | str",
+        text: str,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Sends mail to another agent, given as `Agent` or by its id.
 
         The receiver reads it as information, not as an instruction of the user. Raises
         `RefusedError` if there is no such agent, it has ended, or its mailbox is full.
         """
         receiver = to.id if isinstance(to, Agent) else AgentId(to)
-        return (await self.service.send(receiver, text, sender=self.id)).message
+        sent = await self.service.send(
+            receiver, text, sender=self.id, actor=actor or HUMAN, command_id=command_id
+        )
+        return Result(message=sent.message, events=sent.events)
 
     async def mail(self) -> tuple[Letter, ...]:
         """Returns the unread mail, oldest first, without marking it as read."""
         return (await self.state()).inbox
 
-    async def read_mail(self, into: Literal["prompt", "tool"] = "prompt") -> str:
+    async def read_mail(
+        self,
+        into: Literal["prompt", "tool"] = "prompt",
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> MailTaken:
         """Marks all mail as read and returns its text.
 
         With `into="prompt"` the mail is also sent with the next prompt. With `"tool"` it is not:
         your program returns the text to the model as a tool result.
         """
-        return (await self.do(ReadMail(self.id, into))).message
+        letters = (await self.state()).inbox
+        done = await self._give(ReadMail(self.id, into), command_id, actor)
+        return MailTaken(
+            message=done.message, events=done.events, letters=() if done.repeated else letters
+        )
 
-    async def kill(self) -> str:
+    async def kill(
+        self,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Killed:
         """Ends this agent and all its descendants for good. Their logs stay readable."""
-        return (await self.do(Kill(self.id))).message
+        done = await self._give(Kill(self.id), command_id, actor)
+        agents = tuple(dict.fromkeys(place.agent for place in done.events))
+        return Killed(message=done.message, events=done.events, agents=agents)
 
-    async def archive(self) -> str:
+    async def archive(
+        self,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Archives this agent: it accepts no more commands. Its log stays readable.
 
         Raises `RefusedError` if a turn is open.
         """
-        return (await self.do(Archive(self.id))).message
+        return _result(await self._give(Archive(self.id), command_id, actor))
 
-    async def unarchive(self) -> str:
+    async def unarchive(
+        self,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Makes this archived agent running again. Raises `RefusedError` if it is not archived."""
-        return (await self.do(Unarchive(self.id))).message
+        return _result(await self._give(Unarchive(self.id), command_id, actor))
 
-    async def rename(self, name: str) -> str:
+    async def rename(
+        self,
+        name: str,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Gives this agent another name; its id stays. Raises `RefusedError` for a blank name."""
-        return (await self.do(Rename(self.id, name))).message
+        return _result(await self._give(Rename(self.id, name), command_id, actor))
 
     async def label(
         self,
@@ -537,7 +743,7 @@ class Agent(AgentHandle):
             tuple(items(remove, "remove")),
             entries_from(metadata),
         )
-        done = await self.do(command, actor or HUMAN, command_id=command_id)
+        done = await self._give(command, command_id, actor)
         tags = (await self.state()).tags or Tags()
         entries = {entry.name: entry.value for entry in tags.metadata}
         return Tagged(
@@ -548,12 +754,17 @@ class Agent(AgentHandle):
             metadata=entries,
         )
 
-    async def new(self) -> "Agent":
+    async def new(
+        self,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> "Agent":
         """Archives this agent and returns a new one with the same workspace, settings and pins.
 
         Raises `RefusedError` if a turn is open.
         """
-        answer = await self._answer("new")
+        answer = await self._answer("new", "", command_id, actor)
         assert isinstance(answer, ConversationStarted)
         return Agent(self.connection, answer.agent)
 

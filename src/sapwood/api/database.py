@@ -78,6 +78,8 @@ class Sapwood:
         owner: str = "",
         labels: Sequence[str] = (),
         metadata: Mapping[str, str] | None = None,
+        command_id: str | None = None,
+        actor: Actor | None = None,
     ) -> Agent:
         """Starts a new agent and returns it.
 
@@ -86,7 +88,8 @@ class Sapwood:
         the system prompt and `cap` the largest size of the history in tokens; `settings` replace
         all three. `pins` are texts for every request, by name. `folder` is the workspace. `owner`,
         `labels` and `metadata` are for lists and rules of your program; `agents` finds agents by
-        owner and label, and no model sees them.
+        owner and label, and no model sees them. The same `command_id` given twice starts one
+        agent. `actor` is who starts it.
 
         Raises `RefusedError` if the id is taken or a value is not valid.
 
@@ -112,6 +115,8 @@ class Sapwood:
                 pins=pins_from(pins),
                 agent=named,
                 tags=tags_from(owner, labels, metadata),
+                actor=HUMAN if actor is None else actor,
+                command_id=command_id,
             )
         except RefusedError as refused:
             if named is None or not (again and isinstance(refused.refusal, AgentExists)):
@@ -232,8 +237,20 @@ class Sapwood:
         """
         return Sapwood(self.connection.with_space(name))
 
-    def tail(self, after: Cursor | None = None) -> AsyncIterator[TailedEvent]:
-        """Yields the events of all agents after a cursor, then each new one. Never ends."""
+    async def now(self) -> Cursor:
+        """Returns the cursor after all events so far, for `tail`."""
+        return await self.connection.log.end(self.connection.space)
+
+    def tail(self, after: Cursor | Literal["now"] | None = None) -> AsyncIterator[TailedEvent]:
+        """Yields the events of all agents after a cursor, then each new one. Never ends.
+
+        Without a cursor it begins with the first event of the space. With `"now"` it begins with
+        the first event that is stored after the first step of the loop.
+
+        Raises `LogError` if the cursor is not of this space.
+        """
+        if isinstance(after, str) and after == "now":
+            return self._from_now()
         return self.connection.log.tail(self.connection.space, cursor(after))
 
     async def erase(
@@ -276,6 +293,10 @@ class Sapwood:
         from sapwood.lifecycle.erasable_log import erasable
 
         return await erasable(self.connection.log).erasures(self.connection.space)
+
+    async def _from_now(self) -> AsyncIterator[TailedEvent]:
+        async for each in self.connection.log.tail(self.connection.space, await self.now()):
+            yield each
 
     async def close(self) -> None:
         """Closes the database. Leaving `async with sapwood.open(…)` does the same."""

@@ -19,11 +19,12 @@ from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from sapwood.api.agent import Agent
 from sapwood.api.database import Sapwood
 from sapwood.api.database import open as open_async
+from sapwood.api.results import Result
 from sapwood.api.turn_recorder import TurnRecorder
 from sapwood.api.turn_stream import TurnResult, TurnStream
 from sapwood.core.content import PromptPart
@@ -220,11 +221,11 @@ class SyncAgent(_SyncWrapper[Agent]):
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
     ...     agent = wood.start("demo")
-    ...     agent.record("What is 6 x 7?", "42")
-    ...     agent.mark("EASY")
+    ...     _ = agent.record("What is 6 x 7?", "42")
+    ...     print(agent.mark("EASY"))
     ...     child = agent.fork(goal="Explain it.")
     ...     len(child.request().messages)
-    "Marked 'EASY'."
+    Marked 'EASY'.
     3
     """
 
@@ -336,13 +337,21 @@ class SyncAgent(_SyncWrapper[Agent]):
         )
         return SyncTurnRecorder(self._loop, recorder)
 
-    def send(self, to: "SyncAgent | str", text: str) -> str:
+    def send(
+        self,
+        to: "SyncAgent | str",
+        text: str,
+        *,
+        command_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> Result:
         """Sends mail to another agent, given as `Agent` or by its id.
 
         The receiver reads it as information, not as an instruction of the user. Raises
         `RefusedError` if there is no such agent, it has ended, or its mailbox is full.
         """
-        return self._run(self._inner.send(to if isinstance(to, str) else to.id, text))
+        receiver = to if isinstance(to, str) else to.id
+        return self._run(self._inner.send(receiver, text, command_id=command_id, actor=actor))
 
     def follow(self, after: int = 0) -> Iterator[Recorded]:
         """Yields every event after a version, then each new one, from any process. Never ends."""
@@ -354,7 +363,7 @@ class SyncSapwood(_SyncWrapper[Sapwood]):
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
-    ...     wood.start("demo").record("Remember the heron.", "I will.")
+    ...     _ = wood.start("demo").record("Remember the heron.", "I will.")
     ...     [hit.snippet for hit in wood.search("heron")]
     ['Remember the heron. I will.']
     """
@@ -382,8 +391,16 @@ class SyncSapwood(_SyncWrapper[Sapwood]):
         """
         return SyncSapwood(self._loop, self._inner.space(name))
 
-    def tail(self, after: Cursor | None = None) -> Iterator[TailedEvent]:
-        """Yields the events of all agents after a cursor, then each new one. Never ends."""
+    now = _sync(Sapwood.now)
+
+    def tail(self, after: Cursor | Literal["now"] | None = None) -> Iterator[TailedEvent]:
+        """Yields the events of all agents after a cursor, then each new one. Never ends.
+
+        Without a cursor it begins with the first event of the space. With `"now"` it begins with
+        the first event that is stored after the first step of the loop.
+
+        Raises `LogError` if the cursor is not of this space.
+        """
         return self._each(self._inner.tail(after))
 
 

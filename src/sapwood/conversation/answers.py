@@ -120,6 +120,7 @@ class MailSent(Struct, frozen=True, tag=True):
 
     to: AgentId
     message: str
+    events: tuple[EventRef, ...] = ()
 
 
 class MailRead(Struct, frozen=True, tag=True):

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.commands import CallModel
-from sapwood.core.history_size import count_texts
+from sapwood.core.history_size import count_texts, settled
 from sapwood.core.ids import AgentId
+from sapwood.core.token_count import Count
 from sapwood.core.view import Request, check, view
 from sapwood.core.view.request import digest
 
-__all__ = ["budget_for", "manifest_for", "request_for"]
+__all__ = ["budget_for", "history_in_view", "manifest_for", "request_for"]
 
 
 async def request_for(space: OpenSpace, agent: AgentId, model: str | None = None) -> Request:
@@ -31,6 +32,13 @@ async def budget_for(space: OpenSpace, agent: AgentId) -> Budget:
     opened = await space.dispatcher.open(agent)
     counter = space.counter_for(opened.state.settings.model)
     return budget_of(opened.state, opened.live, counter)
+
+
+async def history_in_view(space: OpenSpace, agent: AgentId) -> tuple[int, Count]:
+    """How many ended turns the agent's model sees, and their size."""
+    opened = await space.dispatcher.open(agent)
+    counter = space.counter_for(opened.state.settings.model)
+    return len(opened.live.turns), settled(opened.live, counter, opened.state.ratio())
 
 
 def manifest_for(

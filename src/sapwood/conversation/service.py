@@ -248,6 +248,7 @@ class ConversationService:
         script: bool = False,
         tags: Tags | None = None,
         actor: Actor = HUMAN,
+        command_id: str | None = None,
     ) -> AgentId:
         """Starts a conversation in a folder, by default with the configured model and settings.
 
@@ -262,13 +263,11 @@ class ConversationService:
             settings = models.first_settings()
         agent = agent or new_agent_id()
         workspace = Workspace(folder=folder)
-        await self.dispatch(
-            StartAgent(
-                agent, name, settings or Settings(), workspace, pins, script=script, tags=tags
-            ),
-            actor,
+        command = StartAgent(
+            agent, name, settings or Settings(), workspace, pins, script=script, tags=tags
         )
-        return agent
+        done = await self.dispatch(command, actor, command_id=command_id)
+        return done.events[0].agent if done.events else agent
 
     async def dispatch(
         self,
@@ -290,18 +289,34 @@ class ConversationService:
             raise RefusedError(done)
         return done
 
-    async def configure(self, agent: AgentId, change: SettingsChange) -> Changed:
+    async def configure(
+        self,
+        agent: AgentId,
+        change: SettingsChange,
+        *,
+        actor: Actor = HUMAN,
+        command_id: str | None = None,
+    ) -> Changed:
         """Changes settings; another model has to fit what is in view. Raises `RefusedError`."""
         from sapwood.conversation.model_choice import with_fitting_model
 
         fitting = await with_fitting_model(self.services, agent, change)
-        done = await self.dispatch(Configure(agent, fitting))
+        done = await self.dispatch(Configure(agent, fitting), actor, command_id=command_id)
         return Changed(agent, done.message, done.events)
 
-    async def send(self, to: AgentId, text: str, *, sender: AgentId | None = None) -> MailSent:
+    async def send(
+        self,
+        to: AgentId,
+        text: str,
+        *,
+        sender: AgentId | None = None,
+        actor: Actor = HUMAN,
+        command_id: str | None = None,
+    ) -> MailSent:
         """Sends mail to an agent by its id. Raises `RefusedError`."""
-        done = await self.dispatch(Send(to, new_mail_id(), text, sender=sender))
-        return MailSent(to, done.message)
+        command = Send(to, new_mail_id(), text, sender=sender)
+        done = await self.dispatch(command, actor, command_id=command_id)
+        return MailSent(to, done.message, done.events)
 
     async def interrupt(self, agent: AgentId, reason: str = "") -> Changed | Refusal:
         """Stops the open turn, whichever process runs it, and keeps what was there."""
@@ -309,7 +324,9 @@ class ConversationService:
         done = await dispatcher.dispatch(InterruptTurn(agent, reason), command_meta())
         return done if isinstance(done, Refusal) else Changed(agent, done.message, done.events)
 
-    async def checkpoint(self, agent: AgentId) -> Changed:
+    async def checkpoint(
+        self, agent: AgentId, *, actor: Actor = HUMAN, command_id: str | None = None
+    ) -> Changed:
         """Saves the files of the workspace, as they were before the open turn or after the last.
 
         Raises `RefusedError` if they cannot be saved.
@@ -325,7 +342,7 @@ class ConversationService:
         else:
             turn = tip.first if tip is not None and tip.agent == agent else 0
             command = MakeCheckpoint(agent, saved, turn)
-        done = await self.dispatch(command)
+        done = await self.dispatch(command, actor, command_id=command_id)
         return Changed(agent, done.message, done.events)
 
     async def fork(
@@ -337,13 +354,14 @@ class ConversationService:
         name: str = "",
         branch: str | None = None,
         change: SettingsChange | None = None,
+        caller: Person | None = None,
     ) -> Forked:
         """Makes a child with a name of its own. Raises `RefusedError`.
 
         With a `branch`, the child gets a git worktree; an empty name is made from its id. `change`
         are settings that differ from those of the parent, such as another model.
         """
-        call = Call(self.services, CommandStep(TABLE["fork"]), agent)
+        call = Call(self.services, CommandStep(TABLE["fork"]), agent, caller or Person())
         command = Fork(agent, new_agent_id(), mark, goal, name=name, change=change)
         return await agents.forked(call, command, branch=branch)
 

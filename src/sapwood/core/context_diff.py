@@ -19,11 +19,10 @@ class ContextDiff(Struct, frozen=True):
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
     ...     agent = wood.start("demo")
-    ...     agent.mark("START")
-    ...     agent.record("What is 6 x 7?", "42")
+    ...     _ = agent.mark("START")
+    ...     _ = agent.record("What is 6 x 7?", "42")
     ...     found = agent.diff("START")
     ...     print(found.same, found.shared, len(found.only_right))
-    "Marked 'START'."
     False 0 1
     """
 

@@ -64,12 +64,11 @@ class RefusedError(SapwoodError):
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
     ...     agent = wood.start("demo")
-    ...     agent.mark("START")
+    ...     _ = agent.mark("START")
     ...     try:
     ...         agent.rewind("STRAT")
     ...     except RefusedError as error:
     ...         print(error, error.refusal.close)
-    "Marked 'START'."
     There is no mark 'STRAT'. Did you mean START? Nothing was changed... ('START',)
     """
 

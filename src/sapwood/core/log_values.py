@@ -220,7 +220,7 @@ class SearchHit(Struct, frozen=True):
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
-    ...     wood.start("demo").record("Remember the heron.", "I will.")
+    ...     _ = wood.start("demo").record("Remember the heron.", "I will.")
     ...     hit = wood.search("heron")[0]
     ...     print(hit.snippet, hit.ref.version)
     Remember the heron. I will. 2

@@ -139,6 +139,10 @@ class Log(Protocol):
         """
         ...
 
+    async def end(self, space: Space) -> Cursor:
+        """The cursor after all events of a space that a tail has yielded or could yield now."""
+        ...
+
     async def search(
         self,
         space: Space,

@@ -231,6 +231,10 @@ class MemoryLog:
             if recorded is not None:
                 yield TailedEvent(Cursor(index + 1), recorded)
 
+    async def end(self, space: Space) -> Cursor:
+        """The cursor after all events of a space."""
+        return Cursor(len(self._data_of(space).order))
+
     async def search(
         self,
         space: Space,

@@ -74,7 +74,7 @@ class Recorded(Struct, frozen=True, gc=False):
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
     ...     agent = wood.start("demo")
-    ...     agent.record("What is 6 x 7?", "42")
+    ...     _ = agent.record("What is 6 x 7?", "42")
     ...     for recorded in agent.events():
     ...         print(recorded.version, recorded.kind, recorded.actor)
     1 agent.started human

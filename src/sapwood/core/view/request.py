@@ -62,7 +62,7 @@ class Request(Struct, frozen=True, gc=False):
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
     ...     agent = wood.start("demo", model="gpt-5", system="Be brief.")
-    ...     agent.record("What is 6 x 7?", "42")
+    ...     _ = agent.record("What is 6 x 7?", "42")
     ...     request = agent.request()
     ...     print(request.model, [block.text for block in request.system])
     ...     print([(message.role, message.text) for message in request.messages])

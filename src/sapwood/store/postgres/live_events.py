@@ -65,6 +65,12 @@ _GAPS = """
     WHERE space = $1 AND (tx, position) > ($2, $3) AND (tx, position) < ($4, $5)
     ORDER BY tx, position
 """
+_END = """
+    SELECT (
+            SELECT count(*) FROM sapwood.events WHERE space = $1
+                AND tx < (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + $2)::text::xid8
+        ) + (SELECT count(*) FROM sapwood.gaps WHERE space = $1) AS events
+"""
 _OLD_PLACE = """
     SELECT
         (SELECT count(*) FROM sapwood.events WHERE space = $1 AND (tx, position) <= ($2, $3))
@@ -132,6 +138,14 @@ class LiveEvents:
                 pause = self._poll if complete else min(2 * pause, self._poll)
                 if await signal.wait(pause):
                     pause = _FIRST_PAUSE
+
+    async def end(self, space: Space) -> Cursor:
+        """The cursor after all events that `tail` could yield now.
+
+        Takes time in proportion to their number.
+        """
+        rows = await self._scanners.fetch(_END, space, self._shift)
+        return Cursor(rows[0]["events"])
 
     async def _place_of(self, space: Space, cursor: Cursor) -> tuple[int, EventPlace]:
         """The number of events of the space up to a cursor, and the place of the last of them.

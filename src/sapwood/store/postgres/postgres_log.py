@@ -191,6 +191,10 @@ class PostgresLog:
         """Every event of a space after a cursor, then each new one as it is committed."""
         return self._live_events.tail(space, after or Cursor())
 
+    async def end(self, space: Space) -> Cursor:
+        """The cursor after all events of a space that a tail could yield now."""
+        return await self._live_events.end(space)
+
     async def search(
         self,
         space: Space,

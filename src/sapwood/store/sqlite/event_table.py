@@ -14,6 +14,7 @@ from sapwood.core.log_values import Cursor, Snapshot, steps_with_gaps, unknown_c
 __all__ = [
     "ROW",
     "Row",
+    "event_count",
     "find_snapshot",
     "insert_snapshot",
     "last_position",
@@ -166,6 +167,16 @@ def read_all_before(connection: sqlite3.Connection, position: int, limit: int) -
         f"SELECT {ROW} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?",
         (position, limit),
     ).fetchall()
+
+
+def event_count(connection: sqlite3.Connection, space: Space) -> int:
+    """How many events a space has had, with those that were erased."""
+    (count,) = connection.execute(
+        "SELECT (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1"
+        " WHERE space = ?1) + (SELECT count(*) FROM gaps WHERE space = ?1)",
+        (space,),
+    ).fetchone()
+    return count
 
 
 def last_position(connection: sqlite3.Connection) -> int:

@@ -25,6 +25,7 @@ from sapwood.store.sqlite.commit_watcher import CommitWatcher
 from sapwood.store.sqlite.connections import ReaderPool, connect, make_private
 from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.event_table import (
+    event_count,
     find_snapshot,
     insert_snapshot,
     place_of,
@@ -210,6 +211,10 @@ class SqliteLog:
                     yield TailedEvent(Cursor(count), recorded)
                 if len(page) < _PAGE:
                     await commits.wait()
+
+    async def end(self, space: Space) -> Cursor:
+        """The cursor after all events of a space."""
+        return Cursor(await self._readers.run(lambda on: event_count(on, space)))
 
     async def search(
         self,
