@@ -34,7 +34,10 @@ _STOP_SECONDS = 20
 _PRAGMAS = ("journal_mode=wal", "synchronous=normal")
 """Commits survive the end of the process. Without these, the server is ten times slower."""
 
-_SETTINGS = (*(f"--sqlite-pragma={each}" for each in _PRAGMAS), "--log-level", "error")
+_SETTINGS = (
+    *(f"--sqlite-pragma={each}" for each in _PRAGMAS),
+    *("--dynamic-config-value", "matching.enableFairness=true", "--log-level", "error"),
+)
 
 
 class TemporalUnavailable(RuntimeError):

@@ -10,10 +10,12 @@ import argparse
 import asyncio
 import os
 import random
+import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +26,7 @@ from proofs.service.workers import Workers
 from sapwood import Sapwood, open
 from scripted_model import ScriptedModel
 from tools.postgres import Cluster, cluster
+from tools.temporal_server import address_or_throwaway
 
 __all__ = ["main"]
 
@@ -41,8 +44,12 @@ def main(arguments: list[str]) -> int:
         tempfile.TemporaryDirectory(prefix="sapwood-service-") as folder,
         cluster() as server,
         ScriptedModel() as model,
+        _config(options.engine) as config,
     ):
         model.script(answer)
+        file = Path(folder) / "config.toml"
+        file.write_text(config)
+        os.environ["SAPWOOD_CONFIG"] = str(file)  # this process wakes agents for the workers
         service = _Service(options, server, Path(folder), model.openai_url)
         try:
             return asyncio.run(service.run())
@@ -78,11 +85,8 @@ class _Service:
             **os.environ,
             "SAPWOOD_DATABASE": server.dsn,
             "SAPWOOD_DATA": str(folder / "data"),
-            "SAPWOOD_CONFIG": str(folder / "config.toml"),
             "SAPWOOD_SERVICE_MODEL": model,
         }
-        os.environ.update(environment)  # this process wakes the workers by the same engine
-        (folder / "config.toml").write_text(_config(options.engine))
         self._workers = Workers(environment, folder, options.workers, self._chance)
         self._connections: list[int] = []
 
@@ -186,8 +190,16 @@ class _Service:
         return int(bool(findings.faults) or ratio > _SLOWER)
 
 
-def _config(engine: str) -> str:
-    return "" if engine == "dbos" else f'engine = "{engine}"\n'
+@contextmanager
+def _config(engine: str) -> Generator[str]:
+    """The configuration of the engine, with a server if it needs one."""
+    if engine == "dbos":
+        yield ""
+        return
+    with address_or_throwaway() as address:
+        queue = f"service-{secrets.token_hex(6)}"
+        table = f'[temporal]\naddress = "{address}"\ntask_queue = "{queue}"\n'
+        yield f'engine = "{engine}"\n{table}'
 
 
 if __name__ == "__main__":

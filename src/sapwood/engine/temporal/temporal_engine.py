@@ -31,6 +31,9 @@ __all__ = ["TemporalEngine"]
 
 _INTERVALS = Intervals(heartbeat=3.0, dead_after=10.0)
 _RESTART_SECONDS = 5.0
+_STICKY = timedelta(seconds=1)
+"""How long a workflow waits for the worker that has it in memory. Another one reads its history."""
+
 _log = logging.getLogger("sapwood.engine")
 
 
@@ -130,9 +133,7 @@ class TemporalEngine:
                 max_concurrent_activities=self._limits.per_worker,
                 max_heartbeat_throttle_interval=timedelta(seconds=self._intervals.heartbeat),
                 default_heartbeat_throttle_interval=timedelta(seconds=self._intervals.heartbeat),
-                sticky_queue_schedule_to_start_timeout=timedelta(
-                    seconds=self._intervals.dead_after
-                ),
+                sticky_queue_schedule_to_start_timeout=_STICKY,
             )
             try:
                 await worker.run()
