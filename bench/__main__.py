@@ -26,8 +26,8 @@ NAMES: tuple[str, ...] = (
     "serve",
     "web",
 )
-ALONE: tuple[str, ...] = ("assume",)
-"""Benchmarks that `all` leaves out, because they fetch programs."""
+ALONE: tuple[str, ...] = ("assume", "scale")
+"""Benchmarks that `all` leaves out, because they fetch programs or take long."""
 
 MODULES = {"import": "transcript_import", "looking": "context_actions"}
 """Modules that have another name than their benchmark."""

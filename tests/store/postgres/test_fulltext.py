@@ -1,13 +1,16 @@
 """A text of any length becomes terms that PostgreSQL can index."""
 
+import asyncio
 from itertools import pairwise
 
+import asyncpg
 import pytest
 
 from sapwood.core.events import AgentArchived, Event, ToolFinished
 from sapwood.core.ids import AgentId, Space
 from sapwood.runtime.log import Log
-from sapwood.store.postgres.fulltext import parts_of
+from sapwood.store.postgres import PostgresLog, fulltext
+from sapwood.store.postgres.fulltext import parts_of, search_words
 from tests.store.contract import append, commit_of
 
 
@@ -48,3 +51,58 @@ async def test_a_phrase_is_found_wherever_it_stands(log: Log, space: Space, plac
     (hit,) = await log.search(space, '"needle in hay"')
     assert "needle in hay" in hit.snippet
     assert await log.search(space, '"hay needle"') == []
+
+
+async def until_found(log: Log, space: Space, words: str, count: int) -> None:
+    """Waits until a search finds so many events."""
+    async with asyncio.timeout(60):
+        while len(await log.search(space, words, limit=count + 1)) != count:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+async def test_a_search_does_not_wait_for_a_large_backlog(
+    log: Log, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fulltext, "_PAGE", 2)
+    monkeypatch.setattr(fulltext, "_IDLE_SECONDS", 3_600.0)  # nothing is indexed meanwhile
+    for number in range(8):
+        event = of(f"needle{number} in the hay")
+        await log.commit(space, commit_of(append(AgentId(f"agent-{number}"), event)))
+    indexer = getattr(log, "_indexer")  # noqa: B009  # the parts of a store are its own
+    await indexer.catch_up(space, patience=-1.0)
+    found = await search_words(indexer._readers.fetch, space, "hay", None, 20, 0)
+    assert {hit.ref.agent for hit in found} == {"agent-6", "agent-7"}
+    await until_found(log, space, "hay", 8)
+
+
+async def test_what_another_program_wrote_is_indexed_without_a_search(
+    log: Log, space: Space, postgres_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fulltext, "_FIRST_LOOK_SECONDS", 0.0)
+    await log.commit(space, commit_of(append(AgentId("ada"), of("a needle in the hay"))))
+    await getattr(log, "_indexer").close()  # noqa: B009  # as if the program had ended
+    second = await PostgresLog.open(postgres_database)
+    try:
+        indexer = second._indexer  # pyright: ignore[reportPrivateUsage]
+        fetch = indexer._readers.fetch  # pyright: ignore[reportPrivateUsage]
+        async with asyncio.timeout(60):
+            while not await search_words(fetch, space, "needle", None, 5, 0):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+    finally:
+        await second.close()
+
+
+async def test_one_space_is_in_several_partitions(
+    log: Log, space: Space, postgres_database: str
+) -> None:
+    for number in range(30):
+        await log.commit(space, commit_of(append(AgentId(f"agent-{number}"), of("hay"))))
+    await until_found(log, space, "hay", 30)
+    session = await asyncpg.connect(postgres_database)
+    try:
+        count = await session.fetchval(
+            "SELECT count(DISTINCT tableoid) FROM sapwood.search WHERE space = $1", space
+        )
+    finally:
+        await session.close()
+    assert count > 5

@@ -1,9 +1,11 @@
 """Full-text search: the terms of an event, the task that fills the index, and the search.
 
 A commit never waits for the index. A background task indexes new events while this process is
-idle, and a search first indexes what is missing. Only one process at a time works on a space. The
-table `searchable` has a cursor for each space. Events after the oldest running transaction are
-indexed too, but the cursor stays before them.
+idle, also those that another program wrote before this process opened the database. A search first
+indexes what is missing, for two seconds at most: if there is more, it indexes the newest events and
+leaves the rest to the background. Only one process at a time works on a space. The table
+`searchable` has a cursor for each space. Events after the oldest running transaction are indexed
+too, but the cursor stays before them.
 
 A `tsvector` stores positions of at most 16,383 words and has at most a megabyte. So a very long
 text is indexed in several parts, up to a limit. Neighbouring parts overlap, so that a phrase across
@@ -12,6 +14,7 @@ the border is found. Words in different parts of such a text are not found toget
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -64,9 +67,17 @@ def _digest(name: str) -> str:
     return hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
 
 
-_PAGE = 100
+_log = logging.getLogger("sapwood.search")
+
+_PAGE = 250
+_BACKGROUND_PAGE = 100
+"""Events of one page in the background: a page is prepared in one go, and others wait for it."""
+_PATIENCE = 2.0
+"""Seconds that a search waits for the index."""
+_FIRST_LOOK_SECONDS = 5.0
+"""Seconds after which an open database is looked through for events that nobody indexed."""
 _IDLE_SECONDS, _MAX_WAIT_SECONDS = 0.25, 5.0
-_BUSY_SHARE = 0.1  # of the time, while commits arrive
+_BUSY_SHARE, _IDLE_SHARE = 0.1, 0.5  # of the time, while commits arrive and while none do
 
 _MISSING = """
     SELECT pg_snapshot_xmax(shot)::text::bigint + $2 AS target, EXISTS (
@@ -106,6 +117,28 @@ _INDEX = """
         AS row (agent, scope, version, part, at, terms)
     ON CONFLICT DO NOTHING
 """
+_NEWEST = f"""
+    SELECT {COLUMNS} FROM (
+        SELECT {COLUMNS}, tx, position FROM sapwood.events WHERE space = $1
+        ORDER BY tx DESC, position DESC LIMIT $2
+    ) AS event
+    WHERE NOT EXISTS (
+        SELECT FROM sapwood.search AS known
+        WHERE known.space = $1 AND known.agent = event.agent AND known.version = event.version
+    )
+"""
+_SPACES = """
+    WITH RECURSIVE found AS (
+        (SELECT space FROM sapwood.agents ORDER BY space LIMIT 1)
+        UNION ALL
+        SELECT (
+            SELECT agents.space FROM sapwood.agents
+            WHERE agents.space > found.space ORDER BY agents.space LIMIT 1
+        )
+        FROM found WHERE found.space IS NOT NULL
+    )
+    SELECT space FROM found WHERE space IS NOT NULL
+"""
 _SET_CURSOR = """
     INSERT INTO sapwood.searchable (space, tx, position) VALUES ($1, $2, $3)
     ON CONFLICT (space) DO UPDATE SET tx = excluded.tx, position = excluded.position
@@ -121,26 +154,63 @@ class FulltextIndexer:
         self._waiting: dict[Space, None] = {}
         self._last_commit = 0.0
         self._task: asyncio.Task[None] | None = None
+        self._looking = asyncio.create_task(self._look_for_missing())
+        self._behind: set[Space] = set()
 
     def schedule(self, spaces: Iterable[Space]) -> None:
         """Call this after commits to these spaces: their new events are indexed later."""
         self._waiting.update(dict.fromkeys(spaces))
         self._last_commit = asyncio.get_running_loop().time()
+        self._start()
+
+    def _start(self) -> None:
         if self._waiting and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._index_when_idle())
 
-    async def catch_up(self, space: Space) -> None:
-        """Indexes everything that was committed before the call."""
+    async def catch_up(self, space: Space, patience: float = _PATIENCE) -> None:
+        """Indexes everything that was committed before the call, if `patience` seconds suffice.
+
+        Otherwise it indexes the newest events, and the background task indexes the others.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
         target = await self._index_target(space)
         cursor: EventPlace | None = EventPlace()
         while target and cursor is not None:
+            if loop.time() > deadline:
+                await self._leave_to_background(space)
+                return
             cursor = await self._readers.use(_IndexPage(space, cursor, target, self._shift))
+        self._behind.discard(space)
+
+    async def _leave_to_background(self, space: Space) -> None:
+        await self._readers.use(_IndexNewest(space))
+        if space not in self._behind:
+            self._behind.add(space)
+            _log.warning(
+                "The search index of space %s is still being made. Older messages are found when "
+                "it is done.",
+                space,
+            )
+        self._waiting[space] = None
+        self._start()
+
+    async def _look_for_missing(self) -> None:
+        """Finds the spaces whose events nobody indexed, such as those of a bulk load."""
+        await asyncio.sleep(_FIRST_LOOK_SECONDS)
+        try:
+            rows = await self._readers.fetch(_SPACES)
+        except Exception:
+            return  # the next search indexes what is missing
+        self._waiting.update(dict.fromkeys(Space(row["space"]) for row in rows))
+        self._start()
 
     async def close(self) -> None:
         """Stops the task. The next search indexes what is missing."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        tasks = [task for task in (self._task, self._looking) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _index_when_idle(self) -> None:
         """Indexes the waiting spaces: while no commits arrive, or slowly if they never stop."""
@@ -153,15 +223,15 @@ class FulltextIndexer:
                 continue
             page_started = loop.time()
             await self._index_page_of(next(iter(self._waiting)))
-            if not idle:
-                await asyncio.sleep((loop.time() - page_started) * (1 - _BUSY_SHARE) / _BUSY_SHARE)
+            share = _IDLE_SHARE if idle else _BUSY_SHARE
+            await asyncio.sleep((loop.time() - page_started) * (1 - share) / share)
 
     async def _index_page_of(self, space: Space) -> None:
         del self._waiting[space]
         try:
             target = await self._index_target(space)
             if target and await self._readers.use(
-                _IndexPage(space, EventPlace(), target, self._shift, wait_for_lock=False)
+                _IndexPage(space, EventPlace(), target, self._shift, in_background=True)
             ):
                 self._waiting[space] = None
         except Exception:
@@ -189,38 +259,51 @@ class _IndexPage:
     """Adds one page of events to the index, in one transaction."""
 
     def __init__(
-        self, space: Space, after: EventPlace, target: int, shift: int, wait_for_lock: bool = True
+        self, space: Space, after: EventPlace, target: int, shift: int, in_background: bool = False
     ) -> None:
         self._space = space
         self._after = after
         self._target = target
         self._shift = shift
-        self._wait_for_lock = wait_for_lock
+        self._lock = _TRY_LOCK if in_background else INDEX_LOCK
+        self._size = _BACKGROUND_PAGE if in_background else _PAGE
 
     async def __call__(self, connection: "Connection") -> EventPlace | None:
         """Returns the cursor for the next page, or None if this was the last."""
         async with connection.transaction():
-            if not await connection.fetchval(
-                INDEX_LOCK if self._wait_for_lock else _TRY_LOCK, self._space
-            ):
+            if not await connection.fetchval(self._lock, self._space):
                 return None
             row = await connection.fetchrow(_CURSOR, self._space)
             saved = EventPlace(row["tx"], row["position"]) if row else EventPlace()
             start = max(saved, self._after)
             rows = await connection.fetch(
-                _NEXT, self._space, *start, self._shift, self._target, _PAGE
+                _NEXT, self._space, *start, self._shift, self._target, self._size
             )
             events = await recorded_of(connection.fetch, self._space, rows)
             await index_events(connection, self._space, events)
             if start == saved:
                 await self._advance_cursor(connection, rows)
-        return EventPlace(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == _PAGE else None
+        return EventPlace(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == self._size else None
 
     async def _advance_cursor(self, connection: "Connection", rows: "Sequence[Row]") -> None:
         """Moves the stored cursor past the rows before the oldest running transaction."""
         if settled := [row for row in rows if row["settled"]]:
             last = settled[-1]
             await connection.execute(_SET_CURSOR, self._space, last["tx"], last["position"])
+
+
+class _IndexNewest:
+    """Adds the newest events to the index, and leaves the cursor where it is."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    async def __call__(self, connection: "Connection") -> None:
+        async with connection.transaction():
+            await connection.fetchval(INDEX_LOCK, self._space)
+            rows = await connection.fetch(_NEWEST, self._space, _PAGE)
+            events = await recorded_of(connection.fetch, self._space, rows)
+            await index_events(connection, self._space, events)
 
 
 _SEARCH = """
