@@ -59,7 +59,7 @@ def test_every_released_schema_is_frozen() -> None:
 @pytest.mark.parametrize("number", range(1, schema.NEWEST + 1))
 async def test_a_log_of_every_released_schema_opens_and_goes_on(number: int, empty: str) -> None:
     await execute(empty, frozen(number))
-    log = await PostgresLog.open(empty)
+    log = await PostgresLog.open(empty, migrate=True)
     for agent in (ADA, BOB):
         appends = [each for commit in COMMITS for each in commit.appends if each.agent == agent]
         assert await log.read(SPACE, agent) == [event for each in appends for event in each.events]
@@ -87,7 +87,7 @@ async def test_a_cursor_from_before_the_migration_still_goes_on_and_a_later_one_
 ) -> None:
     await execute(empty, frozen(number))
     places = await execute(empty, _PLACES)
-    log = await PostgresLog.open(empty)
+    log = await PostgresLog.open(empty, migrate=True)
     whole = await take(log.tail(SPACE), 8)
     for place in range(1, 8):
         old = Cursor(*places[place - 1])
@@ -130,6 +130,34 @@ async def test_a_database_of_a_newer_sapwood_is_refused(empty: str) -> None:
     with pytest.raises(LogError, match=r"schema 99, made by a newer Sapwood.*Nothing was changed"):
         await PostgresLog.open(empty)
     assert await execute(empty, _SCHEMA) == before
+
+
+async def test_a_newer_database_is_opened_if_its_migrations_allow_it(empty: str) -> None:
+    await (await PostgresLog.open(empty)).close()
+    await execute(
+        empty,
+        "INSERT INTO sapwood.migrations (number, name, oldest)"
+        f" VALUES (99, '0099_x.sql', {schema.NEWEST})",
+    )
+    log = await PostgresLog.open(empty)
+    assert await log.agents(SPACE) == []
+    await log.close()
+
+
+async def test_an_older_database_is_not_migrated_by_opening_it(empty: str) -> None:
+    await execute(empty, frozen(4))
+    before = await execute(empty, _SCHEMA)
+    with pytest.raises(LogError, match="sapwood migrate"):
+        await PostgresLog.open(empty)
+    assert await execute(empty, _SCHEMA) == before
+
+
+async def test_those_who_may_read_events_may_read_the_tables_of_a_migration(empty: str) -> None:
+    await execute(empty, frozen(4))
+    await execute(empty, "GRANT SELECT ON sapwood.events TO PUBLIC")
+    await (await PostgresLog.open(empty, migrate=True)).close()
+    (row,) = await execute(empty, "SELECT has_table_privilege('public', 'sapwood.gaps', 'SELECT')")
+    assert row[0]
 
 
 async def test_a_migration_that_fails_changes_nothing(

@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from sapwood.core.erasure import Hold
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogError, Snapshot
+from sapwood.lifecycle.erasure import Eraser
 from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
 from tests.store.contract import grow, start, take
@@ -27,7 +29,9 @@ async def worker(log: Log, owner: Owner, postgres_database: str) -> AsyncGenerat
     parts = urlsplit(postgres_database)
     place = parts.netloc.rpartition("@")[2]
     yield parts._replace(netloc=f"sapwood_worker:sapwood@{place}").geturl()
-    await owner.execute("DROP OWNED BY sapwood_worker; DROP ROLE sapwood_worker")
+    await owner.execute(
+        "DROP OWNED BY sapwood_worker, sapwood_eraser; DROP ROLE sapwood_worker, sapwood_eraser"
+    )
 
 
 async def test_a_worker_can_do_everything_that_a_log_does(worker: str, space: Space) -> None:
@@ -42,9 +46,27 @@ async def test_a_worker_can_do_everything_that_a_log_does(worker: str, space: Sp
     await log.close()
 
 
+async def test_a_worker_cannot_erase_and_an_eraser_can(
+    worker: str, owner: Owner, space: Space
+) -> None:
+    log = await PostgresLog.open(worker)
+    await start(log, space, ADA, "needle", "x" * 5000)
+    with pytest.raises(LogError, match="may not erase"):
+        await Eraser(log, space).erase([ADA], by="human")
+    with pytest.raises(LogError, match="may not erase"):
+        await log.add_hold(space, Hold("h1", 1, "human", "space"))
+    await log.close()
+    await owner.execute("ALTER ROLE sapwood_eraser LOGIN PASSWORD 'sapwood'")
+    log = await PostgresLog.open(worker.replace("sapwood_worker:", "sapwood_eraser:"))
+    assert (await Eraser(log, space).erase([ADA], by="human")).agents == 1
+    await log.add_hold(space, Hold("h1", 1, "human", "space"))
+    await log.close()
+
+
 @pytest.mark.parametrize(
     "statement",
     [
+        "SELECT set_config('sapwood.erasure', 'x', false); DELETE FROM sapwood.events",
         "ALTER TABLE sapwood.events DISABLE TRIGGER refuse_change",
         "ALTER TABLE sapwood.events DROP CONSTRAINT events_tx",
         "DROP TABLE sapwood.events_0",

@@ -57,6 +57,7 @@ async def _replay(invocation: Invocation, typed: str, version: int | None, as_js
     from sapwood.cli.output.answer_text import request_lines
     from sapwood.cli.output.event_text import json_line
     from sapwood.conversation.agent_lookup import find
+    from sapwood.core.erasure import ERASED
     from sapwood.core.errors import SapwoodError
 
     async with invocation.connected() as connection:
@@ -66,6 +67,8 @@ async def _replay(invocation: Invocation, typed: str, version: int | None, as_js
     if (seen := answer.replayed) is None:
         raise SapwoodError(answer.message)
     verdict = "matches" if seen.matches else "DOES NOT MATCH"
+    if not seen.matches and ERASED in str(seen.request):
+        verdict += " (mail or a quotation in it was erased)"
     if as_json:
         checked = {"ref": str(seen.ref), "hash": seen.called.hash, "matches": seen.matches}
         click.echo(json_line({**checked, "request": seen.request}))

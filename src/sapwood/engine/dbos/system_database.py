@@ -57,6 +57,7 @@ _TABLES = (
         worker TEXT PRIMARY KEY,
         beats BIGINT NOT NULL)""",
 )
+_NAMES = ("bells", "workers")
 _ADVISORY_LOCK = 5_970_271_301  # any number that no other program uses
 
 
@@ -171,6 +172,9 @@ def _postgres_engine(dsn: str, pool_size: int) -> sa.Engine:
 
 
 def _create_tables(system: SystemDatabase) -> None:
+    """Creates our own tables, unless they exist: a worker may not have the right to create."""
+    if all(sa.inspect(system.sql).has_table(name, schema=system.schema) for name in _NAMES):
+        return
     with system.sql.begin() as connection:
         if system.schema:
             lock = sa.text("SELECT pg_advisory_xact_lock(:number)")

@@ -17,7 +17,7 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
 )
-from sapwood.store.postgres import agent_table, erasure_table, event_table
+from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import ReaderPool, Server
@@ -26,7 +26,6 @@ from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.live_events import LiveEvents
-from sapwood.store.postgres.schema import migrate
 from sapwood.store.postgres.scrub import scrub_tables
 
 __all__ = ["PostgresLog"]
@@ -63,10 +62,12 @@ class PostgresLog:
         readers: int = 4,
         poll: float = 5.0,
         on_availability: AvailabilityCallback | None = None,
+        migrate: bool = False,
     ) -> "PostgresLog":
         """Opens the database at an address such as `postgresql://me@localhost/team`.
 
-        Creates the tables in an empty database and migrates an older one. A call waits `patience`
+        Creates the tables in an empty database. With `migrate`, also migrates an older one; the
+        login must own the tables. A call waits `patience`
         seconds for a server that does not answer; this call waits `opening` seconds, if given.
         `on_availability` is called with False when the server is lost, and with True when it
         answers again. Followers also check for new events every `poll` seconds, in case a
@@ -77,7 +78,7 @@ class PostgresLog:
         server = Server(dsn, patience if opening is None else opening, on_availability)
         pool = ReaderPool(server, readers)
         try:
-            await pool.use(migrate)
+            await pool.use(schema.migrate if migrate else schema.require_schema)
             shift = await pool.use(shift_of)
         except BaseException:
             await pool.close()

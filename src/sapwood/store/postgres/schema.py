@@ -14,7 +14,14 @@ from sapwood.core.log_values import LogError
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
 
-__all__ = ["NEWEST", "migrate", "migrations", "script"]
+__all__ = [
+    "NEWEST",
+    "migrate",
+    "migrations",
+    "read_schema_number",
+    "require_schema",
+    "script",
+]
 
 NEWEST = 7
 
@@ -31,6 +38,8 @@ _TABLE = """
 """
 _AT = "SELECT max(number) FROM sapwood.migrations"
 _DONE = "INSERT INTO sapwood.migrations (number, name) VALUES ($1, $2)"
+# `oldest` is the oldest schema whose programs work with the tables after a migration.
+_OLDEST = "SELECT max(coalesce(oldest, number)) FROM sapwood.migrations"
 
 
 def migrations() -> dict[int, str]:
@@ -52,7 +61,7 @@ async def migrate(connection: "Connection") -> None:
     """
     _require_supported(connection)
     at = await _schema_number(connection)
-    _refuse_newer(at)
+    await _refuse_newer(connection, at)
     if at < NEWEST:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
@@ -61,11 +70,38 @@ async def migrate(connection: "Connection") -> None:
             await _run(connection, number, name)
 
 
+async def require_schema(connection: "Connection") -> None:
+    """Creates the tables in an empty database, and checks those of any other.
+
+    Raises `LogError`, and changes nothing, if the database has to be migrated or cannot be used.
+    """
+    at = await _schema_number(connection)
+    if 0 < at < NEWEST:
+        raise LogError(
+            f"The database has schema {at}, and this version of Sapwood needs {NEWEST}. Nothing "
+            "was changed, and programs of the version before can go on. As the owner of the "
+            "tables, type: sapwood migrate --database ADDRESS"
+        )
+    await migrate(connection)
+
+
+async def read_schema_number(dsn: str) -> int:
+    """The schema of the database at this address; 0 if it is empty. Raises `LogError`."""
+    try:
+        connection = await asyncpg.connect(dsn, timeout=10)
+    except (OSError, TimeoutError, asyncpg.PostgresError) as error:
+        raise LogError(f"The database cannot be opened: {error}. Nothing was changed.") from error
+    try:
+        return await _schema_number(connection)
+    finally:
+        await connection.close()
+
+
 async def _run(connection: "Connection", number: int, name: str) -> None:
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         at = await _schema_number(connection)
-        _refuse_newer(at)
+        await _refuse_newer(connection, at)
         if at < number:
             await connection.execute(script(name))
             await connection.execute(_DONE, number, name)
@@ -92,8 +128,8 @@ def _require_supported(connection: "Connection") -> None:
         )
 
 
-def _refuse_newer(at: int) -> None:
-    if at > NEWEST:
+async def _refuse_newer(connection: "Connection", at: int) -> None:
+    if at > NEWEST and await connection.fetchval(_OLDEST) > NEWEST:
         raise LogError(
             f"The database has schema {at}, made by a newer Sapwood; this one knows {NEWEST}. "
             "Nothing was changed. Upgrade Sapwood to open it."

@@ -6,11 +6,12 @@ changed.
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from sapwood.core.log_values import LogError
 
-__all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare"]
+__all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare", "read_schema_number"]
 
 NEWEST = 7
 """The schema that this version of Sapwood works with."""
@@ -40,6 +41,19 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
     if _schema(connection) < NEWEST:
         _migrate(connection, path)
+
+
+def read_schema_number(path: Path) -> int:
+    """The schema of the file; 0 if there is none. Raises `LogError` if it cannot be read."""
+    if not path.exists():
+        return 0
+    try:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        ) as connection:
+            return _schema(connection)
+    except sqlite3.Error as error:
+        raise LogError(f"'{path}' cannot be read: {error}. It was left as it is.") from error
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -3,6 +3,9 @@
 -- guards of the log pass. They run with the rights of the owner of the tables, and only those who
 -- were granted them can call them.
 
+-- The oldest schema whose programs work with the tables after a migration; its own if none.
+ALTER TABLE sapwood.migrations ADD COLUMN IF NOT EXISTS oldest integer;
+
 -- What was erased when by whom. Counts, and nothing of what was erased.
 CREATE TABLE sapwood.erasures (
     id        text COLLATE "C" PRIMARY KEY,
@@ -303,5 +306,20 @@ BEGIN
             AND prorettype <> 'trigger'::regtype
     LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', name);
+    END LOOP;
+END $$;
+
+-- Roles that may read events may read what programs of this version look up beside them.
+DO $$
+DECLARE
+    reader text;
+BEGIN
+    FOR reader IN
+        SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
+        FROM pg_class, aclexplode(relacl)
+        WHERE pg_class.oid = 'sapwood.events'::regclass AND privilege_type = 'SELECT'
+    LOOP
+        EXECUTE format('GRANT SELECT ON sapwood.erasures, sapwood.erasing, sapwood.gaps,
+                        sapwood.holds, sapwood.agent_keys TO %s', reader);
     END LOOP;
 END $$;
