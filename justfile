@@ -99,6 +99,10 @@ crash *ARGS:
 crash-runtime *ARGS:
     python -m proofs.crash_runtime "$@"
 
+# Workers of an older version and of this one on one database under load: `just rolling-upgrade --old v0.1.0`
+rolling-upgrade *ARGS:
+    python -m proofs.rolling_upgrade "$@"
+
 # A service with 3 workers for all spaces and 50 tenants, with kills, a restart and a flood: `just service --turns 200`
 service *ARGS:
     python -m proofs.service "$@"

@@ -87,6 +87,7 @@ class _Service:
             "SAPWOOD_DATA": str(folder / "data"),
             "SAPWOOD_SERVICE_MODEL": model,
         }
+        os.environ.update(environment)  # this process wakes the workers by the same engine
         self._workers = Workers(environment, folder, options.workers, self._chance)
         self._connections: list[int] = []
 
