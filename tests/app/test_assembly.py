@@ -19,6 +19,7 @@ from sapwood.core.model_calls import ToolUse
 from sapwood.core.settings import Workspace
 from sapwood.engine import LocalEngine
 from sapwood.runtime.tool_calls import Toolbox
+from sapwood.runtime.trace import SharedTracing, Untraced
 
 SERVER = Path(__file__).parents[1] / "workspace" / "mcp_client" / "wood_server.py"
 
@@ -103,3 +104,17 @@ async def test_each_server_is_started_once_whatever_is_allowed(
             assert outcome.error is not allowed, outcome.content
     finally:
         await tools.close()
+
+
+def test_tracing_that_runners_share_is_closed_by_who_made_it() -> None:
+    closed: list[str] = []
+
+    class Kept(Untraced):
+        def close(self) -> None:
+            closed.append("closed")
+
+    inner = Kept()
+    shared = SharedTracing(inner)
+    shared.close()
+    assert closed == []
+    assert shared.turn == inner.turn

@@ -26,7 +26,7 @@ from sapwood.models import Models
 from sapwood.models.model_routes import resolve
 from sapwood.runtime.scheduler import Engine
 from sapwood.runtime.tool_calls import Toolbox
-from sapwood.runtime.trace import Tracing, Untraced
+from sapwood.runtime.trace import SharedTracing, Tracing, Untraced
 
 if TYPE_CHECKING:
     from sapwood.app.program_access import Programs
@@ -65,6 +65,7 @@ def assemble(
     approve: "AskPermission | None" = None,
     ask_seconds: float = 0.0,
     models: Models | None = None,
+    tracing: Tracing | None = None,
 ) -> AgentRunner:
     """Returns a runner for the agents of this space, not started yet.
 
@@ -72,8 +73,8 @@ def assemble(
     only, because this process may also drive agents of other users. A configured 'deny' overrides
     them. `engine` replaces the configured engine. `approve` asks the user about calls that no rule
     decides. Without it, such a question waits for `ask_seconds` for an answer from a screen of
-    another process; then the call is denied. `models` are shared with other runners, and the caller
-    closes them.
+    another process; then the call is denied. `models` and `tracing` are shared with other runners,
+    and the caller closes them.
     """
     own = models is None
     models = models or Models(keys, urls=config.base_urls)
@@ -91,7 +92,7 @@ def assemble(
         toolbox,
         keys,
         closing=[models.aclose, programs.close] if own else [programs.close],
-        tracing=measured(tracing_for(config)),
+        tracing=tracing or measured(tracing_for(config)),
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
         programs=programs,
@@ -128,8 +129,10 @@ async def worker(
             engine=engine_of_space,
             ask_seconds=config.ask_seconds,
             models=models,
+            tracing=SharedTracing(tracing),
         )
 
+    tracing = measured(tracing_for(config))  # one exporter, however many spaces there are
     async with Models(keys, urls=config.base_urls) as models:
         runners = SpaceRunners(connection, engine, spaces, make)
         try:
@@ -137,6 +140,7 @@ async def worker(
             yield runners
         finally:
             await runners.close()
+            tracing.close()
 
 
 def measured(tracing: Tracing) -> Tracing:

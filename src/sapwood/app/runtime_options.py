@@ -18,6 +18,7 @@ from sapwood.models import Models
 from sapwood.runtime.model_access import ModelAccess
 from sapwood.runtime.scheduler import Engine
 from sapwood.runtime.tool_calls import Toolbox
+from sapwood.runtime.trace import SharedTracing
 from sapwood.workspace.combined_toolbox import CombinedToolbox
 from sapwood.workspace.function_toolbox import FunctionTool, FunctionToolbox, function_tools
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
@@ -95,10 +96,12 @@ async def started_runners(
             toolbox,
             secrets,
             commands=options.commands,
-            tracing=measured(tracing_for(Config())),
+            tracing=SharedTracing(tracing),
             params=options.params,
         )
 
+    tracing = measured(tracing_for(Config()))
+    stack.callback(tracing.close)
     runners = SpaceRunners(connection, engine, spaces, make)
     stack.push_async_callback(runners.close)
     await runners.start()

@@ -104,13 +104,14 @@ class Database:
 
 
 class Conversation:
-    """One conversation of a framework."""
+    """One conversation of a framework; `owner` is to whom it belongs, for lists."""
 
-    def __init__(self, database: Database, session: str, *, cap: int = 0) -> None:
+    def __init__(self, database: Database, session: str, *, cap: int = 0, owner: str = "") -> None:
         self.database = database
         self.session = session
         self.id = AgentId(agent_id(session))
         self._cap = cap
+        self._owner = owner
         self._agent: Agent | None = None
         self._writing: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
@@ -120,7 +121,9 @@ class Conversation:
         if self._agent is not None and self._agent.connection is wood.connection:
             return self._agent
         name = "" if self.session == self.id else self.session[:200]
-        self._agent = await wood.start(name, id=self.id, resume=True, cap=self._cap)
+        self._agent = await wood.start(
+            name, id=self.id, resume=True, cap=self._cap, owner=self._owner
+        )
         return self._agent
 
     async def request(self) -> Request:
@@ -181,7 +184,7 @@ class Conversation:
             child = AgentId(agent_id(session))
             name = "" if session == child else session[:200]
             await agent.do(Fork(agent.id, child, mark, name=name, continues=True))
-        return Conversation(self.database, session, cap=self._cap)
+        return Conversation(self.database, session, cap=self._cap, owner=self._owner)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[Self]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sapwood.api import Agent, Sapwood
 from sapwood.core.content import RecordedReply, ToolCall
+from sapwood.core.log_values import Where
 from sapwood.core.view import Request
 from sapwood.integrations.conversation import Conversation, Database, agent_id
 from sapwood.integrations.framework_import import framework_missing
@@ -50,7 +51,8 @@ class SapwoodSessionService(BaseSessionService):
     def conversation(self, app_name: str, user_id: str, session_id: str) -> Conversation:
         """The conversation of a session; its id is made of all three names."""
         name = f"{app_name}/{user_id}/{session_id}"
-        return Conversation(self._database, name, cap=self._cap)
+        owner = f"{app_name}/{user_id}"
+        return Conversation(self._database, name, cap=self._cap, owner=owner)
 
     async def agent(self, app_name: str, user_id: str, session_id: str) -> Agent:
         """Returns the agent that keeps a session: for marks, rewind, undo, pins and search."""
@@ -122,7 +124,8 @@ class SapwoodSessionService(BaseSessionService):
         wood = await self._database.wood()
         start = f"{app_name}/" if user_id is None else f"{app_name}/{user_id}/"
         found: list[Session] = []
-        page = await wood.agents(status="running", limit=500)
+        where = Where(owner="" if user_id is None else start.removesuffix("/"), status="running")
+        page = await wood.agents(where=where, limit=500)
         while page:
             for each in page:
                 app, _, rest = each.name.partition("/")
@@ -132,7 +135,7 @@ class SapwoodSessionService(BaseSessionService):
                     found.append(
                         Session(id=session, app_name=app, user_id=user, last_update_time=updated)
                     )
-            page = await wood.agents(status="running", limit=500, after=page[-1])
+            page = await wood.agents(where=where, limit=500, after=page[-1])
         found.sort(key=lambda each: (each.last_update_time, each.user_id, each.id))
         return ListSessionsResponse(sessions=found)
 

@@ -14,7 +14,7 @@ from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.view import Request
 
-__all__ = ["Tracing", "Untraced"]
+__all__ = ["SharedTracing", "Tracing", "Untraced"]
 
 
 class Tracing(Protocol):
@@ -47,6 +47,19 @@ class Tracing(Protocol):
     def close(self) -> None:
         """Exports everything that is still buffered."""
         ...
+
+
+class SharedTracing:
+    """Tracing that several runners use. They do not close it; whoever made it does."""
+
+    def __init__(self, inner: Tracing) -> None:
+        self.turn = inner.turn
+        self.call = inner.call
+        self.tool = inner.tool
+        self.compaction = inner.compaction
+
+    def close(self) -> None:
+        """Leaves it open for the others."""
 
 
 class Untraced:
