@@ -127,6 +127,10 @@ tui-tmux *ARGS:
 screenshots *ARGS:
     python -m tools.pictures "$@"
 
+# Make docs/images/web.png, the picture of the web page; look at it before you commit
+web-picture:
+    python -m tools.pictures.web_page
+
 # Record the real Claude Code and Codex for docs/images; `--frames FOLDER` also writes stills to look at
 recordings *ARGS:
     python -m tools.pictures.program_recording "$@"

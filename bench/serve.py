@@ -5,6 +5,7 @@ Followers and writer are processes of their own. Fails when a figure is short.
 
 import asyncio
 import multiprocessing
+import re
 import resource
 import statistics
 import sys
@@ -31,6 +32,7 @@ _MOST_GUARD = 0.3
 _MOST_LAG = 0.5
 _RATE = 200
 _AGENTS = 20
+_MESSAGE = re.compile(rb'id: (\d+)\nevent: [^\n]+\ndata: [^\n]{0,120}?"at":"([^"]+)"[^\n]*\n')
 
 
 def main(args: list[str]) -> int:
@@ -57,29 +59,25 @@ def _allow_files() -> None:
 
 
 async def _overhead(served: ServedProcess, count: int, *, quick: bool) -> bool:
+    """Marks by the library and by HTTP in turn, each on an agent of its own."""
     token = served.token()
+    direct, empty, by_http = list[float](), list[float](), list[float]()
     async with sapwood.open(served.database) as wood:
-        agent = await wood.start("bench")
-        direct: list[float] = []
-        for number in range(count):
-            began = time.perf_counter()
-            await agent.mark(f"D{number}")
-            direct.append(time.perf_counter() - began)
+        agent, other = await wood.start("library"), await wood.start("http")
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
-        empty: list[float] = []
-        for _ in range(count):
-            began = time.perf_counter()
-            writer.write(f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode())
-            await _answer(reader)
-            empty.append(time.perf_counter() - began)
-        by_http: list[float] = []
+        health = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode()
         for number in range(count):
-            body = msgspec.json.encode({"args": f"H{number}"})
             began = time.perf_counter()
-            writer.write(_post(f"/v1/agents/{agent.id}/commands/mark", token, served.port, body))
-            status = await _answer(reader)
-            by_http.append(time.perf_counter() - began)
-            assert status == 200, status
+            await agent.mark(f"M{number % 20}")
+            direct.append(time.perf_counter() - began)
+            body = msgspec.json.encode({"args": f"M{number % 20}"})
+            sent = _post(f"/v1/agents/{other.id}/commands/mark", token, served.port, body)
+            for request, times in ((health, empty), (sent, by_http)):
+                began = time.perf_counter()
+                writer.write(request)
+                status = await _answer(reader)
+                times.append(time.perf_counter() - began)
+                assert status == 200, status
         writer.close()
     library, http = statistics.median(direct) * 1e3, statistics.median(by_http) * 1e3
     most = _MOST_OVERHEAD * (4 if quick else 1)
@@ -115,10 +113,11 @@ def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool
         agents = [wood.start(f"agent {n}").id for n in range(_AGENTS)]
     outcome: multiprocessing.Queue[tuple[list[float], int, int]] = multiprocessing.Queue()
     ready = multiprocessing.Event()
+    tokens = [served.token() for _ in range(1 + count // 50)]
     each = round(_RATE * seconds / _AGENTS)
     following = multiprocessing.Process(
         target=_follow_all,
-        args=(served.port, served.token(), agents, count, each, ready, outcome),
+        args=(served.port, tokens, agents, count, each, ready, outcome),
     )
     following.start()
     if not ready.wait(120):
@@ -160,7 +159,7 @@ def _write(database: Path, agents: list[str], each: int) -> None:
 
 def _follow_all(
     port: int,
-    token: str,
+    tokens: list[str],
     agents: list[str],
     count: int,
     each: int,
@@ -172,7 +171,7 @@ def _follow_all(
     doubled = [0]
     connected = [0]
 
-    async def follow(agent: str) -> int:
+    async def follow(agent: str, token: str) -> int:
         last, first_time = 1, True
         while last < each + 1:
             away = not first_time
@@ -190,18 +189,22 @@ def _follow_all(
                     if connected[0] == count:
                         ready.set()
                 caught_up = time.time() + 1.0 if away else 0.0
+                rest = b""
                 while last < each + 1:
-                    line = await reader.readline()
-                    if not line:
+                    piece = await reader.read(2**18)
+                    if not piece:
                         break
-                    if line.startswith(b"id: "):
-                        version = int(line[4:])
+                    whole, _, rest = (rest + piece).rpartition(b"\n\n")
+                    found = _MESSAGE.findall(whole + b"\n\n")
+                    for version in map(int, (number for number, _ in found)):
                         doubled[0] += version <= last
                         assert version <= last + 1, (version, last)
                         last = max(last, version)
-                    elif line.startswith(b"data: ") and time.time() > caught_up:
-                        at = msgspec.json.decode(line[6:], type=_At).at
-                        lags.append(time.time() - at.timestamp())
+                    now = time.time()
+                    if now > caught_up:
+                        lags.extend(
+                            now - datetime.fromisoformat(at.decode()).timestamp() for _, at in found
+                        )
                 writer.close()
             except (ConnectionError, asyncio.IncompleteReadError):
                 pass
@@ -211,15 +214,11 @@ def _follow_all(
 
     async def run() -> int:
         async with asyncio.timeout(200):
-            tasks = [follow(agents[n % len(agents)]) for n in range(count)]
+            tasks = [follow(agents[n % len(agents)], tokens[n % len(tokens)]) for n in range(count)]
             return sum(each + 1 - last for last in await asyncio.gather(*tasks))
 
     lacking = asyncio.run(run())
     outcome.put((lags, lacking, doubled[0]))
-
-
-class _At(msgspec.Struct):
-    at: datetime
 
 
 # Guards.

@@ -57,7 +57,8 @@ def _prices(plan: CutPlan, *, is_open: bool) -> str:
     return (
         '<section class="card"><header><h2 class="grow">If you cut here</h2>'
         '<span class="chip warn" id="leaving">nothing leaves</span></header><div class="pad">'
-        '<table class="ba"><thead><tr><th></th><th>now</th><th>after</th></tr></thead><tbody>'
+        '<table class="ba"><thead><tr><th><span class="vh">Figure</span></th>'
+        "<th>now</th><th>after</th></tr></thead><tbody>"
         f'<tr><th>Tokens in view</th><td>{size(plan.total)}</td><td id="after-total"></td></tr>'
         f'<tr><th>Of the cap</th><td>{cap}</td><td id="after-cap"></td></tr>'
         f'<tr><th>Next call, once</th><td>{now}</td><td id="after-once"></td></tr>'

@@ -23,7 +23,10 @@ __all__ = ["AgentFeeds", "sse_message"]
 _KEPT = 512
 _PAGE = 200
 _TOGETHER = 0.02
-"""Seconds for which events are collected, so that many followers are woken less often."""
+_LONGEST_TOGETHER = 0.2
+_FOLLOWERS = 8_000
+"""Seconds for which events are collected before all followers are woken: more with more of them,
+because each message to each follower costs time of this process."""
 _BEAT = 15.0
 _AGAIN = 0.5
 
@@ -37,14 +40,21 @@ class AgentFeeds:
         self._log = log
         self._space = space
         self._feeds: dict[AgentId, _Feed] = {}
+        self._followers = 0
         self.closing = False
+
+    @property
+    def together(self) -> float:
+        """Seconds for which events are collected now."""
+        return min(_LONGEST_TOGETHER, _TOGETHER + self._followers / _FOLLOWERS)
 
     async def follow(self, agent: AgentId, after: int) -> AsyncGenerator[bytes]:
         """Yields the messages of all events after a version, and a comment in times of silence."""
         feed = self._feeds.get(agent)
         if feed is None:
-            feed = self._feeds[agent] = _Feed(self._log, self._space, agent)
+            feed = self._feeds[agent] = _Feed(self, self._log, self._space, agent)
         feed.followers += 1
+        self._followers += 1
         try:
             yield b"retry: 1000\n\n"
             while not self.closing:
@@ -62,6 +72,7 @@ class AgentFeeds:
                     yield b": here\n\n"
         finally:
             feed.followers -= 1
+            self._followers -= 1
             if not feed.followers and self._feeds.get(agent) is feed:
                 del self._feeds[agent]
                 await feed.close()
@@ -76,7 +87,8 @@ class AgentFeeds:
 class _Feed:
     """The newest events of one agent, encoded; `count` grows whenever there are more."""
 
-    def __init__(self, log: Log, space: Space, agent: AgentId) -> None:
+    def __init__(self, feeds: AgentFeeds, log: Log, space: Space, agent: AgentId) -> None:
+        self._feeds = feeds
         self._log = log
         self._space = space
         self._agent = agent
@@ -133,7 +145,7 @@ class _Feed:
         async for recorded in self._log.follow(self._space, self._agent, after):
             self._newest.append((recorded.version, _message(recorded)))
             if waking is None or waking.when() <= loop.time():
-                waking = loop.call_later(_TOGETHER, self.wake)
+                waking = loop.call_later(self._feeds.together, self.wake)
 
 
 def _message(recorded: Recorded) -> bytes:

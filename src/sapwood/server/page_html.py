@@ -51,7 +51,7 @@ def page_html(parts: PageParts, state: State | None, *, may_write: bool) -> str:
         '<script src="/static/theme.js"></script>'
         '<link rel="stylesheet" href="/static/sapwood.css">'
         '<script type="module" src="/static/sapwood.js"></script></head>'
-        f'<body {data}><a class="vh skip" href="#message">Skip to the composer</a>'
+        f'<body {data}><a class="vh skip" href="#main">Skip to the conversation</a>'
         f'<div class="app">{_top(state, title, parts.view)}{_list(parts.list)}'
         f"{_main(parts, state, may_write=may_write)}{_side(parts.side)}</div>"
         f"{_dialogs()}</body></html>"
@@ -113,7 +113,8 @@ def _list(inside: str) -> str:
 
 def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
     if parts.whole:
-        return f'<main class="main"><div id="whole" class="pane grow">{parts.whole}</div></main>'
+        inside = f'<div id="whole" class="pane grow">{parts.whole}</div>'
+        return f'<main class="main" id="main">{inside}</main>'
     welcome = (
         ""
         if state
@@ -124,7 +125,8 @@ def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
     hidden = "" if may_write else " hidden"
     read_only = "" if may_write else '<p class="pad warn">This token may only read.</p>'
     return (
-        '<main class="main"><div class="pane feed" id="feed" role="feed" aria-label="Timeline" '
+        '<main class="main" id="main"><div class="pane feed" id="feed" role="feed" '
+        'aria-label="Timeline" '
         f'aria-busy="false" tabindex="0"><div class="space" id="above"></div>'
         f'<div id="rows">{parts.rows}</div>{welcome}<div id="stream"></div>'
         '<div class="space" id="below"></div></div>'
