@@ -1,4 +1,4 @@
-"""No violation that axe-core finds, on each view and in each theme. SAPWOOD_AXE names axe.min.js."""
+"""axe-core finds no violation, on each view and in each theme. SAPWOOD_AXE names axe.min.js."""
 
 import os
 from pathlib import Path
