@@ -24,7 +24,9 @@ def test_axe_finds_nothing(stage: Stage, theme: str) -> None:
         stage.page.goto(f"{stage.server.address}/c/{stage.agent}?view={view}&theme={theme}")
         stage.page.wait_for_selector("#link.ok")
         devtools = stage.context.new_cdp_session(stage.page)  # the page's policy allows no script
-        devtools.send("Runtime.evaluate", {"expression": Path(AXE).read_text()})
+        devtools.send(  # pyright: ignore[reportUnknownMemberType] # Playwright does not say more
+            "Runtime.evaluate", {"expression": Path(AXE).read_text()}
+        )
         found = stage.page.evaluate(
             f"async () => (await axe.run(document, {{runOnly: {RULES}}}))"
             ".violations.map((each) => [each.id, each.nodes[0].html])"
