@@ -64,7 +64,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--conversations", type=int, default=1000)
     parser.add_argument("--tenants", type=int, default=50)
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--rate", type=float, default=6.0, help="prompts of quiet tenants a second")
+    parser.add_argument("--rate", type=float, default=4.0, help="prompts of quiet tenants a second")
     parser.add_argument("--kill-every", type=float, default=10.0, help="seconds")
     parser.add_argument("--engine", choices=("dbos", "temporal"), default="dbos")
     parser.add_argument("--minutes", type=float, default=40.0, help="the longest it may take")

@@ -19,5 +19,5 @@ runtime = sapwood.runtime(
     tools=[space_of_call],
     models={},
     urls={"den": os.environ.get("SAPWOOD_SERVICE_MODEL", "http://127.0.0.1:9/v1")},
-    limits=sapwood.DriveLimits(per_worker=40, per_space=3, share=3),
+    limits=sapwood.DriveLimits(per_worker=40, per_space=2, share=2),
 )
