@@ -13,7 +13,10 @@ from sapwood.core.content import Text
 from sapwood.core.events import ModelCalled, Recorded, ReplyAdded, TurnCompleted, TurnStarted
 from sapwood.core.ids import AgentId
 
-__all__ = ["Findings", "check_log", "try_other_tenants"]
+__all__ = ["SILENCE", "Findings", "check_log", "try_other_tenants"]
+
+SILENCE = 60.0
+"""Seconds after which the events of a space that did not come are lost."""
 
 
 class Findings(Struct):
@@ -88,7 +91,9 @@ async def try_other_tenants(
         here = [each.agent for each in conversations if each.space == space]
         count = sum([len(await agent.events()) for agent in here])
         ids = {agent.id for agent in here}
-        findings.seen += await _strangers_in_tail(wood.space(space), count, ids)
+        read, strangers = await _read_tail(wood.space(space), count, ids)
+        findings.seen += strangers
+        findings.lost += count - read
         findings.attempts += 1
 
 
@@ -110,14 +115,14 @@ async def _seen(stranger: Sapwood, theirs: Conversation) -> int:
     return seen
 
 
-async def _strangers_in_tail(wood: Sapwood, count: int, ids: set[AgentId]) -> int:
-    """Reads the tail of a space to its end. Returns how many events are of other conversations."""
+async def _read_tail(wood: Sapwood, count: int, ids: set[AgentId]) -> tuple[int, int]:
+    """Reads so many events of a space. Returns how many came, and how many are of others."""
     strangers = read = 0
-    tail = wood.tail()
-    async with asyncio.timeout(120):
-        async for tailed in tail:
-            read += 1
-            strangers += tailed.recorded.agent not in ids
-            if read >= count:
-                break
-    return strangers
+    with suppress(TimeoutError):
+        async with asyncio.timeout(SILENCE):
+            tail = aiter(wood.tail())
+            while read < count:
+                tailed = await anext(tail)
+                read += 1
+                strangers += tailed.recorded.agent not in ids
+    return read, strangers
