@@ -113,6 +113,7 @@ class _Service:
     async def _phases(self, tenants: Tenants) -> tuple[list[float], list[float], int, list[float]]:
         turns, rate = self._options.turns, self._options.rate
         share = max(10, turns * 9 // 25)  # 36 % each, 8 % in the restart, the rest floods
+        await self._step("warm up", tenants.steady(max(10, turns // 50), rate))
         calm = await self._step("calm", tenants.steady(share, rate))
         done = asyncio.Event()
         before = tenants.turns

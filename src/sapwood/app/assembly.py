@@ -15,7 +15,7 @@ from msgspec import structs
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import checkpoints_for, own_files
-from sapwood.app.engines import configured_limits, engine_for, require_durable_engine
+from sapwood.app.engines import configured_limits, engine_for, require_durable_engine, warm
 from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, McpServer, config_file, spans_address
@@ -136,6 +136,7 @@ async def worker(
     async with Models(keys, urls=config.base_urls) as models:
         runners = SpaceRunners(connection, engine, spaces, make)
         try:
+            await warm(models, {*keys, *config.base_urls})
             await runners.start()
             yield runners
         finally:

@@ -1,8 +1,8 @@
 """Chooses the engine that drives agents, and wakes agents that other processes drive."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Literal
@@ -12,7 +12,9 @@ from sapwood.config.config_file import Config
 from sapwood.config.database_address import is_postgres
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
+from sapwood.core.model_calls import Failure
 from sapwood.engine import DriveLimits, EngineError, LocalEngine
+from sapwood.models import Models
 from sapwood.runtime.scheduler import Drive, Engine
 from sapwood.runtime.woken_agents import woken_by
 
@@ -21,10 +23,12 @@ __all__ = [
     "agents_given_work",
     "configured_limits",
     "engine_for",
+    "import_slow",
     "local_engine",
     "require_durable_engine",
     "wake_by_workers",
     "waking_engine",
+    "warm",
 ]
 
 _NO_ENGINE = "The durable engine is not installed. Type: pip install 'sapwood[engine]'"
@@ -110,6 +114,21 @@ def require_durable_engine(config: Config) -> None:
         raise EngineError(_NO_ENGINE if config.engine == "auto" else _LOCAL_WORKER)
 
 
+async def import_slow(*more: str) -> None:
+    """Imports in a thread what takes long to import, so that no turn waits for it."""
+    for name in (*_SLOW_IMPORTS, *more):
+        if find_spec(name.partition(".")[0]) is not None:
+            await asyncio.to_thread(import_module, name)
+
+
+async def warm(models: Models, accounts: Iterable[str]) -> None:
+    """Prepares calls to these providers, so that a worker that takes work answers at once."""
+    await import_slow()
+    for account in accounts:
+        with suppress(Failure):  # a turn says what is missing
+            await models.warm(f"{account}:any")
+
+
 class LazyEngine:
     """The configured engine, created at its first use: a screen that only reads creates none."""
 
@@ -144,9 +163,7 @@ class LazyEngine:
     async def warm_up(self) -> None:
         """Imports the slow libraries in a thread, so that the first call does not wait for them."""
         engine = "temporalio.worker" if self._config.engine == "temporal" else "dbos"
-        for name in (*_SLOW_IMPORTS, engine):
-            if find_spec(name.partition(".")[0]) is not None:
-                await asyncio.to_thread(import_module, name)
+        await import_slow(engine)
 
     async def _created(self) -> Engine:
         async with self._creation:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.assembly import measured, tracing_for
 from sapwood.app.connection import Connection
-from sapwood.app.engines import engine_for
+from sapwood.app.engines import engine_for, warm
 from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.config.api_keys import load_keys
 from sapwood.config.config_file import Config, load_config
@@ -82,7 +82,7 @@ async def started_runners(
     connection: Connection, options: RuntimeOptions, stack: AsyncExitStack
 ) -> SpaceRunners:
     """Starts to drive agents. `stack` stops it and closes what was opened for it."""
-    models, secrets = _models(options, stack)
+    models, secrets = await _models(options, stack)
     spaces = options.spaces or SpacePattern((connection.space,))
     limits = options.limits or DriveLimits()
     engine = options.engine or _engine(connection, limits, spaces)
@@ -108,7 +108,7 @@ async def started_runners(
     return runners
 
 
-def _models(
+async def _models(
     options: RuntimeOptions, stack: AsyncExitStack
 ) -> tuple[ModelAccess, Mapping[str, str]]:
     given = options.models
@@ -116,8 +116,10 @@ def _models(
         return given, {}
     keys = load_keys() if given is None else given
     configured = load_config().base_urls if given is None else {}
-    models = Models(keys, urls={**configured, **options.urls})
+    urls = {**configured, **options.urls}
+    models = Models(keys, urls=urls)
     stack.push_async_callback(models.aclose)
+    await warm(models, {*keys, *urls})
     return models, keys
 
 
