@@ -16,7 +16,7 @@ from threading import Timer
 
 from proofs.agents_e2e.environment import ProofError
 
-__all__ = ["FRAMEWORKS", "Framework", "RunningExample", "python_of"]
+__all__ = ["FRAMEWORKS", "Framework", "RunningExample", "further_checks", "python_of"]
 
 _HERE = Path(__file__).resolve().parent
 _REPOSITORY = _HERE.parents[1]
@@ -28,7 +28,8 @@ class Framework:
     """One framework: its example in docs/examples, and how it differs from the others.
 
     `tool` is the name of the tool in requests, `sessions` are two ids that the framework accepts.
-    `prefix` stands before such an id in the name of the conversation in Sapwood.
+    `prefix` stands before such an id in the name of the conversation in Sapwood. `further` is a
+    program of this folder that prints further checks, each as `ok …` or `NO …`.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Framework:
     tool: str = "weather"
     sessions: tuple[str, str] = ("chat-42", "chat-43")
     prefix: str = ""
+    further: str = ""
 
     @property
     def example(self) -> Path:
@@ -53,7 +55,7 @@ FRAMEWORKS = {
     for each in (
         Framework("openai_agents", {"OPENAI_AGENTS_DISABLE_TRACING": "1"}),
         Framework("pydantic_ai"),
-        Framework("google_adk", prefix="chats/ada/"),
+        Framework("google_adk", prefix="chats/ada/", further="google_adk_state.py"),
         Framework("langgraph"),
         Framework(
             "claude_agent_sdk",
@@ -100,6 +102,22 @@ def _run(*command: str) -> None:
             f"`{' '.join(command[:3])}` failed; its message is above. The wheels come from the "
             "package index, so check that it can be reached."
         ) from failure
+
+
+def further_checks(framework: Framework) -> list[tuple[bool, str]]:
+    """Runs the further checks of a framework; whether each holds, and what it says."""
+    done = subprocess.run(
+        [str(python_of(framework)), str(_HERE / framework.further)],
+        env={"PYTHONPATH": str(_REPOSITORY / "src"), "PATH": os.defpath},
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    lines = [line.partition(" ") for line in done.stdout.splitlines()]
+    found = [(word == "ok", what) for word, _, what in lines if word in ("ok", "NO")]
+    ended = done.returncode == 0 and bool(found)
+    return [*found, (ended, f"{framework.further} ends well {done.stderr[-500:]}".strip())]
 
 
 class RunningExample:

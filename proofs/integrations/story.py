@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sapwood
 from proofs.agents_e2e.checks import Checks
-from proofs.integrations.frameworks import Framework, RunningExample
+from proofs.integrations.frameworks import Framework, RunningExample, further_checks
 from sapwood.core.content import Text, Thinking, ToolCall
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.integrations.conversation import Conversation, Database
@@ -57,6 +57,9 @@ class Story:
             finally:
                 if self._running is not None:
                     await asyncio.to_thread(self._running.close)
+            if self._framework.further:
+                for holds, what in await asyncio.to_thread(further_checks, self._framework):
+                    self._checks.expect(what, holds)
             self._checks.expect("the model refused nothing", not model.rejections, model.rejections)
 
     async def _tell(self) -> None:

@@ -61,6 +61,15 @@ async def test_a_turn_stays_open_until_a_reply_answers(conversation: Conversatio
     assert await statuses(conversation) == ["completed"]
 
 
+async def test_no_worker_takes_up_a_turn_of_the_framework(conversation: Conversation) -> None:
+    await conversation.add([ASK])
+    agent = await conversation.agent()
+    opened = (await agent.state()).open
+    assert opened is not None
+    assert opened.lease is not None
+    assert opened.lease.refuses("", opened.lease.until - 1)
+
+
 async def test_a_prompt_ends_a_turn_whose_calls_have_no_results(
     conversation: Conversation,
 ) -> None:

@@ -154,8 +154,7 @@ class SapwoodSessionService(BaseSessionService):
             return event
         names = session.app_name, session.user_id, session.id
         delta = event.actions.state_delta if event.actions else {}
-        kept = {key: value for key, value in delta.items() if not key.startswith(_TEMP)}
-        await self._update_state(*names, kept)
+        await self._update_state(*names, delta)
         parts = [part.model_dump(exclude_none=True) for part in _parts_of(event)]
         if parts and event.author == "user":
             await self.conversation(*names).add(items_of_user(parts))
@@ -192,14 +191,14 @@ class SapwoodSessionService(BaseSessionService):
     async def _update_state(
         self, app_name: str, user_id: str, session_id: str, changes: dict[str, Any]
     ) -> None:
-        """Stores a change of the state, each value with those that share it."""
+        """Stores a change of the state, each value with those that share it; none of `temp:`."""
         app, user, own = {}, {}, {}
         for key, value in changes.items():
             if key.startswith(_APP):
                 app[key.removeprefix(_APP)] = value
             elif key.startswith(_USER):
                 user[key.removeprefix(_USER)] = value
-            else:
+            elif not key.startswith(_TEMP):
                 own[key] = value
         await StoredValues(self._database, app_name).update(app)
         await self._user_values(app_name, user_id).update(user)
