@@ -36,10 +36,18 @@ def _outside(connection: "Connection") -> list[OutsideEraser]:
         return []
     from sapwood.lifecycle.local_files import erase_local_files
 
-    found: list[OutsideEraser] = [_erase_checkpoints, erase_local_files]
+    found: list[OutsideEraser] = [_erase_archives, _erase_checkpoints, erase_local_files]
     if find_spec("dbos") is not None:
         found.append(_EngineEraser(connection.address))
     return found
+
+
+async def _erase_archives(space: Space, item: ErasureItem) -> None:
+    if item.outside.archives:
+        from sapwood.lifecycle.archive import delete_object
+
+        for address in item.outside.archives:
+            await delete_object(address)
 
 
 async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:

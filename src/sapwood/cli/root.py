@@ -55,6 +55,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "mark": "Name the present place of a session",
     },
     "Life of data": {
+        "retain": "Erase or archive conversations that were idle for some days",
+        "restore": "Bring an archived conversation back from object storage",
         "erase": "Erase conversations for ever, with all their descendants",
         "hold": "Forbid the erasure of a conversation, an owner or a space",
     },

@@ -12,6 +12,7 @@ from sapwood.core.events import AgentStarted, Recorded, SessionAssumed
 from sapwood.core.ids import AgentId, Space
 
 __all__ = [
+    "ARCHIVE",
     "ERASED",
     "OUTSIDE_KINDS",
     "Erasure",
@@ -27,7 +28,11 @@ __all__ = [
 ERASED = "[erased]"
 """Stands where a text of an erased conversation was in the log of another one."""
 
-ErasureScope = Literal["conversation", "owner", "space", "retention"]
+ARCHIVE = "sapwood.archive"
+"""The metadata entry of an agent that stands for an archived one: the address of its object."""
+
+ErasureScope = Literal["conversation", "owner", "space", "retention", "archive"]
+"""What was erased. An `archive` moves a conversation to object storage and loses nothing of it."""
 HoldScope = Literal["agent", "owner", "space"]
 
 
@@ -54,10 +59,11 @@ class Erasure(Struct, frozen=True, omit_defaults=True):
 
 
 class OutsideData(Struct, frozen=True, omit_defaults=True):
-    """Where an agent has data outside of the log: its folders, and its sessions by program."""
+    """Where an agent has data outside of the log: folders, sessions by program, archives."""
 
     folders: tuple[str, ...] = ()
     sessions: tuple[tuple[str, str], ...] = ()
+    archives: tuple[str, ...] = ()
 
 
 class ErasureItem(Struct, frozen=True):
@@ -107,13 +113,16 @@ def outside_data(events: Iterable[Recorded]) -> OutsideData:
     """Where the agent with these events has data outside of the log."""
     folders: dict[str, None] = {}
     sessions: dict[tuple[str, str], None] = {}
+    archives: list[str] = []
     for recorded in events:
         event = recorded.event
         if isinstance(event, AgentStarted):
             places = (event.workspace.folder, event.workspace.worktree)
             folders.update(dict.fromkeys(place for place in places if place))
+            entries = event.tags.metadata if event.tags is not None else ()
+            archives += [each.value for each in entries if each.name == ARCHIVE]
             if event.origin is not None:
                 sessions[event.origin.source, event.origin.session] = None
         elif isinstance(event, SessionAssumed):
             sessions[event.session.program, event.session.id] = None
-    return OutsideData(tuple(folders), tuple(sessions))
+    return OutsideData(tuple(folders), tuple(sessions), tuple(archives))

@@ -179,7 +179,7 @@ async def finish(
             if forget is not None:
                 forget(frozenset({agent, *changed}))
         items = await _items_of(log, record.id)
-    for item in items:
+    for item in items if record.scope != "archive" else ():
         for place in outside:
             await place(space, item)
     if record.scope == "space":
@@ -187,7 +187,8 @@ async def finish(
     else:
         await log.erase_words(space, record.id)
     await log.forget_agents(record.id)
-    await log.scrub()
+    if record.scope != "archive":  # what moved elsewhere need not leave the raw files at once
+        await log.scrub()
     await log.finish_erasure(record.id, now())
 
 

@@ -286,7 +286,8 @@ class MemoryLog:
             if facts.parent == agent:
                 items.setdefault(facts.agent, ErasureItem(facts.agent))
         outside = outside_data(data.streams.get(agent, ()))
-        events, others, rewritten = data.erase(agent)
+        archives = data.erasures[erasure].scope == "archive"
+        events, others, rewritten = data.erase(agent, rewrite=not archives)
         items[agent] = ErasureItem(agent, True, outside)
         record = data.erasures[erasure]
         data.erasures[erasure] = structs.replace(
@@ -393,7 +394,7 @@ class _SpaceData:
         both = zip(self.order, self._terms, strict=True)
         return [(recorded, terms) for recorded, terms in both if recorded is not None]
 
-    def erase(self, agent: AgentId) -> tuple[int, frozenset[AgentId], int]:
+    def erase(self, agent: AgentId, *, rewrite: bool) -> tuple[int, frozenset[AgentId], int]:
         """Deletes an agent. Returns its events, the agents with rewritten events, and how many."""
         events = len(self.streams.pop(agent, ()))
         self.facts.pop(agent, None)
@@ -403,7 +404,7 @@ class _SpaceData:
                 continue
             if recorded.agent == agent:
                 self.order[place] = None
-            elif (event := without_agent(recorded.event, agent)) is not None:
+            elif rewrite and (event := without_agent(recorded.event, agent)) is not None:
                 new = structs.replace(recorded, event=event)
                 self.order[place] = self.streams[recorded.agent][recorded.version - 1] = new
                 changed[recorded.agent] = changed.get(recorded.agent, 0) + 1

@@ -45,8 +45,8 @@ _HOLD = "id, at, by, scope, subject, reason, released, released_by"
 _UNFINISHED = f"SELECT space, {_ERASURE} FROM sapwood.erasures WHERE finished = 0 ORDER BY at, id"
 _ITEMS = "SELECT agent, deleted, outside FROM sapwood.erasing WHERE erasure = $1 ORDER BY agent"
 _PLANNED = """
-    SELECT true FROM sapwood.erasing
-    WHERE erasure = $1 AND space = $2 AND agent = $3 AND NOT deleted
+    SELECT scope FROM sapwood.erasing JOIN sapwood.erasures ON id = erasure
+    WHERE erasure = $1 AND erasing.space = $2 AND agent = $3 AND NOT deleted
 """
 _LOCK = "SELECT true FROM sapwood.agents WHERE space = $1 AND agent = $2 FOR UPDATE"
 _OF_KINDS = f"""
@@ -109,12 +109,15 @@ async def erase_agent(
     try:
         async with connection.transaction():
             await connection.execute(INDEX_LOCK, space)
-            if not await connection.fetchval(_PLANNED, erasure, space, agent):
+            scope = await connection.fetchval(_PLANNED, erasure, space, agent)
+            if scope is None:
                 return frozenset()
             await connection.fetchval(_LOCK, space, agent)
             rows = await connection.fetch(_OF_KINDS, space, agent, list(OUTSIDE_KINDS))
             outside = outside_data(await recorded_of(connection.fetch, space, rows))
-            others = await _rewrite_others(connection, space, erasure, agent)
+            others = frozenset[AgentId]()
+            if scope != "archive":
+                others = await _rewrite_others(connection, space, erasure, agent)
             await connection.execute(
                 "SELECT sapwood.erase_agent($1, $2, $3, $4)",
                 *(erasure, space, agent, msgspec.json.encode(outside).decode()),

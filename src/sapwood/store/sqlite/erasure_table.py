@@ -92,7 +92,8 @@ def erase_agent(
     if the agent is not planned, or deleted already.
     """
     planned = connection.execute(
-        "SELECT 1 FROM erasing WHERE erasure = ? AND space = ? AND agent = ? AND NOT deleted",
+        "SELECT scope FROM erasing JOIN erasures ON id = erasure"
+        " WHERE erasure = ? AND erasing.space = ? AND agent = ? AND NOT deleted",
         (erasure, space, agent),
     ).fetchone()
     if planned is None:
@@ -100,7 +101,9 @@ def erase_agent(
     with _guards_open(connection, erasure):
         _plan_children(connection, space, erasure, agent)
         outside = _outside_of(connection, space, agent)
-        others = _rewrite_others(connection, space, erasure, agent)
+        others = frozenset[AgentId]()
+        if planned != ("archive",):
+            others = _rewrite_others(connection, space, erasure, agent)
         _erase_receipts(connection, space, agent)
         hashes = _hashes(connection, space, agent)
         events = _erase_events(connection, space, agent)

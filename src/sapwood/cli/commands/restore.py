@@ -1,0 +1,38 @@
+"""`sapwood restore`: brings an archived conversation back from object storage."""
+
+import click
+
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import AGENT
+
+__all__ = ["command"]
+
+
+@subcommand(examples=["sapwood restore demo", "sapwood restore --from s3://bucket/a/b.jsonl.gz"])
+@click.argument("agent", type=AGENT, required=False)
+@click.option("--from", "address", default="", metavar="ADDRESS", help="An object without a stub.")
+@click.option("--by", default="", metavar="NAME", help="Who wants it, for the record.")
+@click.pass_obj
+def command(invocation: Invocation, agent: str | None, address: str, by: str) -> None:
+    """Bring an archived conversation back from object storage.
+
+    It takes the place of its stub, with all descendants and the same ids and versions. The object
+    stays. A tail sees its events again, as new ones.
+    """
+    if bool(agent) == bool(address):
+        raise click.UsageError("Give an agent, or --from.")
+    invocation.run(lambda: _restore(invocation, agent or "", address, by))
+
+
+async def _restore(invocation: Invocation, typed: str, address: str, by: str) -> None:
+    from sapwood.app.archive import restore_agent
+    from sapwood.conversation.agent_lookup import find
+    from sapwood.core.events import Actor
+    from sapwood.core.timeline.row_labels import counted
+
+    async with invocation.connected() as connection:
+        agent = await find(connection, typed) if typed else None
+        who = str(Actor("human", by))
+        agents = await restore_agent(connection, agent, address, by=who)
+        click.echo(f"Restored {typed or address}: {counted(agents, 'agent')}.")

@@ -1,0 +1,96 @@
+"""`sapwood retain`: erases or archives conversations that were idle for some days."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sapwood.cli.command import Number
+from sapwood.cli.command import command as subcommand
+from sapwood.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from sapwood.lifecycle.retention import IdleConversation
+
+__all__ = ["command"]
+
+
+@subcommand(
+    examples=[
+        "sapwood retain --days 90",
+        "sapwood retain --days 30 --label trial --erase",
+        "sapwood retain --days 365 --archive s3://bucket/conversations",
+    ]
+)
+@click.option("--days", type=Number(0), required=True, help="Idle for longer than this.")
+@click.option("--label", default="", metavar="NAME", help="Only conversations with this label.")
+@click.option("--owner", default="", metavar="NAME", help="Only conversations of this owner.")
+@click.option("--erase", is_flag=True, help="Erase them for ever.")
+@click.option(
+    "--archive", default="", metavar="ADDRESS", help="Move them to object storage: s3://…, file://…"
+)
+@click.option("--by", default="retention", metavar="NAME", help="Who wants it, for the record.")
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    days: float,
+    label: str,
+    owner: str,
+    erase: bool,
+    archive: str,
+    by: str,
+) -> None:
+    """Erase or archive conversations that were idle for some days.
+
+    Without --erase or --archive, only lists them. A conversation with an open turn is not idle, and
+    one under a legal hold is left as it is. Run it by cron, as often as you like.
+    """
+    if erase and archive:
+        raise click.UsageError("Give one of --erase and --archive.")
+    invocation.run(lambda: _retain(invocation, days, label, owner, erase, archive, by))
+
+
+async def _retain(
+    invocation: Invocation,
+    days: float,
+    label: str,
+    owner: str,
+    erase: bool,
+    archive: str,
+    by: str,
+) -> None:
+    from sapwood.app.archive import archive_agent
+    from sapwood.app.erasure import eraser_for
+    from sapwood.core.events import Actor
+    from sapwood.lifecycle.erasable_log import erasable
+    from sapwood.lifecycle.retention import RetentionRule, idle_conversations
+
+    async with invocation.connected() as connection:
+        log, space = erasable(connection.log), connection.space
+        found = await idle_conversations(log, space, RetentionRule(days, label, owner))
+        free = [each for each in found if not each.held and not (archive and _is_stub(each))]
+        for each in found:
+            _show(each)
+        who = str(Actor("system", by))
+        if archive:
+            for each in free:
+                await archive_agent(connection, each.root.agent, archive, by=who)
+        elif erase and free:
+            roots = [each.root.agent for each in free]
+            await eraser_for(connection).erase(roots, by=who, scope="retention")
+        done = "archived" if archive else "erased" if erase else "would go"
+        click.echo(f"{len(free)} conversations {done}, {len(found) - len(free)} left as they are.")
+
+
+def _is_stub(found: "IdleConversation") -> bool:
+    from sapwood.app.archive import archive_address
+
+    return bool(archive_address(found.root))
+
+
+def _show(found: "IdleConversation") -> None:
+    from datetime import UTC, datetime
+
+    when = datetime.fromtimestamp(found.updated / 1_000_000, UTC).strftime("%Y-%m-%d")
+    name = f"  {found.root.name}" if found.root.name else ""
+    held = "  (held)" if found.held else "  (archived)" if _is_stub(found) else ""
+    click.echo(f"{when}  {found.root.agent}{name}  {found.agents} agents{held}", err=True)

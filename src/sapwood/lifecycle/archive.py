@@ -1,0 +1,211 @@
+"""Archives idle conversations in object storage, and brings them back.
+
+A conversation is one object: JSON Lines, compressed, with the events of the root and of all its
+descendants as they were stored. In the log a stub stays in its place: an archived agent with the
+same id, name, owner and labels, whose one turn has the beginnings of the prompts, so that search
+finds it. The object is written and read back before anything leaves the log.
+
+It needs the extra `archive`: `pip install 'sapwood[archive]'`. An address is what `obstore` takes,
+such as `s3://bucket/prefix` or `file:///folder`; credentials come from the environment.
+"""
+
+import gzip
+import hashlib
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct, structs
+
+from sapwood.core.errors import LogError, RefusedError
+from sapwood.core.events import Actor, Recorded, TurnRecorded, TurnStarted
+from sapwood.core.events.codec import decode, encode
+from sapwood.core.ids import AgentId, CommandId, Space
+from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
+from sapwood.core.refusals import UnknownAgent
+from sapwood.core.search_text import text_of
+from sapwood.lifecycle.erasable_log import ErasableLog
+from sapwood.lifecycle.erasure import Eraser
+from sapwood.runtime.clock_and_ids import new_record_id
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+__all__ = [
+    "ArchivedConversation",
+    "archive_conversation",
+    "delete_object",
+    "read_archive",
+    "restore_conversation",
+]
+
+_MOST_WORDS = 2_000
+"""Characters of prompts that a stub keeps for search."""
+
+_MISSING = "Archives need a package that is not installed. Type: pip install 'sapwood[archive]'"
+
+
+class _Event(Struct, frozen=True, array_like=True):
+    """One event as a line: the text of its long parts is in it."""
+
+    version: int
+    kind: str
+    data: str
+    contents: dict[str, str]
+    at: int
+    actor: str
+    command: str
+
+
+class _Agent(Struct, frozen=True):
+    """The first line of an agent: its summary, and how many events follow."""
+
+    facts: AgentSummary
+    events: int
+
+
+class ArchivedConversation(Struct, frozen=True):
+    """An archived conversation: the address of its object, its size and what it has."""
+
+    address: str
+    bytes: int
+    agents: int
+    events: int
+
+
+async def archive_conversation(
+    log: ErasableLog, space: Space, root: AgentId, place: str, *, by: str
+) -> tuple[ArchivedConversation, AgentSummary, str]:
+    """Writes a conversation to object storage and takes it out of the log.
+
+    Returns the archive, the summary of the root, and the text for its stub. Raises `RefusedError`
+    if there is no such root, and `LogError` if the object cannot be written and read back; then
+    nothing was changed in the log.
+    """
+    family = await log.family(space, root)
+    if not family or family[0].agent != root:
+        raise RefusedError(UnknownAgent(root))
+    lines: list[bytes] = []
+    words: list[str] = []
+    for facts in family:
+        events = await log.read(space, facts.agent)
+        facts = structs.replace(facts, version=len(events))
+        lines.append(msgspec.json.encode(_Agent(facts, len(events))))
+        lines += [msgspec.json.encode(_line(each)) for each in events]
+        words += [
+            text_of(each.event)
+            for each in events
+            if isinstance(each.event, TurnStarted | TurnRecorded)
+        ]
+    data = gzip.compress(b"\n".join(lines), mtime=0)
+    digest = hashlib.sha256(data).hexdigest()
+    name = f"{quote(space, safe='')}/{quote(root, safe='')}-{digest[:16]}.jsonl.gz"
+    await _write(place, name, data)
+    address = f"{place.rstrip('/')}/{name}"
+    await Eraser(log, space).erase([root], by=by, scope="archive")
+    count = sum(facts.version for facts in family)
+    archived = ArchivedConversation(address, len(data), len(family), count)
+    return archived, family[0], _shortened(words)
+
+
+async def restore_conversation(
+    log: ErasableLog, space: Space, stub: AgentId | None, address: str, *, by: str
+) -> int:
+    """Brings an archived conversation back in place of its stub. Returns the number of agents.
+
+    The object stays. Raises `LogError` if it cannot be read; then the stub stays. Without a stub,
+    for example after a crash, raises `VersionConflict` if one of the agents exists.
+    """
+    agents = await read_archive(address)
+    if stub is not None:
+        await Eraser(log, space).erase([stub], by=by, scope="archive")
+    appends = tuple(
+        Append(facts.agent, 0, tuple(events), facts) for facts, events in agents if events
+    )
+    command = CommandId(f"restore-{new_record_id()}")
+    await log.commit(space, Commit(appends, Receipt(command, "Restored from an archive.")))
+    return len(appends)
+
+
+async def read_archive(address: str) -> list[tuple[AgentSummary, list[Recorded]]]:
+    """The agents of an object with their events. Raises `LogError`."""
+    data = await _read(address)
+    try:
+        lines = iter(gzip.decompress(data).split(b"\n"))
+        found: list[tuple[AgentSummary, list[Recorded]]] = []
+        for line in lines:
+            agent = msgspec.json.decode(line, type=_Agent)
+            events = [_recorded(agent.facts.agent, next(lines)) for _ in range(agent.events)]
+            found.append((agent.facts, events))
+    except (OSError, EOFError, StopIteration, msgspec.MsgspecError, ValueError) as error:
+        raise LogError(f"The archive {address} cannot be read: {error}.") from error
+    return found
+
+
+async def delete_object(address: str) -> None:
+    """Deletes an object; one that is gone already is no error. Raises `LogError`."""
+    place, _, name = address.rpartition("/")
+    place, _, folder = place.rpartition("/")
+    try:
+        await _store(place).delete_async(f"{folder}/{name}")
+    except FileNotFoundError:
+        return
+    except Exception as error:
+        raise LogError(f"The archive {address} cannot be deleted: {error}.") from error
+
+
+def _line(recorded: Recorded) -> _Event:
+    encoded = encode(recorded.event)
+    return _Event(
+        recorded.version,
+        encoded.kind,
+        encoded.data,
+        dict(encoded.contents),
+        recorded.at,
+        str(recorded.actor),
+        recorded.command,
+    )
+
+
+def _recorded(agent: AgentId, line: bytes) -> Recorded:
+    row = msgspec.json.decode(line, type=_Event)
+    event = decode(row.kind, row.data, row.contents or None)
+    return Recorded(
+        agent, row.version, event, row.at, Actor.parse(row.actor), CommandId(row.command)
+    )
+
+
+def _shortened(words: list[str]) -> str:
+    room = _MOST_WORDS // max(1, len(words))
+    return "\n".join(text[: max(40, room)] for text in words)[:_MOST_WORDS]
+
+
+async def _write(place: str, name: str, data: bytes) -> None:
+    """Writes an object and reads it back. Raises `LogError`."""
+    try:
+        store = _store(place)
+        await store.put_async(name, data)
+        found = await (await store.get_async(name)).bytes_async()
+    except LogError:
+        raise
+    except Exception as error:  # each kind of storage has errors of its own
+        raise LogError(f"{place} cannot be written: {error}. Nothing was archived.") from error
+    if bytes(found) != data:
+        raise LogError(f"{place}/{name} was not stored as it was written. Nothing was archived.")
+
+
+async def _read(address: str) -> bytes:
+    place, _, name = address.rpartition("/")
+    place, _, folder = place.rpartition("/")
+    try:
+        return bytes(await (await _store(place).get_async(f"{folder}/{name}")).bytes_async())
+    except Exception as error:
+        raise LogError(f"The archive {address} cannot be read: {error}.") from error
+
+
+def _store(place: str) -> "ObjectStore":
+    try:
+        from obstore.store import from_url
+    except ModuleNotFoundError as error:
+        raise LogError(_MISSING) from error
+    return from_url(place)

@@ -1,0 +1,138 @@
+"""Archives: a conversation moves to object storage and comes back as it was."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+import sapwood
+from sapwood import Agent, Sapwood
+from sapwood.app.archive import archive_address, archive_agent, restore_agent
+from sapwood.core.errors import LogError, RefusedError
+from sapwood.lifecycle.archive import read_archive
+from sapwood.lifecycle.erasable_log import erasable
+from sapwood.lifecycle.holds import add_hold
+from sapwood.lifecycle.retention import RetentionRule, idle_conversations
+from tools.s3_server import BUCKET, S3Unavailable, s3_server
+
+pytest.importorskip("obstore", reason="the extra 'archive' is not installed")
+
+LONG = "a long answer about herons " * 200
+
+
+async def _conversation(wood: Sapwood) -> Agent:
+    agent = await wood.start("birds", owner="user-42", labels=["vip"])
+    await agent.record("Where do herons nest?", LONG)
+    await agent.run_command("/fork -- Count the storks.")
+    [child] = await wood.agents(parent=agent.id)
+    await (await wood.get(child.agent)).run_command("/send parent Seven storks.")
+    return agent
+
+
+async def _everything(wood: Sapwood) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for facts in await wood.agents(limit=1_000):
+        agent = await wood.get(facts.agent)
+        found[facts.agent] = (facts, await agent.events(), await agent.request())
+    return found
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+async def test_a_conversation_comes_back_as_it_was(store: str, tmp_path: Path) -> None:
+    place = f"file://{tmp_path / 'objects'}"
+    (tmp_path / "objects").mkdir()
+    address = ":memory:" if store == "memory" else tmp_path / "log.db"
+    async with sapwood.open(address) as wood:
+        agent = await _conversation(wood)
+        before = await _everything(wood)
+        archived = await archive_agent(wood.connection, agent.id, place, by="human:ada")
+        assert (archived.agents, len(list((tmp_path / "objects").rglob("*.gz")))) == (2, 1)
+        [stub] = await wood.agents()
+        assert (stub.agent, stub.name, stub.status) == (agent.id, "birds", "archived")
+        assert stub.tags
+        assert (stub.tags.owner, stub.tags.labels) == ("user-42", ("vip",))
+        assert archive_address(stub) == archived.address
+        assert [hit.ref.agent for hit in await wood.search("herons nest")] == [agent.id]
+        assert await wood.search("storks", agents=[agent.id]) != []
+        assert len(await agent.events()) < 10
+        assert await restore_agent(wood.connection, agent.id, by="human:ada") == 2
+        assert await _everything(wood) == before
+        with pytest.raises(LogError, match="not archived"):
+            await restore_agent(wood.connection, agent.id, by="human:ada")
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    """The address of a bucket on a real S3-compatible server."""
+    try:
+        with s3_server() as variables:
+            for name, value in variables.items():
+                monkeypatch.setenv(name, value)
+            yield f"s3://{BUCKET}/archive"
+    except S3Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+async def test_a_conversation_comes_back_from_s3_and_its_object_is_erased(
+    s3: str, tmp_path: Path
+) -> None:
+    async with sapwood.open(tmp_path / "log.db", space="a tenant") as wood:
+        agent = await _conversation(wood)
+        before = await _everything(wood)
+        await archive_agent(wood.connection, agent.id, s3, by="human:ada")
+        assert len(await wood.agents()) == 1
+        await restore_agent(wood.connection, agent.id, by="human:ada")
+        assert await _everything(wood) == before
+        archived = await archive_agent(wood.connection, agent.id, s3, by="human:ada")
+        assert len(await read_archive(archived.address)) == 2
+        await agent.erase()
+        with pytest.raises(LogError, match="cannot be read"):
+            await read_archive(archived.address)
+
+
+async def test_an_archive_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
+    async with sapwood.open(":memory:") as wood:
+        agent = await _conversation(wood)
+        before = await _everything(wood)
+        with pytest.raises(LogError, match="Nothing was archived"):
+            await archive_agent(wood.connection, agent.id, f"file://{tmp_path}/none", by="human")
+        assert await _everything(wood) == before
+
+
+async def test_erasing_a_stub_deletes_its_object(tmp_path: Path) -> None:
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    async with sapwood.open(tmp_path / "log.db") as wood:
+        agent = await _conversation(wood)
+        await archive_agent(wood.connection, agent.id, f"file://{objects}", by="human")
+        assert list(objects.rglob("*.gz"))
+        await agent.erase()
+        assert not list(objects.rglob("*.gz"))
+
+
+async def test_a_hold_forbids_an_archive(tmp_path: Path) -> None:
+    async with sapwood.open(":memory:") as wood:
+        agent = await _conversation(wood)
+        await add_hold(
+            erasable(wood.connection.log), wood.connection.space, "space", "", by="human:judge"
+        )
+        with pytest.raises(RefusedError):
+            await archive_agent(wood.connection, agent.id, f"file://{tmp_path}", by="human")
+
+
+async def test_a_rule_finds_what_is_idle_by_label_and_age() -> None:
+    async with sapwood.open(":memory:") as wood:
+        log, space = erasable(wood.connection.log), wood.connection.space
+        agent = await _conversation(wood)
+        other = await wood.start("plain")
+        await other.record("Hello!", "Hello.")
+        assert await idle_conversations(log, space, RetentionRule(days=1)) == []
+        every = await idle_conversations(log, space, RetentionRule(days=0))
+        assert [each.root.agent for each in every] == [other.id]  # the child has an open turn
+        [child] = await wood.agents(parent=agent.id)
+        await (await wood.get(child.agent)).kill()
+        labelled = await idle_conversations(log, space, RetentionRule(days=0, label="vip"))
+        assert [(each.root.agent, each.agents) for each in labelled] == [(agent.id, 2)]
+        await add_hold(log, space, "agent", child.agent, by="human:judge")
+        [held] = await idle_conversations(log, space, RetentionRule(days=0, owner="user-42"))
+        assert held.held
