@@ -19,6 +19,7 @@ from proofs.erase.raw_search import (
     found_in_stores,
 )
 from proofs.erase.survey import Survey, compare, survey, tailed
+from sapwood.app.archive import archive_agent
 from sapwood.config.folders import checkpoints_folder
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Workspace
@@ -41,6 +42,7 @@ class Findings(Struct):
     erasures: int = 0
     killed: int = 0
     erased: int = 0
+    archived: int = 0
     planted: int = 0
     left: int = 0
     compared: int = 0
@@ -55,7 +57,8 @@ class Findings(Struct):
         """The figures on one line."""
         return (
             f"{self.histories:,} histories with {self.agents:,} agents, {self.erasures:,} erasures "
-            f"({self.killed:,} killed in the middle) of {self.erased:,} agents; "
+            f"({self.killed:,} killed in the middle) of {self.erased:,} agents, "
+            f"{self.archived:,} conversations of them archived; "
             f"{self.planted:,} markers before, {self.left:,} after; "
             f"{self.compared:,} other agents compared, {len(self.problems):,} problems"
         )
@@ -78,6 +81,7 @@ async def prove(
     unused = {text.marker for text in shared if text.marker not in alive}
     markers = frozenset(word.encode() for word in {each.marker for each in erased} | unused)
     found.planted = len(found_in_bytes(await asyncio.to_thread(dump_of, address), markers))
+    found.archived = await _archive(address, folder, chosen, numbers)
     await _erase(address, chosen, numbers, found)
     await _finish(address)
     found.erased = len(erased)
@@ -85,6 +89,22 @@ async def prove(
     await _compare_tails(address, cursors, gone, found)
     await asyncio.to_thread(_search, address, raw, markers, found)
     return found
+
+
+async def _archive(
+    address: str, folder: Path, chosen: Sequence[MadeAgent], numbers: random.Random
+) -> int:
+    """Moves a fifth of the conversations that will be erased to an archive first."""
+    objects = folder / "objects"
+    objects.mkdir()
+    archived = 0
+    async with sapwood.open(address) as wood:
+        for each in chosen:
+            if each.parent is None and numbers.random() < 0.2:
+                connection = wood.space(each.space).connection
+                await archive_agent(connection, each.id, f"file://{objects}", by="system")
+                archived += 1
+    return archived
 
 
 def _markers(numbers: random.Random) -> list[str]:
@@ -253,6 +273,8 @@ def _search(address: str, raw: Sequence[Path], markers: frozenset[bytes], found:
     for word in sorted(in_dump)[:3]:
         at = dump.index(word)
         found.problems.append(f"the dump: {dump[max(0, at - 300) : at + 60]!r}")
+    for file in raw[0].joinpath("objects").rglob("*.gz"):
+        found.problems.append(f"the archive {file.name} is left")
     in_stores = found_in_stores(checkpoints_folder(), markers)
     for file, words in sorted(in_files.items()):
         found.problems.append(f"{file} has {len(words)} markers, such as {min(words).decode()}")

@@ -7,9 +7,10 @@ import pytest
 
 import sapwood
 from sapwood import Agent, Sapwood
-from sapwood.app.archive import archive_address, archive_agent, restore_agent
+from sapwood.app.archive import archive_agent, restore_agent
+from sapwood.core.erasure import ERASED
 from sapwood.core.errors import LogError, RefusedError
-from sapwood.lifecycle.archive import read_archive
+from sapwood.lifecycle.archive import archive_address, read_archive
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.holds import add_hold
 from sapwood.lifecycle.retention import RetentionRule, idle_conversations
@@ -106,8 +107,22 @@ async def test_erasing_a_stub_deletes_its_object(tmp_path: Path) -> None:
         agent = await _conversation(wood)
         await archive_agent(wood.connection, agent.id, f"file://{objects}", by="human")
         assert list(objects.rglob("*.gz"))
-        await agent.erase()
+        record = await agent.erase()
         assert not list(objects.rglob("*.gz"))
+        assert (record.agents, await wood.agents()) == (2, [])
+
+
+async def test_mail_of_an_archived_conversation_is_replaced_when_it_is_erased(
+    tmp_path: Path,
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as wood:
+        agent, friend = await _conversation(wood), await wood.start("friend")
+        await agent.run_command(f"/send {friend.id} The heron is in the reeds.")
+        await archive_agent(wood.connection, agent.id, f"file://{tmp_path}", by="human")
+        assert [letter.text for letter in await friend.mail()] == ["The heron is in the reeds."]
+        await agent.erase()
+        assert [letter.text for letter in await friend.mail()] == [ERASED]
+        assert await wood.search("reeds") == []
 
 
 async def test_a_hold_forbids_an_archive(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from sapwood.core.erasure import ARCHIVE
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
-from sapwood.core.log_values import AgentSummary
 from sapwood.core.settings import Settings
 from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import (
     ArchivedConversation,
+    archive_address,
     archive_conversation,
     restore_conversation,
 )
@@ -23,14 +23,7 @@ from sapwood.lifecycle.erasable_log import erasable
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
 
-__all__ = ["archive_address", "archive_agent", "restore_agent"]
-
-
-def archive_address(facts: AgentSummary) -> str:
-    """The address of the object of which this agent is the stub; empty if it is none."""
-    if facts.tags is None:
-        return ""
-    return next((each.value for each in facts.tags.metadata if each.name == ARCHIVE), "")
+__all__ = ["archive_agent", "restore_agent"]
 
 
 async def archive_agent(

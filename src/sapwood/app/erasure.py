@@ -1,11 +1,12 @@
 """Connects erasure with all places where this machine has data of a conversation."""
 
 import asyncio
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from sapwood.core.erasure import ErasureItem
-from sapwood.core.ids import Space
+from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.erasure import Eraser, OutsideEraser, resume_erasures
 
@@ -22,6 +23,7 @@ def eraser_for(connection: "Connection") -> Eraser:
         connection.space,
         _outside(connection),
         connection.dispatcher.forget,
+        _ArchivedAgents(connection).restore,
     )
 
 
@@ -40,6 +42,29 @@ def _outside(connection: "Connection") -> list[OutsideEraser]:
     if find_spec("dbos") is not None:
         found.append(_EngineEraser(connection.address))
     return found
+
+
+class _ArchivedAgents:
+    """Brings archived conversations back before they are erased.
+
+    Only their own events say to whom they sent mail. The object is deleted then, so that a process
+    that dies leaves the conversation in the log.
+    """
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    async def restore(self, agents: Sequence[AgentId]) -> None:
+        """Restores those of the agents that are in an archive."""
+        from sapwood.lifecycle.archive import archive_address, delete_object, restore_conversation
+
+        log, space = erasable(self._connection.log), self._connection.space
+        for agent in agents:
+            facts = await log.facts(space, agent)
+            address = archive_address(facts) if facts is not None else ""
+            if address:
+                await restore_conversation(log, space, agent, address, by="system")
+                await delete_object(address)
 
 
 async def _erase_archives(space: Space, item: ErasureItem) -> None:

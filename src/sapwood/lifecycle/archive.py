@@ -17,6 +17,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct, structs
 
+from sapwood.core.erasure import ARCHIVE
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import Actor, Recorded, TurnRecorded, TurnStarted
 from sapwood.core.events.codec import decode, encode
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArchivedConversation",
+    "archive_address",
     "archive_conversation",
     "delete_object",
     "read_archive",
@@ -71,6 +73,13 @@ class ArchivedConversation(Struct, frozen=True):
     bytes: int
     agents: int
     events: int
+
+
+def archive_address(facts: AgentSummary) -> str:
+    """The address of the object of which this agent is the stub; empty if it is none."""
+    if facts.tags is None:
+        return ""
+    return next((each.value for each in facts.tags.metadata if each.name == ARCHIVE), "")
 
 
 async def archive_conversation(

@@ -4,7 +4,7 @@ Every step can be repeated, and the plan is in the database. So an erasure that 
 finished by `resume_erasures`, at the next start of any process.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -51,7 +51,8 @@ class ErasurePreview(Struct, frozen=True):
 class Eraser:
     """Erases in one space. `outside` are the places outside of the log.
 
-    `forget` is called with every agent that this process must not keep in memory.
+    `forget` is called with every agent that this process must not keep in memory, and `prepare`
+    with the agents to erase before anything else: it brings archived ones back.
     """
 
     def __init__(
@@ -60,7 +61,9 @@ class Eraser:
         space: Space,
         outside: Sequence[OutsideEraser] = (),
         forget: Callable[[frozenset[AgentId]], None] | None = None,
+        prepare: Callable[[Sequence[AgentId]], Awaitable[None]] | None = None,
     ) -> None:
+        self._prepare = prepare
         self._log = log
         self._space = space
         self._outside = outside
@@ -84,6 +87,8 @@ class Eraser:
         """
         if held := await self._holds_on(agents):
             raise RefusedError(ErasureHeld(held[0].id, held[0].reason))
+        if self._prepare is not None:
+            await self._prepare(agents)
         record = Erasure(new_record_id(), now(), by, scope)
         await self._log.begin_erasure(self._space, record, agents)
         await self._finish(record.id)

@@ -82,7 +82,7 @@ async def _retain(
 
 
 def _is_stub(found: "IdleConversation") -> bool:
-    from sapwood.app.archive import archive_address
+    from sapwood.lifecycle.archive import archive_address
 
     return bool(archive_address(found.root))
 
