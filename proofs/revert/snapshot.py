@@ -49,17 +49,14 @@ class Snapshot(Struct, frozen=True):
             # In a folder that can be entered and not listed, files that are known are covered.
             known = all(self.folders.get(folder, 0o700) & stat.S_IXUSR for folder in above)
             return None if known and entry.mode & stat.S_IRUSR else False
-        ignored = (self.ignores_names and path.endswith(IGNORED_NAME)) or (
-            self.ignores_folder and above[:1] == [IGNORED_FOLDER]
-        )
-        return None if ignored else True
+        return None if self._ignored(path) else True
 
     def may_hold(self, path: str) -> bool:
         """Whether the path is below something that a checkpoint does not cover."""
         above = _above(path)
         return (
             any(folder in self.nested for folder in above)
-            or (self.ignores_folder and above[:1] == [IGNORED_FOLDER])
+            or any(self._ignored(each) for each in above)
             or any(not self._open(folder) for folder in above)
         )
 
@@ -76,6 +73,11 @@ class Snapshot(Struct, frozen=True):
         return any(not self.covered(each) for each in inside) or any(
             each == path or each.startswith(f"{path}/") for each in self.nested
         )
+
+    def _ignored(self, path: str) -> bool:
+        """Whether a rule ignores the path, or a folder around it: rules for names mean both."""
+        named = self.ignores_names and any(part.endswith(IGNORED_NAME) for part in path.split("/"))
+        return named or (self.ignores_folder and path.split("/")[0] == IGNORED_FOLDER)
 
     def _readable(self, entry: Entry, above: list[str]) -> bool:
         if self.privileged:

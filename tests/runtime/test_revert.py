@@ -21,6 +21,7 @@ from sapwood.config.config_file import Config
 from sapwood.conversation.answers import ConversationStarted, FilesReverted, Prompted
 from sapwood.conversation.completion import known_names
 from sapwood.conversation.script import CommandStep
+from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.errors import RefusedError
@@ -335,6 +336,26 @@ async def test_a_revert_that_is_cancelled_runs_to_its_end(
         assert (tmp_path / "a.txt").read_text() == "mine"
         assert (await at.kinds())[-1] == "context.reverted"
         await at.says("go on")
+
+
+async def test_a_revert_that_is_finished_keeps_what_was_ignored_when_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write .gitignore *.tmp")
+        (tmp_path / "a.tmp").write_text("mine")
+
+        async def cut_off(*_: object) -> Unsaved:
+            (tmp_path / ".gitignore").unlink()  # from now on no rule ignores the file
+            return Unsaved("The disk is full.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(GitCheckpoints, "restore", cut_off)
+            with pytest.raises(RefusedError, match="The disk is full"):
+                await at.agent.revert()
+        await at.agent.revert()
+        assert files_of(tmp_path) == {"a.tmp": ("file", b"mine")}
+        assert (await at.agent.state()).reverting is None
 
 
 async def test_a_turn_before_the_first_change_is_gone_back_to(tmp_path: Path) -> None:

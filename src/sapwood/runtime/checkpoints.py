@@ -47,9 +47,13 @@ class Checkpoints(Protocol):
         ...
 
     async def restore(
-        self, workspace: Workspace, present: Saved, files: Saved
+        self, workspace: Workspace, present: Saved, files: Saved, started: Saved | None = None
     ) -> Restored | Unsaved:
-        """Replaces the present files, which were saved, by these files."""
+        """Replaces the present files, which were saved, by these files.
+
+        `started` are the files before a revert that is finished now. What they did not cover stays,
+        because only they are restored if the revert is taken back.
+        """
         ...
 
     async def root(self, workspace: Workspace) -> str | Unsaved:

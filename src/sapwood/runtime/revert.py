@@ -114,7 +114,8 @@ class Reverter:
         place = await self._start(state, target, present)
         if isinstance(place, Refusal):
             return place
-        restored = await self._checkpoints.restore(workspace, present, files)
+        started = (await link_at(self._log, self._space, agent, place)).files
+        restored = await self._checkpoints.restore(workspace, present, files, started)
         if isinstance(restored, Unsaved):
             return NotRestored(restored.reason, place)
         there = await self._place(state, target)

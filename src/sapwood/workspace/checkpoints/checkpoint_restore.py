@@ -55,8 +55,11 @@ def has_checkpoint(store: CheckpointStore, commit: str) -> bool:
     return True
 
 
-def restore(store: CheckpointStore, present: str, commit: str) -> Restored:
+def restore(store: CheckpointStore, present: str, commit: str, started: str = "") -> Restored:
     """Changes the files to those of `commit`. `present` is the checkpoint of their present state.
+
+    `started` is the checkpoint at the start of a revert that was cut off. What it did not cover is
+    left as it is, even if `present` covers it because the ignore rules were restored already.
 
     Raises `OSError` if the disk is full; then some files are restored and others are not.
     """
@@ -64,7 +67,8 @@ def restore(store: CheckpointStore, present: str, commit: str) -> Restored:
     now = read_record(git, present)
     then = read_record(git, commit, store.prefix)
     differences = _differences(git.run("diff-tree", "-r", "-z", "--raw", now.tree, then.tree))
-    work = _Restoration(store, now, then)
+    first = now if started in ("", present) else read_record(git, started)
+    work = _Restoration(store, now, then, first)
     work.open_folders()
     with object_reader(git) as read:
         for group in _groups(differences, then):
@@ -101,11 +105,16 @@ class _Restoration:
     """Changes files and counts them. A file that cannot be changed does not stop the others."""
 
     def __init__(
-        self, store: CheckpointStore, now: CheckpointRecord, then: CheckpointRecord
+        self,
+        store: CheckpointStore,
+        now: CheckpointRecord,
+        then: CheckpointRecord,
+        first: CheckpointRecord,
     ) -> None:
         self._store = store
         self._now = now
         self._then = then
+        self._first = first
         self._made: list[bytes] = []
         self.written = 0
         self.removed = 0
@@ -121,7 +130,7 @@ class _Restoration:
 
     def remove(self, each: FileDifference) -> None:
         """Removes a file that did not exist then."""
-        why = self._then.reason_not_covered(each.path)
+        why = self._then.reason_not_covered(each.path) or self._not_covered_first(each.path)
         if why is not None:
             self.left_out.append((each.path, why))
             return
@@ -145,6 +154,9 @@ class _Restoration:
         """Gives a file the content and the permissions that it had then."""
         if self._now.reason_not_covered(each.path) == "repository":
             self.left_out.append((each.path, "repository"))
+            return
+        if each.now is not None and (why := self._not_covered_first(each.path)) is not None:
+            self.left_out.append((each.path, why))
             return
         usual = PROGRAM if then.mode == _PROGRAM else FILE
         mode = None if self._then.modes is None else self._then.mode_of(each.path, usual)
@@ -173,6 +185,10 @@ class _Restoration:
             folders.update(path + b"/" for path in self._made)
         for path in sorted(folders, reverse=True):
             self._change_mode(path, self._then.mode_of(path, FOLDER))
+
+    def _not_covered_first(self, path: bytes) -> Why | None:
+        """Why a path that is covered now was not covered when the revert started."""
+        return None if self._first is self._now else self._first.reason_not_covered(path)
 
     def _changed_modes(self) -> list[bytes]:
         then, now = self._then.modes, self._now.modes

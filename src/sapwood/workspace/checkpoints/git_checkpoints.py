@@ -32,11 +32,15 @@ class GitCheckpoints:
         return await _in_thread(workspace, lambda store: has_checkpoint(store, files.commit))
 
     async def restore(
-        self, workspace: Workspace, present: Saved, files: Saved
+        self, workspace: Workspace, present: Saved, files: Saved, started: Saved | None = None
     ) -> Restored | Unsaved:
-        """Replaces the present files by those of a checkpoint; `present` is the newest one."""
+        """Replaces the present files by those of a checkpoint; `present` is the newest one.
+
+        `started` is the checkpoint at the start of a revert that is finished now.
+        """
+        start = started.commit if started else ""
         return await _in_thread(
-            workspace, lambda store: restore(store, present.commit, files.commit)
+            workspace, lambda store: restore(store, present.commit, files.commit, start)
         )
 
     async def root(self, workspace: Workspace) -> str | Unsaved:
