@@ -12,7 +12,15 @@ from msgspec import UNSET, Struct, UnsetType
 from proofs.gate.values import hostile, odd_text
 from sapwood import Agent, AgentSummary, Cursor, EventRef, RefusedError, Sapwood, Where
 from sapwood.core.commands import Command, Kill
-from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall, Usage
+from sapwood.core.content import (
+    File,
+    RecordedReply,
+    RecordedResult,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from sapwood.core.events import HUMAN, SYSTEM, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings
@@ -171,7 +179,7 @@ class Caller:
         agent = await self.free()
         async with agent.turn(self.any("Go on.", self.parts(), None)) as turn:
             for _ in range(self._random.randrange(4)):
-                match self._random.randrange(6):
+                match self._random.randrange(9):
                     case 0 | 5:
                         await turn.call(
                             self.any(None, "gpt-5"),
@@ -187,6 +195,14 @@ class Caller:
                             usage=self.usage(),
                             ended=self.any("done", "length", "refused"),
                         )
+                    case 6:
+                        thought, said = Thinking(self.text()), Text(self.text())
+                        image = File(self.text("image/png"), self.text("aGVyb24="), self.text())
+                        await turn.reply(parts=self.any([thought, said, thought, image]))
+                    case 7:
+                        await turn.delta(self.text(), kind=self.any("text", "thinking"))
+                    case 8 if self._random.random() < 0.2:
+                        await turn.fail(self.any("No key.", RuntimeError("x")))
                     case 3:
                         await turn.started(self.any("0", "1", "2"))
                     case _:

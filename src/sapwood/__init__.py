@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sapwood.conversation.service import Outcome
     from sapwood.core.budget import Budget
     from sapwood.core.content import (
+        File,
         Note,
         RecordedReply,
         RecordedResult,
@@ -66,6 +67,7 @@ __all__ = [
     "DriveLimits",
     "Erasure",
     "EventRef",
+    "File",
     "Hold",
     "Letter",
     "LogError",
@@ -120,7 +122,7 @@ _HOMES = {
     "sapwood.conversation.answers": "Prompted",
     "sapwood.conversation.service": "Outcome",
     "sapwood.core.budget": "Budget",
-    "sapwood.core.content": "RecordedResult Note RecordedReply Text Thinking ToolCall Usage",
+    "sapwood.core.content": "File RecordedResult Note RecordedReply Text Thinking ToolCall Usage",
     "sapwood.core.token_count": "Count show",
     "sapwood.core.context_diff": "ContextDiff",
     "sapwood.core.erasure": "Erasure Hold",

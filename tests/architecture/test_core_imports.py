@@ -14,6 +14,8 @@ ALLOWED = frozenset(
     {
         "__future__",
         "abc",
+        "base64",
+        "binascii",
         "bisect",
         "collections",
         "copy",
@@ -31,6 +33,7 @@ ALLOWED = frozenset(
         "operator",
         "re",
         "string",
+        "struct",
         "textwrap",
         "types",
         "typing",

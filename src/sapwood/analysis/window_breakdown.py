@@ -11,7 +11,7 @@ from msgspec import Struct
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.analysis.session import Session
 from sapwood.analysis.tool_results import results_in_view
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Note, Text, Thinking, ToolCall
 from sapwood.core.token_count import ZERO, Count, Counter
 from sapwood.core.turn import Reply, Turn
 
@@ -196,7 +196,7 @@ def _compaction_texts(session: Session) -> list[tuple[str, str]]:
 
 
 def _texts(turn: Turn) -> list[tuple[str, str]]:
-    found = [("prompts" if isinstance(p, Text) else "notes", p.text) for p in turn.prompt]
+    found = [("notes" if isinstance(p, Note) else "prompts", p.text) for p in turn.prompt]
     for item in turn.items:
         if not isinstance(item, Reply):
             found.append(("tool results", item.content))
@@ -207,7 +207,7 @@ def _texts(turn: Turn) -> list[tuple[str, str]]:
                     found += [("tool calls", part.name), ("tool calls", part.args)]
                 case Thinking():
                     found.append(("thinking", part.text))
-                case Text():
+                case Text() | File():
                     found.append(("replies", part.text))
     return found
 

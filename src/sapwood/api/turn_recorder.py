@@ -29,12 +29,21 @@ from sapwood.core.commands import (
     StartTool,
     StartTurn,
 )
-from sapwood.core.content import Ended, PromptPart, ReplyPart, Text, Thinking, ToolCall, Usage
+from sapwood.core.content import (
+    Ended,
+    File,
+    PromptPart,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import HUMAN, SYSTEM, Actor
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
-from sapwood.core.refusals import NoTurnOpen, StaleRequest
+from sapwood.core.refusals import BadValue, NoTurnOpen, StaleRequest
 from sapwood.core.view import Request
 from sapwood.runtime.dispatch import Done
 from sapwood.runtime.open_agent import OpenAgent
@@ -241,6 +250,7 @@ class TurnRecorder:
         self,
         text: str = "",
         *,
+        parts: Sequence[ReplyPart] = (),
         calls: Sequence[ToolCall] = (),
         thinking: str | Thinking = "",
         model: str = "",
@@ -250,15 +260,21 @@ class TurnRecorder:
     ) -> None:
         """Records a reply of the model: its `text`, its tool `calls` and its `thinking`.
 
+        `parts` are all parts in the order in which the model sent them, with any number of thoughts
+        and files: `Text`, `Thinking`, `ToolCall`, `File`. Give either them or the other three.
+
         `model` is the model that replied. `usage` is the usage that the provider reported; it also
         calibrates the token counter for this model. `ended` is "length" if the reply was cut at its
         largest length and "refused" if a filter of the provider stopped it. The next request then
         says that the reply is incomplete. The same `command_id` given twice records one reply.
         """
         content, name = words(text, "text"), label(model, "model")
-        parts = _thinking_parts(thinking)
-        parts += [Text(content)] if content else []
-        reply = (*parts, *items(calls, "calls"))
+        given, called = items(parts, "parts"), items(calls, "calls")
+        thoughts = _thinking_parts(thinking)
+        if given and (content or called or thoughts):
+            raise RefusedError(BadValue("parts", "given alone", "parts with text or calls"))
+        said = [Text(content)] if content else []
+        reply = tuple(given) or (*thoughts, *said, *called)
         command = AddReply(
             self._agent.id, reply, name, usage, self._called_at, ended, turn=self._turn
         )
@@ -307,10 +323,20 @@ class TurnRecorder:
         await self._do(StartTool(self._agent.id, call, turn=self._turn), command_id=command_id)
 
     async def result(
-        self, call: str, content: str, *, error: bool = False, command_id: str | None = None
+        self,
+        call: str,
+        content: str,
+        *,
+        error: bool = False,
+        files: Sequence[File] = (),
+        command_id: str | None = None,
     ) -> None:
-        """Records the result of the tool call with the id `call`; `error` says that it failed."""
-        finish = FinishTool(self._agent.id, call, content, error, turn=self._turn)
+        """Records the result of the tool call with the id `call`; `error` says that it failed.
+
+        `files` are images and other files that the tool returned beside its text `content`.
+        """
+        attached = tuple(items(files, "files"))
+        finish = FinishTool(self._agent.id, call, content, error, files=attached, turn=self._turn)
         await self._do(finish, command_id=command_id)
 
     async def _flush(self) -> None:

@@ -3,7 +3,13 @@
 from typing import assert_never
 
 from sapwood.app.connection import Connection
-from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
+from sapwood.core.content import (
+    File,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from sapwood.core.events import Event, ModelCalled, ReplyAdded, ReplyStreamed, TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
@@ -67,6 +73,8 @@ def _deltas(parts: tuple[ReplyPart, ...]) -> list[Delta]:
     deltas: list[Delta] = []
     for part in parts:
         match part:
+            case File():
+                pass
             case Text(text):
                 deltas.append(Delta("text", text))
             case Thinking(text):

@@ -11,7 +11,7 @@ from typing import assert_never
 from msgspec import structs
 
 from sapwood.conversation.call import OpenSpace
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.context import ROOT
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import SYSTEM, ModelCalled, Recorded
@@ -93,6 +93,8 @@ def _masked(request: Request) -> Request:
 
 def _masked_part(part: MessagePart) -> MessagePart:
     match part:
+        case File():
+            return part
         case Text(text):
             return Text(mask_secrets(text))
         case Thinking(text):

@@ -53,7 +53,9 @@ def manifest_for(
         agent,
         request.model,
         digest(request),
-        estimate=_counted(space, request.model, request.texts()) + offered,
+        estimate=_counted(space, request.model, request.texts())
+        + sum(file.tokens for file in request.files())
+        + offered,
         params=params,
         tools=hashlib.sha256(tools.encode()).hexdigest() if tools else "",
         offered=offered,

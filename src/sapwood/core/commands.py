@@ -11,6 +11,7 @@ from msgspec import Struct
 from sapwood.core.checkpoint import Destination, Restored, Saved
 from sapwood.core.content import (
     Ended,
+    File,
     Note,
     PromptPart,
     RecordedReply,
@@ -356,7 +357,7 @@ class FinishTool(_InTurn, frozen=True):
     """Record the result of a tool call.
 
     `blocked` tells a person why the call was not allowed, `diff` is the change that it made to a
-    file. Models see neither.
+    file. Models see neither. `files` are images and other files beside the text.
     """
 
     tool_call: str
@@ -364,6 +365,7 @@ class FinishTool(_InTurn, frozen=True):
     error: bool = False
     blocked: str = ""
     diff: str = ""
+    files: tuple[File, ...] = ()
 
 
 class CompleteTurn(_InTurn, frozen=True):

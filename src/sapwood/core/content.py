@@ -8,8 +8,11 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from sapwood.core.file_part import File
+
 __all__ = [
     "Ended",
+    "File",
     "Note",
     "Part",
     "PromptPart",
@@ -126,11 +129,12 @@ class RecordedResult(Struct, frozen=True, tag="got", omit_defaults=True, gc=Fals
     error: bool = False
     added: int = 0
     removed: int = 0
+    files: tuple[File, ...] = ()
 
 
 Ended = Literal["done", "length", "refused", "cut"]
 """How a reply ended: completely, at the length limit, by a provider's filter, or with its turn."""
 
-PromptPart = Text | Note
-ReplyPart = Text | Thinking | ToolCall
-Part = Text | Note | Thinking | ToolCall
+PromptPart = Text | Note | File
+ReplyPart = Text | Thinking | ToolCall | File
+Part = Text | Note | Thinking | ToolCall | File

@@ -30,7 +30,8 @@ def count_texts(texts: Iterable[str], counter: Counter) -> int:
 
 def size_of(turn: Turn, counter: Counter) -> Size:
     """The raw size of a whole turn."""
-    return Size(count_texts(turn.texts(), counter), counter.name)
+    files = sum(file.tokens for file in turn.files())
+    return Size(count_texts(turn.texts(), counter) + files, counter.name)
 
 
 def calibrated(raw: int, counter: Counter, calibration: Calibration) -> Count:

@@ -1,6 +1,6 @@
 """A turn as one text, to be quoted: what was asked, said, called and returned."""
 
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Note, Text, Thinking, ToolCall
 from sapwood.core.excerpts import shortened
 from sapwood.core.ids import EventRef
 from sapwood.core.turn import Reply, Turn
@@ -11,7 +11,7 @@ __all__ = ["quoted_turn"]
 def quoted_turn(turn: Turn) -> str:
     """The turn as text, without its thinking; a long one without its middle."""
     said = [
-        f"User: {part.text}" if isinstance(part, Text) else f"Note ({part.origin}): {part.text}"
+        f"Note ({part.origin}): {part.text}" if isinstance(part, Note) else f"User: {part.text}"
         for part in turn.prompt
     ]
     for item in turn.items:
@@ -24,7 +24,7 @@ def quoted_turn(turn: Turn) -> str:
     return shortened("\n\n".join(said), place, alone=False)
 
 
-def _part(part: Text | ToolCall) -> str:
+def _part(part: Text | ToolCall | File) -> str:
     if isinstance(part, ToolCall):
         return f"Call {part.id}: {part.name} {part.args}"
     return f"Assistant: {part.text}"

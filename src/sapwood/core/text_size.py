@@ -7,6 +7,8 @@ from typing import cast
 from msgspec import Struct, UnsetType
 from msgspec.structs import astuple
 
+from sapwood.core.file_part import File
+
 __all__ = ["LARGE_TEXT", "is_large", "text_size", "texts_in"]
 
 LARGE_TEXT = 8_000
@@ -49,6 +51,10 @@ def texts_in(value: object) -> Iterator[str | bytes | bytearray]:
             yield cast("str", one)
         elif kind in _WITHOUT_TEXT:
             continue
+        elif kind is File:  # as bytes: nobody counts the tokens of its letters
+            data: object = getattr(cast("File", one), "data", None)
+            if type(data) is str:
+                yield data.encode("ascii", "replace")
         elif issubclass(kind, Struct):
             rest.extend(_fields(cast("Struct", one)))
         elif kind in _CONTAINERS:

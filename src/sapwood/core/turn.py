@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from sapwood.core import events as kinds
 from sapwood.core.content import (
     Ended,
+    File,
     Note,
     PromptPart,
     RecordedReply,
@@ -91,6 +92,7 @@ class Result(Struct, frozen=True, gc=False):
     added: int = 0
     removed: int = 0
     diff: str = ""
+    files: tuple[File, ...] = ()
 
 
 Item = Reply | Result
@@ -146,7 +148,7 @@ class Turn(Struct, frozen=True, gc=False):
     @property
     def is_request(self) -> bool:
         """Whether a user asked for something. A turn that notes alone started is no request."""
-        return any(isinstance(part, Text) for part in self.prompt)
+        return any(isinstance(part, Text | File) for part in self.prompt)
 
     @property
     def goes_on(self) -> bool:
@@ -193,6 +195,16 @@ class Turn(Struct, frozen=True, gc=False):
             part for part in self.streamed if not isinstance(part, ToolCall) and part.text.strip()
         )
 
+    def files(self) -> list[File]:
+        """Every file of the turn that is sent to a model, for counting."""
+        found = [part for part in self.prompt if isinstance(part, File)]
+        for item in self.items:
+            if isinstance(item, Result):
+                found += item.files
+            else:
+                found += [part for part in item.parts if isinstance(part, File)]
+        return found
+
     def texts(self) -> list[str]:
         """Every text of the turn that is sent to a model, for counting."""
         found = [part.text for part in self.prompt]
@@ -228,7 +240,15 @@ def recorded_turn(agent: AgentId, version: int, event: TurnRecorded) -> Turn:
             [
                 Reply(version, item.parts, item.model, item.usage)
                 if isinstance(item, RecordedReply)
-                else Result(version, item.call, item.content, item.error, item.added, item.removed)
+                else Result(
+                    version,
+                    item.call,
+                    item.content,
+                    item.error,
+                    item.added,
+                    item.removed,
+                    files=item.files,
+                )
                 for item in event.items
             ]
         ),
@@ -296,7 +316,11 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
             case ToolStarted() as event:
                 started.add(event.call)
             case ToolFinished() as event if event.call in calls or event.call in turn.call_ids:
-                items.append(Result(recorded.version, event.call, event.content, event.error))
+                items.append(
+                    Result(
+                        recorded.version, event.call, event.content, event.error, files=event.files
+                    )
+                )
                 started.discard(event.call)
             case kinds.NativeRecorded() as event:
                 turn = structs.replace(turn, native=event.rows)

@@ -8,6 +8,7 @@ passes the gate can be stored and read back.
 Every text is masked, except for the fields listed here as exact.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import NoneType, UnionType
@@ -19,6 +20,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from sapwood.core.commands import Command, CommandMeta
 from sapwood.core.content import Text, Thinking, Usage
 from sapwood.core.events import Actor
+from sapwood.core.file_part import LARGEST_FILE, File, is_base64
 from sapwood.core.ids import Origin, Passage
 from sapwood.core.lease import Lease
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -75,6 +77,8 @@ _EXACT = frozenset(
 )
 _EXACT_CLASSES = frozenset({Actor, Origin, Passage, ProgramSession, NativeRows})
 """Classes whose texts are ids and paths: of actors, transcripts, and rows of transcripts."""
+
+_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
 
 _COMMANDS: frozenset[type[Command]] = frozenset(get_args(Command))
 
@@ -170,6 +174,10 @@ def _thinking(convert: _Convert) -> _Convert:
 
 def _field(kind: type, name: str, hint: Any) -> _Convert:
     """Returns the function that converts the values of one field."""
+    if kind is File and name == "data":
+        return lambda value, _: _file_data(value)
+    if kind is File and name == "media_type":
+        return lambda value, _: _media_type(value)
     if kind is Usage:
         return lambda value, _: as_integer(value, least=0)
     if (kind is CommandMeta and name == "at") or (kind is Lease and name == "until"):
@@ -177,6 +185,20 @@ def _field(kind: type, name: str, hint: Any) -> _Convert:
     if hint is str and kind in _EXACT_CLASSES:
         return lambda value, _: as_identifier(value)
     return _typed(hint, _text(name))
+
+
+def _file_data(value: object) -> str:
+    text = as_text(value)
+    if not is_base64(text):
+        raise Unfit(f"base64 of at most {LARGEST_FILE:,} bytes", value)
+    return text
+
+
+def _media_type(value: object) -> str:
+    text = as_label(value).lower()
+    if not _MEDIA_TYPE.fullmatch(text):
+        raise Unfit("a media type such as image/png", value)
+    return text
 
 
 def _text(name: str) -> _Convert:

@@ -87,7 +87,8 @@ def sent_prompt(live: LivePath) -> tuple[Text, ...]:
     if live.open is None:
         raise ValueError("no turn is open")
     note = note_after(live.turns[-1]) if live.turns else None
-    return ((note,) if note else ()) + framed_prompt(live.open.prompt)
+    prompt = [Text(part.text) for part in framed_prompt(live.open.prompt)]
+    return ((note,) if note else ()) + tuple(prompt)
 
 
 def _native(turn: Turn, origins: Mapping[AgentId, Origin]) -> NativeRows | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sapwood.conversation.answers import ContextsCompared, RequestReplayed
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.events import ModelCalled, Recorded
 from sapwood.core.timeline.row_labels import call_arguments
 from sapwood.core.turn import Turn
@@ -80,6 +80,8 @@ def _part(part: MessagePart) -> str:
     match part:
         case Text(words):
             return text(words[:_MOST])
+        case File():
+            return text(part.text)
         case Thinking(words):
             return f'<span class="faint">{text(words[:_MOST])}</span>'
         case ToolCall(_, name, args):

@@ -11,7 +11,12 @@ from contextlib import suppress
 
 import msgspec
 
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import (
+    File,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from sapwood.core.events import Recorded, ReplyStreamed
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogAway
@@ -162,6 +167,8 @@ def _deltas(recorded: Recorded) -> Iterator[dict[str, str]]:
                     yield {"kind": "text", "text": text}
                 case Thinking(text):
                     yield {"kind": "thinking", "text": text}
+                case File():
+                    pass
                 case ToolCall(_, name):
                     yield {"kind": "call", "text": "", "name": name}
 

@@ -10,7 +10,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from sapwood.core.content import Text, Thinking, ToolCall, Usage
+from sapwood.core.content import (
+    File,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from sapwood.core.model_calls import Answer
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
@@ -150,6 +156,8 @@ def _part(part: MessagePart) -> dict[str, object]:
     match part:
         case Text(text):
             return {"type": "text", "content": text}
+        case File():
+            return {"type": "text", "content": part.text}
         case Thinking(text):
             return {"type": "reasoning", "content": text}
         case ToolCall(call, name, args):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sapwood.core.checkpoint import Destination, LeftOut, Restored, Saved
 from sapwood.core.content import (
     Ended,
+    File,
     Note,
     RecordedReply,
     RecordedResult,
@@ -154,6 +155,9 @@ EXAMPLES: tuple[Event, ...] = (
         trace="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     ),
     TurnLeased(Lease("ab12", 1_700_000_000_000_000)),
+    TurnStarted(None, (Text("What is it?"), File("image/png", "iVBORw0K", "a.png", 2, 1))),
+    ReplyAdded((Text("This."), File("image/gif", "R0lGODlh"))),
+    ToolFinished("1", "a screen", files=(File("image/png", "iVBORw0K"),)),
     ModelCalled("gpt-5", Context(), "0" * 64),
     ModelCalled("gpt-5", CONTEXT, "0" * 64, 1200, '{"n":0}', "f" * 64, 1, "Summarise."),
     ModelCalled("gpt-5", Context(), "0" * 64, 1200, tools="f" * 64, offered=900),

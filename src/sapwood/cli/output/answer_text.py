@@ -35,7 +35,7 @@ from sapwood.conversation.answers import (
     Switched,
     Waited,
 )
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.log_values import SearchHit
 from sapwood.core.view.request import MessagePart, Request, ToolResult
 from sapwood.display.quantities import clock
@@ -77,13 +77,16 @@ def _part(part: MessagePart) -> list[str]:
     match part:
         case Text(text):
             return indented(text, "  ")
+        case File():
+            return indented(part.text, "  ")
         case Thinking(text):
             return [styled(line, dim=True) for line in indented(text, "  ~ ")]
         case ToolCall(id_, name, args):
             return indented(f"→ {name} {args} [{id_}]", "  ")
         case ToolResult(call, name, content, error):
             head = f"  ← {name} [{call}]{' failed' if error else ''}"
-            return [head, *indented(content, "    ")]
+            rows = [f"    {file.text}" for file in part.files]
+            return [head, *indented(content, "    "), *rows]
 
 
 def answer_text(answer: Answer, width: int, now: int) -> str:

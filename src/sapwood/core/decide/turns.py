@@ -206,7 +206,12 @@ def finish_tool(inputs: DecisionInput, command: FinishTool, meta: CommandMeta) -
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(
         ToolFinished(
-            command.tool_call, command.content, command.error, command.blocked, command.diff
+            command.tool_call,
+            command.content,
+            command.error,
+            command.blocked,
+            command.diff,
+            command.files,
         )
     )
     return draft.accepted()

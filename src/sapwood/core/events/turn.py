@@ -4,7 +4,15 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import Ended, PromptPart, RecordedReply, RecordedResult, ReplyPart, Usage
+from sapwood.core.content import (
+    Ended,
+    File,
+    PromptPart,
+    RecordedReply,
+    RecordedResult,
+    ReplyPart,
+    Usage,
+)
 from sapwood.core.context import Context
 from sapwood.core.ids import Passage, TurnRef
 from sapwood.core.lease import Lease
@@ -138,7 +146,8 @@ class ToolFinished(Struct, frozen=True, omit_defaults=True, gc=False):
     """The result of a tool call.
 
     `blocked` tells a person why the call was not allowed and which rule would allow it. `diff` is
-    the change that the call made to a file. Models see neither.
+    the change that the call made to a file. Models see neither. `files` are images and other files
+    that the tool returned with its text.
     """
 
     kind: ClassVar = "tool.finished"
@@ -148,6 +157,7 @@ class ToolFinished(Struct, frozen=True, omit_defaults=True, gc=False):
     error: bool = False
     blocked: str = ""
     diff: str = ""
+    files: tuple[File, ...] = ()
 
 
 class QuestionAsked(Struct, frozen=True, gc=False):

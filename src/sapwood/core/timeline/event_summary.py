@@ -5,6 +5,7 @@ from typing import assert_never
 from sapwood.core import events
 from sapwood.core.checkpoint import describe_left_out
 from sapwood.core.content import (
+    File,
     Note,
     Part,
     PromptPart,
@@ -164,6 +165,8 @@ def _part(part: Part) -> str:
             return f"[{origin}] {text[:2000]}"
         case Thinking():
             return ""
+        case File():
+            return part.text
         case ToolCall(_, name, args):
             return f"{name} {args[:500]}"
         case _:

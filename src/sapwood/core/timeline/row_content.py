@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from sapwood.core.content import (
     Ended,
+    File,
     Note,
     RecordedReply,
     RecordedResult,
@@ -62,7 +63,7 @@ EventLookup = Callable[[AgentId, int], Recorded]
 """Returns the event of an agent at a version. It may raise where the event is not loaded yet."""
 
 MessageEvent = TurnStarted | ReplyAdded | ReplyLost | ToolFinished | TurnRecorded
-MessagePart = Text | Note | Thinking | ToolCall | RecordedResult | ToolFinished
+MessagePart = Text | Note | File | Thinking | ToolCall | RecordedResult | ToolFinished
 
 
 class PromptText(Struct, frozen=True, gc=False, tag="prompt"):
@@ -186,6 +187,10 @@ def _message_content(row: Row, event: Event, lookup: EventLookup) -> RowContent:
             if row.kind == "prompt":
                 return PromptText(text)
             return ReplyText(text, *_speaker(event, row.part))
+        case File():
+            if row.kind == "prompt":
+                return PromptText(part.text)
+            return ReplyText(part.text, *_speaker(event, row.part))
         case Note():
             return NoteText(note_label(part), part.text)
         case Thinking(text):
@@ -237,14 +242,19 @@ def _result(row: Row, lookup: EventLookup) -> Result | None:
     event = lookup(row.agent, row.result).event
     part = message_parts(event)[row.result_part] if isinstance(event, MessageEvent) else None
     match part:
-        case ToolFinished(call, content, error, diff=diff):
-            return Result(row.result, call, content, error, diff=diff)
-        case RecordedResult(call, content, error, added, removed):
-            return Result(row.result, call, content, error, added, removed)
-        case Text() | Note() | Thinking() | ToolCall() | None:
+        case ToolFinished(call, _, error, diff=diff):
+            return Result(row.result, call, _with_files(part), error, diff=diff)
+        case RecordedResult(call, _, error, added, removed):
+            return Result(row.result, call, _with_files(part), error, added, removed)
+        case Text() | Note() | File() | Thinking() | ToolCall() | None:
             return None
         case _:
             assert_never(part)
+
+
+def _with_files(result: ToolFinished | RecordedResult) -> str:
+    """The text of a result, with a line for each of its files."""
+    return "\n".join(filter(None, (result.content, *(file.text for file in result.files))))
 
 
 def _turn_end(event: Event) -> TurnEnd:

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from sapwood.core import events
 from sapwood.core.content import (
+    File,
     Note,
     PromptPart,
     RecordedReply,
@@ -255,6 +256,8 @@ class Timeline:
                 case Text(text):
                     if text.strip():
                         self._append("reply", agent, version, number)
+                case File():
+                    self._append("reply", agent, version, number)
                 case Thinking(text):
                     if text.strip():
                         self._append("thinking", agent, version, number)

@@ -9,7 +9,13 @@ without a fence is framed as it was then, so that its requests can be rebuilt by
 import re
 from typing import assert_never
 
-from sapwood.core.content import Ended, Note, PromptPart, Text
+from sapwood.core.content import (
+    Ended,
+    File,
+    Note,
+    PromptPart,
+    Text,
+)
 from sapwood.core.events import ContextLoaded, ContextSummarized
 from sapwood.core.turn import Turn
 
@@ -38,7 +44,7 @@ _LABEL = re.compile(
 )
 
 
-def framed_prompt(prompt: tuple[PromptPart, ...]) -> tuple[Text, ...]:
+def framed_prompt(prompt: tuple[PromptPart, ...]) -> tuple[Text | File, ...]:
     """A prompt as it is sent: notes have labels."""
     return tuple([_framed(part) for part in prompt])
 
@@ -52,8 +58,8 @@ def escaped(text: str) -> str:
     return _LABEL.sub(r"[\\", text)
 
 
-def _framed(part: PromptPart) -> Text:
-    if isinstance(part, Text):
+def _framed(part: PromptPart) -> Text | File:
+    if isinstance(part, Text | File):
         return part
     return Text(_enclosed(_label(part), part.text, part.fence or ""))
 
@@ -116,7 +122,7 @@ def framed_departure(turns: str, fence: str) -> str:
 
 def framed_request(request: tuple[PromptPart, ...]) -> Text:
     """The carried user request, word for word, with its label."""
-    words = "\n\n".join(part.text for part in request if isinstance(part, Text))
+    words = "\n\n".join(part.text for part in request if isinstance(part, Text | File))
     return Text(f"[The user's last request before this point, verbatim]\n{words}")
 
 

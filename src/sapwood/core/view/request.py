@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 
 __all__ = ["Block", "Message", "MessagePart", "Request", "ToolResult", "digest"]
 
@@ -23,9 +23,10 @@ class ToolResult(Struct, frozen=True, tag="result", omit_defaults=True, gc=False
     name: str
     content: str
     error: bool = False
+    files: tuple[File, ...] = ()
 
 
-MessagePart = Text | Thinking | ToolCall | ToolResult
+MessagePart = Text | Thinking | ToolCall | ToolResult | File
 
 
 class Block(Struct, frozen=True, gc=False):
@@ -81,6 +82,14 @@ class Request(Struct, frozen=True, gc=False):
         for message in self.messages:
             for part in message.parts:
                 yield message.role, part
+
+    def files(self) -> Iterator[File]:
+        """Every file of the request, for counting."""
+        for _, part in self.flat():
+            if isinstance(part, File):
+                yield part
+            elif isinstance(part, ToolResult):
+                yield from part.files
 
     def texts(self) -> Iterator[str]:
         """Every text of the request, for counting."""

@@ -9,7 +9,7 @@ Every reply with calls is followed by one message with a result for each call, i
 without a result gets a placeholder.
 """
 
-from sapwood.core.content import Text, ToolCall
+from sapwood.core.content import File, Text, ToolCall
 from sapwood.core.result_masks import stubs
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view.frames import (
@@ -66,7 +66,7 @@ def note_after(turn: Turn) -> Text | None:
 
 
 def _answers_in(reply: Reply) -> bool:
-    return any(type(part) is Text and part.text.strip() for part in reply.parts)
+    return any(isinstance(part, Text | File) and part.text.strip() for part in reply.parts)
 
 
 def _spoken(reply: Reply, version: int) -> tuple[MessagePart, ...]:
@@ -92,8 +92,11 @@ def _answer(
     if result is None:
         missing = PENDING if turn.status == "open" else how_it_ended(turn)
         return ToolResult(call.id, call.name, missing, error=True)
-    shown = masked.get(call.id) or turn.shown(result)
-    return ToolResult(call.id, call.name, shown if shown.strip() else EMPTY_RESULT, result.error)
+    stub = masked.get(call.id)
+    shown = stub or turn.shown(result)
+    files = () if stub else result.files
+    text = shown if shown.strip() else EMPTY_RESULT
+    return ToolResult(call.id, call.name, text, result.error, files)
 
 
 def _close(messages: list[Message], turn: Turn) -> None:
@@ -104,6 +107,6 @@ def _close(messages: list[Message], turn: Turn) -> None:
 def _answers(message: Message) -> bool:
     if message.role == "assistant":
         for part in message.parts:
-            if type(part) is Text:
+            if type(part) in (Text, File):
                 return True
     return False

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from pydantic_ai.messages import (
+    BinaryContent,
     InstructionPart,
     ModelMessage,
     ModelRequest,
@@ -24,7 +25,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.tools import ToolDefinition
 
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.model_calls import ToolSpec
 from sapwood.core.view import Block, Message, ToolResult
 from sapwood.models.model_routes import ModelRoute
@@ -100,14 +101,55 @@ def _user_parts(message: Message, route: ModelRoute) -> list[ModelRequestPart]:
     results: list[ModelRequestPart] = [
         _tool_return(part, route) for part in message.parts if isinstance(part, ToolResult)
     ]
-    texts = [part.text for part in message.parts if isinstance(part, Text) and part.text.strip()]
-    if not texts and not results:
-        texts = [NO_TEXT]
-    if len(texts) > 1 and route.wire == "chat":
-        texts = ["\n\n".join(texts)]  # many servers accept one text, not a list
-    if texts:
-        results.append(UserPromptPart(texts[0] if len(texts) == 1 else texts))
+    parts: list[str | BinaryContent] = []
+    for part in message.parts:
+        if isinstance(part, Text) and part.text.strip():
+            parts.append(part.text)
+        elif isinstance(part, File):
+            parts.append(_file(part, route))
+        elif isinstance(part, ToolResult):
+            for file in part.files:
+                parts += [f"[Returned by {part.name}, call {_id(part.call)}]", _file(file, route)]
+    if not parts and not results:
+        parts = [NO_TEXT]
+    if route.wire == "chat":  # many servers accept one text, not a list
+        parts = _joined_texts(parts)
+    if parts:
+        only = parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
+        results.append(UserPromptPart(only))
     return results
+
+
+def _joined_texts(parts: list[str | BinaryContent]) -> list[str | BinaryContent]:
+    """The parts with texts that follow each other joined."""
+    joined: list[str | BinaryContent] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, str) and isinstance(last, str):
+            joined[-1] = f"{last}\n\n{part}"
+        else:
+            joined.append(part)
+    return joined
+
+
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_TAKEN = {
+    "messages": _IMAGES | {"application/pdf"},
+    "responses": _IMAGES | {"application/pdf"},
+    "chat": _IMAGES | {"audio/wav", "audio/mpeg"},
+    "gemini": (_IMAGES - {"image/gif"})
+    | {"application/pdf", "audio/wav", "audio/mpeg", "video/mp4", "image/heic", "image/heif"},
+}
+"""The types of files that each wire format takes."""
+
+
+def _file(file: File, route: ModelRoute) -> "str | BinaryContent":
+    """A file as the provider takes it; else its text, or a line that says that it was not sent."""
+    if file.media_type in _TAKEN[route.wire]:
+        return BinaryContent(file.content, media_type=file.media_type)
+    if words := file.words:
+        return f"{file.text}\n{words}"
+    return f"{file.text} It was not sent: this provider takes no files of this type."
 
 
 def _tool_return(result: ToolResult, route: ModelRoute) -> ToolReturnPart:
@@ -139,6 +181,9 @@ def _assistant_parts(message: Message, route: ModelRoute) -> Iterator[ModelRespo
             case Text() if part.text.strip():
                 is_empty = False
                 yield message_parts.text(part)
+            case File():  # no provider takes files in messages of the model
+                is_empty = False
+                yield TextPart(part.text)
             case ToolCall():
                 is_empty = False
                 yield message_parts.call(part)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 from sapwood.core.view.turns import messages_of
@@ -208,7 +208,7 @@ def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
 
 def _block(part: MessagePart) -> dict[str, Any] | None:
     match part:
-        case Text():
+        case Text() | File():
             return {"type": "text", "text": part.text}
         case Thinking():
             if part.provider != "anthropic" or not part.signature:

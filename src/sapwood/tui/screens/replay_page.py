@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.content import Content
 
 from sapwood.conversation.service import ConversationService
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.events import ModelCalled, Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.token_count import Count, show
@@ -92,6 +92,8 @@ def _part(part: MessagePart) -> Content:
     match part:
         case Text(text):
             return Content(plain(text)[:_LONGEST])
+        case File():
+            return Content(plain(part.text))
         case Thinking(text):
             return Content.styled(plain(text)[:_LONGEST], "italic $faint")
         case ToolCall(_, name, args):
