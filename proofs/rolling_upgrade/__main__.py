@@ -168,10 +168,13 @@ class _Upgrade:
             )
 
     async def _migrate(self) -> None:
-        """Opens the database with this version, which migrates it while the old one works."""
+        """Migrates the database by the command of this version while the old one works."""
         before = await self._schema()
-        connection = await connect(self._dsn, _SPACE)
-        await connection.close()
+        arguments = ("-m", "sapwood.cli", "migrate", "--database", self._dsn)
+        output = self._folder / "migrate.out"
+        command = await self._start(output, self._environment(old=False), *arguments)
+        if await command.wait() != 0:
+            raise RuntimeError(output.read_text())
         self.migration = f"schema {before} to {await self._schema()}"
 
     async def _schema(self) -> int:
