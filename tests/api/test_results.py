@@ -136,3 +136,9 @@ async def test_a_tail_begins_now(wood: Sapwood, agent: Agent) -> None:
     assert events[0].version > (await agent.events())[1].version
     with pytest.raises((RefusedError, sapwood.LogError)):
         wood.tail("then")  # pyright: ignore[reportArgumentType]
+
+
+async def test_compacting_all_again_changes_nothing(agent: Agent) -> None:
+    await agent.compact("Herons.")
+    again = await agent.compact("Herons.", keep=5)
+    assert (again.events, again.summary, again.score) == ((), "", None)

@@ -65,6 +65,7 @@ INSTEAD = (
     "Build it again",
     "Shorten it",
     "again",
+    "'sapwood ",
 )
 
 

@@ -22,9 +22,9 @@ CHROMIUM = os.environ.get("SAPWOOD_CHROMIUM") or shutil.which("chromium") or ""
 KEY = "sk-ant-scripted-0123456789"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Generator[Browser]:
-    """Debian's chromium."""
+    """Debian's chromium. It is closed after each file: its event loop would disturb other tests."""
     if not CHROMIUM:
         pytest.skip("chromium is not installed: apt-get install chromium")
     with sync_playwright() as playwright:

@@ -423,17 +423,25 @@ class Agent(AgentHandle):
         """
         command = Compact(self.id, summary, keep, ledger, score)
         moved = await self._moved(command, command_id, actor)
-        found = await self.connection.log.read(
-            self.connection.space, self.id, moved.events[0].version, moved.events[-1].version
-        )
-        stored = next(each.event for each in found if isinstance(each.event, ContextSummarized))
+        stored = await self._summary_in(moved)
         return HistoryCompacted(
             message=moved.message,
             events=moved.events,
             turns=moved.turns,
             tokens=moved.tokens,
-            summary=stored.text,
-            score=stored.score,
+            summary=stored.text if stored else "",
+            score=stored.score if stored else None,
+        )
+
+    async def _summary_in(self, moved: ContextChanged) -> ContextSummarized | None:
+        """The summary that a compaction stored; None if there was nothing to replace."""
+        if not moved.events:
+            return None
+        found = await self.connection.log.read(
+            self.connection.space, self.id, moved.events[0].version, moved.events[-1].version
+        )
+        return next(
+            (each.event for each in found if isinstance(each.event, ContextSummarized)), None
         )
 
     async def mask(

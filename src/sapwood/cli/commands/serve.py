@@ -39,7 +39,7 @@ __all__ = ["command"]
 def command(
     invocation: Invocation, port: int, host: str, host_names: tuple[str, ...], no_agents: bool
 ) -> None:
-    """Serve conversations over HTTP and in a browser, on this machine.
+    """Serve conversations over HTTP and in a browser.
 
     Prints an address with a token that works once: the browser that opens it stays signed in. For
     programs and other people, make tokens: sapwood token new NAME

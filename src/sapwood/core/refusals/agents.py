@@ -179,7 +179,7 @@ class ErasureHeld(Refusal, frozen=True):
         why = f" ({quoted(self.reason)})" if self.reason else ""
         return (
             f"The legal hold {self.hold}{why} covers this. Nothing was erased. "
-            f"To release the hold, type: sapwood hold --release {self.hold}"
+            f"'sapwood hold --release {self.hold}' releases it."
         )
 
 
@@ -190,4 +190,4 @@ class UnknownHold(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"No legal hold {quoted(self.hold)} is in force. To list them, type: sapwood hold"
+        return f"No legal hold {quoted(self.hold)} is in force. 'sapwood hold' lists all holds."
