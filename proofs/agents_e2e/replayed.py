@@ -7,7 +7,7 @@ from typing import Any
 from proofs.agents_e2e.checks import Checks
 from proofs.agents_e2e.home import Home
 from proofs.agents_e2e.model import Seen
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.view.request import MessagePart, ToolResult
 from sapwood.sources.claude.sent_requests import rebuild_request, sent_requests
 from sapwood.sources.source_programs import imported_agent_id
@@ -48,7 +48,7 @@ def _of(part: MessagePart) -> list[str]:
     match part:
         case Text(text):
             return [text.removeprefix("[system] ")]
-        case Thinking():
+        case Thinking() | File():
             return []
         case ToolCall(_, name):
             return [name]

@@ -29,7 +29,12 @@ PIN = "Answer like a pirate."
 _REMARK = "<system-reminder>"
 """How the text begins that Claude Code adds to a prompt."""
 
-_KINDS = {Text: "text", Thinking: "thinking", ToolCall: "call", ToolResult: "result"}
+_KINDS: dict[type, str] = {
+    Text: "text",
+    Thinking: "thinking",
+    ToolCall: "call",
+    ToolResult: "result",
+}
 
 Part = tuple[str, ...]
 
