@@ -70,6 +70,36 @@ async def test_a_file_whose_exclude_line_was_removed_stays(tmp_path: Path) -> No
     assert files_of(tmp_path).keys() == {"my.key", "built/out"}
 
 
+async def test_an_ignored_folder_in_place_of_a_file_stays(tmp_path: Path) -> None:
+    repository(tmp_path)
+    for name in ("built/a", "built/b"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1")
+    await saved(tmp_path)
+    (tmp_path / ".gitignore").write_text("/built/\n")
+    (tmp_path / "built" / "a").unlink()
+    (tmp_path / "built" / "a").mkdir()
+    (tmp_path / "built" / "a" / "inner").write_text("mine")
+    files = await saved(tmp_path)
+    assert held(tmp_path, files) == [".gitignore", "built/b"]
+    (tmp_path / ".gitignore").unlink()  # from now on the folder is covered
+    assert (await restored(tmp_path, files)).left == ()
+    assert (tmp_path / "built" / "a" / "inner").read_text() == "mine"
+
+
+async def test_a_repository_in_place_of_a_file_stays(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "lib").write_text("1")
+    await saved(tmp_path)
+    (tmp_path / "lib").unlink()
+    (repository(tmp_path / "lib") / "code").write_text("theirs")
+    files = await saved(tmp_path)
+    assert files.left_out == (LeftOut("lib/", "repository"),)
+    shutil.rmtree(tmp_path / "lib" / ".git")
+    await restored(tmp_path, files)
+    assert (tmp_path / "lib" / "code").read_text() == "theirs"
+
+
 async def test_a_file_that_was_too_large_for_an_unchanged_tree_stays(tmp_path: Path) -> None:
     repository(tmp_path)
     limits = CheckpointLimits(max_file=10)

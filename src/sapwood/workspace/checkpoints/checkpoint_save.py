@@ -109,10 +109,7 @@ def _save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> S
 
 
 def left_out_for_event(left: Iterable[tuple[bytes, Why]]) -> tuple[tuple[LeftOut, ...], int]:
-    """The first paths that were left out, for an event, and the number of the others.
-
-    Ignored paths are not counted.
-    """
+    """The first paths that were left out and are not ignored, and the number of the others."""
     every = [LeftOut(path.decode(errors="replace"), why) for path, why in left if why != "ignored"]
     return tuple(every[:_MAX_NAMED]), max(0, len(every) - _MAX_NAMED)
 
@@ -120,6 +117,11 @@ def left_out_for_event(left: Iterable[tuple[bytes, Why]]) -> tuple[tuple[LeftOut
 def _sorted(store: CheckpointStore, git: Git, folders: Folders, limits: CheckpointLimits) -> _Files:
     """Looks at every path: in the index, changed since, new, or ignored."""
     statuses, warnings = _statuses(store, git)
+    changed = (path for path in statuses if statuses[path] not in (_UNCHANGED, _NEW, _IGNORED))
+    if replaced := [path for path in changed if folders.is_folder(path)]:
+        # Git does not list an ignored folder or a repository at a path that the index has as file.
+        update_index(git, (), replaced)
+        statuses, warnings = _statuses(store, git)
     for path in _tracked_and_ignored(store):
         if statuses.get(path) == _IGNORED:
             statuses[path] = _NEW
@@ -145,8 +147,8 @@ def _statuses(store: CheckpointStore, git: Git) -> tuple[dict[bytes, bytes], byt
     options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
     output, warnings = git.run_with_warnings("status", *options, "--", ".")
     start = os.fsencode(store.prefix)
-    entries = (entry for entry in output.split(b"\0") if entry)
-    return {entry[3:].removeprefix(start): entry[:2] for entry in entries}, warnings
+    found = {each[3:].removeprefix(start): each[:2] for each in output.split(b"\0") if each}
+    return found, warnings
 
 
 def _tracked_and_ignored(store: CheckpointStore) -> list[bytes]:

@@ -28,13 +28,16 @@ class Folders:
                 return above
         return self.look(path)
 
+    def is_folder(self, path: bytes) -> bool:
+        """Whether a real folder is at this path."""
+        return isinstance(self._folder(path), os.stat_result)
+
     def is_plain(self, folder: bytes) -> bool:
         """Whether this is a real folder and no part of another repository."""
         known = self._plain.get(folder)
         if known is None:
             known = not folder or (
-                isinstance(self._folder(folder), os.stat_result)
-                and not self.repository_around(folder + b"/")
+                self.is_folder(folder) and not self.repository_around(folder + b"/")
             )
             self._plain[folder] = known
         return known
