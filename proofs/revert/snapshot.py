@@ -46,17 +46,20 @@ class Snapshot(Struct, frozen=True):
         if entry.kind == "large":
             return False
         if not self._readable(entry, above):
-            # In a folder that can be entered and not listed, files that are known are covered.
+            # In a folder that can be entered and not listed, files that are known are covered, and
+            # so are links, which have no permissions of their own: they are saved before a revert
+            # removes them. What must never be deleted is what existed and was not covered.
             known = all(self.folders.get(folder, 0o700) & stat.S_IXUSR for folder in above)
-            return None if known and entry.mode & stat.S_IRUSR else False
+            is_readable = entry.kind == "link" or entry.mode & stat.S_IRUSR
+            return None if known and is_readable else False
         return None if self._ignored(path) else True
 
     def may_hold(self, path: str) -> bool:
-        """Whether the path is below something that a checkpoint does not cover."""
+        """Whether the path is below something that existed and that a checkpoint does not cover."""
         above = _above(path)
         return (
             any(folder in self.nested for folder in above)
-            or any(self._ignored(each) for each in above)
+            or any(each in self.folders and self._ignored(f"{each}/") for each in above)
             or any(not self._open(folder) for folder in above)
         )
 
@@ -75,9 +78,13 @@ class Snapshot(Struct, frozen=True):
         )
 
     def _ignored(self, path: str) -> bool:
-        """Whether a rule ignores the path, or a folder around it: rules for names mean both."""
+        """Whether a rule ignores the path, or a folder around it. Folders end with a slash.
+
+        `*.ign` means files and folders, and `/built/`, which ends with a slash, folders only. What
+        is below an ignored folder is ignored too.
+        """
         named = self.ignores_names and any(part.endswith(IGNORED_NAME) for part in path.split("/"))
-        return named or (self.ignores_folder and path.split("/")[0] == IGNORED_FOLDER)
+        return named or (self.ignores_folder and path.startswith(f"{IGNORED_FOLDER}/"))
 
     def _readable(self, entry: Entry, above: list[str]) -> bool:
         if self.privileged:
