@@ -31,12 +31,6 @@ OpenEngine = Callable[..., Engine]
 StartWorker = Callable[..., AnotherWorker]
 
 
-@pytest.fixture(autouse=True)
-def no_deadlock_detection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Temporal takes two seconds without the processor for a deadlock. A busy machine does that."""
-    monkeypatch.setenv("TEMPORAL_DEBUG", "1")
-
-
 @pytest.fixture(scope="module")
 def engine_database(postgres_dsn: str) -> Generator[str]:
     """A database for the tests of one module, dropped after them."""

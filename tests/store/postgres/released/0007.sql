@@ -367,6 +367,9 @@ INSERT INTO sapwood.migrations (number, name) VALUES (5, '0005_tags.sql');
 -- guards of the log pass. They run with the rights of the owner of the tables, and only those who
 -- were granted them can call them.
 
+-- The oldest schema whose programs work with the tables after a migration; its own if none.
+ALTER TABLE sapwood.migrations ADD COLUMN IF NOT EXISTS oldest integer;
+
 -- What was erased when by whom. Counts, and nothing of what was erased.
 CREATE TABLE sapwood.erasures (
     id        text COLLATE "C" PRIMARY KEY,
@@ -539,6 +542,16 @@ BEGIN
     PERFORM set_config('sapwood.erasure', '', true);
 END $$;
 
+-- Replaces the answer to a command of another agent, in which the erased one had words.
+CREATE FUNCTION sapwood.rewrite_receipt(
+    p_erasure text, p_space text, p_command text, p_data text
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM set_config('sapwood.erasure', p_erasure, true);
+    UPDATE sapwood.receipts SET data = p_data WHERE space = p_space AND command = p_command;
+    PERFORM set_config('sapwood.erasure', '', true);
+END $$;
+
 -- Deletes everything of one agent that is planned to be erased, and plans its children.
 CREATE FUNCTION sapwood.erase_agent(
     p_erasure text, p_space text, p_agent text, p_outside text
@@ -657,6 +670,21 @@ BEGIN
             AND prorettype <> 'trigger'::regtype
     LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', name);
+    END LOOP;
+END $$;
+
+-- Roles that may read events may read what programs of this version look up beside them.
+DO $$
+DECLARE
+    reader text;
+BEGIN
+    FOR reader IN
+        SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
+        FROM pg_class, aclexplode(relacl)
+        WHERE pg_class.oid = 'sapwood.events'::regclass AND privilege_type = 'SELECT'
+    LOOP
+        EXECUTE format('GRANT SELECT ON sapwood.erasures, sapwood.erasing, sapwood.gaps,
+                        sapwood.holds, sapwood.agent_keys TO %s', reader);
     END LOOP;
 END $$;
 INSERT INTO sapwood.migrations (number, name) VALUES (6, '0006_erasure.sql');
