@@ -162,6 +162,7 @@ async def _prepare(dsn: str) -> PostgresLog:
     log = await PostgresLog.open(dsn)
     session: Session = await asyncpg.connect(dsn)
     await session.execute("CREATE SCHEMA bare")
+    await session.execute("CREATE TABLE bare.migrations (number integer PRIMARY KEY, name text)")
     for name in migrations().values():
         await session.execute(script(name).replace("sapwood", "bare"))
     await session.close()
