@@ -142,3 +142,9 @@ async def test_compacting_all_again_changes_nothing(agent: Agent) -> None:
     await agent.compact("Herons.")
     again = await agent.compact("Herons.", keep=5)
     assert (again.events, again.summary, again.score) == ((), "", None)
+
+
+async def test_marking_a_place_again_returns_the_mark_that_is_there(agent: Agent) -> None:
+    first = await agent.mark("HERE")
+    again = await agent.mark("HERE")
+    assert (again.events, again.name, again.version) == ((), "HERE", first.version)

@@ -92,3 +92,10 @@ async def test_no_model_sees_them(wood: Sapwood) -> None:
     await agent.record("Hello!", "Hello to you.")
     request = repr(await agent.request())
     assert not any(word in request for word in ("user-42", "vip", "gold"))
+
+
+async def test_a_secret_in_a_label_is_masked(wood: Sapwood) -> None:
+    key = "sk-ant-api03-" + "aB3dE6gH9" * 6
+    await wood.start(labels=[f"key={key}"])
+    [summary] = await wood.agents()
+    assert key not in str(summary.labels)

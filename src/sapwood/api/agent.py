@@ -350,7 +350,10 @@ class Agent(AgentHandle):
         if the name is not a word.
         """
         done = await self._give(SetMark(self.id, name), command_id, actor)
-        place = done.events[-1].version if done.events else 0
+        if not done.events:  # this place has the mark already
+            mark = (await self.state()).marks[-1]
+            return Marked(message=done.message, events=(), name=mark.name, version=mark.version)
+        place = done.events[-1].version
         [stored] = await self.events(place, place)
         named = stored.event.name if isinstance(stored.event, MarkSet) else ""
         return Marked(message=done.message, events=done.events, name=named, version=place)

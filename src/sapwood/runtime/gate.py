@@ -71,8 +71,6 @@ _EXACT = frozenset(
         "pins",
         "owner",
         "holder",
-        "labels",
-        "remove",
     }
 )
 _EXACT_CLASSES = frozenset({Actor, Origin, Passage, ProgramSession, NativeRows})
