@@ -20,7 +20,7 @@ class ServedProcess:
         self.database = folder / "sapwood.db"
         self.port = 0
         self._environ = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name[:8] != "SAPWOOD_"},
             "HOME": str(folder),
             "XDG_CONFIG_HOME": str(folder / "config"),
             "XDG_DATA_HOME": str(folder / "data"),
