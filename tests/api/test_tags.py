@@ -99,3 +99,8 @@ async def test_a_secret_in_a_label_is_masked(wood: Sapwood) -> None:
     await wood.start(labels=[f"key={key}"])
     [summary] = await wood.agents()
     assert key not in str(summary.labels)
+
+
+async def test_an_owner_that_holds_a_secret_is_refused(wood: Sapwood) -> None:
+    with pytest.raises(RefusedError, match="an id without a secret"):
+        await wood.start(owner="sk-ant-api03-" + "aB3dE6gH9" * 6)

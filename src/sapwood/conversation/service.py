@@ -263,9 +263,8 @@ class ConversationService:
             settings = models.first_settings()
         agent = agent or new_agent_id()
         workspace = Workspace(folder=folder)
-        command = StartAgent(
-            agent, name, settings or Settings(), workspace, pins, script=script, tags=tags
-        )
+        first = Settings() if settings is None else settings
+        command = StartAgent(agent, name, first, workspace, pins, script=script, tags=tags)
         done = await self.dispatch(command, actor, command_id=command_id)
         return done.events[0].agent if done.events else agent
 
