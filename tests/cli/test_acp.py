@@ -17,6 +17,7 @@ pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
 
 from acp import PROTOCOL_VERSION, RequestError, connect_to_agent, text_block
 from acp.client import ClientSideConnection
+from acp.connection import StreamDirection, StreamEvent
 from acp.schema import (
     AllowedOutcome,
     AvailableCommandsUpdate,
@@ -33,8 +34,13 @@ class Editor:
     def __init__(self, answer: str = "y") -> None:
         self.answer = answer
         self.updates: list[Any] = []
+        self.received: list[dict[str, Any]] = []
         self.asked: list[tuple[ToolCallUpdate, list[PermissionOption]]] = []
         self.changed = asyncio.Condition()
+
+    def observe(self, event: StreamEvent) -> None:
+        if event.direction is StreamDirection.INCOMING:
+            self.received.append(event.message)
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         async with self.changed:
@@ -78,7 +84,13 @@ async def connected(editor: Editor, *options: str) -> AsyncGenerator[ClientSideC
         stdout=asyncio.subprocess.PIPE,
     )
     client: Any = editor  # an editor without files and terminals of its own
-    connection = connect_to_agent(client, process.stdin, process.stdout, use_unstable_protocol=True)
+    connection = connect_to_agent(
+        client,
+        process.stdin,
+        process.stdout,
+        use_unstable_protocol=True,
+        observers=[editor.observe],
+    )
     try:
         await connection.initialize(protocol_version=PROTOCOL_VERSION)
         yield connection
@@ -104,6 +116,8 @@ async def test_a_prompt_streams_and_ends(model: ScriptedModel) -> None:
         )
     assert done.stop_reason == "end_turn"
     assert editor.said() == "Forty-two."
+    kinds = ["update" if "method" in each else "answer" for each in editor.received]
+    assert kinds[:3] == ["answer", "answer", "update"]  # an editor must know the session first
     [commands] = editor.of("available_commands_update")
     assert isinstance(commands, AvailableCommandsUpdate)
     assert {"clear", "rewind", "undo"} <= {each.name for each in commands.available_commands}

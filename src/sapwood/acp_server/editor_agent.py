@@ -105,6 +105,7 @@ class EditorAgent:
         self._runner: AgentRunner | None = None
         self._start = asyncio.Lock()
         self._sessions: dict[AgentId, None] = {}
+        self._sending: set[asyncio.Task[None]] = set()
         self._service = conversation_service(
             connection, config, keys, compact=self._compact, assume=self._assume
         )
@@ -142,7 +143,7 @@ class EditorAgent:
             agent = await self._service.start(cwd, settings=settings)
         except RefusedError as refused:
             raise _refused(refused.refusal) from None
-        await self._open(agent)
+        self._open(agent)
         return NewSessionResponse(session_id=agent, modes=_modes(settings.permission_mode))
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
@@ -151,13 +152,13 @@ class EditorAgent:
         connection = self._connection
         conversation = await read_conversation(connection.log, connection.space, agent)
         await self._send(agent, history_updates(conversation))
-        await self._open(agent)
+        self._open(agent)
         return LoadSessionResponse(modes=_modes(mode))
 
     async def resume_session(self, session_id: str, cwd: str, **_: Any) -> ResumeSessionResponse:
         """Opens a conversation without sending what was said."""
         agent, mode = await self._known(session_id)
-        await self._open(agent)
+        self._open(agent)
         return ResumeSessionResponse(modes=_modes(mode))
 
     async def list_sessions(
@@ -191,7 +192,7 @@ class EditorAgent:
             forked = await self._service.fork(agent)
         except RefusedError as refused:
             raise _refused(refused.refusal) from None
-        await self._open(forked.child)
+        self._open(forked.child)
         return ForkSessionResponse(session_id=forked.child, modes=_modes(mode))
 
     async def set_session_mode(
@@ -305,9 +306,12 @@ class EditorAgent:
         state = (await self._connection.dispatcher.open(agent)).state
         return agent, state.settings.permission_mode
 
-    async def _open(self, agent: AgentId) -> None:
+    def _open(self, agent: AgentId) -> None:
+        """Opens a session. Its commands are sent after the answer that tells the editor its id."""
         self._sessions[agent] = None
-        await self._send(agent, [available_commands()])
+        sending = asyncio.create_task(self._send(agent, [available_commands()]))
+        self._sending.add(sending)
+        sending.add_done_callback(self._sending.discard)
 
     async def _send(self, agent: AgentId, updates: Iterable[SessionUpdate]) -> None:
         for update in updates:
