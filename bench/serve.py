@@ -152,7 +152,7 @@ def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool
     return p99 > most or lacking > 0 or doubled > 0
 
 
-def _write(database: Path, agents: list[str], each: int) -> None:
+def _write(database: str | Path, agents: list[str], each: int) -> None:
     """Adds events at a steady rate, in turn to each agent."""
     with sapwood.open_sync(database) as wood:
         opened = [wood.get(agent) for agent in agents]

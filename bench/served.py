@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -13,11 +14,17 @@ __all__ = ["ServedProcess"]
 
 
 class ServedProcess:
-    """A server over a database in a folder. It runs no agents. It can be started again."""
+    """A server over a database, by default in its folder. It runs no agents.
 
-    def __init__(self, folder: Path) -> None:
+    It can be started again. `options` are given to `sapwood serve`.
+    """
+
+    def __init__(
+        self, folder: Path, database: str | Path = "", options: Sequence[str] = ()
+    ) -> None:
         self.folder = folder
-        self.database = folder / "sapwood.db"
+        self.database = database or folder / "sapwood.db"
+        self.options = tuple(options)
         self.port = 0
         self._environ = {
             **{name: value for name, value in os.environ.items() if name[:8] != "SAPWOOD_"},
@@ -42,7 +49,7 @@ class ServedProcess:
         """Starts the server and waits for its address."""
         command = [sys.executable, "-m", "sapwood.cli", "serve", "--no-agents"]
         self._process = subprocess.Popen(
-            [*command, "--port", str(self.port), "-d", str(self.database)],
+            [*command, "--port", str(self.port), "-d", str(self.database), *self.options],
             cwd=self.folder,
             env=self._environ,
             stderr=subprocess.PIPE,

@@ -70,7 +70,7 @@ def _size() -> bool:
     return size > _MOST_BYTES
 
 
-def _record(database: Path, messages: int) -> str:
+def _record(database: str | Path, messages: int) -> str:
     began = time.monotonic()
     code = "```python\n" + "print(1)\n" * 4 + "```"
     with sapwood.open_sync(database) as wood:

@@ -29,7 +29,7 @@ PAYLOADS = (
 )
 
 
-def write_hostile_conversation(database: Path) -> str:
+def write_hostile_conversation(database: str | Path) -> str:
     """An agent with every payload in every field that a user, a model or a tool can write."""
     everything = "\n\n".join(PAYLOADS)
     with sapwood.open_sync(database) as wood:

@@ -1,7 +1,11 @@
 """A served database in this process: its application, a client, and principals with tokens."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+import itertools
+import os
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,11 +19,62 @@ from sapwood.server.identity import Identities
 from sapwood.server.served_space import ServedSpaces
 from tests.server.serving import Served
 
+_numbers = itertools.count(1)
+
 
 @pytest.fixture
-async def connection(tmp_path: Path) -> AsyncGenerator[Connection]:
-    """A database in a file of its own."""
-    opened = await connect(tmp_path / "sapwood.db", secrets=())
+def store() -> str:
+    """The kind of database. A module asks for both: parametrize('store', STORES)."""
+    return "sqlite"
+
+
+async def _on_server(dsn: str, statement: str) -> None:
+    import asyncpg
+
+    session = await asyncpg.connect(dsn)
+    try:
+        await session.execute(statement)
+    finally:
+        await session.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_dsn: str) -> Generator[str]:
+    """The name of a database with empty tables, from which others are made in a moment."""
+    from sapwood.store.postgres import PostgresLog
+
+    async def make_tables() -> None:
+        address = urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
+        await (await PostgresLog.open(address)).close()
+
+    name = f"sapwood_server_{os.getpid()}_template"
+    asyncio.run(_on_server(postgres_dsn, f"CREATE DATABASE {name}"))
+    asyncio.run(make_tables())
+    yield name
+    asyncio.run(_on_server(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+async def postgres_database(postgres_dsn: str, postgres_template: str) -> AsyncGenerator[str]:
+    """The address of a database for one test; it is dropped afterwards."""
+    name = f"sapwood_server_{os.getpid()}_{next(_numbers)}"
+    await _on_server(postgres_dsn, f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
+    yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
+    await _on_server(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def database(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """The address of a database of its own, of the kind `store`."""
+    if store == "postgres":
+        return request.getfixturevalue("postgres_database")
+    return str(tmp_path / "sapwood.db")
+
+
+@pytest.fixture
+async def connection(database: str) -> AsyncGenerator[Connection]:
+    """A connection to the database."""
+    opened = await connect(database, secrets=())
     yield opened
     await opened.close()
 

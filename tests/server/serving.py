@@ -11,9 +11,11 @@ from sapwood.core.ids import AgentId
 from sapwood.server.identity import Identities
 from sapwood.server.served_space import ServedSpaces
 
-__all__ = ["ADDRESS", "Served", "record"]
+__all__ = ["ADDRESS", "STORES", "Served", "record"]
 
 ADDRESS = "http://127.0.0.1:8420"
+STORES = ("sqlite", "postgres")
+"""The kinds of database that can be served."""
 
 
 class Served(Struct):

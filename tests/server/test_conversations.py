@@ -7,7 +7,9 @@ import pytest
 
 from sapwood.core.ids import AgentId
 from sapwood.server.event_feed import AgentFeeds
-from tests.server.serving import Served, record
+from tests.server.serving import STORES, Served, record
+
+pytestmark = pytest.mark.parametrize("store", STORES)
 
 TURNS = tuple((f"Question {n}?", f"Answer {n}.") for n in range(1, 6))
 
