@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import Fork
+from sapwood.core.content import File, PromptPart, Text
 from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
 
 __all__ = ["CommandStep", "Script", "Step", "TextStep", "chunks", "has_prompt", "parse"]
@@ -34,10 +35,16 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class TextStep(Struct, frozen=True):
-    """Text: a prompt, or the goal of the fork that follows it."""
+    """Text: a prompt, perhaps with files, or the goal of the fork that follows it."""
 
     text: str
     goal: bool = False
+    files: tuple[File, ...] = ()
+
+    @property
+    def parts(self) -> tuple[PromptPart, ...]:
+        """The prompt: its files, then its text."""
+        return (*self.files, *((Text(self.text),) if self.text.strip() else ()))
 
 
 class CommandStep(Struct, frozen=True):

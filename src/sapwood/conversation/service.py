@@ -440,7 +440,7 @@ class ConversationService:
             if agent is None:
                 return Outcome(step, NoConversation(), agent)
             answer = await self.prompt(
-                agent, step.text, actor=person.actor, command_id=person.command_id
+                agent, step.parts, actor=person.actor, command_id=person.command_id
             )
             return Outcome(step, answer, agent)
         goal = chunk[0].text if isinstance(chunk[0], TextStep) else ""

@@ -39,6 +39,7 @@ from sapwood.core.tags import Entry, Tags
 from sapwood.core.turn_params import TurnParams
 
 __all__ = [
+    "AddFile",
     "AddPin",
     "AddReply",
     "Archive",
@@ -250,6 +251,12 @@ class TagAgent(_Command, frozen=True):
     labels: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
     metadata: tuple[Entry, ...] = ()
+
+
+class AddFile(_Command, frozen=True):
+    """Store a file that was uploaded, so that a prompt can have it."""
+
+    file: File
 
 
 class StartSuccessor(_Command, frozen=True):
@@ -602,6 +609,7 @@ Command = (
     | Unarchive
     | Rename
     | TagAgent
+    | AddFile
     | StartSuccessor
     | Kill
     | StartTurn

@@ -131,7 +131,7 @@ def _applied(state: State, recorded: Recorded) -> State:
             return _called(state, recorded, event)
         case events.ReplyAdded():
             return _replied(state, event)
-        case events.ReplyStreamed():
+        case events.ReplyStreamed() | events.FileAdded():
             return state
         case events.ReplyLost():
             return _open(state, asked=0, estimate=0, called="")

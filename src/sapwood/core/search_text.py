@@ -71,6 +71,7 @@ def text_of(event: Event) -> str:
             | events.AgentTagged()
             | events.SettingsChanged()
             | events.PinRemoved()
+            | events.FileAdded()  # the prompt that has it is found
             | events.InstructionsRead()
             | events.TurnLeased()
             | events.ModelCalled()

@@ -350,6 +350,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.SettingsChanged()
                 | kinds.PinAdded()
                 | kinds.PinRemoved()
+                | kinds.FileAdded()
                 | kinds.InstructionsRead()
                 | kinds.Focused()
                 | kinds.Unfocused()

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sapwood.server.command_api import changing_endpoints
 from sapwood.server.conversation_api import reading_endpoints
 from sapwood.server.exchange import Endpoint, Exchange, json_response
+from sapwood.server.file_api import file_endpoints
 from sapwood.server.identity import COOKIE, Identities
 from sapwood.server.openapi import openapi_document
 from sapwood.server.pages import page_endpoints
@@ -163,7 +164,7 @@ def create_application(
 
 def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The table of routes."""
-    api = (*reading_endpoints(streams), *changing_endpoints())
+    api = (*reading_endpoints(streams), *file_endpoints(), *changing_endpoints())
 
     async def openapi(_: Exchange) -> Response:
         return json_response(openapi_document(api))

@@ -5,23 +5,27 @@ A command with the `id` of an earlier one changes nothing and returns the first 
 
 import hashlib
 
+from msgspec import structs
 from starlette.responses import Response
 
 from sapwood.app.permission_questions import PostedQuestion, posted_question, send_answer
 from sapwood.conversation.call import Person
-from sapwood.conversation.script import CommandStep, chunks, parse
+from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
 from sapwood.core.command_table import TABLE, SlashCommand
+from sapwood.core.content import File
 from sapwood.core.events import QuestionAsked
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.refusals import Refusal
 from sapwood.display.permission_text import answer_choices
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
+from sapwood.server.file_api import named_files
 from sapwood.server.problems import Problem, refusal_problem
 from sapwood.workspace.permissions.permission_gate import Deny
 
 __all__ = ["changing_endpoints", "waiting_questions"]
 
 _LONGEST_ID = 200
+_FILES = "ids of uploaded files, a list"
 
 
 async def start_agent(call: Exchange) -> Response:
@@ -47,11 +51,12 @@ async def send_prompt(call: Exchange) -> Response:
     """Opens a turn with a prompt. The answer arrives as events."""
     agent = await call.agent()
     body = await call.body()
-    text = _text(body, "text")
-    if not text.strip():
+    files = await named_files(call, agent, body.get("files", []))
+    step = TextStep(_text(body, "text"), files=files)
+    if not step.parts:
         raise Problem(422, "Empty prompt", "Write something to send.")
     answer = await call.service.prompt(
-        agent, text, actor=call.principal.actor, command_id=_scoped_id(call, body)
+        agent, step.parts, actor=call.principal.actor, command_id=_scoped_id(call, body)
     )
     if isinstance(answer, Refusal):
         raise refusal_problem(answer)
@@ -65,6 +70,8 @@ async def submit(call: Exchange) -> Response:
     script = parse(_text(body, "text"))
     if isinstance(script, Refusal):
         raise refusal_problem(script)
+    if body.get("files"):
+        script = _with_files(script, await named_files(call, agent, body["files"]))
     for step in script:
         call.principal.require(step.command.scope if isinstance(step, CommandStep) else "write")
     given = _scoped_id(call, body)
@@ -80,6 +87,16 @@ async def submit(call: Exchange) -> Response:
         current = outcome.agent
         outcomes.append({"answer": outcome.answer, "message": outcome.message})
     return json_response({"outcomes": outcomes, "agent": current})
+
+
+def _with_files(script: Script, files: tuple[File, ...]) -> Script:
+    """The script with files in its first prompt. Raises `Problem` if it has none."""
+    if not script:
+        return (TextStep("", files=files),)
+    for number, step in enumerate(script):
+        if isinstance(step, TextStep) and not step.goal:
+            return (*script[:number], structs.replace(step, files=files), *script[number + 1 :])
+    raise Problem(422, "No prompt", "Files need a prompt that has them. A command takes none.")
 
 
 def _command(row: SlashCommand) -> Handler:
@@ -209,7 +226,7 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             send_prompt,
             "Send a prompt",
-            body={"text": "the prompt", **once},
+            body={"text": "the prompt", "files": _FILES, **once},
         ),
         Endpoint(
             "POST",
@@ -217,7 +234,7 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             submit,
             "Carry out what a person typed",
-            body={"text": "text and commands", **once},
+            body={"text": "text and commands", "files": _FILES, **once},
         ),
         Endpoint("POST", f"{agent}/interrupt", "write", interrupt, "Stop the open turn"),
         Endpoint(

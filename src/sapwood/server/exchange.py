@@ -77,6 +77,7 @@ class Endpoint(Struct, frozen=True):
     """One row of the table of routes. No endpoint can be made without saying its scope.
 
     `body` and `query` describe what is sent, for the page of the API: names with their meaning.
+    `takes` and `answers` are content types.
     """
 
     method: Literal["GET", "POST", "DELETE"]
@@ -87,6 +88,7 @@ class Endpoint(Struct, frozen=True):
     body: dict[str, str] = {}
     query: dict[str, str] = {}
     answers: str = "application/json"
+    takes: str = "application/json"
 
 
 def json_response(value: object, status: int = 200) -> Response:

@@ -80,8 +80,9 @@ def _operation(endpoint: Endpoint) -> dict[str, object]:
         properties = {
             name: {"type": "string", "description": about} for name, about in endpoint.body.items()
         }
-        schema = {"type": "object", "properties": properties}
-        operation["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+        schema: dict[str, object] = {"type": "object", "properties": properties}
+        content = {"schema": schema} if endpoint.takes == "application/json" else {}
+        operation["requestBody"] = {"content": {endpoint.takes: content}}
     return operation
 
 

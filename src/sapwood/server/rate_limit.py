@@ -37,25 +37,26 @@ class RateLimit:
 
 
 class OpenStreams:
-    """Counts the open event streams of each principal."""
+    """Counts what each principal has open at once: event streams, or uploads."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, what: str = "event streams are open") -> None:
         self._most = most
+        self._what = what
         self._open: dict[str, int] = {}
 
     def enter(self, principal: str) -> None:
-        """Counts a stream. Raises `Problem` if there are too many."""
+        """Counts one more. Raises `Problem` if there are too many."""
         if self._open.get(principal, 0) >= self._most:
             raise Problem(
                 429,
-                "Too many streams",
-                f"{self._most} event streams are open. Close one, then try again.",
+                "Too many at once",
+                f"{self._most} {self._what}. End one, then try again.",
                 headers={"Retry-After": "5"},
             )
         self._open[principal] = self._open.get(principal, 0) + 1
 
     def leave(self, principal: str) -> None:
-        """Uncounts a stream."""
+        """Counts one less."""
         left = self._open.get(principal, 0) - 1
         if left > 0:
             self._open[principal] = left

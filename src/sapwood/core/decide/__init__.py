@@ -4,6 +4,7 @@ from typing import assert_never
 
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
+    AddFile,
     AddPin,
     AddReply,
     AnswerQuestion,
@@ -163,6 +164,8 @@ def _decided(inputs: DecisionInput, command: Command, meta: CommandMeta) -> Acce
             return agents.rename(inputs, command, meta)
         case TagAgent():
             return agents.tag_agent(inputs, command, meta)
+        case AddFile():
+            return agents.add_file(inputs, command, meta)
         case Archive():
             return agents.archive(inputs, command, meta)
         case StartSuccessor():

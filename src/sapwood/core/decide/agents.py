@@ -1,6 +1,7 @@
-"""Decisions about agents: start, settings, pins, focus, judgements, archive, kill, mail."""
+"""Decisions about agents: start, settings, pins, files, focus, judgements, archive, kill, mail."""
 
 from sapwood.core.commands import (
+    AddFile,
     AddPin,
     Archive,
     CommandMeta,
@@ -39,6 +40,7 @@ from sapwood.core.events import (
     AgentTagged,
     AgentUnarchived,
     Event,
+    FileAdded,
     Focused,
     JudgedSentence,
     MailRead,
@@ -312,6 +314,13 @@ def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Ac
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(AgentTagged(after))
     return draft.accepted(f"Tagged {command.agent}.")
+
+
+def add_file(inputs: DecisionInput, command: AddFile, meta: CommandMeta) -> Accepted:
+    require_running(inputs.state)
+    draft = Draft(inputs.state, inputs.live, meta)
+    draft.add(FileAdded(command.file))
+    return draft.accepted(f"Stored {command.file.text}.")
 
 
 def succeed(inputs: DecisionInput, command: StartSuccessor, meta: CommandMeta) -> Accepted:

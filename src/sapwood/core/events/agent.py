@@ -1,10 +1,10 @@
-"""Events about agents: start, settings, pins, focus, notes, judgements, forks, the end."""
+"""Events about agents: start, settings, pins, files, focus, notes, judgements, forks, the end."""
 
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from sapwood.core.content import Note, PromptPart, Usage
+from sapwood.core.content import File, Note, PromptPart, Usage
 from sapwood.core.context import ROOT, Context
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.settings import Settings, SettingsChange, Workspace
@@ -20,6 +20,7 @@ __all__ = [
     "AgentStarted",
     "AgentTagged",
     "AgentUnarchived",
+    "FileAdded",
     "Focused",
     "InstructionText",
     "InstructionsRead",
@@ -175,6 +176,14 @@ class PinRemoved(Struct, frozen=True, gc=False):
     name: str
 
 
+class FileAdded(Struct, frozen=True, gc=False):
+    """A file was uploaded, for prompts that may follow. No request has it before a prompt does."""
+
+    kind: ClassVar = "file.added"
+
+    file: File
+
+
 class InstructionsRead(Struct, frozen=True, gc=False):
     """The default prompt and the workspace's instructions were read. Requests contain these texts.
 
@@ -268,6 +277,7 @@ AgentEvent = (
     | SettingsChanged
     | PinAdded
     | PinRemoved
+    | FileAdded
     | InstructionsRead
     | Focused
     | Unfocused

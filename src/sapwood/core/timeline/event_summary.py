@@ -55,6 +55,8 @@ def _words(event: Event) -> str:
             return f"{pin.name}{source}: {pin.text}"
         case events.PinRemoved(name):
             return name
+        case events.FileAdded(file):
+            return file.text
         case events.InstructionsRead(texts):
             return ", ".join(each.name for each in texts)
         case events.Focused(topic) | events.Unfocused(topic):

@@ -82,6 +82,7 @@ def notice(event: Event) -> tuple[str, str]:
             return "?", "Allowed" if allowed else "Denied"
         case (
             events.AgentStarted()
+            | events.FileAdded()
             | events.InstructionsRead()
             | events.Focused()
             | events.Unfocused()

@@ -221,6 +221,7 @@ class Timeline:
                 | events.RevertStarted()
                 | events.MailRead()
                 | events.NativeRecorded()
+                | events.FileAdded()
                 | events.InstructionsRead()
                 | events.Focused()
                 | events.Unfocused()
