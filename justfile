@@ -155,6 +155,10 @@ agents-e2e *ARGS:
 providers-e2e *ARGS:
     python -m proofs.providers_e2e "$@"
 
+# The web page drives the real Claude Code and Codex, with a trim in the middle; needs chromium
+web-scene *ARGS:
+    python -m proofs.web_scene "$@"
+
 # Sessions of the real Claude Code and Codex, changed at rest from the command line
 beside-e2e *ARGS:
     python -m proofs.providers_e2e.beside "$@"

@@ -230,6 +230,22 @@ async def test_an_undo_of_a_trim_restarts_the_server(
         assert (end.status, end.difference) == ("completed", "")
 
 
+async def test_a_prompt_during_a_change_that_restarts_the_server_waits_for_it(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    """A server changes the session in the background, and the next prompt comes meanwhile."""
+    async with provider(tmp_path, environ) as codex:
+        session, rows = await four_turns(codex, tmp_path)
+        trimmed = await codex.assume(session, history(*rows[2:]), options(tmp_path))
+        change = codex.assume(trimmed.session, history(*rows), options(tmp_path))
+        same = codex.assume(trimmed.session, history(*rows), options(tmp_path))
+        start = codex.start(options(tmp_path), trimmed.session)
+        undone, again, session = await asyncio.gather(change, same, start)
+        assert {undone.by, again.by} == {"boundary", "nothing"}
+        _, end = await run(codex, session, "next", "a:9")
+        assert (end.status, end.difference) == ("completed", "")
+
+
 async def test_a_thread_at_rest_gets_a_row_and_can_be_undone(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:

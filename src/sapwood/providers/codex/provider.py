@@ -58,6 +58,7 @@ class CodexProvider:
         self._data = data
         self._environ = os.environ if environ is None else environ
         self._live: dict[str, LiveThread] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
         self._servers = ServerStarts(self._environ, self._home)
 
     def find(self) -> ProgramInfo | None:
@@ -68,13 +69,16 @@ class CodexProvider:
         self, options: ProviderOptions, session: ProgramSession | None = None
     ) -> ProgramSession:
         """Starts a server with a thread, or with a new one."""
-        if session is not None and (live := self._running(session)) is not None:
-            if live.fits(options):
-                live.options = options
-                return live.session
-            await self.close(session)
-        server = await self._servers.start(options)
-        return (await self._open(server, options, session)).session
+        if session is None:
+            return (await self._open(await self._servers.start(options), options)).session
+        async with self._lock(session):
+            if (live := self._running(session)) is not None:
+                if live.fits(options):
+                    live.options = options
+                    return live.session
+                await self.close(session)
+            server = await self._servers.start(options)
+            return (await self._open(server, options, session)).session
 
     async def send(
         self, session: ProgramSession, prompt: tuple[PromptPart, ...], turn: str
@@ -120,17 +124,30 @@ class CodexProvider:
         self, session: ProgramSession | None, history: History, options: ProviderOptions
     ) -> Assumed:
         """Brings the thread to exactly this history."""
-        home = self._home
-        wanted = await asyncio.to_thread(wanted_history, history, home, self._copies)
+        wanted = await asyncio.to_thread(wanted_history, history, self._home, self._copies)
         if session is None:
             return await self._new_thread(history, wanted, options)
+        async with self._lock(session):
+            return await self._assume(session, history, wanted, options)
+
+    def _lock(self, session: ProgramSession) -> asyncio.Lock:
+        """A change of a thread may end its server: nobody else starts one meanwhile."""
+        return self._locks.setdefault(session.id, asyncio.Lock())
+
+    async def _assume(
+        self,
+        session: ProgramSession,
+        history: History,
+        wanted: WantedHistory,
+        options: ProviderOptions,
+    ) -> Assumed:
         live = self._running(session)
         if live is not None:
             live.require_idle()
             reader = live.reader
             now = await live.history()
         else:
-            reader = RolloutReader(home)
+            reader = RolloutReader(self._home)
             now = await asyncio.to_thread(lambda: reader.read(self._file(session)))
         if has_same(now.items, wanted.items):
             return Assumed(session if live is None else live.session, "nothing", (), wanted.loss)
