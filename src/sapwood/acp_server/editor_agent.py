@@ -41,11 +41,12 @@ from sapwood.acp_server.session_updates import (
     event_updates,
     history_updates,
 )
-from sapwood.app.agent_runner import AgentOutput, AgentRunner, DriveFailure
+from sapwood.app.agent_runner import AgentOutput, AgentRunner
 from sapwood.app.assembly import assemble
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import conversation_service
 from sapwood.app.permission_questions import PermissionQuestions
+from sapwood.app.prompt_end import PromptProgress
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer, Prompted
 from sapwood.conversation.configured_models import first_settings
@@ -53,12 +54,8 @@ from sapwood.conversation.script import Script, TextStep, chunks
 from sapwood.conversation.timeline_reader import read_conversation
 from sapwood.core.errors import RefusedError, SapwoodError
 from sapwood.core.events import (
-    AgentKilled,
     Recorded,
     ReplyAdded,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure
@@ -72,9 +69,6 @@ from sapwood.workspace.permissions.permission_gate import (
 )
 
 __all__ = ["EditorAgent"]
-
-_MOST_FAILURES = 4
-"""Failures to drive an agent, one after the other, after which a prompt ends with an error."""
 
 _PAGE = 50
 _REFUSED = -32000
@@ -248,39 +242,33 @@ class EditorAgent:
             await self._send(agent, [update_agent_message_text(f"{outcome.message}\n")])
         if isinstance(answer, Prompted) or isinstance(chunk[-1], TextStep):
             async with aclosing(runner.watch(agent, after)) as shown:
-                return await self._show_turn(runner, agent, shown)
+                return await self._show_turn(agent, shown)
         return "end_turn"
 
-    async def _show_turn(
-        self, runner: AgentRunner, agent: AgentId, shown: AsyncGenerator[AgentOutput]
-    ) -> StopReason:
-        failures = 0
+    async def _show_turn(self, agent: AgentId, shown: AsyncGenerator[AgentOutput]) -> StopReason:
+        progress = PromptProgress(self._connection, agent)
         stop: StopReason = "end_turn"
         async for each in shown:
             match each.what:
                 case Delta() as delta:
                     await self._send(agent, delta_updates(delta))
-                case Recorded(event=event) as recorded:
+                case Recorded(event=event):
                     await self._send(agent, event_updates(event))
-                    match event:
-                        case ReplyAdded(ended=ended):
-                            failures = 0
-                            stop = _STOP_REASONS.get(ended, "end_turn")
-                        case TurnCompleted():
-                            if not await runner.is_asked_again(agent, recorded.version):
-                                return stop
-                        case TurnInterrupted():
-                            return "cancelled"
-                        case TurnFailed(_, error):
-                            raise SapwoodError(error or "The turn failed.")
-                        case AgentKilled():
-                            raise SapwoodError(f"{agent} was killed.")
-                        case _:
-                            pass
-                case DriveFailure(message):
-                    failures += 1
-                    if failures >= _MOST_FAILURES:
-                        raise SapwoodError(f"{message} The turn of {agent} is still open.")
+                    if isinstance(event, ReplyAdded):
+                        stop = _STOP_REASONS.get(event.ended, "end_turn")
+                case _:
+                    pass
+            end = await progress.end_after(each.what)
+            match end.status if end else "":
+                case "completed":
+                    return stop
+                case "interrupted":
+                    return "cancelled"
+                case "failed" | "killed" | "stuck":
+                    assert end is not None
+                    raise SapwoodError(end.message)
+                case _:
+                    pass
         raise AssertionError("following a log never ends")
 
     async def _ask(self, question: PermissionQuestion) -> PermissionAnswer:

@@ -8,17 +8,11 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
-from sapwood.app.streamed_words import StreamedWords, is_asked_again
+from sapwood.app.prompt_end import PromptEnd, PromptProgress
+from sapwood.app.streamed_words import StreamedWords
 from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.errors import SapwoodError
-from sapwood.core.events import (
-    AgentKilled,
-    Recorded,
-    ReplyAdded,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-)
+from sapwood.core.events import Recorded, ReplyAdded
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 
@@ -147,26 +141,23 @@ class TurnStream(Generic[_Value]):
             return
         await self.send()
         words, turn = StreamedWords(), _Turn()
+        progress = PromptProgress(self._connection, self._agent)
         log, space = self._connection.log, self._connection.space
         follow = log.follow(space, self._agent, self._turn)
         async for recorded in follow:
             turn.add(recorded)
-            if turn.has_ended:
-                # A model that rewinds its own turn is asked the same again.
-                turn.has_ended = not await is_asked_again(
-                    self._connection, self._agent, recorded.version
-                )
-            if turn.has_ended:
-                self._result = self._result_of(turn)
+            end = await progress.end_after(recorded)
+            if end is not None:
+                self._result = self._result_of(turn, end)
             for delta in words.deltas_of(recorded.event):
                 yield delta
             yield recorded
-            if turn.has_ended:
+            if end is not None:
                 return
 
-    def _result_of(self, turn: "_Turn") -> TurnResult[_Value] | TurnError:
-        if turn.problem:
-            return TurnError(turn.problem)
+    def _result_of(self, turn: "_Turn", end: PromptEnd) -> TurnResult[_Value] | TurnError:
+        if end.message:
+            return TurnError(end.message)
         text = "".join(part.text for part in turn.parts if isinstance(part, Text))
         try:
             value = self._value(text)
@@ -181,8 +172,6 @@ class _Turn:
     def __init__(self) -> None:
         self.parts: tuple[ReplyPart, ...] = ()
         self.usage = Usage(0)
-        self.problem = ""
-        self.has_ended = False
 
     def add(self, recorded: Recorded) -> None:
         match recorded.event:
@@ -190,16 +179,5 @@ class _Turn:
                 if not any(isinstance(part, ToolCall) for part in parts):
                     self.parts = parts
                 self.usage = self.usage if usage is None else self.usage + usage
-            case TurnCompleted():
-                self.has_ended = True
-            case TurnFailed(error=error):
-                self._end(error or "The turn failed.")
-            case TurnInterrupted(reason=reason):
-                self._end(f"The turn was interrupted{f': {reason}' if reason else ''}.")
-            case AgentKilled():
-                self._end("The agent was killed.")
             case _:
                 pass
-
-    def _end(self, problem: str) -> None:
-        self.has_ended, self.problem = True, problem

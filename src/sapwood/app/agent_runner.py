@@ -8,7 +8,8 @@ from contextlib import suppress
 from msgspec import Struct
 
 from sapwood.app.connection import Connection
-from sapwood.app.streamed_words import StreamedWords, is_asked_again
+from sapwood.app.prompt_end import DriveFailure
+from sapwood.app.streamed_words import StreamedWords
 from sapwood.conversation.call import Services
 from sapwood.conversation.model_tool import ModelCommandTool
 from sapwood.conversation.program_session import assume_session
@@ -36,12 +37,6 @@ from sapwood.runtime.trace import Tracing, Untraced
 __all__ = ["AgentOutput", "AgentRunner", "DriveFailure", "assume_or_warn"]
 
 _log = logging.getLogger("sapwood.programs")
-
-
-class DriveFailure(Struct, frozen=True):
-    """Driving an agent failed with an error that is not in its log. The engine tries again."""
-
-    message: str
 
 
 class AgentOutput(Struct, frozen=True):
@@ -230,10 +225,6 @@ class AgentRunner:
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
-
-    async def is_asked_again(self, agent: AgentId, ended: int) -> bool:
-        """Whether the end of the turn at this version also opened the next turn."""
-        return await is_asked_again(self.connection, agent, ended)
 
     def _publish(self, agent: AgentId, what: DriveFailure) -> None:
         for listen in tuple(self._listeners):

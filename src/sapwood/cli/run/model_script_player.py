@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
-from sapwood.app.agent_runner import AgentOutput, AgentRunner, DriveFailure
+from sapwood.app.agent_runner import AgentOutput, AgentRunner
+from sapwood.app.prompt_end import PromptEnd, PromptProgress
 from sapwood.cli.error_messages import exit_code_for
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.run.run_output import RunOutput
@@ -14,15 +15,7 @@ from sapwood.cli.run.terminal_approval import TerminalApproval
 from sapwood.conversation.script import Script
 from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import RefusedError, SapwoodError
-from sapwood.core.events import (
-    AgentKilled,
-    Recorded,
-    ReplyAdded,
-    ToolFinished,
-    TurnCompleted,
-    TurnFailed,
-    TurnInterrupted,
-)
+from sapwood.core.events import Recorded, ToolFinished
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
@@ -31,9 +24,6 @@ __all__ = [
     "ModelScriptPlayer",
 ]
 
-
-_MOST_FAILURES = 4
-"""Failures to drive the agent, one after the other, after which the run gives up."""
 
 _INTERRUPT_SECONDS = 10.0
 """How long an interrupted turn may take to end."""
@@ -136,49 +126,37 @@ class ModelScriptPlayer(ScriptPlayer):
                 await asyncio.gather(watching, stopping, return_exceptions=True)
 
     async def _print_until_end(self, shown: AsyncGenerator[AgentOutput]) -> StepResult:
-        failures = 0
+        progress = PromptProgress(self.connection, self.agent)
         async for each in shown:
             match each.what:
                 case Delta() as delta:
                     self.output.delta(each.agent, delta)
                 case Recorded() as recorded:
-                    if isinstance(recorded.event, ReplyAdded | ToolFinished):
-                        failures = 0
                     if isinstance(recorded.event, ToolFinished) and recorded.event.blocked:
                         self.blocked.append(recorded.event.blocked)
                     self.output.event(recorded)
                     if self._approval is not None:
                         self._approval.note_printed(recorded)
-                    ended = self._end(recorded)
-                    if ended is OK and await self._runner.is_asked_again(
-                        self.agent, recorded.version
-                    ):
-                        continue  # the model went back to the start of its turn
-                    if ended is not None:
-                        return ended
-                case DriveFailure(message):
-                    failures += 1
-                    if failures >= _MOST_FAILURES:
-                        raise SapwoodError(
-                            f"{message} The turn of {self.agent} is still open. "
-                            f"To continue it, type: sapwood run --agent {self.agent}"
-                        )
+                case _:
+                    pass
+            if (end := await progress.end_after(each.what)) is not None:
+                return self._result_of(end)
         raise AssertionError("following a log never ends")
 
-    def _end(self, recorded: Recorded) -> StepResult | None:
-        match recorded.event:
-            case TurnCompleted():
+    def _result_of(self, end: PromptEnd) -> StepResult:
+        match end.status:
+            case "completed":
                 return OK
-            case TurnFailed(_, error, failure):
-                return StepResult(exit_code_for(failure), error)
-            case TurnInterrupted(_, reason):
-                return StepResult(
-                    Exit.INTERRUPTED, f"The turn was interrupted: {reason or 'stopped'}."
+            case "failed":
+                return StepResult(exit_code_for(end.failure), end.message)
+            case "interrupted":
+                return StepResult(Exit.INTERRUPTED, end.message)
+            case "killed":
+                return StepResult(Exit.FAILED, end.message)
+            case "stuck":
+                raise SapwoodError(
+                    f"{end.message} To continue it, type: sapwood run --agent {self.agent}"
                 )
-            case AgentKilled():
-                return StepResult(Exit.FAILED, f"{self.agent} was killed.")
-            case _:
-                return None
 
     async def _interrupt_all(self, reason: str = "") -> None:
         """Interrupts the turns of the agent and its descendants. Partial replies are kept."""
