@@ -114,12 +114,13 @@ class _Place(Struct, gc=False):
         return self.lower[first if first > 0 else 0 : self.start]
 
 
-def find_assigned_values(searched: Searched) -> Iterator[Span]:
-    """Yields every value with a secret name that looks like a secret."""
+def find_assigned_values(searched: Searched) -> list[Span]:
+    """Returns every value with a secret name that looks like a secret."""
+    found = list(_authorizations(searched))
     for kind, anchor, pattern, accepts in _NAMES:
         if anchor in searched.lower:
-            yield from _values_after(searched, kind, _compiled(pattern), accepts)
-    yield from _authorizations(searched)
+            found += _values_after(searched, kind, _compiled(pattern), accepts)
+    return found
 
 
 @cache
@@ -144,10 +145,10 @@ def _values_after(
         group = match.lastgroup or ""
         start, end = match.span(match.lastindex or 0)
         sign = match.start(sign_group) if group != "element" else after_sign
-        in_env = text[sign - 1].isupper() and lower[sign] == "=" and _is_env_name(text, sign)
+        in_env = lower[sign] == "=" and text[sign - 1].isupper() and _is_env_name(text, sign)
         if group == "env" and not in_env:
             continue
-        is_spaced = lower[sign].isspace() and match.start(space_group) >= 0
+        is_spaced = lower[sign] in " \t" and match.start(space_group) >= 0
         name, value = lower[begin:sign], text[start:end]
         if accepts(_Place(lower, begin, name, value, group, is_spaced, in_env, typed)):
             done = end
@@ -198,26 +199,22 @@ def _is_stated_password(place: _Place) -> bool:
 
 
 def _is_credential(place: _Place) -> bool:
-    return _is_named_secret(place, place.before()) and _is_secret_value(place)
+    before = place.before()
+    if before[-1:] == ":" or before.rstrip("_-").endswith(_NOT_SECRET) or _is_about(place.name):
+        return False
+    return (not place.is_spaced or _is_argument(place)) and _is_secret_value(place)
 
 
 def _is_secret_value(place: _Place) -> bool:
     return looks_random(place.value) or (place.in_env and place.looks_typed())
 
 
-def _is_named_secret(place: _Place, before: str) -> bool:
-    if before[-1:] == ":" or before.rstrip("_-").endswith(_NOT_SECRET) or _is_about(place.name):
-        return False
-    return not place.is_spaced or _is_argument(place)
-
-
 def _is_key(place: _Place) -> bool:
     if not _is_secret_value(place):
         return False
-    context = place.before()
-    before = context.rstrip("_. -")
+    before = place.before().rstrip("_. -")
     if before.endswith(_SECRET_KEY.get(before[-2:], ("?", "&"))):
-        return _is_named_secret(place, context)
+        return not _is_about(place.name) and (not place.is_spaced or _is_argument(place))
     if place.in_env or _KEY_HEADER.search(before):
         return not _is_about(place.name) and looks_random(place.value)
     return False

@@ -5,7 +5,7 @@ thread. The pieces overlap: a secret that begins in one piece may end in the nex
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sapwood.redaction.assignments import find_assigned_values
 from sapwood.redaction.byte_text import Searched, Span
@@ -35,7 +35,7 @@ def find_spans(text: str, known: Sequence[str]) -> list[Span]:
     if len(text) <= _PIECE + _AFTER:
         if _ONE_WORD.fullmatch(text):
             return [*find_tokens(Searched(text)), *find_known_values(text, known)]
-        return list(_search(text, known))
+        return _search(text, known)
     after = _after(text, known)
     found: list[Span] = []
     for start in range(0, len(text), _PIECE):
@@ -61,19 +61,22 @@ def _word_end(text: str, end: int) -> int:
     return rest.end() if rest else end
 
 
-def _search(text: str, known: Sequence[str], stop: int | None = None) -> Iterator[Span]:
-    yield from _search_once(text, known, stop)
+def _search(text: str, known: Sequence[str], stop: int | None = None) -> list[Span]:
+    found = _search_once(text, known, stop)
     for decoded in decoded_texts(text):
         for span in _search_once(decoded.text, known):
             original = decoded.original_span(span)
             if original is not None and original.start < original.end:
-                yield original
+                found.append(original)
+    return found
 
 
-def _search_once(text: str, known: Sequence[str], stop: int | None = None) -> Iterator[Span]:
+def _search_once(text: str, known: Sequence[str], stop: int | None = None) -> list[Span]:
     searched = Searched(text, stop)
-    yield from find_tokens(searched)
-    yield from find_private_keys(text)
-    yield from find_placed_secrets(searched)
-    yield from find_assigned_values(searched)
-    yield from find_known_values(text, known)
+    return [
+        *find_tokens(searched),
+        *find_private_keys(text),
+        *find_placed_secrets(searched),
+        *find_assigned_values(searched),
+        *find_known_values(text, known),
+    ]
