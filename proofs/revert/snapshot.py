@@ -52,7 +52,7 @@ class Snapshot(Struct, frozen=True):
             known = all(self.folders.get(folder, 0o700) & stat.S_IXUSR for folder in above)
             is_readable = entry.kind == "link" or entry.mode & stat.S_IRUSR
             return None if known and is_readable else False
-        return None if self._ignored(path) else True
+        return None if self._ignored(path) and path not in self.tracked else True
 
     def may_hold(self, path: str) -> bool:
         """Whether the path is below something that existed and that a checkpoint does not cover."""

@@ -61,6 +61,20 @@ async def test_a_tracked_file_is_in_though_a_rule_ignores_it(tmp_path: Path) -> 
     assert held(tmp_path, await saved(tmp_path)) == [".gitignore", "forced.log"]
 
 
+async def test_a_tracked_file_in_an_ignored_folder_is_in(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "built").mkdir()
+    (tmp_path / "built" / "forced").write_text("1")
+    commit(tmp_path)
+    (tmp_path / ".gitignore").write_text("built/\n")
+    (tmp_path / "built" / "other").write_text("2")
+    first = await saved(tmp_path)
+    assert held(tmp_path, first) == [".gitignore", "built/forced"]
+    assert await saved(tmp_path) == first
+    (tmp_path / "built" / "forced").unlink()
+    assert held(tmp_path, await saved(tmp_path)) == [".gitignore"]
+
+
 async def test_a_checkpoint_covers_the_workspace_and_nothing_above(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / ".gitignore").write_text("/deep/down/built\n*.log\n")

@@ -122,7 +122,11 @@ def _sorted(store: CheckpointStore, git: Git, folders: Folders, limits: Checkpoi
         # Git does not list an ignored folder or a repository at a path that the index has as file.
         update_index(git, (), replaced)
         statuses, warnings = _statuses(store, git)
-    for path in _tracked_and_ignored(store):
+    tracked = _tracked_and_ignored(store)
+    if hidden := [path for path in tracked if _is_hidden(path, statuses, folders, limits)]:
+        update_index(git, hidden, ())
+        statuses, warnings = _statuses(store, git)
+    for path in tracked:
         if statuses.get(path) == _IGNORED:
             statuses[path] = _NEW
     found = _Files({}, set(), {}, {}, [])
@@ -156,7 +160,20 @@ def _tracked_and_ignored(store: CheckpointStore) -> list[bytes]:
     if not store.index:
         return []
     users = store.files(store.index)
-    return users.run("ls-files", "-z", "-c", "-i", "--exclude-standard").split(b"\0")
+    found = users.run("ls-files", "-z", "-c", "-i", "--exclude-standard").split(b"\0")
+    return [path for path in found if path]
+
+
+def _is_hidden(
+    path: bytes, statuses: dict[bytes, bytes], folders: Folders, limits: CheckpointLimits
+) -> bool:
+    """Whether git does not list this file, because it lists only the ignored folder around it."""
+    if path in statuses or folders.repository_around(path):
+        return False
+    state = folders.state(path)
+    if not isinstance(state, os.stat_result) or stat.S_IFMT(state.st_mode) not in _COVERED:
+        return False
+    return _reason_not_to_cover(path, state, folders, limits) is None
 
 
 def _not_as_usual(
