@@ -2,8 +2,9 @@
 
     just service --turns 100 --conversations 40 --tenants 5
 
-Three phases: a steady load, the same load while one tenant floods, and a restart of PostgreSQL. In
-all of them a worker is killed every few seconds.
+Several rounds: a steady load, then the same load while one tenant floods. Rounds alternate, so that
+other work on the machine slows both down alike. Last comes a restart of PostgreSQL under the steady
+load. All the time a worker is killed every few seconds.
 """
 
 import argparse
@@ -19,9 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct
+
 from proofs.service.checks import Findings, check_log, try_other_tenants
-from proofs.service.load import Tenants, percentile
+from proofs.service.load import Answer, Tenants, percentile
 from proofs.service.model import answer
+from proofs.service.stages import stages_of
 from proofs.service.workers import Workers
 from sapwood import Sapwood, open
 from scripted_model import ScriptedModel
@@ -65,11 +69,24 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tenants", type=int, default=50)
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--rate", type=float, default=4.0, help="prompts of quiet tenants a second")
+    parser.add_argument("--rounds", type=int, default=4, help="of calm and flood")
     parser.add_argument("--kill-every", type=float, default=10.0, help="seconds")
     parser.add_argument("--engine", choices=("dbos", "temporal"), default="dbos")
     parser.add_argument("--minutes", type=float, default=40.0, help="the longest it may take")
+    parser.add_argument("--times", help="a file for the stages of each turn of quiet tenants")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
     return parser.parse_args(arguments)
+
+
+class _Phases(Struct):
+    """The answers to quiet tenants in each phase, and what happened beside them."""
+
+    calm: list[Answer] = []
+    flooded: list[Answer] = []
+    restarted: list[Answer] = []
+    floods: int = 0
+    calm_kills: int = 0
+    flood_kills: int = 0
 
 
 class _Service:
@@ -100,37 +117,51 @@ class _Service:
             await self._step("conversations", tenants.start(options.tenants, options.conversations))
             killing = asyncio.create_task(self._workers.kill_every(options.kill_every))
             watching = asyncio.create_task(self._watch(wood))
-            calm, flooded, floods, restarted = await self._phases(tenants)
+            phases = await self._phases(tenants)
             for task in (killing, watching):
                 task.cancel()
             await asyncio.wait([killing, watching])
             findings = Findings(sentences=await self._workers.stop())
             await self._step("log", check_log(tenants.all, findings))
             await self._step("walls", try_other_tenants(wood, tenants.all, self._chance, findings))
-        took = time.monotonic() - began
-        return self._report(tenants, calm, flooded, floods, restarted, findings, took)
+            for name, answers in (("calm", phases.calm), ("flood", phases.flooded)):
+                stages = await stages_of(tenants.quiet, answers)
+                print(f"p95, {name}: {stages}")
+                if options.times:
+                    stages.append_to(Path(options.times), name)
+        return self._report(tenants, phases, findings, time.monotonic() - began)
 
-    async def _phases(self, tenants: Tenants) -> tuple[list[float], list[float], int, list[float]]:
-        turns, rate = self._options.turns, self._options.rate
-        share = max(10, turns * 9 // 25)  # 36 % each, 8 % in the restart, the rest floods
+    async def _phases(self, tenants: Tenants) -> _Phases:
+        turns, rate, rounds = self._options.turns, self._options.rate, self._options.rounds
+        share = max(10, turns * 9 // 25 // rounds)  # 36 % each, 8 % in the restart, the rest floods
+        phases = _Phases()
         await self._step("warm up", tenants.steady(max(10, turns // 50), rate))
-        calm = await self._step("calm", tenants.steady(share, rate))
-        done = asyncio.Event()
-        before = tenants.turns
-        enough_floods = turns // 5
-        flood = asyncio.create_task(
-            tenants.flooding(
-                lambda: done.is_set() and tenants.turns - before >= share + enough_floods
-            )
-        )
-        flooded = await self._step("flood", tenants.steady(share, rate))
-        done.set()
-        floods = await self._step("end of the flood", flood)
+        for number in range(1, rounds + 1):
+            before = self._workers.kills
+            phases.calm += await self._step(f"calm {number}", tenants.steady(share, rate))
+            phases.calm_kills += self._workers.kills - before
+            await self._flood(tenants, phases, share, turns // 5 // rounds, number)
         restarting = asyncio.create_task(self._restart())
-        left = max(10, turns - 2 * share - floods)
-        restarted = await self._step("restart", tenants.steady(min(left, turns // 10), rate))
+        left = max(10, turns - 2 * share * rounds - phases.floods)
+        phases.restarted = await self._step("restart", tenants.steady(min(left, turns // 10), rate))
         await restarting
-        return calm, flooded, floods, restarted
+        return phases
+
+    async def _flood(
+        self, tenants: Tenants, phases: _Phases, share: int, floods: int, number: int
+    ) -> None:
+        """A steady load while one tenant floods, with at least so many turns of the flood."""
+        done = asyncio.Event()
+        before, kills = tenants.turns, self._workers.kills
+        flood = asyncio.create_task(
+            tenants.flooding(lambda: done.is_set() and tenants.turns - before >= share + floods)
+        )
+        phases.flooded += await self._step(
+            f"flood {number}", tenants.steady(share, self._options.rate)
+        )
+        phases.flood_kills += self._workers.kills - kills
+        done.set()
+        phases.floods += await self._step(f"end of flood {number}", flood)
 
     async def _restart(self) -> None:
         await asyncio.sleep(2.0)
@@ -160,29 +191,22 @@ class _Service:
         print(f"{name}: {time.monotonic() - began:.1f} s", flush=True)
         return result
 
-    def _report(
-        self,
-        tenants: Tenants,
-        calm: list[float],
-        flooded: list[float],
-        floods: int,
-        restarted: list[float],
-        findings: Findings,
-        took: float,
-    ) -> int:
+    def _report(self, tenants: Tenants, phases: _Phases, findings: Findings, took: float) -> int:
         for sentence in findings.sentences[:20]:
             print(sentence, file=sys.stderr)
-        quiet, loud = percentile(calm, 0.95), percentile(flooded, 0.95)
+        quiet, loud = _p95(phases.calm), _p95(phases.flooded)
         ratio = loud / quiet if quiet else 0.0
         options = self._options
         print(
-            f"p50/p95 of quiet tenants: {percentile(calm, 0.5):.2f}/{quiet:.2f} s, "
-            f"with the flood {percentile(flooded, 0.5):.2f}/{loud:.2f} s, "
-            f"with the restart {percentile(restarted, 0.5):.2f}/{percentile(restarted, 0.95):.2f} s"
+            f"p50/p95 of quiet tenants: {_p50(phases.calm):.2f}/{quiet:.2f} s "
+            f"({phases.calm_kills} kills), with the flood {_p50(phases.flooded):.2f}/{loud:.2f} s "
+            f"({phases.flood_kills} kills), with the restart "
+            f"{_p50(phases.restarted):.2f}/{_p95(phases.restarted):.2f} s; "
+            f"load of the machine {os.getloadavg()[2]:.1f}"
         )
         print(
             f"service: {options.engine}, {options.workers} workers, {options.tenants} tenants, "
-            f"{options.conversations} conversations, {tenants.turns} turns ({floods} of the "
+            f"{options.conversations} conversations, {tenants.turns} turns ({phases.floods} of the "
             f"flood), {self._workers.kills} kills, 1 restart: {findings.lost} lost, "
             f"{findings.doubled} doubled, {findings.seen} seen by another tenant in "
             f"{findings.attempts} attempts, {findings.repeated_calls} model calls sent again, "
@@ -190,6 +214,14 @@ class _Service:
             f"{max(self._connections, default=0)} connections, {took:.0f} s"
         )
         return int(bool(findings.faults) or ratio > _SLOWER)
+
+
+def _p50(answers: list[Answer]) -> float:
+    return percentile([answer.seconds for answer in answers], 0.5)
+
+
+def _p95(answers: list[Answer]) -> float:
+    return percentile([answer.seconds for answer in answers], 0.95)
 
 
 @contextmanager

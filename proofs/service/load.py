@@ -10,11 +10,19 @@ from msgspec import Struct, field
 
 from proofs.service.app import MODEL
 from proofs.service.model import expected
-from sapwood import Agent, LogError, Sapwood, TurnError
+from sapwood import Agent, LogError, RefusedError, Sapwood, TurnError
 
-__all__ = ["Conversation", "Tenants", "percentile"]
+__all__ = ["Answer", "Conversation", "Tenants", "percentile"]
 
 _AGAIN = 0.5
+
+
+class Answer(Struct, frozen=True):
+    """A prompt that was answered, how many seconds its tenant waited, and when that was over."""
+
+    token: str
+    seconds: float
+    at: float
 
 
 class Conversation(Struct, eq=False):
@@ -51,16 +59,16 @@ class Tenants:
             place = self.flood if floods else self.quiet
             place.append(Conversation(wood.connection.space, agent))
 
-    async def steady(self, turns: int, rate: float) -> list[float]:
+    async def steady(self, turns: int, rate: float) -> list[Answer]:
         """Asks so many times, `rate` times in a second. Returns how long each answer took."""
         idle = deque(self._chance.sample(self.quiet, len(self.quiet)))
         free = asyncio.Semaphore(len(idle))
-        took: list[float] = []
+        took: list[Answer] = []
 
         async def ask(conversation: Conversation) -> None:
             began = time.monotonic()
-            await self._ask(conversation)
-            took.append(time.monotonic() - began)
+            token = await self._ask(conversation)
+            took.append(Answer(token, time.monotonic() - began, time.time()))
             idle.append(conversation)
             free.release()
 
@@ -84,7 +92,7 @@ class Tenants:
 
         return sum(await asyncio.gather(*map(ask_on, self.flood)))
 
-    async def _ask(self, conversation: Conversation) -> None:
+    async def _ask(self, conversation: Conversation) -> str:
         """Asks once. While the database is away, asks again under the same id."""
         token = f"{conversation.space}/{len(conversation.tokens)}/{self._chance.getrandbits(48):x}"
         conversation.tokens.append(token)
@@ -93,7 +101,7 @@ class Tenants:
                 said = (await conversation.agent.ask(token, command_id=token)).text
             except LogError:
                 await asyncio.sleep(_AGAIN)
-            except TurnError as error:
+            except (TurnError, RefusedError) as error:
                 said = f"[failed: {error}]"
                 break
             else:
@@ -101,6 +109,7 @@ class Tenants:
         if said != expected(token, conversation.space):
             conversation.wrong.append(f"{token}: {said}")
         self.turns += 1
+        return token
 
 
 def percentile(values: list[float], share: float) -> float:

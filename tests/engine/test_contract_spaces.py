@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits, NotServed
 from sapwood.engine.dbos import DbosEngine
@@ -49,21 +51,58 @@ async def test_a_space_that_floods_a_worker_leaves_room_for_others(open_engine: 
     await eventually(lambda: len(recorder.done) == 21, within=60)
 
 
-async def test_a_worker_passes_over_the_spaces_that_it_does_not_serve(
-    durable: DurableBackend,
+class _InOrder(DriveRecorder):
+    """Also records of which space each drive was, in the order in which they began."""
+
+    def __init__(self) -> None:
+        super().__init__(hold=True)
+        self.order: list[Space] = []
+
+    async def drive(self, space: Space, agent: AgentId) -> None:
+        self.order.append(space)
+        await super().drive(space, agent)
+
+
+@pytest.mark.parametrize("per_space", [None, 1, 2])
+async def test_quiet_spaces_wait_for_one_drive_of_each_other_space_at_most(
+    durable: DurableBackend, per_space: int | None
 ) -> None:
+    limits = DriveLimits(per_worker=2, share=1 if per_space == 1 else 2, per_space=per_space)
+    engine, recorder = durable.engine(limits), _InOrder()
+    await engine.launch(recorder.drive)
+    flooding = [Space("flood-1"), Space("flood-2"), Space("flood-3")]
+    for space in flooding:
+        await woken(engine, space, 10)
+    await eventually(lambda: len(recorder.order) == 2)
+    quiet = [Space(f"quiet{number}") for number in range(8)]
+    for space in quiet:
+        await woken(engine, space, 1)
+    recorder.release()
+    await eventually(lambda: len(recorder.done) == 38, within=60)
+    await engine.close()
+    first = recorder.order[2 : 2 + len(flooding) + len(quiet)]
+    assert set(quiet) <= set(first), " ".join(recorder.order)
+
+
+@pytest.mark.parametrize("per_space", [None, 1])
+async def test_a_worker_passes_over_the_spaces_that_it_does_not_serve(
+    durable: DurableBackend, per_space: int | None
+) -> None:
+    limits = DriveLimits(per_space=per_space)
+
     async def only(space: Space, recorder: DriveRecorder) -> DbosEngine:
         async def drive(of: Space, agent: AgentId) -> None:
             if of != space:
+                refused.append(of)
                 raise NotServed(of)
             await recorder.drive(of, agent)
 
         serves = space.__eq__
-        engine = DbosEngine(durable.address, intervals=FAST, serves=serves)
+        engine = DbosEngine(durable.address, limits, intervals=FAST, serves=serves)
         await engine.launch(drive)
         return engine
 
-    recorder = DriveRecorder()
+    refused, recorder = list[Space](), DriveRecorder()
     engine = await only(QUIET, recorder)
     await woken(engine, FLOOD, 3)
     await woken(engine, QUIET, 3)
@@ -71,6 +110,7 @@ async def test_a_worker_passes_over_the_spaces_that_it_does_not_serve(
     await eventually(lambda: durable.count("bells") == 3)
     await engine.close()
     assert all(agent.startswith("quiet") for agent in recorder.began)
+    assert refused == []
     later = DriveRecorder()
     engine = await only(FLOOD, later)
     await eventually(lambda: len(later.done) == 3)

@@ -21,7 +21,6 @@ from sapwood.engine.dbos.drive_queue import (
     ADMIT,
     ALARM,
     APPLICATION,
-    BY_SPACE,
     DRIVE,
     PASS,
     VERSION,
@@ -29,6 +28,7 @@ from sapwood.engine.dbos.drive_queue import (
     model_queue_route,
     queue_options,
 )
+from sapwood.engine.dbos.space_turns import DrivesInTurn
 from sapwood.engine.dbos.system_database import SystemDatabase
 from sapwood.engine.dbos.wake_requests import WakeRequest
 from sapwood.engine.drives import EngineError
@@ -78,8 +78,7 @@ class DbosRuntime:
         try:
             drive = _register_workflows(intervals, run_drive, run_alarm, running)
             DBOS.launch()
-            if serves is not None:
-                _take_only_from(serves)
+            DrivesInTurn(_get_dbos_instance(), serves)
         except BaseException:
             await asyncio.to_thread(cls.stop)
             raise
@@ -201,22 +200,6 @@ def _register_workflows(
     DBOS.workflow(name=PASS, max_recovery_attempts=None)(passed)
     DBOS.workflow(name=ALARM, max_recovery_attempts=None)(alarm)
     return DBOS.workflow(name=DRIVE, max_recovery_attempts=None)(drive)
-
-
-def _take_only_from(serves: Callable[[Space], bool]) -> None:
-    """Makes DBOS pass over the drives of other spaces in the queue whose key is the space.
-
-    DBOS has no public setting for it. Without this, a worker would take such a drive and give it
-    back, again and again.
-    """
-    system = _get_dbos_instance()._sys_db  # pyright: ignore[reportPrivateUsage]
-    keys_of = system.get_queue_partitions
-
-    def served_keys(queue_name: str) -> list[str]:
-        keys = keys_of(queue_name)
-        return [key for key in keys if serves(Space(key))] if queue_name == BY_SPACE else keys
-
-    system.get_queue_partitions = served_keys
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 A DBOS queue counts by one key, so a drive passes a queue for each limit: it waits for its user,
 then for its model, and last in the queue of all drives, whose key is the space. Workers take drives
-from the spaces in random order, so that a space with many drives does not keep others waiting.
+from the spaces in turn (`space_turns`), so that a space with many does not keep others waiting.
 """
 
 import time
