@@ -67,21 +67,35 @@ class _InOrder(DriveRecorder):
 async def test_quiet_spaces_wait_for_one_drive_of_each_other_space_at_most(
     durable: DurableBackend, per_space: int | None
 ) -> None:
-    limits = DriveLimits(per_worker=2, share=1 if per_space == 1 else 2, per_space=per_space)
-    engine, recorder = durable.engine(limits), _InOrder()
+    engine = durable.engine(DriveLimits(per_worker=1, share=1, per_space=per_space))
+    recorder = _InOrder()
     await engine.launch(recorder.drive)
-    flooding = [Space("flood-1"), Space("flood-2"), Space("flood-3")]
+    flooding = [Space("flood1"), Space("flood2"), Space("flood3")]
     for space in flooding:
         await woken(engine, space, 10)
-    await eventually(lambda: len(recorder.order) == 2)
+    await eventually(lambda: len(recorder.order) == 1)
     quiet = [Space(f"quiet{number}") for number in range(8)]
     for space in quiet:
         await woken(engine, space, 1)
     recorder.release()
     await eventually(lambda: len(recorder.done) == 38, within=60)
     await engine.close()
-    first = recorder.order[2 : 2 + len(flooding) + len(quiet)]
+    first = recorder.order[1 : 1 + len(flooding) + len(quiet)]
     assert set(quiet) <= set(first), " ".join(recorder.order)
+
+
+async def test_spaces_that_wait_get_equal_parts_of_the_free_places(durable: DurableBackend) -> None:
+    engine, recorder = durable.engine(DriveLimits(per_worker=4, share=4)), _InOrder()
+    await woken(engine, FLOOD, 20)
+    quiet = [Space(f"quiet{number}") for number in range(3)]
+    for space in quiet:
+        await woken(engine, space, 2)
+    await engine.launch(recorder.drive)
+    await eventually(lambda: len(recorder.order) == 4)
+    assert sorted(recorder.order) == [FLOOD, *quiet]
+    recorder.release()
+    await eventually(lambda: len(recorder.done) == 26, within=60)
+    await engine.close()
 
 
 @pytest.mark.parametrize("per_space", [None, 1])
