@@ -36,7 +36,12 @@ def main(arguments: list[str]) -> int:
         print(f"{store}: {found.text()}; {time.monotonic() - began:.0f} s", flush=True)
         total.add(found)
     holds = (
-        total.erasures and total.killed and total.planted and not total.problems and not total.left
+        total.erasures
+        and total.killed
+        and total.planted
+        and total.reread
+        and not total.problems
+        and not total.left
     )
     print(f"erase: {total.text()}: {'holds' if holds else 'FAILS'}")
     return 0 if holds else 1

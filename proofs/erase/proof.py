@@ -4,9 +4,11 @@ import asyncio
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 import sapwood
@@ -32,6 +34,8 @@ _SPACES = 6
 _WORKSPACES = 12
 """Histories with checkpoints; git takes long."""
 _PER_CALL = 8
+_KEPT_OPEN = 200
+"""Agents that another process has in memory during the erasures; it keeps 256 for each space."""
 
 
 class Findings(Struct):
@@ -46,6 +50,8 @@ class Findings(Struct):
     planted: int = 0
     left: int = 0
     compared: int = 0
+    kept_open: int = 0
+    reread: int = 0
     problems: list[str] = []
 
     def add(self, other: "Findings") -> None:
@@ -60,6 +66,8 @@ class Findings(Struct):
             f"({self.killed:,} killed in the middle) of {self.erased:,} agents, "
             f"{self.archived:,} conversations of them archived; "
             f"{self.planted:,} markers before, {self.left:,} after; "
+            f"{self.kept_open:,} agents open in another process meanwhile, {self.reread:,} of them "
+            f"with erased words in memory; "
             f"{self.compared:,} other agents compared, {len(self.problems):,} problems"
         )
 
@@ -82,13 +90,65 @@ async def prove(
     markers = frozenset(word.encode() for word in {each.marker for each in erased} | unused)
     found.planted = len(found_in_bytes(await asyncio.to_thread(dump_of, address), markers))
     found.archived = await _archive(address, folder, chosen, numbers)
-    await _erase(address, chosen, numbers, found)
+    words = {word.decode() for word in markers}
+    async with _reader(address, stay, words, numbers, found) as reader:
+        await _erase(address, chosen, numbers, found, reader)
+        shown = await reader.ask("again")
+        found.problems += [f"the open process shows {word}" for word in sorted(shown & words)]
     await _finish(address)
     found.erased = len(erased)
-    await _compare(address, stay, before, gone, found)
+    await _compare(address, stay, before, gone, words, found)
     await _compare_tails(address, cursors, gone, found)
     await asyncio.to_thread(_search, address, raw, markers, found)
     return found
+
+
+class _Reader:
+    """The process that has agents in memory."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def ask(self, line: str) -> set[str]:
+        """Sends a line. Returns the markers that the process shows."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(line.encode() + b"\n")
+        await self._process.stdin.drain()
+        answer = await self._process.stdout.readline()
+        return set(msgspec.json.decode(answer, type=list[str]))
+
+    async def close(self) -> None:
+        """Ends the process."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        await self._process.wait()
+
+
+@asynccontextmanager
+async def _reader(
+    address: str,
+    stay: Sequence[MadeAgent],
+    words: set[str],
+    numbers: random.Random,
+    found: Findings,
+) -> AsyncGenerator[_Reader]:
+    """Opens a part of the agents that stay in a process of its own, before anything is erased."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "proofs.erase.reader", address),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=2**26,
+    )
+    reader = _Reader(process)
+    try:
+        for each in numbers.sample(stay, min(len(stay), _KEPT_OPEN)):
+            pair = msgspec.json.encode([(each.space, each.id)]).decode()
+            found.kept_open += 1
+            found.reread += bool(words & await reader.ask(pair))
+        yield reader
+    finally:
+        await reader.close()
 
 
 async def _archive(
@@ -185,6 +245,7 @@ async def _erase(
     chosen: Sequence[MadeAgent],
     numbers: random.Random,
     found: Findings,
+    reader: "_Reader",
 ) -> None:
     """Erases in processes of their own, of which two of three are killed at some step."""
     last = f"space-{_SPACES - 1}"
@@ -205,6 +266,8 @@ async def _erase(
             code = await asyncio.to_thread(_run_eraser, address, space, 0, agents)
         if code:
             found.problems.append(f"an erasure ended with {code}")
+        if number == len(calls) // 2:
+            await reader.ask("again")
 
 
 def _run_eraser(address: str, space: str, kill_at: int, agents: Sequence[str]) -> int:
@@ -228,13 +291,14 @@ async def _compare(
     stay: Sequence[MadeAgent],
     before: dict[AgentId, Survey],
     gone: set[AgentId],
+    words: set[str],
     found: Findings,
 ) -> None:
     async with sapwood.open(address) as wood:
         for each in stay:
             after = await survey(wood.space(each.space), each.id, each.marker)
             found.problems += [
-                f"{each.id}: {problem}" for problem in compare(before[each.id], after, gone)
+                f"{each.id}: {problem}" for problem in compare(before[each.id], after, gone, words)
             ]
             found.compared += 1
         for number in range(_SPACES):

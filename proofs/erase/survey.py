@@ -1,16 +1,18 @@
 """What can be read of agents, to compare it before and after erasures."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Collection
 from typing import cast
 
 import msgspec
 
 from sapwood import Cursor, Recorded, Sapwood
 from sapwood.core.erased_text import without_agent
+from sapwood.core.erasure import ERASED
+from sapwood.core.events import ContextLoaded, WordsErased
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId
-from sapwood.core.log_values import TailedEvent
+from sapwood.core.log_values import AgentSummary, TailedEvent
 from sapwood.core.state import State
 from sapwood.runtime.open_agent import open_state
 
@@ -22,7 +24,7 @@ class Survey(msgspec.Struct, frozen=True):
 
     events: tuple[Recorded, ...]
     request: object
-    facts: object
+    facts: AgentSummary | None
     hits: int
     folds: bool
 
@@ -44,9 +46,16 @@ async def survey(wood: Sapwood, agent: AgentId, marker: str) -> Survey:
     )
 
 
-def compare(before: Survey, after: Survey, erased: Iterable[AgentId]) -> list[str]:
-    """What differs, and should not. Mail and quotations of erased agents may be replaced."""
+def compare(
+    before: Survey, after: Survey, erased: Collection[AgentId], markers: Collection[str]
+) -> list[str]:
+    """What differs, and should not. Mail and quotations of erased agents may be replaced.
+
+    `markers` are those of the erased agents. An agent whose log has changed was told so.
+    """
     problems: list[str] = []
+    told = [each for each in after.events if isinstance(each.event, WordsErased)]
+    left = [each for each in after.events if not isinstance(each.event, WordsErased)]
     expected = list(before.events)
     changed = False
     for agent in erased:
@@ -55,17 +64,31 @@ def compare(before: Survey, after: Survey, erased: Iterable[AgentId]) -> list[st
             if event is not None:
                 expected[place] = msgspec.structs.replace(recorded, event=event)
                 changed = True
-    if list(after.events) != expected:
+    for place, recorded in enumerate(expected):
+        event = recorded.event
+        if isinstance(event, ContextLoaded) and any(word in event.text for word in markers):
+            quotation = msgspec.structs.replace(event, text=ERASED)
+            expected[place] = msgspec.structs.replace(recorded, event=quotation)
+            changed = True
+    if left != expected:
         problems.append("its events differ")
-    if not changed and after.request != before.request:
+    if changed and not told:
+        problems.append("it was not told")
+    if not told and after.request != before.request:
         problems.append("its request differs")
-    if after.facts != before.facts:
+    if any(word in str(after.request) for word in markers):
+        problems.append("its request has words of an erased agent")
+    if after.facts != _grown(before.facts, len(told)):
         problems.append("its summary differs")
     if after.hits != before.hits:
         problems.append(f"a search finds {after.hits} of {before.hits} events")
     if not after.folds:
         problems.append("its snapshot is not the fold of its log")
     return problems
+
+
+def _grown(facts: AgentSummary | None, events: int) -> AgentSummary | None:
+    return facts and msgspec.structs.replace(facts, version=facts.version + events)
 
 
 async def tailed(wood: Sapwood, count: int, after: Cursor | None = None) -> list[TailedEvent]:

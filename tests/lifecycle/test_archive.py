@@ -125,6 +125,33 @@ async def test_mail_of_an_archived_conversation_is_replaced_when_it_is_erased(
         assert await wood.search("reeds") == []
 
 
+async def test_an_interrupted_erasure_of_an_archived_conversation_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    async with sapwood.open(tmp_path / "log.db") as wood:
+        agent, friend = await _conversation(wood), await wood.start("friend")
+        await agent.run_command(f"/send {friend.id} The heron is in the reeds.")
+        await archive_agent(wood.connection, agent.id, f"file://{objects}", by="human")
+        log, record = erasable(wood.connection.log), sapwood.Erasure("e1", 1, "human", "owner")
+        await log.begin_erasure(wood.connection.space, record, [agent.id])
+    async with sapwood.open(tmp_path / "log.db") as wood:
+        assert not list(objects.rglob("*.gz"))
+        assert [facts.agent for facts in await wood.agents()] == [friend.id]
+        assert [letter.text for letter in await (await wood.get(friend.id)).mail()] == [ERASED]
+
+
+async def test_a_stub_whose_object_is_gone_can_be_erased(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as wood:
+        agent = await _conversation(wood)
+        await archive_agent(wood.connection, agent.id, f"file://{tmp_path}", by="human")
+        for file in tmp_path.rglob("*.gz"):
+            file.unlink()
+        assert (await agent.erase()).agents == 1
+        assert await wood.agents() == []
+
+
 async def test_a_hold_forbids_an_archive(tmp_path: Path) -> None:
     async with sapwood.open(":memory:") as wood:
         agent = await _conversation(wood)

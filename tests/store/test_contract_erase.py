@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import cast
 
 import pytest
+from msgspec import structs
 
 from sapwood.core.content import Note
 from sapwood.core.erasure import ERASED, Erasure, Hold
@@ -15,8 +16,12 @@ from sapwood.core.events import (
     ContextLoaded,
     MailReceived,
     MailSent,
+    Recorded,
+    Size,
     ToolFinished,
+    TurnCompleted,
     TurnStarted,
+    WordsErased,
 )
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import Cursor, Snapshot, TailedEvent, VersionConflict
@@ -134,9 +139,10 @@ async def test_mail_that_it_sent_is_replaced_where_it_arrived(
     receipt = await erasing.receipt(space, read)
     assert receipt
     assert receipt.message == f"You have {framed.replace('the heron', ERASED)}"
-    first, other, prompt, result, loaded, _ = [
+    first, other, prompt, result, loaded, _, told = [
         each.event for each in await erasing.read(space, BOB)
     ]
+    assert told == WordsErased(ADA)
     assert first == MailReceived("m", ERASED, ADA)
     assert other == MailReceived("n", "mine", EVE)
     assert isinstance(prompt, TurnStarted)
@@ -150,6 +156,59 @@ async def test_mail_that_it_sent_is_replaced_where_it_arrived(
     assert await erasing.search(space, "heron") == []
     assert await erasing.search(space, "mine")
     assert await erasing.search(space, "ibis")
+
+
+async def test_who_goes_on_from_a_changed_log_is_told_too(
+    erasing: ErasableLog, space: Space
+) -> None:
+    """A child has turns of its parent in memory, and one who quoted such a turn has its words."""
+    note = Note("mail", "the heron", source=ADA, fence="f00")
+    child, reader, stranger = AgentId("child"), AgentId("reader"), AgentId("stranger")
+    turn = (TurnStarted(None, (note,)), TurnCompleted(Size(1, "words")))
+    await erasing.commit(
+        space,
+        commit_of(
+            append(ADA, MailSent("m", BOB, "the heron")),
+            append(BOB, MailReceived("m", "the heron", ADA), *turn),
+        ),
+    )
+    await start(erasing, space, child, parent=BOB)
+    quoted = ContextLoaded(EventRef(BOB, 2), "Note (mail): the heron")
+    await erasing.commit(space, commit_of(append(reader, AgentStarted(), quoted)))
+    await start(erasing, space, stranger)
+    before = await erasing.facts(space, child)
+    record = await erase(erasing, space, ADA)
+    assert record.rewritten == 3
+    last = {each: (await erasing.read(space, each))[-1].event for each in (BOB, child, reader)}
+    assert set(last.values()) == {WordsErased(ADA)}
+    assert len(await erasing.read(space, stranger)) == 1
+    assert (await erasing.read(space, reader))[1].event == ContextLoaded(EventRef(BOB, 2), ERASED)
+    after = await erasing.facts(space, child)
+    assert before
+    assert after == structs.replace(before, version=before.version + 1)
+    await grow(erasing, space, child, "goes on")
+
+
+async def test_a_snapshot_from_before_an_erasure_is_not_stored_after_it(
+    erasing: ErasableLog, space: Space
+) -> None:
+    sent = append(ADA, MailSent("m", BOB, "the heron"))
+    await erasing.commit(space, commit_of(sent, append(BOB, MailReceived("m", "the heron", ADA))))
+    await erase(erasing, space, ADA)
+    await erasing.save_snapshot(space, Snapshot(BOB, 1, "1", b"the heron"))
+    assert await erasing.snapshot(space, BOB, "1") is None
+    await erasing.save_snapshot(space, Snapshot(BOB, 2, "1", b"what is left"))
+    assert await erasing.snapshot(space, BOB, "1") == Snapshot(BOB, 2, "1", b"what is left")
+
+
+async def test_a_follower_is_told_of_an_erasure(erasing: ErasableLog, space: Space) -> None:
+    sent = append(ADA, MailSent("m", BOB, "the heron"))
+    await erasing.commit(space, commit_of(sent, append(BOB, MailReceived("m", "the heron", ADA))))
+    follow = cast("AsyncGenerator[Recorded]", erasing.follow(space, BOB, 1))
+    async with asyncio.timeout(30), contextlib.aclosing(follow):
+        told = asyncio.ensure_future(anext(follow))
+        await erase(erasing, space, ADA)
+        assert (await told).event == WordsErased(ADA)
 
 
 async def test_a_shared_receipt_keeps_its_place_without_its_words(

@@ -1,11 +1,10 @@
 """Connects erasure with all places where this machine has data of a conversation."""
 
 import asyncio
-from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from sapwood.core.erasure import ErasureItem
+from sapwood.core.erasure import ErasureItem, Senders
 from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.erasure import Eraser, OutsideEraser, resume_erasures
@@ -23,13 +22,14 @@ def eraser_for(connection: "Connection") -> Eraser:
         connection.space,
         _outside(connection),
         connection.dispatcher.forget,
-        _ArchivedAgents(connection).restore,
+        _Archives(connection).senders,
     )
 
 
 async def finish_erasures(connection: "Connection") -> int:
     """Finishes erasures that were interrupted. Returns how many there were."""
-    return await resume_erasures(erasable(connection.log), _outside(connection))
+    log, archives = erasable(connection.log), _Archives(connection)
+    return await resume_erasures(log, _outside(connection), archives.senders)
 
 
 def _outside(connection: "Connection") -> list[OutsideEraser]:
@@ -44,27 +44,22 @@ def _outside(connection: "Connection") -> list[OutsideEraser]:
     return found
 
 
-class _ArchivedAgents:
-    """Brings archived conversations back before they are erased.
+class _Archives:
+    """Reads what archived conversations have, to erase their words elsewhere.
 
-    Only their own events say to whom they sent mail. The object is deleted then, so that a process
-    that dies leaves the conversation in the log.
+    Only their own events say to whom they sent mail.
     """
 
     def __init__(self, connection: "Connection") -> None:
-        self._connection = connection
+        self._log = erasable(connection.log)
 
-    async def restore(self, agents: Sequence[AgentId]) -> None:
-        """Restores those of the agents that are in an archive."""
-        from sapwood.lifecycle.archive import archive_address, delete_object, restore_conversation
+    async def senders(self, space: Space, agent: AgentId) -> Senders:
+        """The agents of the conversation of which this one is the stub. Raises `LogError`."""
+        from sapwood.lifecycle.archive import archive_address, read_senders
 
-        log, space = erasable(self._connection.log), self._connection.space
-        for agent in agents:
-            facts = await log.facts(space, agent)
-            address = archive_address(facts) if facts is not None else ""
-            if address:
-                await restore_conversation(log, space, agent, address, by="system")
-                await delete_object(address)
+        facts = await self._log.facts(space, agent)
+        address = archive_address(facts) if facts is not None else ""
+        return await read_senders(address) if address else {}
 
 
 async def _erase_archives(space: Space, item: ErasureItem) -> None:

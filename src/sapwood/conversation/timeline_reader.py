@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sapwood.core.content import Text
 from sapwood.core.errors import LogError
-from sapwood.core.events import AgentStarted, Recorded, TurnStarted
+from sapwood.core.events import AgentStarted, Recorded, TurnStarted, WordsErased
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.timeline.layout import is_dim, lay_out_everything, lay_out_in_view
 from sapwood.core.timeline.row_content import LeftBehind, RowContent, content_of
@@ -83,7 +83,12 @@ class EventCache:
         self._keep((agent, number), {recorded.version: recorded for recorded in found})
 
     def add(self, recorded: Recorded) -> None:
-        """Keeps an event that was read or committed already."""
+        """Keeps an event that was read or committed already.
+
+        One that says that words were erased drops all others: they are read again.
+        """
+        if isinstance(recorded.event, WordsErased):
+            self._pages.clear()
         key = (recorded.agent, recorded.version // _CACHE_PAGE)
         page = self._pages.get(key)
         if page is None:

@@ -3,7 +3,7 @@
 The record of an erasure has counts and no content: neither ids nor names of what was erased.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ __all__ = [
     "Hold",
     "HoldScope",
     "OutsideData",
+    "Senders",
     "UnfinishedErasure",
     "outside_data",
 ]
@@ -34,6 +35,10 @@ ARCHIVE = "sapwood.archive"
 ErasureScope = Literal["conversation", "owner", "space", "retention", "archive"]
 """What was erased. An `archive` moves a conversation to object storage and loses nothing of it."""
 HoldScope = Literal["agent", "owner", "space"]
+
+
+Senders = Mapping[AgentId, frozenset[AgentId]]
+"""Agents, and to whom each of them sent mail."""
 
 
 class Erasure(Struct, frozen=True, omit_defaults=True):

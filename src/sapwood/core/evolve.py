@@ -26,6 +26,7 @@ from sapwood.core.ids import TurnRef, title_of
 from sapwood.core.program_session import AssumedSession, ProgramSession
 from sapwood.core.state import (
     BACKGROUND_KEPT,
+    ERASED_KEPT,
     JUDGED_SENTENCES,
     JUDGED_STRETCHES,
     MARKS_KEPT,
@@ -73,8 +74,11 @@ def _followed_by_session(before: State, after: State, recorded: Recorded) -> Sta
 
 
 def _applied(state: State, recorded: Recorded) -> State:
-    state = structs.replace(state, version=recorded.version, updated=recorded.at)
     event = recorded.event
+    if isinstance(event, events.WordsErased):  # nobody used the agent, so it was not updated
+        sources = (*state.erased, event.source)[-ERASED_KEPT:]
+        return structs.replace(state, version=recorded.version, erased=sources)
+    state = structs.replace(state, version=recorded.version, updated=recorded.at)
     match event:
         case events.AgentStarted():
             return _started(state, recorded, event)

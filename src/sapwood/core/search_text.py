@@ -93,6 +93,7 @@ def text_of(event: Event) -> str:
             | events.CheckpointMissed()
             | events.RevertStarted()
             | events.MailRead()
+            | events.WordsErased()
             | events.SessionAssumed()
             | events.NativeRecorded()
             | events.SessionDiffered()

@@ -30,6 +30,7 @@ from sapwood.core.turn_params import TurnParams
 
 __all__ = [
     "BACKGROUND_KEPT",
+    "ERASED_KEPT",
     "FOCUS_LIMIT",
     "JUDGED_LENGTH",
     "JUDGED_SENTENCES",
@@ -72,6 +73,9 @@ FOCUS_LIMIT = 64
 
 BACKGROUND_KEPT = 64
 """The most topics in the background; one more drops the oldest."""
+
+ERASED_KEPT = 64
+"""The most erased agents that a state names; one more drops the oldest."""
 
 NOTES_LIMIT = 128
 """The most declared notes in force; one more is refused."""
@@ -194,7 +198,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     agent's turns, or from which it was imported; a fork has none until its first turn there.
     `instructions` stand before the user's own system prompt; `instructions_head` is `head` at the
     last start of a turn: until it moves, they stay. `tags` are the owner, labels and metadata; None
-    if none were ever given.
+    if none were ever given. `erased` are the agents of the newest erasures that reached this log:
+    mail of theirs that a running tool still has is not stored again.
 
     >>> import sapwood
     >>> with sapwood.open_sync(":memory:") as wood:
@@ -240,6 +245,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     instructions: tuple[InstructionText, ...] = ()
     instructions_head: TurnRef | None = None
     tags: Tags | None = None
+    erased: tuple[AgentId, ...] = ()
 
     def ratio(self, model: str = "") -> Calibration:
         """The calibration of token estimates for a model, from the usage that it reported."""

@@ -373,6 +373,7 @@ def _grown(turn: Turn, events: Sequence[Recorded]) -> Turn:
                 | kinds.MailSent()
                 | kinds.MailReceived()
                 | kinds.MailRead()
+                | kinds.WordsErased()
                 | kinds.SessionAssumed()
                 | kinds.SessionDiffered()
                 | kinds.UnreadableEvent()

@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 
 from sapwood.core.erasure import ARCHIVE
 from sapwood.core.errors import LogError, RefusedError
-from sapwood.core.events import Actor, Recorded, TurnRecorded, TurnStarted
+from sapwood.core.events import Actor, MailSent, Recorded, TurnRecorded, TurnStarted
 from sapwood.core.events.codec import decode, encode
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
@@ -38,6 +38,7 @@ __all__ = [
     "archive_conversation",
     "delete_object",
     "read_archive",
+    "read_senders",
     "restore_conversation",
 ]
 
@@ -149,6 +150,23 @@ async def read_archive(address: str) -> list[tuple[AgentSummary, list[Recorded]]
     except (OSError, EOFError, StopIteration, msgspec.MsgspecError, ValueError) as error:
         raise LogError(f"The archive {address} cannot be read: {error}.") from error
     return found
+
+
+async def read_senders(address: str) -> dict[AgentId, frozenset[AgentId]]:
+    """The agents of an object, and to whom each sent mail. An object that is gone has none.
+
+    Raises `LogError` if it cannot be read.
+    """
+    try:
+        agents = await read_archive(address)
+    except LogError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return {}
+        raise
+    return {
+        facts.agent: frozenset(each.event.to for each in events if isinstance(each.event, MailSent))
+        for facts, events in agents
+    }
 
 
 async def delete_object(address: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from sapwood.core.erasure import Erasure, Hold, UnfinishedErasure
+from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, Space
 from sapwood.runtime.log import Log
@@ -25,10 +25,14 @@ class ErasableLog(Log, Protocol):
         """The unfinished erasures of all spaces, with their agents."""
         ...
 
-    async def erase_agent(self, space: Space, erasure: str, agent: AgentId) -> frozenset[AgentId]:
+    async def erase_agent(
+        self, space: Space, erasure: str, agent: AgentId, archived: Senders | None = None
+    ) -> frozenset[AgentId]:
         """Deletes everything of an agent, and plans the erasure of its children.
 
-        Replaces its words in the logs of others, and returns these others.
+        Replaces its words in the logs of others, and returns these others. If it is the stub of an
+        archived conversation, `archived` has the agents of that, and to whom each sent mail: their
+        words are replaced too.
         """
         ...
 

@@ -9,7 +9,14 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sapwood.core.erasure import Erasure, ErasureItem, ErasureScope, Hold, UnfinishedErasure
+from sapwood.core.erasure import (
+    Erasure,
+    ErasureItem,
+    ErasureScope,
+    Hold,
+    Senders,
+    UnfinishedErasure,
+)
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import MailSent
 from sapwood.core.ids import AgentId, Space
@@ -18,7 +25,7 @@ from sapwood.core.refusals import ErasureHeld
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.runtime.clock_and_ids import new_record_id, now
 
-__all__ = ["Eraser", "ErasurePreview", "OutsideEraser", "resume_erasures"]
+__all__ = ["Eraser", "ErasurePreview", "FindArchived", "OutsideEraser", "resume_erasures"]
 
 _PAGE = 1_000
 
@@ -33,6 +40,11 @@ class OutsideEraser(Protocol):
     async def __call__(self, space: Space, item: ErasureItem) -> None:
         """Deletes what this place has of the agent."""
         ...
+
+
+FindArchived = Callable[[Space, AgentId], Awaitable[Senders]]
+"""Returns the agents of the archived conversation of which an agent is the stub; none if it is
+no stub. Raises `LogError` if the archive cannot be read."""
 
 
 class ErasurePreview(Struct, frozen=True):
@@ -51,8 +63,8 @@ class ErasurePreview(Struct, frozen=True):
 class Eraser:
     """Erases in one space. `outside` are the places outside of the log.
 
-    `forget` is called with every agent that this process must not keep in memory, and `prepare`
-    with the agents to erase before anything else: it brings archived ones back.
+    `forget` is called with every agent that this process must not keep in memory. `archived` finds
+    the agents of the conversation of which an agent is the stub, and to whom they sent mail.
     """
 
     def __init__(
@@ -61,9 +73,9 @@ class Eraser:
         space: Space,
         outside: Sequence[OutsideEraser] = (),
         forget: Callable[[frozenset[AgentId]], None] | None = None,
-        prepare: Callable[[Sequence[AgentId]], Awaitable[None]] | None = None,
+        archived: FindArchived | None = None,
     ) -> None:
-        self._prepare = prepare
+        self._archived = archived
         self._log = log
         self._space = space
         self._outside = outside
@@ -87,10 +99,12 @@ class Eraser:
         """
         if held := await self._holds_on(agents):
             raise RefusedError(ErasureHeld(held[0].id, held[0].reason))
-        if self._prepare is not None:
-            await self._prepare(agents)
+        planned = dict.fromkeys(agents)
+        if self._archived is not None and scope != "archive":
+            for agent in agents:
+                planned |= dict.fromkeys(await self._archived(self._space, agent))
         record = Erasure(new_record_id(), now(), by, scope)
-        await self._log.begin_erasure(self._space, record, agents)
+        await self._log.begin_erasure(self._space, record, list(planned))
         await self._finish(record.id)
         found = await self._log.erasures(self._space)
         return next(each for each in found if each.id == record.id)
@@ -123,7 +137,7 @@ class Eraser:
         unfinished = await self._log.unfinished_erasures()
         for each in unfinished:
             if each.record.id == erasure:
-                await finish(self._log, each, self._outside, self._forget)
+                await finish(self._log, each, self._outside, self._forget, self._archived)
 
     async def _with_descendants(self, agents: Sequence[AgentId]) -> dict[AgentId, AgentSummary]:
         found: dict[AgentId, AgentSummary] = {}
@@ -161,11 +175,15 @@ class Eraser:
         )
 
 
-async def resume_erasures(log: ErasableLog, outside: Sequence[OutsideEraser] = ()) -> int:
+async def resume_erasures(
+    log: ErasableLog,
+    outside: Sequence[OutsideEraser] = (),
+    archived: FindArchived | None = None,
+) -> int:
     """Finishes the erasures that were interrupted, in all spaces. Returns how many there were."""
     unfinished = await log.unfinished_erasures()
     for each in unfinished:
-        await finish(log, each, outside, None)
+        await finish(log, each, outside, None, archived)
     return len(unfinished)
 
 
@@ -174,13 +192,17 @@ async def finish(
     unfinished: UnfinishedErasure,
     outside: Sequence[OutsideEraser],
     forget: Callable[[frozenset[AgentId]], None] | None,
+    archived: FindArchived | None,
 ) -> None:
     """Does what is left of an erasure, in an order in which every step may be the last one."""
     space, record = unfinished.space, unfinished.record
     items = unfinished.items
     while waiting := [item.agent for item in items if not item.deleted]:
         for agent in waiting:
-            changed = await log.erase_agent(space, record.id, agent)
+            inside: Senders = {}
+            if archived is not None and record.scope != "archive":
+                inside = await archived(space, agent)
+            changed = await log.erase_agent(space, record.id, agent, inside)
             if forget is not None:
                 forget(frozenset({agent, *changed}))
         items = await _items_of(log, record.id)

@@ -31,6 +31,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.decide import Accepted, Change, DecisionInput, bad_id, decide, path_after_mark
 from sapwood.core.decide.contexts import restarts_turn
+from sapwood.core.erased_text import without_mail
 from sapwood.core.events import AgentStarted, Recorded
 from sapwood.core.evolve import evolve
 from sapwood.core.history_size import settled
@@ -149,6 +150,8 @@ class Dispatcher:
             opened = await self._get(agent)
             if restarts_turn(opened.state):
                 return None  # its end needs the account of the root
+            if erased := opened.state.erased:
+                admitted = [(without_mail(command, erased), meta) for command, meta in admitted]
             batch = decide_all(opened.state, opened.live, admitted, self._counter_for)
             if batch is not None and not batch.receipts:
                 return ()
@@ -256,6 +259,8 @@ class Dispatcher:
     ) -> Done | Refusal | None:
         """Returns the answer, or None if others changed the state since it was read."""
         inputs = await self._inputs(command, meta, taken)
+        if inputs.state.erased:
+            command = without_mail(command, inputs.state.erased)
         if isinstance(command, _COUNTS_TURN) and _turn_size(inputs, command) >= _LARGE_TURN:
             decision = await asyncio.to_thread(decide, inputs, command, meta)
         else:

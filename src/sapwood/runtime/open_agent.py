@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.core.context import Context
-from sapwood.core.events import Recorded
+from sapwood.core.events import Recorded, WordsErased
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, Space, can_be_stored
 from sapwood.core.live_path import EMPTY, LivePath, Slice, Walk, follow
@@ -37,7 +37,7 @@ __all__ = [
 PARENT = "parent"
 """The name by which an agent means its parent: a child does not know its parent's id."""
 
-SCHEMA = "23"
+SCHEMA = "24"
 """The version of the snapshot format; raise it whenever `State` or `evolve` change."""
 
 SNAPSHOT_EVERY = 512
@@ -134,13 +134,17 @@ async def _read(log: Log, space: Space, slice_: Slice, ahead: Sequence[Recorded]
 async def refreshed(log: Log, space: Space, opened: OpenAgent) -> OpenAgent:
     """The agent with the events that were appended after it was opened.
 
-    An agent that was erased since is a new one.
+    An agent that was erased since is a new one. If words of another agent were erased from what it
+    says, nothing of it is kept.
     """
     agent, version = opened.state.agent, opened.state.version
     found = await log.read(space, agent, version)
     if not found or not version:
         return await open_agent(log, space, agent)
-    return await advanced(log, space, opened, found[1:]) if len(found) > 1 else opened
+    news = found[1:]
+    if any(isinstance(recorded.event, WordsErased) for recorded in news):
+        return await open_agent(log, space, agent)
+    return await advanced(log, space, opened, news) if news else opened
 
 
 async def advanced(

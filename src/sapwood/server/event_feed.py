@@ -17,7 +17,7 @@ from sapwood.core.content import (
     Thinking,
     ToolCall,
 )
-from sapwood.core.events import Recorded, ReplyStreamed
+from sapwood.core.events import Recorded, ReplyStreamed, WordsErased
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogAway
 from sapwood.display.json_values import event_value
@@ -148,6 +148,8 @@ class _Feed:
         loop = asyncio.get_running_loop()
         waking: asyncio.TimerHandle | None = None
         async for recorded in self._log.follow(self._space, self._agent, after):
+            if isinstance(recorded.event, WordsErased):
+                self._newest.clear()  # earlier events are not what they were
             self._newest.append((recorded.version, _message(recorded)))
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(self._feeds.together, self.wake)

@@ -8,9 +8,17 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from msgspec import structs
 
-from sapwood.core.erased_text import text_without_agent, without_agent
-from sapwood.core.erasure import ERASED, Erasure, ErasureItem, Hold, UnfinishedErasure, outside_data
-from sapwood.core.events import Recorded
+from sapwood.core.erased_text import quoted_turns, text_without_agent, turn_has_mail, without_agent
+from sapwood.core.erasure import (
+    ERASED,
+    Erasure,
+    ErasureItem,
+    Hold,
+    Senders,
+    UnfinishedErasure,
+    outside_data,
+)
+from sapwood.core.events import SYSTEM, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import (
     AgentSummary,
@@ -97,7 +105,9 @@ class MemoryLog:
         """Stores a snapshot. A lost snapshot only slows the next open."""
         key = (snapshot.agent, snapshot.schema, snapshot.version)
         data = self._data_of(space)
-        if snapshot.agent in data.facts:  # else it was erased
+        later = data.streams.get(snapshot.agent, [])[snapshot.version :]
+        is_outdated = any(isinstance(each.event, WordsErased) for each in later)
+        if snapshot.agent in data.facts and not is_outdated:  # else it was erased, or has words
             data.snapshots[key] = snapshot
 
     async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
@@ -273,10 +283,14 @@ class MemoryLog:
             if not record.finished
         ]
 
-    async def erase_agent(self, space: Space, erasure: str, agent: AgentId) -> frozenset[AgentId]:
+    async def erase_agent(
+        self, space: Space, erasure: str, agent: AgentId, archived: Senders | None = None
+    ) -> frozenset[AgentId]:
         """Deletes everything of an agent, and plans the erasure of its children.
 
-        Replaces its words in the logs of others, and returns these others.
+        Replaces its words in the logs of others, and returns these others. If it is the stub of an
+        archived conversation, `archived` has the agents of that, and to whom each sent mail: their
+        words are replaced too.
         """
         data = self._data_of(space)
         items = data.erasing[erasure]
@@ -286,8 +300,11 @@ class MemoryLog:
             if facts.parent == agent:
                 items.setdefault(facts.agent, ErasureItem(facts.agent))
         outside = outside_data(data.streams.get(agent, ()))
-        archives = data.erasures[erasure].scope == "archive"
-        events, others, rewritten = data.erase(agent, rewrite=not archives)
+        sources = () if data.erasures[erasure].scope == "archive" else (agent, *(archived or ()))
+        command = CommandId(f"erasure-{erasure}")
+        at = data.erasures[erasure].at
+        events, others, rewritten = data.erase(agent, sources, at, command)
+        self._wake_followers()
         items[agent] = ErasureItem(agent, True, outside)
         record = data.erasures[erasure]
         data.erasures[erasure] = structs.replace(
@@ -394,25 +411,64 @@ class _SpaceData:
         both = zip(self.order, self._terms, strict=True)
         return [(recorded, terms) for recorded, terms in both if recorded is not None]
 
-    def erase(self, agent: AgentId, *, rewrite: bool) -> tuple[int, frozenset[AgentId], int]:
-        """Deletes an agent. Returns its events, the agents with rewritten events, and how many."""
+    def erase(
+        self, agent: AgentId, sources: Sequence[AgentId], at: int, command: CommandId
+    ) -> tuple[int, frozenset[AgentId], int]:
+        """Deletes an agent. Returns its events, the agents that were told, and rewritten events."""
+        told, rewritten = set[AgentId](), 0
+        for source in dict.fromkeys(sources):
+            others, count = self._rewrite_others(source, at, command)
+            told, rewritten = told | others, rewritten + count
         events = len(self.streams.pop(agent, ()))
         self.facts.pop(agent, None)
-        changed: dict[AgentId, int] = {}
         for place, recorded in enumerate(self.order):
-            if recorded is None:
-                continue
-            if recorded.agent == agent:
+            if recorded is not None and recorded.agent == agent:
                 self.order[place] = None
-            elif rewrite and (event := without_agent(recorded.event, agent)) is not None:
-                new = structs.replace(recorded, event=event)
-                self.order[place] = self.streams[recorded.agent][recorded.version - 1] = new
-                changed[recorded.agent] = changed.get(recorded.agent, 0) + 1
-        for key in [key for key in self.snapshots if key[0] in {agent, *changed}]:
+        for key in [key for key in self.snapshots if key[0] in {agent, *told}]:
             del self.snapshots[key]
         self._erase_receipts(agent)
         self._terms.clear()
-        return events, frozenset(changed), sum(changed.values())
+        return events, frozenset(told), rewritten
+
+    def _rewrite_others(
+        self, agent: AgentId, at: int, command: CommandId
+    ) -> tuple[set[AgentId], int]:
+        """Replaces what the agent said in the logs of others, and tells them by an event."""
+        changed: set[AgentId] = set()
+        going = self._with_descendants({agent}) | {
+            each for items in self.erasing.values() for each in items
+        }
+        rewritten = 0
+        for place, recorded in enumerate(self.order):
+            if recorded is None or recorded.agent in going:
+                continue
+            quoted = {
+                turn
+                for turn in quoted_turns([recorded])
+                if turn_has_mail(self.streams.get(turn.agent, [])[turn.version - 1 :], agent)
+            }
+            event = without_agent(recorded.event, agent, quoted)
+            if event is not None:
+                new = structs.replace(recorded, event=event)
+                self.order[place] = self.streams[recorded.agent][recorded.version - 1] = new
+                changed.add(recorded.agent)
+                rewritten += 1
+        told = self._with_descendants(changed) - going
+        for other in sorted(told):
+            facts = self.facts[other]
+            version = facts.version + 1
+            event = Recorded(other, version, WordsErased(agent), at, SYSTEM, command)
+            self.streams[other].append(event)
+            self.order.append(event)
+            self.facts[other] = structs.replace(facts, version=version)
+        return told, rewritten
+
+    def _with_descendants(self, agents: set[AgentId]) -> set[AgentId]:
+        found = set[AgentId]()
+        while agents:
+            found |= agents
+            agents = {each.agent for each in self.facts.values() if each.parent in agents} - found
+        return found
 
     def _erase_receipts(self, agent: AgentId) -> None:
         for command, receipt in list(self.receipts.items()):

@@ -42,6 +42,7 @@ from sapwood.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
+    WordsErased,
 )
 from sapwood.core.ids import AgentId, Origin
 from sapwood.core.model_calls import Delta
@@ -298,8 +299,16 @@ class ConversationView(Screen[None]):
             case MailReceived(_, _, sender):
                 self.notify(f"Mail from {sender or 'outside'}. /check-mail reads it.", markup=False)
                 self.attention.call()
+            case WordsErased():
+                self._show_again()
             case _:
                 pass
+
+    @work(group="again", exclusive=True)
+    async def _show_again(self) -> None:
+        """Draws everything anew, from the log. Lines in the terminal's own history stay there."""
+        if isinstance(self.sink, Transcript):
+            await self.sink.show(self._timeline, self._events)
 
     def model_failed(self, failed: TurnFailed) -> None:
         """Reacts to the failure of a turn while it is shown."""

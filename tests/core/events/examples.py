@@ -77,6 +77,7 @@ from sapwood.core.events import (
     TurnRecorded,
     TurnStarted,
     Unfocused,
+    WordsErased,
 )
 from sapwood.core.ids import AgentId, EventRef, Origin, Passage, TurnRef
 from sapwood.core.lease import Lease
@@ -264,6 +265,7 @@ EXAMPLES: tuple[Event, ...] = (
     MailRead(("m1", "m2")),
     MailRead(("m1", "m2"), noted=True),
     MailRead(("m1", "m2"), noted=True, fence="0f1e2d3c4b5a"),
+    WordsErased(CHILD),
     SessionAssumed(ProgramSession("codex", "01a1")),
     SessionAssumed(SESSION, "boundary", CONTEXT, ("row-9",), "1 image", "ab12"),
     NativeRecorded(NativeRows(SESSION, Passage("row-1", "row-4", 9_000), "cd34", "turn-1")),
@@ -413,6 +415,7 @@ def any_event() -> st.SearchStrategy[Event]:
         st.builds(MailSent, texts, agents, texts),
         st.builds(MailReceived, texts, texts, texts),
         st.builds(MailRead, st.lists(texts, max_size=3).map(tuple), st.booleans()),
+        st.builds(WordsErased, agents),
         st.builds(
             SessionAssumed,
             program_sessions,

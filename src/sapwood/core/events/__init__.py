@@ -60,7 +60,7 @@ from sapwood.core.events.files import (
     Moment,
     RevertStarted,
 )
-from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent
+from sapwood.core.events.mail import MailEvent, MailRead, MailReceived, MailSent, WordsErased
 from sapwood.core.events.session import (
     NativeRecorded,
     SessionAssumed,
@@ -160,4 +160,5 @@ __all__ = [
     "TurnStarted",
     "Unfocused",
     "UnreadableEvent",
+    "WordsErased",
 ]

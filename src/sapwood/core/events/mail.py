@@ -1,4 +1,4 @@
-"""Events about mail between agents. Mail never has the user's authority."""
+"""Events about mail between agents, and about its erasure. Mail never has the user's authority."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sapwood.core.ids import AgentId
 
-__all__ = ["MailEvent", "MailRead", "MailReceived", "MailSent"]
+__all__ = ["MailEvent", "MailRead", "MailReceived", "MailSent", "WordsErased"]
 
 
 class MailSent(Struct, frozen=True, gc=False):
@@ -42,4 +42,16 @@ class MailRead(Struct, frozen=True, omit_defaults=True, gc=False):
     fence: str = ""
 
 
-MailEvent = MailSent | MailReceived | MailRead
+class WordsErased(Struct, frozen=True, gc=False):
+    """Another agent was erased, and its mail and quotations in this log were replaced.
+
+    The earlier events of this log, or of an agent that it was forked from, are not what they were:
+    whoever has them in memory must read them again.
+    """
+
+    kind: ClassVar = "words.erased"
+
+    source: AgentId
+
+
+MailEvent = MailSent | MailReceived | MailRead | WordsErased

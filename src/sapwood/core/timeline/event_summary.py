@@ -130,6 +130,8 @@ def _words(event: Event) -> str:
             return f"from {sender or 'outside'}: {text}"
         case events.MailRead(mails):
             return f"{len(mails)} read"
+        case events.WordsErased(source):
+            return f"of {source}"
         case events.SessionAssumed(session, by, loss=loss):
             lost = f"; not carried: {loss}" if loss else ""
             return f"{session.program} {session.id} by {by or 'nothing'}{lost}"

@@ -54,6 +54,8 @@ def notice(event: Event) -> tuple[str, str]:
             return "✉", f"To {event.to}: {_one_line(event.text)}"
         case events.MailReceived():
             return "✉", f"From {event.sender or 'outside'}: {_one_line(event.text)}"
+        case events.WordsErased(source):
+            return "·", f"{source} was erased, and its words in this conversation"
         case events.CheckpointMissed(reason):
             return "·", f"No checkpoint: {_one_line(reason)}"
         case events.ResultsMasked(mask):

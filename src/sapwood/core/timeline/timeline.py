@@ -201,6 +201,7 @@ class Timeline:
                 | events.PinRemoved()
                 | events.MailSent()
                 | events.MailReceived()
+                | events.WordsErased()
                 | events.ResultsMasked()
                 | events.CheckpointMissed()
                 | events.SessionDiffered()

@@ -1,26 +1,36 @@
 """Statements that erase. The database has functions for them, which alone may change the log."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import asyncpg
 import msgspec
 
-from sapwood.core.erased_text import text_without_agent, without_agent
+from sapwood.core.erased_text import (
+    LONGEST_TURN,
+    ErasureReach,
+    quoted_turns,
+    text_without_agent,
+    turn_has_mail,
+    without_agent,
+)
 from sapwood.core.erasure import (
     OUTSIDE_KINDS,
     Erasure,
     ErasureItem,
     Hold,
     OutsideData,
+    Senders,
     UnfinishedErasure,
     outside_data,
 )
+from sapwood.core.events import SYSTEM, WordsErased
 from sapwood.core.events.codec import encode
-from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import LogError, Receipt
+from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.log_values import AgentSummary, LogError, Receipt
 from sapwood.store.postgres.connections import ReaderPool
-from sapwood.store.postgres.event_table import COLUMNS, recorded_of
+from sapwood.store.postgres.event_table import COLUMNS, read_part, recorded_of
 from sapwood.store.postgres.fulltext import INDEX_LOCK, index_events
 
 if TYPE_CHECKING:
@@ -48,7 +58,11 @@ _PLANNED = """
     SELECT scope FROM sapwood.erasing JOIN sapwood.erasures ON id = erasure
     WHERE erasure = $1 AND erasing.space = $2 AND agent = $3 AND NOT deleted
 """
-_LOCK = "SELECT true FROM sapwood.agents WHERE space = $1 AND agent = $2 FOR UPDATE"
+_VERSIONS = "SELECT agent, version FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
+_LOCK = """
+    SELECT agent, version, facts FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)
+    ORDER BY agent FOR UPDATE
+"""
 _OF_KINDS = f"""
     SELECT {COLUMNS} FROM sapwood.events
     WHERE space = $1 AND agent = $2 AND kind = ANY($3) ORDER BY version
@@ -58,9 +72,31 @@ _RECEIVERS = """
     SELECT DISTINCT data::json ->> 'to' AS agent FROM sapwood.events
     WHERE space = $1 AND agent = $2 AND kind = 'mail.sent'
 """
-_QUOTING = """
-    SELECT DISTINCT agent FROM sapwood.events
-    WHERE space = $1 AND kind = 'context.loaded' AND data::json -> 'source' ->> 0 = $2
+_QUOTATIONS = """
+    SELECT DISTINCT agent, data::json -> 'source' ->> 0 AS source FROM sapwood.events
+    WHERE space = $1 AND kind = 'context.loaded'
+"""
+_CHILDREN = "SELECT agent FROM sapwood.agents WHERE space = $1 AND parent = ANY($2)"
+_BELOW = """
+    WITH RECURSIVE kin (agent) AS (
+        SELECT agent FROM sapwood.agents WHERE space = $1 AND parent = ANY($2)
+        UNION
+        SELECT known.agent FROM kin JOIN sapwood.agents AS known
+        ON known.space = $1 AND known.parent = kin.agent
+    ) SELECT agent FROM kin
+"""
+_GOING = f"""
+    SELECT agent FROM sapwood.erasing WHERE space = $1
+    UNION ({_BELOW.replace("ANY($2)", "$2")})
+"""
+_TELL = """
+    WITH grown AS (
+        UPDATE sapwood.agents SET version = $3, facts = $4 WHERE space = $1 AND agent = $2
+        RETURNING version
+    )
+    INSERT INTO sapwood.events (space, agent, version, kind, data, at, actor, command)
+    SELECT $1, $2, grown.version, $5, $6, erasures.at, $7, $8
+    FROM grown, sapwood.erasures WHERE erasures.id = $9
 """
 _RECEIPTS = """
     SELECT data FROM sapwood.receipts WHERE space = $1 AND strpos(data, $3) > 0 AND command IN (
@@ -69,6 +105,8 @@ _RECEIPTS = """
 """
 _receipt = msgspec.json.Decoder(Receipt)
 _outside = msgspec.json.Decoder(OutsideData)
+_facts = msgspec.json.Decoder(AgentSummary)
+_TRIES = 50
 _NO_RIGHT = (
     "This database login may not erase. Nothing was erased. The owner of the tables can allow it: "
     "sapwood migrate --print-grants shows how."
@@ -99,67 +137,156 @@ async def list_unfinished(readers: ReaderPool) -> list[UnfinishedErasure]:
 
 
 async def erase_agent(
-    connection: "Connection", space: Space, erasure: str, agent: AgentId
+    connection: "Connection", space: Space, erasure: str, agent: AgentId, archived: Senders
 ) -> frozenset[AgentId]:
     """Deletes everything of an agent, and plans the erasure of its children.
 
-    Replaces its mail and quotations in the logs of others, and returns these others. Waits for the
-    task that indexes the space, lest that task index words which it read before.
+    Replaces its mail and quotations in the logs of others, and those of the agents of whose archive
+    it is the stub. Tells it to these others and to their descendants by an event, and returns them.
+    Waits for the task that indexes the space, lest that
+    task index words which it read before.
     """
     try:
-        async with connection.transaction():
-            await connection.execute(INDEX_LOCK, space)
-            scope = await connection.fetchval(_PLANNED, erasure, space, agent)
-            if scope is None:
-                return frozenset()
-            await connection.fetchval(_LOCK, space, agent)
-            rows = await connection.fetch(_OF_KINDS, space, agent, list(OUTSIDE_KINDS))
-            outside = outside_data(await recorded_of(connection.fetch, space, rows))
-            others = frozenset[AgentId]()
-            if scope != "archive":
-                others = await _rewrite_others(connection, space, erasure, agent)
-            await connection.execute(
-                "SELECT sapwood.erase_agent($1, $2, $3, $4)",
-                *(erasure, space, agent, msgspec.json.encode(outside).decode()),
-            )
-            return others
+        for attempt in range(_TRIES):
+            async with connection.transaction():
+                await connection.execute(INDEX_LOCK, space)
+                scope = await connection.fetchval(_PLANNED, erasure, space, agent)
+                if scope is None:
+                    return frozenset()
+                words = _ErasedWords(connection, space, erasure, agent, archived)
+                if await words.lock(alone=scope == "archive"):
+                    rows = await connection.fetch(_OF_KINDS, space, agent, list(OUTSIDE_KINDS))
+                    outside = outside_data(await recorded_of(connection.fetch, space, rows))
+                    told = await words.erase()
+                    await connection.execute(
+                        "SELECT sapwood.erase_agent($1, $2, $3, $4)",
+                        *(erasure, space, agent, msgspec.json.encode(outside).decode()),
+                    )
+                    return told
+            await asyncio.sleep(0.002 * attempt)
     except asyncpg.InsufficientPrivilegeError as error:
         raise LogError(_NO_RIGHT) from error
+    raise LogError(
+        f"Agents that got mail from '{agent}' were changed at each of {_TRIES} tries. The erasure "
+        "is not finished. It goes on when the database is opened again."
+    )
 
 
-async def _rewrite_others(
-    connection: "Connection", space: Space, erasure: str, agent: AgentId
-) -> frozenset[AgentId]:
-    receivers = await connection.fetch(_RECEIVERS, space, agent)
-    quoting = await connection.fetch(_QUOTING, space, agent)
-    others = sorted({AgentId(row["agent"]) for row in (*receivers, *quoting)} - {agent})
-    changed = [
-        other for other in others if await _rewrite(connection, space, erasure, agent, other)
-    ]
-    return frozenset(changed)
+class _ErasedWords:
+    """Replaces the words of an agent in the logs of others, within a transaction.
 
+    `archived` are agents whose words are replaced too.
+    """
 
-async def _rewrite(
-    connection: "Connection", space: Space, erasure: str, agent: AgentId, other: AgentId
-) -> bool:
-    await connection.fetchval(_LOCK, space, other)
-    rows = await connection.fetch(_ALL, space, other)
-    changed = False
-    for recorded in await recorded_of(connection.fetch, space, rows):
-        event = without_agent(recorded.event, agent)
-        if event is None:
-            continue
-        encoded = encode(event)
-        hashes = [bytes.fromhex(digest) for digest in encoded.contents]
-        await connection.execute(
-            "SELECT sapwood.rewrite_event($1, $2, $3, $4, $5, $6, $7, $8)",
-            *(erasure, space, other, recorded.version, encoded.data, b"".join(hashes) or None),
-            *(hashes, [text.encode() for text in encoded.contents.values()]),
+    def __init__(
+        self,
+        connection: "Connection",
+        space: Space,
+        erasure: str,
+        agent: AgentId,
+        archived: Senders,
+    ) -> None:
+        self._connection = connection
+        self._space = space
+        self._erasure = erasure
+        self._agent = agent
+        self._sources: Senders = {agent: frozenset(), **archived}
+        self._reach: dict[AgentId, set[AgentId]] = {}
+        self._others: set[AgentId] = set()
+        self._locked: dict[AgentId, AgentSummary] = {}
+
+    async def lock(self, *, alone: bool) -> bool:
+        """Locks the agent and all that its words may have reached, unless `alone`.
+
+        Returns false if one of them was changed meanwhile. A transaction has its number from its
+        first lock on, so the versions are read before: else its events could come before earlier
+        ones of the same agent in a tail.
+        """
+        if not alone:
+            await self._find()
+        wanted = sorted({self._agent, *self._others})
+        before = await self._connection.fetch(_VERSIONS, self._space, wanted)
+        rows = await self._connection.fetch(_LOCK, self._space, wanted)
+        self._locked = {AgentId(row["agent"]): _facts.decode(row["facts"]) for row in rows}
+        if alone:
+            return True
+        found = self._others
+        await self._find()
+        return found == self._others and {(row["agent"], row["version"]) for row in before} == {
+            (row["agent"], row["version"]) for row in rows
+        }
+
+    async def erase(self) -> frozenset[AgentId]:
+        """Replaces the words. Returns the agents that were told."""
+        everyone = set[AgentId]()
+        for source, reach in self._reach.items():
+            others = sorted(reach & self._others)
+            changed = [other for other in others if await self._rewrite(source, other)]
+            rows = await self._connection.fetch(_BELOW, self._space, changed)
+            told = {*changed, *(AgentId(row["agent"]) for row in rows)} & self._others
+            for other in sorted(told):
+                await self._tell(source, other)
+            everyone |= told
+        return frozenset(everyone)
+
+    async def _find(self) -> None:
+        fetch, space = self._connection.fetch, self._space
+        quotations = [(AgentId(a), AgentId(b)) for a, b in await fetch(_QUOTATIONS, space)]
+        for source, known in self._sources.items():
+            reach = ErasureReach(source, quotations)
+            receivers = await fetch(_RECEIVERS, space, source)
+            new = reach.begin({*known, *(AgentId(row["agent"]) for row in receivers)})
+            while new:
+                children = await fetch(_CHILDREN, space, list(new))
+                new = reach.add(AgentId(row["agent"]) for row in children)
+            self._reach[source] = reach.agents
+        going = {AgentId(row["agent"]) for row in await fetch(_GOING, space, self._agent)}
+        self._others = set[AgentId]().union(*self._reach.values()) - going - {self._agent}
+
+    async def _rewrite(self, source: AgentId, other: AgentId) -> bool:
+        connection, space, erasure = self._connection, self._space, self._erasure
+        rows = await connection.fetch(_ALL, space, other)
+        events = await recorded_of(connection.fetch, space, rows)
+        quoted = {turn for turn in quoted_turns(events) if await self._has_mail(source, turn)}
+        changed = False
+        for recorded in events:
+            event = without_agent(recorded.event, source, quoted)
+            if event is None:
+                continue
+            encoded = encode(event)
+            hashes = [bytes.fromhex(digest) for digest in encoded.contents]
+            await connection.execute(
+                "SELECT sapwood.rewrite_event($1, $2, $3, $4, $5, $6, $7, $8)",
+                *(erasure, space, other, recorded.version, encoded.data, b"".join(hashes) or None),
+                *(hashes, [text.encode() for text in encoded.contents.values()]),
+            )
+            await index_events(connection, space, [msgspec.structs.replace(recorded, event=event)])
+            changed = True
+        await _rewrite_receipts(connection, space, erasure, source, other)
+        return changed
+
+    async def _has_mail(self, source: AgentId, turn: EventRef) -> bool:
+        if turn.agent not in self._reach[source]:
+            return False
+        events = await read_part(
+            *(self._connection.fetch, self._space, turn.agent, turn.version),
+            *(None, LONGEST_TURN, False),
         )
-        await index_events(connection, space, [msgspec.structs.replace(recorded, event=event)])
-        changed = True
-    await _rewrite_receipts(connection, space, erasure, agent, other)
-    return changed
+        return turn_has_mail(events, source)
+
+    async def _tell(self, source: AgentId, other: AgentId) -> None:
+        """Appends the event by which every process notices that its memory is outdated."""
+        before = self._locked.get(other)
+        if before is None:
+            return
+        facts = msgspec.structs.replace(before, version=before.version + 1)
+        self._locked[other] = facts
+        event = encode(WordsErased(source))
+        await self._connection.execute(
+            _TELL,
+            *(self._space, other, facts.version, msgspec.json.encode(facts).decode()),
+            *(event.kind, event.data, str(SYSTEM), f"erasure-{self._erasure}", self._erasure),
+        )
 
 
 async def _rewrite_receipts(

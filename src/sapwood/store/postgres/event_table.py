@@ -5,14 +5,14 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sapwood.core.events import SYSTEM, Actor, Recorded
+from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import Snapshot
 from sapwood.store.postgres.connections import Fetch, ReaderPool
 
 if TYPE_CHECKING:
-    from sapwood.store.postgres.connections import Row
+    from sapwood.store.postgres.connections import Connection, Row
 
 __all__ = [
     "COLUMNS",
@@ -141,11 +141,13 @@ _NEWEST_SNAPSHOT = """
     WHERE space = $1 AND agent = $2 AND schema = $3 AND version <= $4
     ORDER BY version DESC LIMIT 1
 """
+_KNOWN = "SELECT true FROM sapwood.agents WHERE space = $1 AND agent = $2 FOR KEY SHARE"
 _INSERT_SNAPSHOT = """
     INSERT INTO sapwood.snapshots (space, agent, schema, version, data)
-    SELECT $1, $2, $3, $4, $5 FROM (
-        SELECT FROM sapwood.agents WHERE space = $1 AND agent = $2 FOR KEY SHARE
-    ) AS known ON CONFLICT DO NOTHING
+    SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (
+        SELECT FROM sapwood.events
+        WHERE space = $1 AND agent = $2 AND version > $4 AND kind = $6
+    ) ON CONFLICT DO NOTHING
 """
 
 
@@ -162,8 +164,17 @@ async def find_snapshot(
 async def insert_snapshot(readers: ReaderPool, space: Space, snapshot: Snapshot) -> None:
     """Stores a snapshot, unless one of the same agent, schema and version exists.
 
-    Stores nothing if there is no such agent: it was erased meanwhile.
+    Stores nothing if there is no such agent, or if words of another one were erased after it: then
+    the snapshot may have them. The lock waits for an erasure that is under way.
     """
-    await readers.fetch(
-        _INSERT_SNAPSHOT, space, snapshot.agent, snapshot.schema, snapshot.version, snapshot.data
-    )
+
+    async def insert(connection: "Connection") -> None:
+        async with connection.transaction():
+            if await connection.fetchval(_KNOWN, space, snapshot.agent):
+                await connection.execute(
+                    _INSERT_SNAPSHOT,
+                    *(space, snapshot.agent, snapshot.schema, snapshot.version, snapshot.data),
+                    WordsErased.kind,
+                )
+
+    await readers.use(insert)

@@ -11,7 +11,14 @@ from contextlib import contextmanager
 
 import msgspec
 
-from sapwood.core.erased_text import text_without_agent, without_agent
+from sapwood.core.erased_text import (
+    LONGEST_TURN,
+    ErasureReach,
+    quoted_turns,
+    text_without_agent,
+    turn_has_mail,
+    without_agent,
+)
 from sapwood.core.erasure import (
     ERASED,
     OUTSIDE_KINDS,
@@ -19,12 +26,15 @@ from sapwood.core.erasure import (
     ErasureItem,
     Hold,
     OutsideData,
+    Senders,
     UnfinishedErasure,
 )
 from sapwood.core.erasure import outside_data as find_outside_data
+from sapwood.core.events import SYSTEM, Recorded, WordsErased
 from sapwood.core.events.codec import encode
 from sapwood.core.ids import AgentId, EventRef, Space
-from sapwood.store.sqlite.event_table import ROW, Row, last_position, recorded_of
+from sapwood.store.sqlite.agent_table import descendants
+from sapwood.store.sqlite.event_table import ROW, Row, last_position, read_part, recorded_of
 
 __all__ = [
     "begin_erasure",
@@ -84,12 +94,17 @@ def _items(connection: sqlite3.Connection, erasure: str) -> tuple[ErasureItem, .
 
 
 def erase_agent(
-    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId
+    connection: sqlite3.Connection,
+    space: Space,
+    erasure: str,
+    agent: AgentId,
+    archived: Senders,
 ) -> frozenset[AgentId]:
     """Deletes everything of an agent, and plans the erasure of its children.
 
-    Replaces its mail and quotations in the logs of others, and returns these others. Does nothing
-    if the agent is not planned, or deleted already.
+    Replaces its mail and quotations in the logs of others, and those of the agents of whose archive
+    it is the stub, and returns these others. Does nothing if the agent is not planned, or deleted
+    already.
     """
     planned = connection.execute(
         "SELECT scope FROM erasing JOIN erasures ON id = erasure"
@@ -103,7 +118,9 @@ def erase_agent(
         outside = _outside_of(connection, space, agent)
         others = frozenset[AgentId]()
         if planned != ("archive",):
-            others = _rewrite_others(connection, space, erasure, agent)
+            for source in {agent, *archived}:
+                receivers = archived.get(source, frozenset())
+                others |= _rewrite_others(connection, space, erasure, source, receivers)
         _erase_receipts(connection, space, agent)
         hashes = _hashes(connection, space, agent)
         events = _erase_events(connection, space, agent)
@@ -215,37 +232,106 @@ def _rows(
 
 
 def _rewrite_others(
-    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId
+    connection: sqlite3.Connection,
+    space: Space,
+    erasure: str,
+    agent: AgentId,
+    receivers: frozenset[AgentId],
 ) -> frozenset[AgentId]:
-    """Replaces what the agent said in the logs of others: mail, and quoted turns."""
+    """Replaces what the agent said in the logs of others: mail, and quoted turns.
+
+    Tells it to the agents whose logs have changed and to their descendants, by an event, and
+    returns them.
+    """
+    reach = _reach(connection, space, agent, receivers)
+    going = _going(connection, space, agent)
+    changed = [
+        other
+        for other in sorted(reach - going)
+        if _rewrite(connection, space, erasure, agent, other, reach)
+    ]
+    told = {each for other in changed for each in (other, *descendants(connection, space, other))}
+    for other in sorted(told - going):
+        _tell(connection, space, erasure, agent, other)
+    for other in changed:
+        connection.execute("DELETE FROM snapshots WHERE space = ? AND agent = ?", (space, other))
+    return frozenset(told)
+
+
+def _going(connection: sqlite3.Connection, space: Space, agent: AgentId) -> set[AgentId]:
+    """The agents that will be erased too."""
+    planned = connection.execute("SELECT agent FROM erasing WHERE space = ?", (space,))
+    return {AgentId(row[0]) for row in planned} | {agent, *descendants(connection, space, agent)}
+
+
+def _reach(
+    connection: sqlite3.Connection, space: Space, agent: AgentId, known: frozenset[AgentId]
+) -> set[AgentId]:
+    """The agents whose logs may have words of this one. `known` are receivers of its mail."""
     receivers = connection.execute(
         "SELECT DISTINCT json_extract(data, '$.to') FROM events"
         " WHERE space = ? AND agent = ? AND kind = 'mail.sent'",
         (space, agent),
     ).fetchall()
-    quoting = connection.execute(
-        "SELECT DISTINCT agent FROM events WHERE space = ? AND kind = 'context.loaded'"
-        " AND json_extract(data, '$.source[0]') = ?",
-        (space, agent),
-    ).fetchall()
-    others = {other for (other,) in (*receivers, *quoting)} - {agent}
-    changed = frozenset(
-        AgentId(other) for other in others if _rewrite(connection, space, erasure, agent, other)
+    quotations = connection.execute(
+        "SELECT DISTINCT agent, json_extract(data, '$.source[0]') FROM events"
+        " WHERE space = ? AND kind = 'context.loaded'",
+        (space,),
     )
-    for other in changed:
-        connection.execute("DELETE FROM snapshots WHERE space = ? AND agent = ?", (space, other))
-    return changed
+    reach = ErasureReach(agent, quotations)
+    new = reach.begin({*known, *(AgentId(receiver) for (receiver,) in receivers)})
+    while new:
+        children = connection.execute(
+            "SELECT agent FROM agents WHERE space = ?"
+            " AND parent IN (SELECT value FROM json_each(?))",
+            (space, msgspec.json.encode(list(new)).decode()),
+        )
+        new = reach.add(AgentId(child) for (child,) in children)
+    return reach.agents
+
+
+def _tell(
+    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId, other: AgentId
+) -> None:
+    """Appends the event by which every process notices that its memory of `other` is outdated."""
+    grown = connection.execute(
+        "UPDATE agents SET version = version + 1 WHERE space = ? AND agent = ? RETURNING version",
+        (space, other),
+    ).fetchone()
+    if grown is None:
+        return
+    event = encode(WordsErased(agent))
+    connection.execute(
+        "INSERT INTO events (space, agent, version, kind, data, at, actor, command)"
+        " SELECT ?, ?, ?, ?, ?, at, ?, ? FROM erasures WHERE id = ?",
+        (
+            *(space, other, grown[0], event.kind, event.data),
+            *(str(SYSTEM), f"erasure-{erasure}", erasure),
+        ),
+    )
 
 
 def _rewrite(
-    connection: sqlite3.Connection, space: Space, erasure: str, agent: AgentId, other: str
+    connection: sqlite3.Connection,
+    space: Space,
+    erasure: str,
+    agent: AgentId,
+    other: AgentId,
+    reach: set[AgentId],
 ) -> int:
+    """Replaces what the agent said in the log of another one. Returns the number of events."""
     rows = connection.execute(
         f"SELECT {ROW} FROM events WHERE space = ? AND agent = ? ORDER BY version", (space, other)
     ).fetchall()
+    events = recorded_of(connection, space, rows)
+    quoted = {
+        turn
+        for turn in quoted_turns(events)
+        if turn.agent in reach and turn_has_mail(_events_from(connection, space, turn), agent)
+    }
     changed, released = 0, set[str]()
-    for row, recorded in zip(rows, recorded_of(connection, space, rows), strict=True):
-        event = without_agent(recorded.event, agent)
+    for row, recorded in zip(rows, events, strict=True):
+        event = without_agent(recorded.event, agent, quoted)
         if event is None:
             continue
         encoded = encode(event)
@@ -267,6 +353,12 @@ def _rewrite(
         "UPDATE erasures SET rewritten = rewritten + ? WHERE id = ?", (changed, erasure)
     )
     return changed
+
+
+def _events_from(
+    connection: sqlite3.Connection, space: Space, place: EventRef
+) -> Iterable[Recorded]:
+    return read_part(connection, space, place.agent, place.version, None, LONGEST_TURN, False)
 
 
 def _rewrite_receipts(

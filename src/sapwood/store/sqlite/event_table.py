@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 
-from sapwood.core.events import SYSTEM, Actor, Recorded
+from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import Cursor, Snapshot, steps_with_gaps, unknown_cursor
@@ -243,13 +243,18 @@ def _actor(text: str) -> Actor | None:
 def insert_snapshot(connection: sqlite3.Connection, space: Space, snapshot: Snapshot) -> None:
     """Stores a snapshot, unless one of the same agent, schema and version exists.
 
-    Stores nothing if there is no such agent: it was erased meanwhile.
+    Stores nothing if there is no such agent, or if words of another one were erased after it: then
+    the snapshot may have them.
     """
     connection.execute(
         "INSERT INTO snapshots SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS"
-        " (SELECT 1 FROM agents WHERE space = ?1 AND agent = ?2)"
+        " (SELECT 1 FROM agents WHERE space = ?1 AND agent = ?2) AND NOT EXISTS"
+        " (SELECT 1 FROM events WHERE space = ?1 AND agent = ?2 AND version > ?4 AND kind = ?6)"
         " ON CONFLICT DO NOTHING",
-        (space, snapshot.agent, snapshot.schema, snapshot.version, snapshot.data),
+        (
+            *(space, snapshot.agent, snapshot.schema, snapshot.version, snapshot.data),
+            WordsErased.kind,
+        ),
     )
 
 

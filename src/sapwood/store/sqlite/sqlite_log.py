@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from sapwood.core.erasure import Erasure, Hold, UnfinishedErasure
+from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import (
@@ -243,14 +243,21 @@ class SqliteLog:
         """The unfinished erasures of all spaces, with their agents."""
         return await self._readers.run(erasure_table.list_unfinished)
 
-    async def erase_agent(self, space: Space, erasure: str, agent: AgentId) -> frozenset[AgentId]:
+    async def erase_agent(
+        self, space: Space, erasure: str, agent: AgentId, archived: Senders | None = None
+    ) -> frozenset[AgentId]:
         """Deletes everything of an agent, and plans the erasure of its children.
 
-        Replaces its words in the logs of others, and returns these others.
+        Replaces its words in the logs of others, and returns these others. If it is the stub of an
+        archived conversation, `archived` has the agents of that, and to whom each sent mail: their
+        words are replaced too.
         """
-        return await self._writer.run(
-            lambda on: erasure_table.erase_agent(on, space, erasure, agent), in_thread=True
+        others = await self._writer.run(
+            lambda on: erasure_table.erase_agent(on, space, erasure, agent, archived or {}),
+            in_thread=True,
         )
+        self._watcher.notify(space, others)
+        return others
 
     async def clear_space(self, space: Space, erasure: str) -> None:
         """Deletes what a space has beside its agents."""
