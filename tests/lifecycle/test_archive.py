@@ -142,12 +142,16 @@ async def test_an_interrupted_erasure_of_an_archived_conversation_leaves_nothing
         assert [letter.text for letter in await (await wood.get(friend.id)).mail()] == [ERASED]
 
 
+def _delete_objects(folder: Path) -> None:
+    for file in folder.rglob("*.gz"):
+        file.unlink()
+
+
 async def test_a_stub_whose_object_is_gone_can_be_erased(tmp_path: Path) -> None:
     async with sapwood.open(tmp_path / "log.db") as wood:
         agent = await _conversation(wood)
         await archive_agent(wood.connection, agent.id, f"file://{tmp_path}", by="human")
-        for file in tmp_path.rglob("*.gz"):
-            file.unlink()
+        _delete_objects(tmp_path)
         assert (await agent.erase()).agents == 1
         assert await wood.agents() == []
 

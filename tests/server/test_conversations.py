@@ -5,6 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
+from sapwood.api import Sapwood
 from sapwood.core.ids import AgentId
 from sapwood.server.event_feed import AgentFeeds
 from tests.server.serving import STORES, Served, record
@@ -245,6 +246,33 @@ async def test_followers_that_come_and_go_miss_nothing(served: Served, agent: Ag
     async with asyncio.timeout(60):
         *found, _ = await asyncio.gather(*(comes_back() for _ in range(5)), marks())
     assert all(each == list(range(1, 107)) for each in found)
+
+
+async def test_a_follower_that_comes_after_an_erasure_does_not_get_erased_mail(
+    served: Served, agent: AgentId
+) -> None:
+    """The events that the feed keeps in memory are dropped when words of them were erased."""
+    space = served.spaces.get("local")
+    wood = Sapwood(space.connection)
+    sender = await wood.start("sender")
+    feeds = space.feeds
+    async with asyncio.timeout(60):
+        stays = feeds.follow(agent, 5)
+        assert await anext(stays)
+        assert await anext(stays)
+        await sender.run_command(f"/send {agent} The heron nests in the reeds.")
+        assert b"heron" in await anext(stays)
+        await sender.erase()
+        while b"words.erased" not in await anext(stays):
+            pass
+        late = feeds.follow(agent, 6)
+        seen = b""
+        while b"words.erased" not in seen:
+            seen += await anext(late)
+        await late.aclose()
+        await stays.aclose()
+    assert b"heron" not in seen
+    assert b"[erased]" in seen
 
 
 async def test_an_event_is_one_message_with_its_version_and_kind(
