@@ -1,4 +1,4 @@
-"""The cost of `context estimate`, `breakdown` and `drift` on a long session, first and again.
+"""The cost of `sapwood context estimate`, `breakdown` and `drift` on a long session, twice.
 
 The figure is the processor time of the whole command, reading included. The first call finds the
 features of every turn and stores them. A later call reads the transcript and finds only those of

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.cli.entry import run
 from sapwood.cli.exit_codes import Exit
 from sapwood.context_actions.hook_memory import hook_memory_folder, remember_session
 from sapwood.context_actions.project_focus import project_agent
@@ -285,13 +284,6 @@ def test_own_agents_are_sessions_too(sapwood: Sapwooder, demo: str, data: Path) 
     assert window["blocks"]["total"]["tokens"] == told["estimate"]["used"]
     assert sapwood("context", "archive", "--session", demo, *database).code == Exit.OK
     assert len(list((data / "archives").iterdir())) == 1
-
-
-def test_it_is_installed_under_a_name_of_its_own(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["drift", "--help"], "context") == Exit.OK
-    assert capsys.readouterr().out.startswith("Usage: context drift")
 
 
 def test_an_imported_session_is_found_after_its_transcript_is_gone(

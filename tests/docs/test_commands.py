@@ -94,11 +94,10 @@ def shell(tmp_path: Path) -> Generator[Shell]:
     stand_in = tmp_path / "claude"  # answers with the version that Sapwood asks for
     stand_in.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
     stand_in.chmod(0o755)
-    for name, entry in {"sapwood": "main", "context": "context"}.items():
-        program = programs / name
-        run = f"from sapwood.cli import {entry}; {entry}()"
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{run}" "$@"\n')
-        program.chmod(0o755)
+    program = programs / "sapwood"
+    run = "from sapwood.cli import main; main()"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{run}" "$@"\n')
+    program.chmod(0o755)
     with ScriptedModel() as model:
         model.script(answer)
         config = tmp_path / "config" / "config.toml"

@@ -73,7 +73,7 @@ def test_large_results_are_named_with_their_tokens(with_window: HookCaller) -> N
     session = read_transcript(talk.path)
     counter = counter_for(session.model)
     advice = advise_pruning(session, counter, chapters_of(session, counter))
-    (item,) = advice.items  # what `context prune` lists
+    (item,) = advice.items  # what `sapwood context prune` lists
     shown = show(Count(item.tokens, exact=False))
     assert f"`sapwood context prune` lists takes {shown} tokens: legacy.py ({shown})" in warning
 

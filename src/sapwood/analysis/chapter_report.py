@@ -55,9 +55,9 @@ class Chapter(Struct, frozen=True):
 
     `spans` are the first and the last turn of each stretch, `returned_to` the turns that took the
     subject up again. `share` is that of the session's tokens, from 0 to 1. `files` are those it
-    touched most. `status` is what somebody said, and `by` how: `declared` with `context focus`,
-    `context unfocus` or a note, `announced` in the prompt, or `judged` by a model. Without a word
-    of anybody both are null.
+    touched most. `status` is what somebody said, and `by` how: `declared` with `sapwood context
+    focus`, `sapwood context unfocus` or a note, `announced` in the prompt, or `judged` by a model.
+    Without a word of anybody both are null.
     """
 
     name: str
@@ -134,7 +134,7 @@ def recommendation(chapters: Sequence[Chapter], *, exact: bool) -> tuple[str, tu
     noun = "chapter is" if len(finished) == 1 else "chapters are"
     message = (
         f"The largest finished {noun} {listed}. To archive one, type: "
-        f"context archive --topic '{finished[0].name}'"
+        f"sapwood context archive --topic '{finished[0].name}'"
     )
     return message, tuple(finished)
 

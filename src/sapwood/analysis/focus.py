@@ -131,7 +131,9 @@ def _with_topics(focus: Focus, own: Sequence[FocusedTopic], project: str) -> Foc
 def _named(topic: str) -> str:
     name = " ".join(topic.split())[:_LONGEST]
     if not name:
-        raise SapwoodError("A topic needs a name, such as: context focus 'OAuth for mobile'")
+        raise SapwoodError(
+            "A topic needs a name, such as: sapwood context focus 'OAuth for mobile'"
+        )
     return name
 
 
@@ -144,6 +146,6 @@ def _not_in_focus(name: str, here: Focus) -> str:
     if any(_is(each.name, name) for each in here.background):
         return f"'{name}' is in the background already."
     if not known:
-        return f"'{name}' is not in focus: nothing is. Type: context focus TOPIC"
+        return f"'{name}' is not in focus: nothing is. Type: sapwood context focus TOPIC"
     close = nearest(name, known) or known
     return f"'{name}' is not in focus. In focus: {', '.join(close)}."

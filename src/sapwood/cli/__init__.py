@@ -6,7 +6,7 @@ Imports only what the given command needs.
 import os
 import sys
 
-__all__ = ["context", "main"]
+__all__ = ["main"]
 
 
 def main() -> None:
@@ -20,10 +20,3 @@ def main() -> None:
             from sapwood.cli.entry import run
 
             sys.exit(run(args))
-
-
-def context() -> None:
-    """Runs `context`, which is the same as `sapwood context`."""
-    from sapwood.cli.entry import run
-
-    sys.exit(run(sys.argv[1:], "context"))

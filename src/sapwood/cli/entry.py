@@ -15,18 +15,17 @@ from sapwood.cli.root import OutputClosed, root
 __all__ = ["run"]
 
 
-def run(args: Sequence[str], name: str = "sapwood") -> int:
-    """Runs `sapwood`, or the sub-command `name`, and returns the exit code. Never raises."""
+def run(args: Sequence[str]) -> int:
+    """Runs `sapwood` and returns the exit code. Never raises."""
     _replace_unprintable()
     with gated_output():
-        return _run(args, name)
+        return _run(args)
 
 
-def _run(args: Sequence[str], name: str) -> int:
+def _run(args: Sequence[str]) -> int:
     invocation = Invocation()
     try:
-        program = root if name == "sapwood" else _subcommand(name)
-        ended = program.main(list(args), name, standalone_mode=False, obj=invocation)
+        ended = root.main(list(args), "sapwood", standalone_mode=False, obj=invocation)
         sys.stdout.flush()
     except (OutputClosed, BrokenPipeError):
         _discard_output()
@@ -41,12 +40,6 @@ def _run(args: Sequence[str], name: str) -> int:
     except Exception as error:
         return _print_error(error, invocation)
     return ended if isinstance(ended, int) else Exit.OK
-
-
-def _subcommand(name: str) -> click.Command:
-    found = root.get_command(click.Context(root), name)
-    assert found is not None
-    return found
 
 
 def _print_error(error: Exception, invocation: Invocation) -> int:

@@ -22,7 +22,9 @@ def hand_off(request: ContextRequest, source: SessionInput, focus: Focus) -> Wri
     session = source.session
     target = " ".join(request.target_agent.split())[:60]
     if not target:
-        raise SapwoodError("No agent is named. Name one, for example: context handoff reviewer")
+        raise SapwoodError(
+            "No agent is named. Name one, for example: sapwood context handoff reviewer"
+        )
     if not session.turns:
         raise SapwoodError("There is nothing to hand off: the session has no turns yet.")
     handoff = handoff_of(

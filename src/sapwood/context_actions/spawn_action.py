@@ -1,4 +1,4 @@
-"""`context spawn`: starts an agent with a handoff of a session; its answer is mailed back.
+"""`sapwood context spawn`: starts an agent with a handoff of a session; its answer is mailed back.
 
 A mark is set in the session's agent before, so that what follows can be left behind. The new agent
 is a child of the session's agent that sees nothing but the handoff.

@@ -50,7 +50,7 @@ __all__ = [
 def focus_lines(focus: Focus, width: int) -> list[str]:
     """Returns the topics in focus, the most important first, and those in the background."""
     if not focus.topics and not focus.background:
-        return ["Nothing is in focus. Type: context focus TOPIC"]
+        return ["Nothing is in focus. Type: sapwood context focus TOPIC"]
     lines = ["In focus:"] if focus.topics else ["Nothing is in focus."]
     lines += [f"  {topic.priority}. {plain(topic.name)}" for topic in focus.topics]
     if focus.background:
@@ -65,7 +65,7 @@ def focus_lines(focus: Focus, width: int) -> list[str]:
 def note_lines(notes: Notes, width: int) -> list[str]:
     """Returns the notes in force with their ids, and the plan of the program's model."""
     if not notes.notes and not notes.plan:
-        return ["No note is in force. Declare one: context note goal TEXT"]
+        return ["No note is in force. Declare one: sapwood context note goal TEXT"]
     lines: list[str] = []
     for each in notes.notes:
         about = f" (on: {each.about})" if each.about else ""

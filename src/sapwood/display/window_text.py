@@ -24,8 +24,8 @@ _ADVICE = {
 _NEXT_STEPS = (
     "",
     "To see what could be removed, type: sapwood context prune",
-    "To archive finished chapters, type: context archive --background",
-    "A compaction is near. Type: context archive",
+    "To archive finished chapters, type: sapwood context archive --background",
+    "A compaction is near. Type: sapwood context archive",
 )
 
 
@@ -130,7 +130,11 @@ def advice_lines(advice: PruneAdvice, width: int) -> list[str]:
     if results:
         number = 2 if chapters else 1
         lines += _group(number, "These tool results can be summarized", results, width)
-    return [*lines, "", "Run: context archive --background" if chapters else "Run: context archive"]
+    return [
+        *lines,
+        "",
+        "Run: sapwood context archive --background" if chapters else "Run: sapwood context archive",
+    ]
 
 
 def _group(number: int, title: str, items: Sequence[Prunable], width: int) -> list[str]:

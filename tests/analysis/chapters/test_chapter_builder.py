@@ -120,7 +120,7 @@ def test_the_recommendation_names_the_largest_finished_chapters() -> None:
     (aside,) = [each for each in report.chapters if each.finished]
     assert report.archive == (aside.name,)
     assert report.frees == aside.tokens
-    assert f"context archive --topic '{aside.name}'" in report.recommendation
+    assert f"sapwood context archive --topic '{aside.name}'" in report.recommendation
 
 
 def test_what_is_going_on_or_declared_is_not_recommended() -> None:
