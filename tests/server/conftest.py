@@ -13,7 +13,7 @@ pytest.importorskip("uvicorn", reason="the server is not installed (extra: serve
 
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import Config
-from sapwood.config.server_tokens import TokenStore
+from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood.server.application import create_application
 from sapwood.server.identity import Identities
 from sapwood.server.served_space import ServedSpaces
@@ -91,7 +91,7 @@ async def served(
     config = Config(database=connection.address)
     spaces = ServedSpaces(connection, config, {}, drives=False)
     tokens = TokenStore(tmp_path / "tokens.json")
-    identities = Identities(tokens, config.space)
+    identities = Identities(FileTokens(tokens), config.space)
     app = create_application(spaces, identities, ("127.0.0.1", "localhost"))
     yield Served(app, spaces, tokens, identities, connection)
     await spaces.close()

@@ -94,7 +94,7 @@ async def test_a_page_of_another_origin_is_refused(served: Served) -> None:
 
 async def test_a_browser_must_name_its_origin_to_change_something(served: Served) -> None:
     agent = await record(served.connection, ("Hello.", "Hi."))
-    cookie = served.identities.exchange(served.identities.one_time_token)
+    cookie = await served.identities.exchange(served.identities.one_time_token)
     async with served.plain_client({"Cookie": f"{COOKIE}={cookie}"}) as client:
         path = f"/v1/agents/{agent}/commands/mark"
         bare = await client.post(path, json={"args": "A"})
@@ -145,7 +145,7 @@ async def test_the_printed_token_works_once(served: Served) -> None:
 
 
 async def test_a_stolen_cookie_is_no_bearer_token_and_the_reverse(served: Served) -> None:
-    cookie = served.identities.exchange(served.identities.one_time_token)
+    cookie = await served.identities.exchange(served.identities.one_time_token)
     bearer, _ = served.tokens.create("bob", "local", ("read",))
     async with served.plain_client() as client:
         as_bearer = await client.get("/v1/agents", headers={"Authorization": f"Bearer {cookie}"})

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Meta, Struct, field, structs
 
 from sapwood.config.folders import config_folder, data_folder
+from sapwood.config.serve_settings import ServeConfig
 from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.settings import PermissionMode, Settings
 
@@ -203,6 +204,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitConfig = LimitConfig()
     ask_seconds: Natural = 60
     telemetry: TelemetryConfig = TelemetryConfig()
+    serve: ServeConfig = ServeConfig()
 
     @property
     def address(self) -> str:

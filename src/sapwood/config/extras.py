@@ -5,9 +5,14 @@ from typing import Literal
 
 __all__ = ["Extra", "missing_extras", "not_installed"]
 
-Extra = Literal["models", "serve", "tui"]
+Extra = Literal["models", "oidc", "serve", "tui"]
 
-_MODULES: dict[Extra, str] = {"models": "pydantic_ai", "serve": "uvicorn", "tui": "textual"}
+_MODULES: dict[Extra, str] = {
+    "models": "pydantic_ai",
+    "oidc": "jwt",
+    "serve": "uvicorn",
+    "tui": "textual",
+}
 
 
 def missing_extras(*extras: Extra) -> tuple[Extra, ...]:

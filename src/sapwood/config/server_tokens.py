@@ -5,7 +5,7 @@ import hmac
 import secrets
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import Struct, structs
@@ -14,10 +14,22 @@ from sapwood.config.folders import data_folder
 from sapwood.core.errors import SapwoodError
 from sapwood.private_files import locked, replace_file
 
-__all__ = ["SCOPES", "TokenRecord", "TokenScope", "TokenStore", "token_file"]
+__all__ = [
+    "SCOPES",
+    "FileTokens",
+    "TokenKind",
+    "TokenRecord",
+    "TokenScope",
+    "TokenStore",
+    "Tokens",
+    "new_token",
+    "token_file",
+    "token_hash",
+]
 
 TokenScope = Literal["read", "write", "approve", "admin"]
 SCOPES: tuple[TokenScope, ...] = ("read", "write", "approve", "admin")
+TokenKind = Literal["token", "session"]
 _PREFIX = "sw_"
 
 
@@ -34,11 +46,39 @@ class TokenRecord(Struct, frozen=True, omit_defaults=True):
     scopes: tuple[TokenScope, ...]
     created: int
     expires: int = 0
-    kind: Literal["token", "session"] = "token"
+    kind: TokenKind = "token"
 
     def is_valid(self, now: float) -> bool:
         """Whether it has not expired."""
         return not self.expires or now < self.expires
+
+
+class Tokens(Protocol):
+    """The tokens that a server knows, wherever they are stored."""
+
+    async def create(
+        self,
+        name: str,
+        space: str,
+        scopes: tuple[TokenScope, ...],
+        *,
+        seconds: int = 0,
+        kind: TokenKind = "token",
+    ) -> tuple[str, TokenRecord]:
+        """Makes a token. Returns it, to be shown once, and what is stored of it."""
+        ...
+
+    async def find(self, value: str) -> TokenRecord | None:
+        """The record of a token; None if it is unknown or has expired."""
+        ...
+
+    async def records(self) -> tuple[TokenRecord, ...]:
+        """All tokens, oldest first."""
+        ...
+
+    async def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
+        """Removes the tokens with this id or name. Returns those that were removed."""
+        ...
 
 
 class TokenStore:
@@ -56,30 +96,19 @@ class TokenStore:
         scopes: tuple[TokenScope, ...],
         *,
         seconds: int = 0,
-        kind: Literal["token", "session"] = "token",
+        kind: TokenKind = "token",
     ) -> tuple[str, TokenRecord]:
         """Makes a token. Returns it, to be shown once, and what is stored of it."""
-        value = _PREFIX + secrets.token_urlsafe(32)
-        now = int(time.time())
-        record = TokenRecord(
-            secrets.token_hex(4),
-            _hash(value),
-            name,
-            space,
-            scopes,
-            now,
-            now + seconds if seconds else 0,
-            kind,
-        )
+        value, record = new_token(name, space, scopes, seconds, kind)
         with locked(self.file):
-            kept = [each for each in self._read() if each.is_valid(now)]
+            kept = [each for each in self._read() if each.is_valid(record.created)]
             self._write([*kept, record])
         return value, record
 
     def find(self, value: str) -> TokenRecord | None:
         """The record of a token; None if it is unknown or has expired."""
         self._load()
-        digest = _hash(value)
+        digest = token_hash(value)
         record = self._by_hash.get(digest)
         if record is None or not hmac.compare_digest(record.hash, digest):
             return None
@@ -124,10 +153,55 @@ class TokenStore:
         replace_file(self.file, msgspec.json.encode([structs.asdict(each) for each in records]))
 
 
+class FileTokens:
+    """The tokens in a file, as a server asks for them."""
+
+    def __init__(self, store: TokenStore | None = None) -> None:
+        self._store = store or TokenStore()
+
+    async def create(
+        self,
+        name: str,
+        space: str,
+        scopes: tuple[TokenScope, ...],
+        *,
+        seconds: int = 0,
+        kind: TokenKind = "token",
+    ) -> tuple[str, TokenRecord]:
+        """Makes a token. Returns it, to be shown once, and what is stored of it."""
+        return self._store.create(name, space, scopes, seconds=seconds, kind=kind)
+
+    async def find(self, value: str) -> TokenRecord | None:
+        """The record of a token; None if it is unknown or has expired."""
+        return self._store.find(value)
+
+    async def records(self) -> tuple[TokenRecord, ...]:
+        """All tokens, oldest first."""
+        return self._store.records()
+
+    async def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
+        """Removes the tokens with this id or name. Returns those that were removed."""
+        return self._store.revoke(id_or_name)
+
+
+def new_token(
+    name: str, space: str, scopes: tuple[TokenScope, ...], seconds: int, kind: TokenKind
+) -> tuple[str, TokenRecord]:
+    """A token that does not exist yet, and what is to be stored of it."""
+    value = _PREFIX + secrets.token_urlsafe(32)
+    now = int(time.time())
+    expires = now + seconds if seconds else 0
+    record = TokenRecord(
+        secrets.token_hex(4), token_hash(value), name, space, scopes, now, expires, kind
+    )
+    return value, record
+
+
 def token_file() -> Path:
     """The file of the tokens."""
     return data_folder() / "server-tokens.json"
 
 
-def _hash(value: str) -> str:
+def token_hash(value: str) -> str:
+    """What is stored of a token."""
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()

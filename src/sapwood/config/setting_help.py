@@ -62,6 +62,16 @@ _HELP = {
     "temporal.server_ca": "The file of the certificate that the server is checked with.",
     "temporal.client_cert": "The file of the certificate that Sapwood shows the server.",
     "temporal.client_key": "The file of the key of that certificate.",
+    "serve": "The server, `sapwood serve`.",
+    "serve.oidc_issuer": "The OpenID Connect issuer whose tokens the server takes.",
+    "serve.oidc_audience": "For whom tokens of the issuer must be made out.",
+    "serve.oidc_name": (
+        "The claim that names a person in the log. Empty means a verified e-mail address, else "
+        "the subject."
+    ),
+    "serve.oidc_rules": (
+        'Who of the issuer may do what where: "groups=engineering -> team: read, write".'
+    ),
     "telemetry.endpoint": "Where spans for OpenTelemetry are sent. Empty means nowhere.",
     "telemetry.content": "Whether spans contain the conversation.",
     "budget": "What the agents of one conversation may spend and start. 0 means no limit.",

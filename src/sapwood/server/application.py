@@ -93,7 +93,7 @@ class Guarded:
     async def _answer(self, request: Request) -> Response:
         guards, endpoint = self._guards, self.endpoint
         guards.hosts.check(request)
-        principal = guards.identities.of(request)
+        principal = await guards.identities.of(request)
         check_origin(request, by_cookie=principal.by_cookie)
         guards.rate.check(principal.id)
         principal.require(endpoint.scope)
@@ -188,7 +188,7 @@ def _public_routes(guards: Guards) -> list[Route]:
             token = request.query_params.get("token", "")
             if not token:
                 return HTMLResponse(sign_in_page())
-        cookie = identities.exchange(token.strip())
+        cookie = await identities.exchange(token.strip())
         response = HTMLResponse(signed_in_page())
         response.set_cookie(
             COOKIE,

@@ -12,7 +12,7 @@ from sapwood.config.server_tokens import TokenScope
 from sapwood.conversation.service import ConversationService
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
-from sapwood.server.identity import Principal
+from sapwood.server.principal import Principal
 from sapwood.server.problems import Problem
 from sapwood.server.request_checks import read_json
 from sapwood.server.served_space import ServedSpace

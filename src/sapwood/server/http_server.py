@@ -2,21 +2,29 @@
 
 import asyncio
 import ipaddress
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from sapwood.app.connection import Connection
 from sapwood.config.config_file import Config
-from sapwood.config.server_tokens import TokenStore
+from sapwood.config.extras import missing_extras, not_installed
+from sapwood.config.server_tokens import FileTokens
 from sapwood.core.errors import SapwoodError
 from sapwood.server.application import create_application
 from sapwood.server.identity import Identities
 from sapwood.server.served_space import ServedSpaces
 
+if TYPE_CHECKING:
+    from sapwood.server.oidc import IssuerTokens
+
 __all__ = ["open_listener", "serve"]
+
+_log = logging.getLogger("sapwood.server")
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -45,7 +53,7 @@ async def serve(
             "--host-name NAME"
         )
     spaces = ServedSpaces(connection, config, keys, drives=drives)
-    identities = Identities(TokenStore(), config.space)
+    identities = Identities(FileTokens(), config.space, await _issuer(config))
     with open_listener(host, port) as listener:
         app = create_application(spaces, identities, (*_LOOPBACK, *names))
         server = _Server(
@@ -71,6 +79,23 @@ async def serve(
         spaces.end_streams()
         server.should_exit = True
         await serving
+
+
+async def _issuer(config: Config) -> "IssuerTokens | None":
+    """What checks tokens of the issuer, if there is one. Raises `SapwoodError`."""
+    if not config.serve.oidc_issuer:
+        return None
+    if missing := missing_extras("oidc"):
+        raise SapwoodError(not_installed("OpenID Connect", *missing))
+    from sapwood.server.issuer_keys import IssuerAway
+    from sapwood.server.oidc import IssuerTokens
+
+    issuer = IssuerTokens(config.serve, config.space)
+    try:
+        await issuer.keys.fetch()
+    except IssuerAway as error:
+        _log.warning("%s Its tokens are refused until it answers.", error)
+    return issuer
 
 
 def open_listener(host: str, port: int) -> socket.socket:

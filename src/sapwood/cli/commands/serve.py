@@ -1,10 +1,12 @@
 """`sapwood serve`: serves conversations over HTTP and in a browser."""
 
 import click
+from msgspec import structs
 
 from sapwood.cli.command import WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
+from sapwood.config.config_file import Config
 
 __all__ = ["command"]
 
@@ -13,6 +15,7 @@ __all__ = ["command"]
     examples=[
         "sapwood serve",
         "sapwood serve --port 0",
+        "sapwood serve --oidc-issuer https://id.example --oidc-audience sapwood",
         "sapwood serve --host 0.0.0.0 --host-name sapwood.example --no-agents",
     ]
 )
@@ -34,10 +37,30 @@ __all__ = ["command"]
     metavar="NAME",
     help="A name by which other machines may address the server; repeatable.",
 )
+@click.option(
+    "--oidc-issuer", metavar="URL", help="Take bearer tokens of this OpenID Connect issuer."
+)
+@click.option(
+    "--oidc-audience", metavar="NAME", help="For whom tokens of the issuer must be made out."
+)
+@click.option(
+    "--oidc-rule",
+    "oidc_rules",
+    multiple=True,
+    metavar="RULE",
+    help="Who of the issuer may do what where; repeatable: CLAIM=VALUE -> SPACE: SCOPE, SCOPE.",
+)
 @click.option("--no-agents", is_flag=True, help="Run no agents here; workers answer prompts.")
 @click.pass_obj
 def command(
-    invocation: Invocation, port: int, host: str, host_names: tuple[str, ...], no_agents: bool
+    invocation: Invocation,
+    port: int,
+    host: str,
+    host_names: tuple[str, ...],
+    oidc_issuer: str | None,
+    oidc_audience: str | None,
+    oidc_rules: tuple[str, ...],
+    no_agents: bool,
 ) -> None:
     """Serve conversations over HTTP and in a browser.
 
@@ -46,13 +69,26 @@ def command(
     """
     from sapwood.config.extras import missing_extras, not_installed
 
+    settings = invocation.config.serve
+    settings = structs.replace(
+        settings,
+        oidc_issuer=oidc_issuer or settings.oidc_issuer,
+        oidc_audience=oidc_audience or settings.oidc_audience,
+        oidc_rules=oidc_rules or settings.oidc_rules,
+    )
+    config = structs.replace(invocation.config, serve=settings)
     if missing := missing_extras("serve"):
         raise ModuleNotFoundError(not_installed("The server", *missing))
-    invocation.run(lambda: _serve(invocation, port, host, host_names, not no_agents))
+    invocation.run(lambda: _serve(invocation, config, port, host, host_names, not no_agents))
 
 
 async def _serve(
-    invocation: Invocation, port: int, host: str, host_names: tuple[str, ...], drives: bool
+    invocation: Invocation,
+    config: Config,
+    port: int,
+    host: str,
+    host_names: tuple[str, ...],
+    drives: bool,
 ) -> None:
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.config.api_keys import load_keys
@@ -66,7 +102,7 @@ async def _serve(
         async with invocation.connected(opening=30.0, patience=IN_TURN) as connection:
             await serve(
                 connection,
-                invocation.config,
+                config,
                 load_keys(),
                 host=host,
                 port=port,
