@@ -20,10 +20,11 @@ from starlette.requests import Request
 
 import sapwood
 from bench.served import ServedProcess
+from sapwood.config.serve_settings import ServeConfig
 from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood.server.identity import Identities
-from sapwood.server.rate_limit import RateLimit
 from sapwood.server.request_checks import AllowedHosts, check_origin
+from sapwood.server.request_limits import RequestLimits
 
 __all__ = ["main"]
 
@@ -231,7 +232,7 @@ def _follow_all(
 def _guards(folder: Path, count: int) -> bool:
     store = TokenStore(folder / "tokens.json")
     identities, hosts = Identities(FileTokens(store), "local"), AllowedHosts(("127.0.0.1",))
-    rate = RateLimit(1e9, 10**9)
+    limits = RequestLimits(ServeConfig(rate=10**9, burst=10**9, space_rate=10**9))
     value, _ = store.create("bench", "local", ("read",))
     headers = [(b"host", b"127.0.0.1:8420"), (b"authorization", f"Bearer {value}".encode())]
     scope = {
@@ -251,7 +252,7 @@ def _guards(folder: Path, count: int) -> bool:
             hosts.check(request)
             principal = await identities.of(request)
             check_origin(request, by_cookie=principal.by_cookie)
-            rate.check(principal.id)
+            limits.check(principal)
             principal.require("read")
         return (time.perf_counter() - began) / count * 1e3
 

@@ -42,6 +42,17 @@ class ServedProcess:
 
     def token(self) -> str:
         """A token for everything."""
+        if str(self.database).startswith("postgresql:"):
+            command = [sys.executable, "-m", "sapwood.cli", "token", "new", "bench"]
+            scopes = [f"--scope={each}" for each in ("read", "write", "approve")]
+            done = subprocess.run(
+                [*command, *scopes, "-d", str(self.database)],
+                env=self._environ,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            return done.stdout.strip()
         store = TokenStore(self.folder / "data/sapwood/server-tokens.json")
         return store.create("bench", "local", ("read", "write", "approve"))[0]
 

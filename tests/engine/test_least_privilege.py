@@ -42,7 +42,7 @@ async def test_a_worker_without_the_right_to_create(engine_database: str) -> Non
         await eventually(lambda: recorder.done[ADA] == 1)
         await engine.close()
     finally:
-        roles = "sapwood_lean, sapwood_worker, sapwood_eraser"
+        roles = "sapwood_lean, sapwood_worker, sapwood_eraser, sapwood_server, sapwood_reader"
         await asyncio.to_thread(
             _as_owner, engine_database, f"DROP OWNED BY {roles}; DROP ROLE {roles}"
         )

@@ -10,7 +10,7 @@ from sapwood.core.errors import SapwoodError
 
 __all__ = ["AccessRule", "ServeConfig", "parse_rule"]
 
-Positive = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
 
 _RULE = re.compile(r"\s*([^=\s]+)\s*=\s*(.+?)\s*->\s*(\S+?)\s*:\s*([a-z,\s]+?)\s*")
 
@@ -22,12 +22,21 @@ class ServeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     the claim `scope` decides, with `sapwood:read`, `sapwood:write` and `sapwood:approve`, and
     everybody has the space of the configuration. `oidc_name` is the claim that names a person in
     the log; by default a verified e-mail address, else the subject.
+
+    A token may send `rate` requests a second and `burst` at once, all tokens of a space together
+    `space_rate` and `space_burst`; 0 for no limit. `streams` are the event streams that a token may
+    have open in one server.
     """
 
     oidc_issuer: str = ""
     oidc_audience: str = ""
     oidc_name: str = ""
     oidc_rules: tuple[str, ...] = ()
+    rate: Natural = 100
+    burst: Natural = 400
+    space_rate: Natural = 1000
+    space_burst: Natural = 4000
+    streams: Natural = 4096
 
 
 class AccessRule(Struct, frozen=True):

@@ -72,6 +72,11 @@ _HELP = {
     "serve.oidc_rules": (
         'Who of the issuer may do what where: "groups=engineering -> team: read, write".'
     ),
+    "serve.rate": "Requests a second that one token may send. 0 means no limit.",
+    "serve.burst": "Requests that one token may send at once.",
+    "serve.space_rate": "Requests a second of all tokens of one space. 0 means no limit.",
+    "serve.space_burst": "Requests of all tokens of one space at once.",
+    "serve.streams": "Event streams that one token may have open in one server.",
     "telemetry.endpoint": "Where spans for OpenTelemetry are sent. Empty means nowhere.",
     "telemetry.content": "Whether spans contain the conversation.",
     "budget": "What the agents of one conversation may spend and start. 0 means no limit.",

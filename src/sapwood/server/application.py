@@ -22,8 +22,9 @@ from sapwood.server.identity import COOKIE, Identities
 from sapwood.server.openapi import openapi_document
 from sapwood.server.pages import page_endpoints
 from sapwood.server.problems import Problem, problem_of
-from sapwood.server.rate_limit import OpenStreams, RateLimit
+from sapwood.server.rate_limit import OpenStreams
 from sapwood.server.request_checks import SECURITY_HEADERS, AllowedHosts, check_origin, read_json
+from sapwood.server.request_limits import RequestLimits
 from sapwood.server.served_space import ServedSpaces
 from sapwood.server.sign_in_page import sign_in_page, signed_in_page
 
@@ -61,12 +62,12 @@ class Guards:
         spaces: ServedSpaces,
         identities: Identities,
         hosts: AllowedHosts,
-        rate: RateLimit,
+        limits: RequestLimits,
     ) -> None:
         self.spaces = spaces
         self.identities = identities
         self.hosts = hosts
-        self.rate = rate
+        self.limits = limits
 
 
 class Guarded:
@@ -95,7 +96,7 @@ class Guarded:
         guards.hosts.check(request)
         principal = await guards.identities.of(request)
         check_origin(request, by_cookie=principal.by_cookie)
-        guards.rate.check(principal.id)
+        guards.limits.check(principal)
         principal.require(endpoint.scope)
         space = guards.spaces.get(principal.space)
         return await endpoint.handler(Exchange(request, principal, space))
@@ -130,11 +131,11 @@ def create_application(
     identities: Identities,
     hosts: Iterable[str],
     *,
-    rate: RateLimit | None = None,
+    limits: RequestLimits | None = None,
     streams: int = _STREAMS,
 ) -> ASGIApp:
     """The application over these spaces, for requests to these host names."""
-    guards = Guards(spaces, identities, AllowedHosts(hosts), rate or RateLimit())
+    guards = Guards(spaces, identities, AllowedHosts(hosts), limits or RequestLimits())
     table = endpoints(OpenStreams(streams))
     routes = [
         Route(each.path, Guarded(each, guards), methods=[each.method], name=each.summary)
@@ -145,6 +146,7 @@ def create_application(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         yield
+        await guards.limits.close()
         await spaces.close()
 
     async def not_found(request: Request, _: Exception) -> Response:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from sapwood.app.connection import Connection
+from sapwood.app.server_tables import counts_of, tokens_of
 from sapwood.config.config_file import Config
 from sapwood.config.extras import missing_extras, not_installed
-from sapwood.config.server_tokens import FileTokens
 from sapwood.core.errors import SapwoodError
 from sapwood.server.application import create_application
 from sapwood.server.identity import Identities
+from sapwood.server.request_limits import RequestLimits
 from sapwood.server.served_space import ServedSpaces
 
 if TYPE_CHECKING:
@@ -53,9 +54,16 @@ async def serve(
             "--host-name NAME"
         )
     spaces = ServedSpaces(connection, config, keys, drives=drives)
-    identities = Identities(FileTokens(), config.space, await _issuer(config))
+    identities = Identities(tokens_of(connection.log), config.space, await _issuer(config))
     with open_listener(host, port) as listener:
-        app = create_application(spaces, identities, (*_LOOPBACK, *names))
+        limits = RequestLimits(config.serve, counts_of(connection.log))
+        app = create_application(
+            spaces,
+            identities,
+            (*_LOOPBACK, *names),
+            limits=limits,
+            streams=config.serve.streams,
+        )
         server = _Server(
             uvicorn.Config(
                 app,

@@ -1,7 +1,9 @@
-"""Limits of requests for each principal, in this process: so many a second, and a burst."""
+"""A limit of requests for each key: so many a second, and a burst. And of open streams."""
 
+import math
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 
 from sapwood.server.problems import Problem
 
@@ -11,29 +13,48 @@ _MOST_KNOWN = 10_000
 
 
 class RateLimit:
-    """Lets `rate` requests a second pass for each principal, and `burst` of them at once (GCRA)."""
+    """Lets `rate` requests a second pass for each key, and `burst` of them at once (GCRA).
+
+    A rate of 0 is no limit.
+    """
 
     def __init__(self, rate: float = 100.0, burst: int = 400) -> None:
-        self._gap = 1.0 / rate
-        self._room = burst / rate
+        self._gap = 1.0 / rate if rate else 0.0
+        self._room = max(burst, 1) * self._gap
         self._due: OrderedDict[str, float] = OrderedDict()
+        self._used: dict[str, float] = {}
 
-    def check(self, principal: str, now: float | None = None) -> None:
+    def check(self, key: str, now: float | None = None) -> None:
         """Counts a request. Raises `Problem` with `Retry-After` if it comes too early."""
+        if not self._gap:
+            return
         now = time.monotonic() if now is None else now
-        due = max(self._due.get(principal, now), now)
-        if due - now > self._room - self._gap:
-            wait = due - now - self._room + self._gap
+        due = max(self._due.get(key, now), now)
+        wait = due + self._gap - now - self._room
+        if wait > 1e-9:
             raise Problem(
                 429,
                 "Too many requests",
                 f"Too many requests. Try again in {wait:.1f} seconds.",
-                headers={"Retry-After": str(max(1, round(wait)))},
+                headers={"Retry-After": str(math.ceil(wait))},
             )
-        self._due[principal] = due + self._gap
-        self._due.move_to_end(principal)
+        self._due[key] = due + self._gap
+        self._due.move_to_end(key)
+        self._used[key] = self._used.get(key, 0.0) + self._gap
         if len(self._due) > _MOST_KNOWN:
-            self._due.popitem(last=False)
+            self._used.pop(self._due.popitem(last=False)[0], None)
+
+    def take_used(self) -> dict[str, float]:
+        """What passed since the last call, in seconds for each key."""
+        used, self._used = self._used, {}
+        return used
+
+    def correct(self, ahead: Mapping[str, float], now: float | None = None) -> None:
+        """Takes over by how many seconds keys were ahead when `take_used` was told to others."""
+        now = time.monotonic() if now is None else now
+        for key, seconds in ahead.items():
+            if key in self._due:
+                self._due[key] = now + max(0.0, seconds) + self._used.get(key, 0.0)
 
 
 class OpenStreams:

@@ -13,7 +13,7 @@ import asyncpg
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import Commit, Snapshot
 from sapwood.store.postgres import PostgresLog
-from sapwood.store.postgres.schema import NEWEST, migrations, script
+from sapwood.store.postgres.schema import NEWEST, migrations, oldest_of, script
 from tests.store.contract import append, commit_of, prompt_event
 from tools.postgres import throwaway
 
@@ -86,6 +86,10 @@ async def _freeze(dsn: str) -> str:
         parts.append(
             f"INSERT INTO sapwood.migrations (number, name) VALUES ({number}, '{name}');\n"
         )
+        if oldest := oldest_of(script(name)):
+            parts.append(
+                f"UPDATE sapwood.migrations SET oldest = {oldest} WHERE number = {number};\n"
+            )
     for table in _TABLES:
         parts += [line async for line in _inserts(session, table)]
     parts.append(_INDEXED.format(offset=indexed - 1))

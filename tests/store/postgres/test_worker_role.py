@@ -18,6 +18,7 @@ from tests.store.contract import grow, start, take
 
 Owner: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 ADA = AgentId("ada")
+ROLES = "sapwood_worker, sapwood_eraser, sapwood_server, sapwood_reader"
 _SCRIPT = resources.files("sapwood.store.postgres") / "worker.sql"
 
 
@@ -29,9 +30,7 @@ async def worker(log: Log, owner: Owner, postgres_database: str) -> AsyncGenerat
     parts = urlsplit(postgres_database)
     place = parts.netloc.rpartition("@")[2]
     yield parts._replace(netloc=f"sapwood_worker:sapwood@{place}").geturl()
-    await owner.execute(
-        "DROP OWNED BY sapwood_worker, sapwood_eraser; DROP ROLE sapwood_worker, sapwood_eraser"
-    )
+    await owner.execute(f"DROP OWNED BY {ROLES}; DROP ROLE {ROLES}")
 
 
 async def test_a_worker_can_do_everything_that_a_log_does(worker: str, space: Space) -> None:

@@ -16,7 +16,8 @@ __all__ = ["command"]
 def command() -> None:
     """Make, list and revoke tokens for the server.
 
-    A token names a person or a program. It is shown once and stored as a hash.
+    A token names a person or a program. It is shown once and stored as a hash: in the database on
+    PostgreSQL, where every server knows it, else in a file of this machine.
     """
 
 
@@ -36,12 +37,19 @@ def new(invocation: Invocation, name: str, scopes: tuple[str, ...], days: int | 
 
     NAME is the actor of every event that the token causes. The token is for one space.
     """
-    from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
+    from sapwood.app.server_tables import stored_tokens
+    from sapwood.config.server_tokens import SCOPES, TokenRecord, TokenScope
 
     named = scopes or ("read", "write")
     wanted: tuple[TokenScope, ...] = tuple(each for each in SCOPES if each in named)
     seconds = (days or 0) * 86_400
-    value, record = TokenStore().create(name, invocation.config.space, wanted, seconds=seconds)
+
+    async def create() -> tuple[str, TokenRecord]:
+        config = invocation.config
+        async with stored_tokens(config) as tokens:
+            return await tokens.create(name, config.space, wanted, seconds=seconds)
+
+    value, record = invocation.run(create)
     click.echo(value)
     click.echo(
         f"This token, {record.id}, is shown once. To revoke it, type: "
@@ -54,11 +62,16 @@ def new(invocation: Invocation, name: str, scopes: tuple[str, ...], days: int | 
 @click.pass_obj
 def ls(invocation: Invocation) -> None:
     """List tokens and browsers that are signed in."""
-    from sapwood.config.server_tokens import TokenStore
+    from sapwood.app.server_tables import stored_tokens
+    from sapwood.config.server_tokens import TokenRecord
     from sapwood.display.quantities import clock
     from sapwood.display.text import one_line
 
-    records = TokenStore().records()
+    async def read() -> tuple[TokenRecord, ...]:
+        async with stored_tokens(invocation.config) as tokens:
+            return await tokens.records()
+
+    records = invocation.run(read)
     if not records:
         click.echo("There are no tokens. Type: sapwood token new NAME", err=True)
     for each in records:
@@ -73,10 +86,15 @@ def ls(invocation: Invocation) -> None:
 @click.pass_obj
 def revoke(invocation: Invocation, name: str) -> None:
     """Revoke the tokens with this id or name. They are refused from now on."""
-    from sapwood.config.server_tokens import TokenStore
+    from sapwood.app.server_tables import stored_tokens
+    from sapwood.config.server_tokens import TokenRecord
     from sapwood.core.errors import SapwoodError
 
-    gone = TokenStore().revoke(name)
+    async def remove() -> tuple[TokenRecord, ...]:
+        async with stored_tokens(invocation.config) as tokens:
+            return await tokens.revoke(name)
+
+    gone = invocation.run(remove)
     if not gone:
         raise SapwoodError(f"There is no token '{name}'. To list them, type: sapwood token ls")
     click.echo(f"Revoked {len(gone)} token{'' if len(gone) == 1 else 's'}.")

@@ -66,12 +66,14 @@ _BY_KEY_AND_UPDATE = f"""
         ORDER BY known.hour DESC, updated DESC, known.agent DESC LIMIT $7
     ) AS page ORDER BY page.updated DESC, page.agent DESC LIMIT $7
 """
+# The order names the first column of the index, which has one value here: under row-level security,
+# PostgreSQL does not conclude that by itself.
 _BY_UPDATE = f"""
     SELECT page.facts FROM unnest($2::text[]) AS wanted (status) CROSS JOIN LATERAL (
         SELECT facts, {_UPDATED} AS updated, agent FROM sapwood.agents
         WHERE status || ' ' || space = wanted.status || ' ' || $1
             AND hour <= $3 AND ({_UPDATED}, agent) < ($4, $5)
-        ORDER BY hour DESC, updated DESC, agent DESC LIMIT $6
+        ORDER BY status || ' ' || space DESC, hour DESC, updated DESC, agent DESC LIMIT $6
     ) AS page ORDER BY page.updated DESC, page.agent DESC LIMIT $6
 """
 _IN_FOLDER = f"""

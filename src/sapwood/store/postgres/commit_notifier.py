@@ -51,6 +51,10 @@ class CommitSignal:
         """Wakes the follower."""
         self._event.set()
 
+    def is_set(self) -> bool:
+        """Whether there was a commit since `clear`."""
+        return self._event.is_set()
+
     def clear(self) -> None:
         """Resets the signal. Call this before reading, so that no commit is missed."""
         self._event.clear()
@@ -75,19 +79,25 @@ class CommitNotifier:
         self._work = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.closed = False
+        self.listening = False
 
     @contextmanager
     def subscribe(self, key: str) -> Generator[CommitSignal]:
         """A signal for this key, until the end of the `with` block."""
-        self._start()
-        signal = CommitSignal()
-        self._signals.setdefault(key, set()).add(signal)
+        signal = self.signal(key)
         try:
             yield signal
         finally:
             self._signals[key].discard(signal)
             if not self._signals[key]:
                 del self._signals[key]
+
+    def signal(self, key: str) -> CommitSignal:
+        """A signal for this key until the log is closed; set after each new connection too."""
+        self._start()
+        signal = CommitSignal()
+        self._signals.setdefault(key, set()).add(signal)
+        return signal
 
     def notify(self, topics: Iterable[Topic]) -> None:
         """Wakes followers in this process at once, and those in other processes soon."""
@@ -130,6 +140,7 @@ class CommitNotifier:
                 connection.terminate()
             else:
                 await connection.close()
+            self.listening = False
             if not self.closed:
                 self._server.availability.lost()
 
@@ -138,6 +149,7 @@ class CommitNotifier:
         await connection.execute("SET synchronous_commit = off")
         await connection.add_listener(_CHANNEL, self._on_notification)
         self._server.availability.answered()
+        self.listening = True
         self._wake_all()  # notifications may have been missed before
         loop = asyncio.get_running_loop()
         while not connection.is_closed():

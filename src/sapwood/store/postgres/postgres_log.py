@@ -25,8 +25,10 @@ from sapwood.store.postgres.database_errors import AvailabilityCallback
 from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
+from sapwood.store.postgres.limit_table import LimitTable
 from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.scrub import scrub_tables
+from sapwood.store.postgres.token_table import TokenTable
 
 __all__ = ["PostgresLog"]
 
@@ -38,7 +40,7 @@ _receipt = msgspec.json.Decoder(Receipt)
 class PostgresLog:
     """A log in the schema `sapwood` of a database.
 
-    Use it only on the event loop that opened it.
+    Use it only on the event loop that opened it. `tokens` and `limits` are those of the servers.
     """
 
     def __init__(
@@ -50,6 +52,8 @@ class PostgresLog:
         self._notifier = CommitNotifier(server)
         self._live_events = LiveEvents(readers, self._scanners, self._notifier, poll, shift)
         self._indexer = FulltextIndexer(self._scanners, shift)
+        self.tokens = TokenTable(readers, self._notifier)
+        self.limits = LimitTable(readers)
 
     @classmethod
     async def open(
@@ -85,6 +89,11 @@ class PostgresLog:
             raise
         server.patience = patience
         return cls(server, pool, writers, poll, shift)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether commits of other processes are notified to this one now."""
+        return self._notifier.listening
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipt durably, or nothing.

@@ -4,6 +4,7 @@ A lock makes processes that open an old or empty database at the same time wait 
 A released migration is never edited.
 """
 
+import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,13 @@ __all__ = [
     "NEWEST",
     "migrate",
     "migrations",
+    "oldest_of",
     "read_schema_number",
     "require_schema",
     "script",
 ]
 
-NEWEST = 7
+NEWEST = 8
 
 _FOLDER = resources.files("sapwood.store.postgres") / "migrations"
 _OLDEST_SERVER = 14
@@ -38,6 +40,7 @@ _TABLE = """
 """
 _AT = "SELECT max(number) FROM sapwood.migrations"
 _DONE = "INSERT INTO sapwood.migrations (number, name) VALUES ($1, $2)"
+_DONE_WITH_OLDEST = "INSERT INTO sapwood.migrations (number, name, oldest) VALUES ($1, $2, $3)"
 # `oldest` is the oldest schema whose programs work with the tables after a migration.
 _OLDEST = "SELECT max(coalesce(oldest, number)) FROM sapwood.migrations"
 
@@ -51,6 +54,18 @@ def migrations() -> dict[int, str]:
 def script(name: str) -> str:
     """The statements of a migration."""
     return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def oldest_of(text: str) -> int:
+    """The oldest schema whose programs work with the tables after a migration; 0 if none does.
+
+    The first line of a migration says it.
+
+    >>> oldest_of("-- oldest: 7")
+    7
+    """
+    found = re.match(r"-- oldest: (\d+)", text)
+    return int(found[1]) if found else 0
 
 
 async def migrate(connection: "Connection") -> None:
@@ -103,8 +118,12 @@ async def _run(connection: "Connection", number: int, name: str) -> None:
         at = await _schema_number(connection)
         await _refuse_newer(connection, at)
         if at < number:
-            await connection.execute(script(name))
-            await connection.execute(_DONE, number, name)
+            text = script(name)
+            await connection.execute(text)
+            if oldest := oldest_of(text):
+                await connection.execute(_DONE_WITH_OLDEST, number, name, oldest)
+            else:
+                await connection.execute(_DONE, number, name)
 
 
 async def _schema_number(connection: "Connection") -> int:

@@ -1,0 +1,117 @@
+"""The tokens of servers in the database: every server of the database knows them.
+
+A server remembers a token for some seconds. A trigger of the table notifies all servers when tokens
+are removed, so a revoked token is refused everywhere at once.
+"""
+
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from sapwood.config.server_tokens import (
+    TokenKind,
+    TokenRecord,
+    TokenScope,
+    new_token,
+    token_hash,
+)
+from sapwood.store.postgres.commit_notifier import CommitNotifier, CommitSignal
+from sapwood.store.postgres.connections import ReaderPool
+
+if TYPE_CHECKING:
+    from sapwood.store.postgres.connections import Row
+
+__all__ = ["TokenTable"]
+
+_COLUMNS = "id, hash, name, space, scopes, created, expires, kind"
+_INSERT = f"INSERT INTO sapwood.tokens ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+_EXPIRED = "DELETE FROM sapwood.tokens WHERE expires > 0 AND expires < $1"
+_FIND = f"SELECT {_COLUMNS} FROM sapwood.tokens WHERE hash = $1"
+_ALL = f"SELECT {_COLUMNS} FROM sapwood.tokens ORDER BY created, id"
+_REVOKE = f"DELETE FROM sapwood.tokens WHERE id = $1 OR name = $1 RETURNING {_COLUMNS}"
+_TOPIC = "tokens"
+_KEPT = 10_000
+_KEPT_SECONDS = 5.0
+"""For how long a token is remembered, in case a notification is lost."""
+_CLEAN_SECONDS = 86_400
+"""Expired tokens are listed for a day."""
+
+
+class TokenTable:
+    """The tokens in the table `tokens`."""
+
+    def __init__(self, readers: ReaderPool, notifier: CommitNotifier) -> None:
+        self._readers = readers
+        self._notifier = notifier
+        self._known: OrderedDict[str, tuple[float, TokenRecord]] = OrderedDict()
+        self._removed: CommitSignal | None = None
+
+    async def create(
+        self,
+        name: str,
+        space: str,
+        scopes: tuple[TokenScope, ...],
+        *,
+        seconds: int = 0,
+        kind: TokenKind = "token",
+    ) -> tuple[str, TokenRecord]:
+        """Makes a token. Returns it, to be shown once, and what is stored of it."""
+        value, record = new_token(name, space, scopes, seconds, kind)
+        await self._readers.fetch(
+            _INSERT,
+            *(record.id, record.hash, record.name, record.space, list(record.scopes)),
+            *(record.created, record.expires, record.kind),
+        )
+        await self._readers.fetch(_EXPIRED, record.created - _CLEAN_SECONDS)
+        return value, record
+
+    async def find(self, value: str) -> TokenRecord | None:
+        """The record of a token; None if it is unknown or has expired."""
+        if not value.startswith("sw_"):
+            return None
+        digest, now = token_hash(value), time.time()
+        self._forget_removed()
+        known = self._known.get(digest)
+        if known is not None and now < known[0]:
+            return known[1] if known[1].is_valid(now) else None
+        row = await self._readers.fetchrow(_FIND, digest)
+        if row is None:
+            self._known.pop(digest, None)
+            return None
+        record = _record(row)
+        self._known[digest] = (now + _KEPT_SECONDS, record)
+        self._known.move_to_end(digest)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        return record if record.is_valid(now) else None
+
+    async def records(self) -> tuple[TokenRecord, ...]:
+        """All tokens, oldest first."""
+        return tuple(_record(row) for row in await self._readers.fetch(_ALL))
+
+    async def revoke(self, id_or_name: str) -> tuple[TokenRecord, ...]:
+        """Removes the tokens with this id or name. Returns those that were removed."""
+        gone = await self._readers.fetch(_REVOKE, id_or_name)
+        self._known.clear()
+        return tuple(_record(row) for row in gone)
+
+    def _forget_removed(self) -> None:
+        """Forgets what is remembered if tokens were removed, or if that may have been missed."""
+        if self._removed is None:
+            self._removed = self._notifier.signal(_TOPIC)
+        if self._removed.is_set():
+            self._removed.clear()
+            self._known.clear()
+
+
+def _record(row: "Row") -> TokenRecord:
+    return TokenRecord(
+        row["id"],
+        row["hash"],
+        row["name"],
+        row["space"],
+        tuple(row["scopes"]),
+        row["created"],
+        row["expires"],
+        row["kind"],
+    )
