@@ -16,20 +16,14 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import msgspec
-from starlette.requests import Request
 
 import sapwood
+from bench.serve_guards import measure_guards
 from bench.served import ServedProcess
-from sapwood.config.serve_settings import ServeConfig
-from sapwood.config.server_tokens import FileTokens, TokenStore
-from sapwood.server.identity import Identities
-from sapwood.server.request_checks import AllowedHosts, check_origin
-from sapwood.server.request_limits import RequestLimits
 
 __all__ = ["main"]
 
 _MOST_OVERHEAD = 3.0
-_MOST_GUARD = 0.3
 _MOST_LAG = 0.5
 _RATE = 200
 _AGENTS = 20
@@ -47,7 +41,7 @@ def main(args: list[str]) -> int:
             missed |= asyncio.run(_overhead(served, 100 if quick else 500, quick=quick))
             followers = 100 if quick else 2_000
             missed |= _followers(served, followers, 4.0 if quick else 12.0, quick=quick)
-        missed |= _guards(folder, 2_000 if quick else 20_000)
+        missed |= measure_guards(folder, quick=quick)
     return int(missed)
 
 
@@ -224,43 +218,6 @@ def _follow_all(
 
     lacking = asyncio.run(run())
     outcome.put((lags, lacking, doubled[0]))
-
-
-# Guards.
-
-
-def _guards(folder: Path, count: int) -> bool:
-    store = TokenStore(folder / "tokens.json")
-    identities, hosts = Identities(FileTokens(store), "local"), AllowedHosts(("127.0.0.1",))
-    limits = RequestLimits(ServeConfig(rate=10**9, burst=10**9, space_rate=10**9))
-    value, _ = store.create("bench", "local", ("read",))
-    headers = [(b"host", b"127.0.0.1:8420"), (b"authorization", f"Bearer {value}".encode())]
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": "/v1/agents",
-        "query_string": b"",
-        "scheme": "http",
-        "server": ("127.0.0.1", 8420),
-        "headers": headers,
-    }
-
-    async def guard() -> float:
-        began = time.perf_counter()
-        for _ in range(count):
-            request = Request(scope)
-            hosts.check(request)
-            principal = await identities.of(request)
-            check_origin(request, by_cookie=principal.by_cookie)
-            limits.check(principal)
-            principal.require("read")
-        return (time.perf_counter() - began) / count * 1e3
-
-    took = asyncio.run(guard())
-    print(
-        f"host, identity, origin, rate and scope: {took:.3f} ms a request; limit {_MOST_GUARD} ms"
-    )
-    return took > _MOST_GUARD
 
 
 if __name__ == "__main__":

@@ -166,19 +166,25 @@ async def connect(
     patience: float = 30.0,
     opening: float | None = None,
     secrets: Iterable[str] | None = None,
+    reader: str = "",
 ) -> Connection:
     """Opens one space of a database. A log that is already open is used and not closed later.
 
     `patience` is the number of seconds to wait for a server that does not answer, `opening` the
     number of seconds to wait when it is opened. `secrets` are values to mask in all texts, by
-    default the configured API keys. Raises `LogError` if the database cannot be opened.
+    default the configured API keys. `reader` is the address of PostgreSQL for a login that sees one
+    space only, by which spaces are then read. Raises `LogError` if the database cannot be opened.
     """
     name = _space(space)
     known = _configured_keys() if secrets is None else tuple(secrets)
     if isinstance(address, str | Path):
         outages = OutageReporter()
         log = await open_log(
-            address, patience=patience, opening=opening, on_availability=outages.report
+            address,
+            patience=patience,
+            opening=opening,
+            on_availability=outages.report,
+            reader=reader,
         )
         connection = Connection(log, name, outages=outages, address=str(address), secrets=known)
         await _finish_erasures(connection)
@@ -207,12 +213,13 @@ async def open_log(
     patience: float = 30.0,
     opening: float | None = None,
     on_availability: Callable[[bool], None] | None = None,
+    reader: str = "",
 ) -> Log:
     """Opens `:memory:`, a path (an SQLite file, created if missing), or `postgresql://…`.
 
     `patience` is the number of seconds to wait for a server that does not answer, `opening` the
     number of seconds to wait now. `on_availability` is called with False when the server stops
-    answering and with True when it answers again. Raises `LogError`.
+    answering and with True when it answers again. `reader` is as for `connect`. Raises `LogError`.
     """
     text = str(address)
     if text == ":memory:":
@@ -223,7 +230,11 @@ async def open_log(
         from sapwood.store.postgres import PostgresLog
 
         return await PostgresLog.open(
-            text, patience=patience, opening=opening, on_availability=on_availability
+            text,
+            patience=patience,
+            opening=opening,
+            on_availability=on_availability,
+            reader=reader,
         )
     if "://" in text:
         scheme = text.partition("://")[0]

@@ -68,12 +68,13 @@ class Invocation:
 
     @asynccontextmanager
     async def connected(
-        self, *, opening: float = _OPENING, patience: float | None = None
+        self, *, opening: float = _OPENING, patience: float | None = None, reader: str = ""
     ) -> "AsyncGenerator[Connection]":
         """Opens the database and closes it on exit. Commits are written to the log file.
 
         `opening` is the number of seconds to wait for the server at first, `patience` the number
-        of seconds to wait later; by default the same. Raises `LogError`.
+        of seconds to wait later; by default the same. `reader` is the address for a login of
+        PostgreSQL that sees one space only. Raises `LogError`.
         """
         from sapwood.app.connection import connect
         from sapwood.cli.log_files import log_commits
@@ -86,6 +87,7 @@ class Invocation:
             config.space,
             opening=opening,
             patience=opening if patience is None else patience,
+            reader=reader,
         )
         connection.dispatcher.on_commit(log_commits)
         try:

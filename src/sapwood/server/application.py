@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -21,12 +21,14 @@ from sapwood.server.file_api import file_endpoints
 from sapwood.server.identity import COOKIE, Identities
 from sapwood.server.openapi import openapi_document
 from sapwood.server.pages import page_endpoints
+from sapwood.server.principal import Principal
 from sapwood.server.problems import Problem, problem_of
 from sapwood.server.rate_limit import OpenStreams
 from sapwood.server.request_checks import SECURITY_HEADERS, AllowedHosts, check_origin, read_json
 from sapwood.server.request_limits import RequestLimits
 from sapwood.server.served_space import ServedSpaces
 from sapwood.server.sign_in_page import sign_in_page, signed_in_page
+from sapwood.server.stream_access import StreamAccess
 
 __all__ = [
     "PUBLIC_PATHS",
@@ -68,6 +70,7 @@ class Guards:
         self.identities = identities
         self.hosts = hosts
         self.limits = limits
+        self.streams = StreamAccess(identities)
 
 
 class Guarded:
@@ -80,8 +83,11 @@ class Guarded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Checks the request, then answers it."""
         request = Request(scope, receive)
+        principal: Principal | None = None
         try:
-            response = await self._answer(request)
+            principal = await self._admit(request)
+            space = self._guards.spaces.get(principal.space)
+            response = await self.endpoint.handler(Exchange(request, principal, space))
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 500:
@@ -89,17 +95,22 @@ class Guarded:
             response = problem.response()
             if problem.status == 401 and _wants_page(request):
                 response = HTMLResponse(sign_in_page(problem.detail), 401)
-        await response(scope, receive, send)
+        if principal is None or not isinstance(response, StreamingResponse):
+            await response(scope, receive, send)
+        elif not await self._guards.streams.run(
+            request, principal, lambda: response(scope, receive, send)
+        ):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _answer(self, request: Request) -> Response:
-        guards, endpoint = self._guards, self.endpoint
+    async def _admit(self, request: Request) -> Principal:
+        """Who sent a request that may come in. Raises `Problem`."""
+        guards = self._guards
         guards.hosts.check(request)
         principal = await guards.identities.of(request)
         check_origin(request, by_cookie=principal.by_cookie)
         guards.limits.check(principal)
-        principal.require(endpoint.scope)
-        space = guards.spaces.get(principal.space)
-        return await endpoint.handler(Exchange(request, principal, space))
+        principal.require(self.endpoint.scope)
+        return principal
 
 
 class Public:
@@ -147,6 +158,7 @@ def create_application(
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         yield
         await guards.limits.close()
+        await guards.streams.close()
         await spaces.close()
 
     async def not_found(request: Request, _: Exception) -> Response:

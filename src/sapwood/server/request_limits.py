@@ -15,7 +15,7 @@ from sapwood.core.errors import LogError
 from sapwood.server.principal import Principal
 from sapwood.server.rate_limit import RateLimit
 
-__all__ = ["RequestLimits"]
+__all__ = ["RequestLimits", "SharedCounts"]
 
 _SETTLE_SECONDS = 0.1
 _AWAY_SECONDS = 2.0

@@ -1,7 +1,6 @@
 """A worker role that does not own the tables can read and append, and nothing else."""
 
 from collections.abc import AsyncGenerator
-from importlib import resources
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
@@ -15,22 +14,19 @@ from sapwood.lifecycle.erasure import Eraser
 from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
 from tests.store.contract import grow, start, take
+from tests.store.postgres.roles import granted_roles, login
 
 Owner: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 ADA = AgentId("ada")
-ROLES = "sapwood_worker, sapwood_eraser, sapwood_server, sapwood_reader"
-_SCRIPT = resources.files("sapwood.store.postgres") / "worker.sql"
+ERASER = "sapwood_test_eraser"
 
 
 @pytest.fixture
-async def worker(log: Log, owner: Owner, postgres_database: str) -> AsyncGenerator[str]:
+async def worker(log: Log, postgres_dsn: str, postgres_database: str) -> AsyncGenerator[str]:
     """The address of the database for a worker. The fixture has created the tables."""
-    await owner.execute(_SCRIPT.read_text(encoding="utf-8"))
-    await owner.execute("ALTER ROLE sapwood_worker LOGIN PASSWORD 'sapwood'")
-    parts = urlsplit(postgres_database)
-    place = parts.netloc.rpartition("@")[2]
-    yield parts._replace(netloc=f"sapwood_worker:sapwood@{place}").geturl()
-    await owner.execute(f"DROP OWNED BY {ROLES}; DROP ROLE {ROLES}")
+    logins = ("sapwood_test_worker IN ROLE sapwood_worker", f"{ERASER} IN ROLE sapwood_eraser")
+    async with granted_roles(postgres_dsn, postgres_database, *logins):
+        yield login(postgres_database, "sapwood_test_worker")
 
 
 async def test_a_worker_can_do_everything_that_a_log_does(worker: str, space: Space) -> None:
@@ -45,9 +41,7 @@ async def test_a_worker_can_do_everything_that_a_log_does(worker: str, space: Sp
     await log.close()
 
 
-async def test_a_worker_cannot_erase_and_an_eraser_can(
-    worker: str, owner: Owner, space: Space
-) -> None:
+async def test_a_worker_cannot_erase_and_an_eraser_can(worker: str, space: Space) -> None:
     log = await PostgresLog.open(worker)
     await start(log, space, ADA, "needle", "x" * 5000)
     with pytest.raises(LogError, match="may not erase"):
@@ -55,8 +49,7 @@ async def test_a_worker_cannot_erase_and_an_eraser_can(
     with pytest.raises(LogError, match="may not erase"):
         await log.add_hold(space, Hold("h1", 1, "human", "space"))
     await log.close()
-    await owner.execute("ALTER ROLE sapwood_eraser LOGIN PASSWORD 'sapwood'")
-    log = await PostgresLog.open(worker.replace("sapwood_worker:", "sapwood_eraser:"))
+    log = await PostgresLog.open(login(worker, ERASER))
     assert (await Eraser(log, space).erase([ADA], by="human")).agents == 1
     await log.add_hold(space, Hold("h1", 1, "human", "space"))
     await log.close()

@@ -50,6 +50,12 @@ __all__ = ["command"]
     metavar="RULE",
     help="Who of the issuer may do what where; repeatable: CLAIM=VALUE -> SPACE: SCOPE, SCOPE.",
 )
+@click.option(
+    "--reader-database",
+    metavar="ADDRESS",
+    envvar="SAPWOOD_READER_DATABASE",
+    help="Read conversations with this login of PostgreSQL, which sees one space at a time.",
+)
 @click.option("--no-agents", is_flag=True, help="Run no agents here; workers answer prompts.")
 @click.pass_obj
 def command(
@@ -60,6 +66,7 @@ def command(
     oidc_issuer: str | None,
     oidc_audience: str | None,
     oidc_rules: tuple[str, ...],
+    reader_database: str | None,
     no_agents: bool,
 ) -> None:
     """Serve conversations over HTTP and in a browser.
@@ -79,7 +86,11 @@ def command(
     config = structs.replace(invocation.config, serve=settings)
     if missing := missing_extras("serve"):
         raise ModuleNotFoundError(not_installed("The server", *missing))
-    invocation.run(lambda: _serve(invocation, config, port, host, host_names, not no_agents))
+    invocation.run(
+        lambda: _serve(
+            invocation, config, port, host, host_names, not no_agents, reader_database or ""
+        )
+    )
 
 
 async def _serve(
@@ -89,6 +100,7 @@ async def _serve(
     host: str,
     host_names: tuple[str, ...],
     drives: bool,
+    reader: str,
 ) -> None:
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.config.api_keys import load_keys
@@ -99,7 +111,9 @@ async def _serve(
         click.echo(f"Open once in your browser: {address}/sign-in?token={token}", err=True)
 
     with stop_on_signals() as stop:
-        async with invocation.connected(opening=30.0, patience=IN_TURN) as connection:
+        async with invocation.connected(
+            opening=30.0, patience=IN_TURN, reader=reader
+        ) as connection:
             await serve(
                 connection,
                 config,

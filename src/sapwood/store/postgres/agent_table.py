@@ -1,11 +1,13 @@
 """Statements about the table of agents: list, find by name, family."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary, Order
 from sapwood.core.tags import key_of
-from sapwood.store.postgres.connections import ReaderPool
+from sapwood.store.postgres.connections import Reader
 from sapwood.store.postgres.event_table import MAX_BIGINT
 
 __all__ = [
@@ -18,9 +20,11 @@ __all__ = [
     "list_folder",
     "list_working",
     "storable_name",
+    "visible",
 ]
 
 _FACTS = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = $2"
+_FACTS_OF = "SELECT facts FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
 _PAGE = """
     SELECT facts FROM sapwood.agents
     WHERE space = $1 AND (created, agent) < ($2, $3)
@@ -142,14 +146,14 @@ _facts = msgspec.json.Decoder(AgentSummary)
 _json = msgspec.json.Encoder()
 
 
-async def find_summary(readers: ReaderPool, space: Space, agent: AgentId) -> AgentSummary | None:
+async def find_summary(readers: Reader, space: Space, agent: AgentId) -> AgentSummary | None:
     """The summary of one agent."""
     row = await readers.fetchrow(_FACTS, space, agent)
     return _facts.decode(row["facts"]) if row else None
 
 
 async def list_agents(
-    readers: ReaderPool,
+    readers: Reader,
     space: Space,
     after: AgentSummary | None,
     limit: int,
@@ -184,8 +188,17 @@ async def list_agents(
     return [_facts.decode(row["facts"]) for row in rows]
 
 
+async def visible(
+    readers: Reader, space: Space, found: Sequence[AgentSummary]
+) -> list[AgentSummary]:
+    """Those of the agents that these readers see, read again."""
+    rows = await readers.fetch(_FACTS_OF, space, [each.agent for each in found])
+    seen = {each.agent: each for each in (_facts.decode(row["facts"]) for row in rows)}
+    return [seen[each.agent] for each in found if each.agent in seen]
+
+
 async def list_folder(
-    readers: ReaderPool,
+    readers: Reader,
     space: Space,
     folder: str,
     after: AgentSummary | None,
@@ -204,22 +217,20 @@ async def list_folder(
 
 
 async def list_working(
-    readers: ReaderPool, space: Space, after: AgentId | None, limit: int
+    readers: Reader, space: Space, after: AgentId | None, limit: int
 ) -> list[AgentSummary]:
     """A page of the running agents that have work to do, ordered by id."""
     rows = await readers.fetch(_WORKING, space, after or "", limit)
     return [_facts.decode(row["facts"]) for row in rows]
 
 
-async def working_spaces(readers: ReaderPool, after: Space | None, limit: int) -> list[Space]:
+async def working_spaces(readers: Reader, after: Space | None, limit: int) -> list[Space]:
     """A page of the spaces in which an agent has work to do, ordered by name."""
     rows = await readers.fetch(_WORKING_SPACES, after or "", limit)
     return [Space(row["space"]) for row in rows]
 
 
-async def find_agents(
-    readers: ReaderPool, space: Space, name: str, limit: int
-) -> list[AgentSummary]:
+async def find_agents(readers: Reader, space: Space, name: str, limit: int) -> list[AgentSummary]:
     """The agent with this id, or else agents with this name, or else ids with this prefix."""
     wanted = storable_name(name)
     if exact := await find_summary(readers, space, AgentId(wanted)):
@@ -232,17 +243,17 @@ async def find_agents(
     return [_facts.decode(row["facts"]) for row in rows]
 
 
-async def ancestors(readers: ReaderPool, space: Space, agent: AgentId) -> list[AgentId]:
+async def ancestors(readers: Reader, space: Space, agent: AgentId) -> list[AgentId]:
     """The parent, its parent, and so on up to the root."""
     return [AgentId(row["agent"]) for row in await readers.fetch(_ANCESTORS, space, agent)]
 
 
-async def descendants(readers: ReaderPool, space: Space, agent: AgentId) -> list[AgentId]:
+async def descendants(readers: Reader, space: Space, agent: AgentId) -> list[AgentId]:
     """The children, their children, and so on; parents before their children."""
     return [AgentId(row["agent"]) for row in await readers.fetch(_DESCENDANTS, space, agent)]
 
 
-async def family(readers: ReaderPool, space: Space, agent: AgentId) -> list[AgentSummary]:
+async def family(readers: Reader, space: Space, agent: AgentId) -> list[AgentSummary]:
     """The root and all its descendants; parents before their children."""
     rows = await readers.fetch(_FAMILY, space, agent)
     return [_facts.decode(row["facts"]) for row in rows]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import asyncpg
 
+from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
 from sapwood.store.postgres.database_errors import (
     AvailabilityCallback,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
     Row = asyncpg.Record
 
-__all__ = ["Fetch", "ReaderPool", "Server", "terminated_on_error"]
+__all__ = ["Fetch", "Reader", "ReaderPool", "Server", "terminated_on_error"]
 
 # A connection sends these settings after it is open, because PgBouncer refuses unknown start-up
 # parameters. Each of our statements has one good plan, by index. The planner must not choose
@@ -55,6 +56,18 @@ class Fetch(Protocol):
 
     def __call__(self, query: str, *args: object) -> "Awaitable[list[Row]]":
         """Runs `query` with these arguments."""
+        ...
+
+
+class Reader(Protocol):
+    """Runs statements that read."""
+
+    async def fetch(self, query: str, *args: object) -> "list[Row]":
+        """Runs a statement and returns all rows."""
+        ...
+
+    async def fetchrow(self, query: str, *args: object) -> "Row | None":
+        """Runs a statement and returns the first row, or None."""
         ...
 
 
@@ -119,6 +132,10 @@ class ReaderPool:
         self._server = server
         self._pool = server.pool(size, _SCAN_SETTINGS if whole_space else _READ_SETTINGS)
         self._closed = False
+
+    def of(self, space: Space) -> Reader:
+        """Reads for one space. Here the statements alone decide what is read."""
+        return self
 
     async def use(self, action: "Callable[[Connection], Awaitable[T]]") -> T:
         """Runs `action` with a connection; repeats it if the connection is lost."""

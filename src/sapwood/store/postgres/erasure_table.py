@@ -29,7 +29,7 @@ from sapwood.core.events import SYSTEM, WordsErased
 from sapwood.core.events.codec import encode
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.log_values import AgentSummary, LogError, Receipt
-from sapwood.store.postgres.connections import ReaderPool
+from sapwood.store.postgres.connections import Reader, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, read_part, recorded_of
 from sapwood.store.postgres.fulltext import INDEX_LOCK, index_events
 
@@ -324,7 +324,7 @@ async def finish_erasure(readers: ReaderPool, erasure: str, at: int) -> None:
     await _call(readers, "SELECT sapwood.finish_erasure($1, $2)", erasure, at)
 
 
-async def list_erasures(readers: ReaderPool, space: Space) -> list[Erasure]:
+async def list_erasures(readers: Reader, space: Space) -> list[Erasure]:
     """The records of a space, newest first."""
     query = f"SELECT {_ERASURE} FROM sapwood.erasures WHERE space = $1 ORDER BY at DESC, id"
     return [Erasure(*row) for row in await readers.fetch(query, space)]
@@ -349,7 +349,7 @@ async def release_hold(readers: ReaderPool, space: Space, hold: str, by: str, at
     return bool(await _call(readers, query, space, hold, by, at))
 
 
-async def list_holds(readers: ReaderPool, space: Space) -> list[Hold]:
+async def list_holds(readers: Reader, space: Space) -> list[Hold]:
     """The holds of a space, newest first; released ones too."""
     query = f"SELECT {_HOLD} FROM sapwood.holds WHERE space = $1 ORDER BY at DESC, id"
     return [Hold(*row) for row in await readers.fetch(query, space)]

@@ -9,7 +9,7 @@ from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import Snapshot
-from sapwood.store.postgres.connections import Fetch, ReaderPool
+from sapwood.store.postgres.connections import Fetch, Reader
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
@@ -152,7 +152,7 @@ _INSERT_SNAPSHOT = """
 
 
 async def find_snapshot(
-    readers: ReaderPool, space: Space, agent: AgentId, schema: str, at: int | None
+    readers: Reader, space: Space, agent: AgentId, schema: str, at: int | None
 ) -> Snapshot | None:
     """The newest snapshot of this schema, at or before version `at` if given."""
     row = await readers.fetchrow(
@@ -161,7 +161,7 @@ async def find_snapshot(
     return Snapshot(agent, row["version"], schema, row["data"]) if row else None
 
 
-async def insert_snapshot(readers: ReaderPool, space: Space, snapshot: Snapshot) -> None:
+async def insert_snapshot(readers: Reader, space: Space, snapshot: Snapshot) -> None:
     """Stores a snapshot, unless one of the same agent, schema and version exists.
 
     Stores nothing if there is no such agent, or if words of another one were erased after it: then

@@ -331,12 +331,17 @@ async def search_words(
     agents: Sequence[AgentId] | None,
     limit: int,
     offset: int,
+    look_up: Fetch | None = None,
 ) -> list[SearchHit]:
-    """The indexed events that contain these words, best match first."""
+    """The indexed events that contain these words, best match first.
+
+    `look_up` reads the index, if `fetch` is not to do it. The words that are shown are always those
+    that `fetch` returns.
+    """
     phrases = [" ".join(phrase) for phrase in query_phrases(query)]
     if not phrases or (agents is not None and not agents):
         return []
-    rows = await fetch(_SEARCH, space, _scope(space, agents), phrases, limit, offset)
+    rows = await (look_up or fetch)(_SEARCH, space, _scope(space, agents), phrases, limit, offset)
     scores = {EventRef(row["agent"], row["version"]): row["score"] for row in rows}
     events = await read_refs(fetch, space, list(scores))
     return [

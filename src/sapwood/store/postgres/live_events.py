@@ -103,7 +103,7 @@ class LiveEvents:
 
     async def follow(self, space: Space, agent: AgentId, after: int) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one."""
-        fetch = self._readers.fetch
+        fetch = self._readers.of(space).fetch
         with self._notifier.subscribe(topic_key(space, agent)) as signal:
             while not self._notifier.closed:
                 signal.clear()
@@ -144,7 +144,7 @@ class LiveEvents:
 
         Takes time in proportion to their number.
         """
-        rows = await self._scanners.fetch(_END, space, self._shift)
+        rows = await self._scanners.of(space).fetch(_END, space, self._shift)
         return Cursor(rows[0]["events"])
 
     async def _place_of(self, space: Space, cursor: Cursor) -> tuple[int, EventPlace]:
@@ -158,13 +158,13 @@ class LiveEvents:
             raise unknown_cursor()
         if cursor.position:  # of an earlier version
             place = EventPlace(cursor.events, cursor.position)
-            rows = await self._scanners.fetch(_OLD_PLACE, space, *place)
+            rows = await self._scanners.of(space).fetch(_OLD_PLACE, space, *place)
             if not rows or not rows[0]["known"]:
                 raise unknown_cursor()
             return rows[0]["events"], place
-        (gaps,) = await self._scanners.fetch(_HAS_GAPS, space)
+        (gaps,) = await self._scanners.of(space).fetch(_HAS_GAPS, space)
         query = _PLACE_WITH_GAPS if gaps["found"] else _PLACE
-        rows = await self._scanners.fetch(query, space, cursor.events - 1)
+        rows = await self._scanners.of(space).fetch(query, space, cursor.events - 1)
         if not rows:
             raise unknown_cursor()
         return cursor.events, EventPlace(rows[0]["tx"], rows[0]["position"])
@@ -174,10 +174,10 @@ class LiveEvents:
     ) -> tuple[list[tuple[EventPlace, Recorded]], bool]:
         """The next events, and whether no running transaction could hide further ones."""
         rows = await self._unless_closed(
-            self._scanners.fetch(_TAIL, space, *after, self._shift, _PAGE)
+            self._scanners.of(space).fetch(_TAIL, space, *after, self._shift, _PAGE)
         )
         found = [row for row in rows if row["tx"] is not None]
-        events = await self._unless_closed(recorded_of(self._readers.fetch, space, found))
+        events = await self._unless_closed(recorded_of(self._readers.of(space).fetch, space, found))
         places = (EventPlace(row["tx"], row["position"]) for row in found)
         complete = bool(rows) and rows[0]["complete"]
         return list(zip(places, events, strict=False)), complete
@@ -188,7 +188,9 @@ class LiveEvents:
         """By how much each event raises the count: one, and the erased ones before it."""
         if not places:
             return []
-        rows = await self._unless_closed(self._scanners.fetch(_GAPS, space, *after, *places[-1]))
+        rows = await self._unless_closed(
+            self._scanners.of(space).fetch(_GAPS, space, *after, *places[-1])
+        )
         return steps_with_gaps(places, [EventPlace(row["tx"], row["position"]) for row in rows])
 
     async def _unless_closed(self, reading: "Awaitable[list[T]]") -> "list[T]":

@@ -20,7 +20,7 @@ from sapwood.core.log_values import (
 from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
-from sapwood.store.postgres.connections import ReaderPool, Server
+from sapwood.store.postgres.connections import Reader, ReaderPool, Server
 from sapwood.store.postgres.database_errors import AvailabilityCallback
 from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
@@ -28,6 +28,7 @@ from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.limit_table import LimitTable
 from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.scrub import scrub_tables
+from sapwood.store.postgres.space_wall import WalledPool, walled_server
 from sapwood.store.postgres.token_table import TokenTable
 
 __all__ = ["PostgresLog"]
@@ -44,13 +45,28 @@ class PostgresLog:
     """
 
     def __init__(
-        self, server: Server, readers: ReaderPool, writers: int, poll: float, shift: int
+        self,
+        server: Server,
+        readers: ReaderPool,
+        writers: int,
+        poll: float,
+        shift: int,
+        walled: Server | None = None,
+        walled_readers: int = 4,
     ) -> None:
         self._readers = readers
         self._scanners = ReaderPool(server, _SCANNERS, whole_space=True)
+        self._walls: list[ReaderPool] = []
+        self._space_readers, space_scanners = readers, self._scanners
+        if walled is not None:
+            self._space_readers = WalledPool(walled, walled_readers)
+            space_scanners = WalledPool(walled, _SCANNERS, whole_space=True)
+            self._walls = [self._space_readers, space_scanners]
         self._writers = WriterPool(server, writers, self._announce)
         self._notifier = CommitNotifier(server)
-        self._live_events = LiveEvents(readers, self._scanners, self._notifier, poll, shift)
+        self._live_events = LiveEvents(
+            self._space_readers, space_scanners, self._notifier, poll, shift
+        )
         self._indexer = FulltextIndexer(self._scanners, shift)
         self.tokens = TokenTable(readers, self._notifier)
         self.limits = LimitTable(readers)
@@ -67,6 +83,7 @@ class PostgresLog:
         poll: float = 5.0,
         on_availability: AvailabilityCallback | None = None,
         migrate: bool = False,
+        reader: str = "",
     ) -> "PostgresLog":
         """Opens the database at an address such as `postgresql://me@localhost/team`.
 
@@ -75,7 +92,8 @@ class PostgresLog:
         seconds for a server that does not answer; this call waits `opening` seconds, if given.
         `on_availability` is called with False when the server is lost, and with True when it
         answers again. Followers also check for new events every `poll` seconds, in case a
-        notification was lost. `writers` and `readers` limit the number of connections.
+        notification was lost. `writers` and `readers` limit the number of connections. `reader` is
+        the address for a login of the role `sapwood_reader`, by which spaces are then read.
 
         Raises `LogError` if the server cannot be reached or the database cannot be used.
         """
@@ -84,11 +102,12 @@ class PostgresLog:
         try:
             await pool.use(schema.migrate if migrate else schema.require_schema)
             shift = await pool.use(shift_of)
+            walled = await walled_server(reader, patience, on_availability) if reader else None
         except BaseException:
             await pool.close()
             raise
         server.patience = patience
-        return cls(server, pool, writers, poll, shift)
+        return cls(server, pool, writers, poll, shift, walled, readers)
 
     @property
     def is_listening(self) -> bool:
@@ -106,7 +125,7 @@ class PostgresLog:
 
     async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
         """The receipt of this command, or None if it was never stored."""
-        row = await self._readers.fetchrow(_RECEIPT, space, command)
+        row = await self._of(space).fetchrow(_RECEIPT, space, command)
         return _receipt.decode(row["data"]) if row else None
 
     async def read(
@@ -121,14 +140,14 @@ class PostgresLog:
     ) -> list[Recorded]:
         """Events of one agent from version `first` to `last`, newest first if `backward`."""
         return await event_table.read_part(
-            self._readers.fetch, space, agent, first, last, limit, backward
+            self._of(space).fetch, space, agent, first, last, limit, backward
         )
 
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
     ) -> Snapshot | None:
         """The newest snapshot of this schema, at or before version `at` if given."""
-        return await event_table.find_snapshot(self._readers, space, agent, schema, at)
+        return await event_table.find_snapshot(self._of(space), space, agent, schema, at)
 
     async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
         """Stores a snapshot. A lost snapshot only slows the next open."""
@@ -136,7 +155,7 @@ class PostgresLog:
 
     async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
         """The summary of one agent, or None if there is no such agent."""
-        return await agent_table.find_summary(self._readers, space, agent)
+        return await agent_table.find_summary(self._of(space), space, agent)
 
     async def agents(
         self,
@@ -151,9 +170,12 @@ class PostgresLog:
         order: Order = "created",
     ) -> list[AgentSummary]:
         """A page of agents after the last one seen, newest first."""
-        return await agent_table.list_agents(
-            self._readers, space, after, limit, parent, status, owner, label, order
-        )
+        options = (space, after, limit, parent, status, owner, label, order)
+        if order == "created" or not self._walls:
+            return await agent_table.list_agents(self._of(space), *options)
+        # An index over computed values is of no use under row-level security.
+        found = await agent_table.list_agents(self._readers, *options)
+        return await agent_table.visible(self._of(space), space, found)
 
     async def conversations(
         self,
@@ -165,13 +187,13 @@ class PostgresLog:
         status: str | None = None,
     ) -> list[AgentSummary]:
         """A page of the root agents of a folder after the last one seen, latest event first."""
-        return await agent_table.list_folder(self._readers, space, folder, after, limit, status)
+        return await agent_table.list_folder(self._of(space), space, folder, after, limit, status)
 
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[AgentSummary]:
         """A page of the running agents that have work to do, ordered by id."""
-        return await agent_table.list_working(self._readers, space, after, limit)
+        return await agent_table.list_working(self._of(space), space, after, limit)
 
     async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
         """A page of the spaces in which an agent has work to do, ordered by name."""
@@ -179,19 +201,19 @@ class PostgresLog:
 
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, or else agents with this name, or else ids with this prefix."""
-        return await agent_table.find_agents(self._readers, space, name, limit)
+        return await agent_table.find_agents(self._of(space), space, name, limit)
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
         """The agent's parent, its parent, and so on up to the root."""
-        return await agent_table.ancestors(self._readers, space, agent)
+        return await agent_table.ancestors(self._of(space), space, agent)
 
     async def descendants(self, space: Space, agent: AgentId) -> list[AgentId]:
         """All children, their children, and so on; parents before their children."""
-        return await agent_table.descendants(self._readers, space, agent)
+        return await agent_table.descendants(self._of(space), space, agent)
 
     async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
         """The root of the agent and all its descendants, parents before their children."""
-        return await agent_table.family(self._readers, space, agent)
+        return await agent_table.family(self._of(space), space, agent)
 
     def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
@@ -216,8 +238,8 @@ class PostgresLog:
     ) -> list[SearchHit]:
         """Events that contain these words, best match first; includes everything committed."""
         await self._indexer.catch_up(space)
-        fetch = self._readers.fetch
-        return await search_words(fetch, space, query, agents, limit, offset)
+        fetch, look_up = self._of(space).fetch, self._readers.fetch
+        return await search_words(fetch, space, query, agents, limit, offset, look_up)
 
     async def begin_erasure(
         self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
@@ -275,7 +297,7 @@ class PostgresLog:
 
     async def erasures(self, space: Space) -> list[Erasure]:
         """The records of all erasures in a space, newest first."""
-        return await erasure_table.list_erasures(self._readers, space)
+        return await erasure_table.list_erasures(self._of(space), space)
 
     async def add_hold(self, space: Space, hold: Hold) -> None:
         """Stores a legal hold."""
@@ -287,15 +309,18 @@ class PostgresLog:
 
     async def holds(self, space: Space) -> list[Hold]:
         """The legal holds of a space, newest first; released ones too."""
-        return await erasure_table.list_holds(self._readers, space)
+        return await erasure_table.list_holds(self._of(space), space)
 
     async def close(self) -> None:
         """Finishes submitted commits, ends followers and closes every connection."""
         await self._writers.close()
         await self._indexer.close()
         await self._notifier.close()
-        await self._scanners.close()
-        await self._readers.close()
+        for pool in (*self._walls, self._scanners, self._readers):
+            await pool.close()
+
+    def _of(self, space: Space) -> Reader:
+        return self._space_readers.of(space)
 
     def _announce(self, jobs: Sequence[CommitJob]) -> None:
         topics: set[Topic] = {(job.space, None) for job in jobs}
