@@ -5,6 +5,7 @@ Followers and writer are processes of their own. Fails when a figure is short.
 
 import asyncio
 import multiprocessing
+import os
 import re
 import resource
 import statistics
@@ -14,6 +15,7 @@ import time
 from datetime import datetime
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,6 +29,18 @@ _MOST_OVERHEAD = 3.0
 _MOST_LAG = 0.5
 _RATE = 200
 _AGENTS = 20
+
+
+class Outcome(NamedTuple):
+    """What the followers saw: when each message was written and its lag, when each piece came."""
+
+    lags: list[tuple[float, float]]
+    pieces: list[float]
+    lacking: int
+    doubled: int
+    processor_seconds: float
+
+
 _MESSAGE = re.compile(rb'id: (\d+)\nevent: [^\n]+\ndata: [^\n]{0,120}?"at":"([^"]+)"[^\n]*\n')
 
 
@@ -106,9 +120,7 @@ async def _answer(reader: asyncio.StreamReader) -> int:
 def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool) -> bool:
     with sapwood.open_sync(served.database) as wood:
         agents = [wood.start(f"agent {n}").id for n in range(_AGENTS)]
-    outcome: multiprocessing.Queue[tuple[list[tuple[float, float]], int, int]] = (
-        multiprocessing.Queue()
-    )
+    outcome: multiprocessing.Queue[Outcome] = multiprocessing.Queue()
     ready = multiprocessing.Event()
     tokens = [served.token() for _ in range(1 + count // 50)]
     each = round(_RATE * seconds / _AGENTS)
@@ -121,13 +133,15 @@ def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool
         raise TimeoutError("the followers did not connect")
     writing = multiprocessing.Process(target=_write, args=(served.database, agents, each))
     writing.start()
+    began, used = time.time(), served.processor_seconds()
     time.sleep(seconds / 2)
+    used = served.processor_seconds() - used
     stopped = time.time()
     served.stop()
     served.start()
     away = time.time() - stopped
     writing.join(240)
-    lags, lacking, doubled = outcome.get(timeout=240)
+    lags, pieces, lacking, doubled, followers_used = outcome.get(timeout=240)
     following.join(30)
     most = _MOST_LAG * (4 if quick else 1)
     steady = sorted(lag for written, lag in lags if written < stopped - 1.0)
@@ -143,7 +157,24 @@ def _followers(served: ServedProcess, count: int, seconds: float, *, quick: bool
         f"the server was away for {away:.1f} s; all had caught up {caught_up:.1f} s after its stop"
     )
     print(f"{lacking} missed, {doubled} doubled across the restart; limit 0")
-    print("what limits it: the processor time of one process, for each message and each follower")
+    window = stopped - began
+    messages = sum(began < written + lag < stopped for written, lag in lags)
+    sent = sum(began < at < stopped for at in pieces)
+    print(
+        f"processor time of the server: {used / window:.0%} of one processor, "
+        f"{used / max(1, messages) * 1e6:.0f} µs a message and {used / max(1, sent) * 1e6:.0f} µs "
+        f"for each sending of {messages / max(1, sent):.1f} messages"
+    )
+    print(f"processor time of all followers: {followers_used / len(lags) * 1e6:.0f} µs a message")
+    busy, cores = os.getloadavg()[0], os.cpu_count() or 1
+    limit = (
+        f"other programs: {busy:.0f} want to run on {cores} processors"
+        if busy > cores + 2
+        else "the processor time of one process, for each message and each follower"
+        if used / window > 0.7
+        else "the time for which events are collected before they are sent together"
+    )
+    print(f"what limits it: {limit}")
     return p99 > most or lacking > 0 or doubled > 0
 
 
@@ -166,10 +197,11 @@ def _follow_all(
     count: int,
     each: int,
     ready: Event,
-    outcome: "multiprocessing.Queue[tuple[list[tuple[float, float]], int, int]]",
+    outcome: "multiprocessing.Queue[Outcome]",
 ) -> None:
     _allow_files()
     lags: list[tuple[float, float]] = []
+    pieces: list[float] = []
     doubled = [0]
     connected = [0]
 
@@ -201,6 +233,7 @@ def _follow_all(
                         assert version <= last + 1, (version, last)
                         last = max(last, version)
                     now = time.time()
+                    pieces.append(now)
                     for _, at in found:
                         written = datetime.fromisoformat(at.decode()).timestamp()
                         lags.append((written, now - written))
@@ -217,7 +250,7 @@ def _follow_all(
             return sum(each + 1 - last for last in await asyncio.gather(*tasks))
 
     lacking = asyncio.run(run())
-    outcome.put((lags, lacking, doubled[0]))
+    outcome.put(Outcome(lags, pieces, lacking, doubled[0], time.process_time()))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,17 @@ class ServedProcess:
         """Where it serves."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        """The number of the running process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def processor_seconds(self) -> float:
+        """The processor time that the running server has used."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def token(self) -> str:
         """A token for everything."""
         if str(self.database).startswith("postgresql:"):

@@ -46,6 +46,7 @@ class AgentFeeds:
         self._space = space
         self._feeds: dict[AgentId, _Feed] = {}
         self._followers = 0
+        self._beating: asyncio.TimerHandle | None = None
         self.closing = False
 
     @property
@@ -60,6 +61,8 @@ class AgentFeeds:
             feed = self._feeds[agent] = _Feed(self, self._log, self._space, agent)
         feed.followers += 1
         self._followers += 1
+        if self._beating is None:
+            self._beating = asyncio.get_running_loop().call_later(_BEAT, self._beat)
         try:
             yield b"retry: 1000\n\n"
             while not self.closing:
@@ -67,13 +70,13 @@ class AgentFeeds:
                 messages, after = feed.after(after)
                 if messages is None:
                     page = await self._log.read(self._space, agent, after + 1, limit=_PAGE)
-                    messages = [_message(recorded) for recorded in page]
+                    messages = b"".join(_message(recorded) for recorded in page)
                     after = page[-1].version if page else after
                     if not page:  # the feed is about to have it
-                        await feed.wait(seen, _AGAIN)
+                        await asyncio.sleep(_AGAIN)
                 if messages:
-                    yield b"".join(messages)
-                elif not await feed.wait(seen, _BEAT):
+                    yield messages
+                elif feed.count == seen and not await feed.changed():
                     yield b": here\n\n"
         finally:
             feed.followers -= 1
@@ -85,8 +88,18 @@ class AgentFeeds:
     def close(self) -> None:
         """Ends all streams."""
         self.closing = True
+        if self._beating is not None:
+            self._beating.cancel()
         for feed in self._feeds.values():
             feed.wake()
+
+    def _beat(self) -> None:
+        """Lets the followers of quiet agents send a comment, so that connections stay open."""
+        for feed in self._feeds.values():
+            feed.beat()
+        beats = bool(self._feeds) and not self.closing
+        loop = asyncio.get_running_loop()
+        self._beating = loop.call_later(_BEAT, self._beat) if beats else None
 
 
 class _Feed:
@@ -98,36 +111,61 @@ class _Feed:
         self._space = space
         self._agent = agent
         self._newest: deque[tuple[int, bytes]] = deque(maxlen=_KEPT)
-        self._changed = asyncio.Event()
+        self._waiting: list[asyncio.Future[bool]] = []
+        self._loop = asyncio.get_running_loop()
+        self._joined: dict[int, bytes] = {}
         self.followers = 0
         self.count = 0
         self._task = asyncio.ensure_future(self._read())
 
-    def after(self, version: int) -> tuple[list[bytes] | None, int]:
-        """The messages after a version, and the version then; None if they are not in memory."""
+    def after(self, version: int) -> tuple[bytes | None, int]:
+        """The messages after a version, and the version then; None if they are not in memory.
+
+        Followers at the same version, which are most of them, share one text.
+        """
         newest = self._newest
         if not newest or version < newest[0][0] - 1:
             return None, version
         last = newest[-1][0]
         if version >= last:
-            return [], version
-        start = len(newest) - (last - version)
-        return [newest[n][1] for n in range(start, len(newest))], last
+            return b"", version
+        joined = self._joined.get(version)
+        if joined is None:
+            start = len(newest) - (last - version)
+            joined = b"".join(newest[n][1] for n in range(start, len(newest)))
+            self._joined[version] = joined
+        return joined, last
 
-    async def wait(self, seen: int, seconds: float) -> bool:
-        """Waits until `count` differs from `seen`; returns false if the time is up."""
-        if self.count != seen:
-            return True
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()
-        return self.count != seen
+    def add(self, recorded: Recorded) -> None:
+        """Takes a new event."""
+        if isinstance(recorded.event, WordsErased):
+            self._newest.clear()  # earlier events are not what they were
+        self._newest.append((recorded.version, _message(recorded)))
+        self._joined.clear()
+
+    async def changed(self) -> bool:
+        """Waits for more events, then returns true; returns false if there is only a beat.
+
+        No timer for each follower: with thousands of them, that took longer than sending.
+        """
+        waiting = self._loop.create_future()
+        self._waiting.append(waiting)
+        return await waiting
 
     def wake(self) -> None:
         """Wakes all followers."""
         self.count += 1
-        before, self._changed = self._changed, asyncio.Event()
-        before.set()
+        self._end_waiting(True)
+
+    def beat(self) -> None:
+        """Lets all followers send a comment, if there was nothing to send."""
+        self._end_waiting(False)
+
+    def _end_waiting(self, changed: bool) -> None:
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if not each.done():  # else its follower has gone
+                each.set_result(changed)
 
     async def close(self) -> None:
         """Stops reading."""
@@ -148,9 +186,7 @@ class _Feed:
         loop = asyncio.get_running_loop()
         waking: asyncio.TimerHandle | None = None
         async for recorded in self._log.follow(self._space, self._agent, after):
-            if isinstance(recorded.event, WordsErased):
-                self._newest.clear()  # earlier events are not what they were
-            self._newest.append((recorded.version, _message(recorded)))
+            self.add(recorded)
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(self._feeds.together, self.wake)
 

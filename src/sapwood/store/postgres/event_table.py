@@ -9,7 +9,7 @@ from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import Snapshot
-from sapwood.store.postgres.connections import Fetch, Reader
+from sapwood.store.postgres.connections import Fetch, Reader, ReaderPool
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
@@ -161,7 +161,7 @@ async def find_snapshot(
     return Snapshot(agent, row["version"], schema, row["data"]) if row else None
 
 
-async def insert_snapshot(readers: Reader, space: Space, snapshot: Snapshot) -> None:
+async def insert_snapshot(readers: ReaderPool, space: Space, snapshot: Snapshot) -> None:
     """Stores a snapshot, unless one of the same agent, schema and version exists.
 
     Stores nothing if there is no such agent, or if words of another one were erased after it: then
