@@ -1,6 +1,7 @@
 """The thread runs all work with few commits, and work that fails fails alone."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -66,6 +67,23 @@ async def test_work_on_one_row_runs_in_the_order_given(
     )
     for row in "ab":
         assert [key for key in order if key[0] == row] == [key for key in keys if key[0] == row]
+
+
+async def test_the_work_of_a_quiet_space_does_not_wait_behind_that_of_another(
+    thread: TransactionThread,
+) -> None:
+    order: list[str] = []
+    given = threading.Event()
+    first = asyncio.ensure_future(thread.run(lambda _: given.wait(60)))
+    flood = [
+        asyncio.ensure_future(thread.run(lambda _: order.append("flood"), "flood", f"{number}"))
+        for number in range(500)
+    ]
+    quiet = asyncio.ensure_future(thread.run(lambda _: order.append("quiet"), "quiet", "ada"))
+    await asyncio.sleep(0)  # all of it was given
+    given.set()
+    await asyncio.gather(first, quiet, *flood)
+    assert order.index("quiet") < 100, order.index("quiet")
 
 
 async def test_work_that_was_cancelled_is_dropped_or_done(

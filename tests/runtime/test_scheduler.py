@@ -1,18 +1,27 @@
 """Whoever has work to do is woken, however long the engine's database is away."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import pytest
 
+from sapwood.api.database import Sapwood
+from sapwood.app.agent_runner import AgentRunner
+from sapwood.app.connection import connect
+from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.core.errors import SapwoodError
 from sapwood.core.events import MailReceived, TurnCompleted, TurnStarted
 from sapwood.core.events.turn import Size
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
+from sapwood.core.tags import Tags
 from sapwood.runtime import scheduler as scheduling
 from sapwood.runtime.scheduler import Drive, Scheduler
 from sapwood.runtime.woken_agents import woken_by
-from tests.store.contract import append
+from sapwood.store.memory import MemoryLog
+from sapwood.testing import NoTools, PlannedModel
+from tests.store.contract import append, commit_of
 
 SPACE, ADA, LEAD = Space("team"), AgentId("ada"), AgentId("lead")
 PROMPTED = append(ADA, TurnStarted(None, ()), working=True, model="m")
@@ -25,10 +34,13 @@ class Engine:
         self.tries = 0
         self.away = False
         self.woken: list[AgentId] = []
+        self.counted: list[tuple[AgentId, str, str]] = []
+        self.delays: list[float] = []
         self.tried = asyncio.Event()
+        self.drive: Drive | None = None
 
     async def launch(self, drive: Drive) -> None:
-        pass
+        self.drive = drive
 
     async def wake(
         self, space: Space, agent: AgentId, *, model: str = "", user: str = "", delay: float = 0.0
@@ -38,6 +50,8 @@ class Engine:
         if self.away:
             raise SapwoodError("The engine's database does not answer.")
         self.woken.append(agent)
+        self.counted.append((agent, model, user))
+        self.delays.append(delay)
 
     async def close(self) -> None:
         pass
@@ -86,3 +100,52 @@ async def test_closing_does_not_wait_for_an_engine_that_stays_away() -> None:
         await scheduler.close()
     assert engine.woken == []
     assert engine.tries == 1
+
+
+@asynccontextmanager
+async def running(engine: Engine) -> AsyncGenerator[Sapwood]:
+    """A runner whose engine only notes what it is asked for."""
+    connection = await connect(":memory:")
+    runner = AgentRunner(connection, engine, PlannedModel(lambda request, heard: ""), NoTools())
+    await runner.start()
+    try:
+        async with asyncio.timeout(60):
+            yield Sapwood(connection)
+    finally:
+        await runner.close()
+        await connection.close()
+
+
+async def test_a_delayed_wake_counts_by_the_model_and_the_owner() -> None:
+    engine = Engine()
+    async with running(engine) as wood:
+        agent = await wood.start(model="planned", owner="ada")
+        async with agent.turn("mine", lease=50) as turn:
+            assert engine.drive is not None
+            await engine.drive(wood.connection.space, agent.id)
+            await turn.reply("done")
+    assert engine.counted == [(agent.id, "planned", "ada")]
+    assert engine.delays[0] > 0
+
+
+async def test_a_parent_is_woken_by_its_own_model_and_owner() -> None:
+    engine = Engine()
+    async with running(engine) as wood:
+        lead = await wood.start(model="planned", owner="ada")
+        child = await lead.fork(goal="Look.")
+        await child.configure(model="small")
+        await child.label(owner="bob")
+        await child.interrupt()
+    assert engine.counted == [(child.id, "planned", "ada"), (lead.id, "planned", "ada")]
+
+
+async def test_a_process_without_a_worker_wakes_a_parent_by_its_own_model_and_owner() -> None:
+    log, engine = MemoryLog(), Engine()
+    tags = Tags(owner="ada")
+    lead = append(LEAD, TurnStarted(None, ()), working=True, model="oak", tags=tags)
+    child = append(ADA, TurnCompleted(Size(1, "c")), parent=LEAD, model="small")
+    await log.commit(SPACE, commit_of(lead, child))
+    wakes = WorkerWakes(":memory:", log, engine)
+    wakes.committed(SPACE, (child,))
+    await wakes.close()
+    assert engine.counted == [(LEAD, "oak", "ada")]

@@ -10,7 +10,7 @@ from sapwood.config.config_file import load_config
 from sapwood.config.database_address import is_postgres
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import AgentSummary, Append
+from sapwood.core.log_values import Append
 from sapwood.runtime.log import Log
 from sapwood.runtime.woken_agents import woken_by
 
@@ -51,7 +51,7 @@ class WorkerWakes:
             return
         for append in appends:
             for agent in woken_by(append):
-                task = asyncio.ensure_future(self._wake(space, agent, append.facts))
+                task = asyncio.ensure_future(self._wake(space, agent))
                 self._waking.add(task)
                 task.add_done_callback(self._waking.discard)
 
@@ -71,14 +71,14 @@ class WorkerWakes:
         if self._engine is not None and self._is_own:
             await self._engine.close()
 
-    async def _wake(self, space: Space, agent: AgentId, by: AgentSummary) -> None:
+    async def _wake(self, space: Space, agent: AgentId) -> None:
         problem: SapwoodError | None = None
         for _ in range(_TRIES):
             try:
                 facts = await self._log.facts(space, agent)
                 engine = await self._opened() if facts and facts.working else None
-                if engine is not None:
-                    await engine.wake(space, agent, model=by.model, user=by.owner)
+                if engine is not None and facts is not None:
+                    await engine.wake(space, agent, model=facts.model, user=facts.owner)
                 return
             except SapwoodError as failed:
                 problem = failed

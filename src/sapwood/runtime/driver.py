@@ -138,6 +138,11 @@ class Driver:
                     ended(last)
         return delay
 
+    async def counted_by(self, agent: AgentId) -> tuple[str, str]:
+        """The model and the owner of an agent, by which limits count its drives."""
+        state = (await self._dispatcher.last_seen(agent)).state
+        return state.settings.model, state.tags.owner if state.tags else ""
+
     async def _drive_until_stopped(self, opened: OpenAgent) -> float | None:
         agent = opened.state.agent
         work = asyncio.ensure_future(self._rounds(opened))

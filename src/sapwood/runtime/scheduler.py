@@ -68,13 +68,28 @@ class Scheduler:
         """Wakes every agent that these appends affect."""
         for append in appends:
             for agent in woken_by(append):
-                self._soon(self._wake(agent, append.facts.model, append.facts.owner))
+                if agent == append.agent:
+                    self._soon(self._wake(agent, append.facts.model, append.facts.owner))
+                else:
+                    self._soon(self._wake_another(agent))
 
     async def close(self) -> None:
         """Passes all pending wake-ups to the engine and closes it."""
         self._closing = True
         await asyncio.gather(*self._waking, return_exceptions=True)
         await self._engine.close()
+
+    async def _wake_another(self, agent: AgentId) -> None:
+        """Wakes an agent, such as a parent, for an append to the log of another one."""
+        await self._wake(agent, *await self._counted_by(agent))
+
+    async def _counted_by(self, agent: AgentId) -> tuple[str, str]:
+        """The model and the owner by which limits count, empty if they cannot be read now."""
+        try:
+            return await self._driver.counted_by(agent) if self._driver else ("", "")
+        except SapwoodError as problem:
+            _log.info("agent '%s' is woken without its limits: %s", agent, problem)
+            return "", ""
 
     async def _wake(self, agent: AgentId, model: str, user: str) -> None:
         """Wakes an agent. Tries again while the engine's database does not answer."""
@@ -94,7 +109,8 @@ class Scheduler:
             return
         delay = await self._driver.drive(agent)
         if delay is not None:
-            await self._engine.wake(space, agent, delay=delay)
+            model, user = await self._counted_by(agent)
+            await self._engine.wake(space, agent, model=model, user=user, delay=delay)
 
     def _soon(self, waking: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(waking)

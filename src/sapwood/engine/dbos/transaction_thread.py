@@ -1,7 +1,8 @@
 """A thread that runs all of the engine's own SQL and commits many small pieces of work together.
 
 When five hundred agents are woken or finish at once, this takes a few commits instead of a
-thousand.
+thousand. Spaces take turns, and a transaction has no more work than fits into a short time: so the
+one wake of a quiet space does not wait behind the five hundred of another.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
 from sapwood.engine.drives import EngineError
+from sapwood.engine.turn_line import TurnLine
 
 __all__ = ["AvailabilityListener", "TransactionThread", "Work"]
 
@@ -29,7 +31,8 @@ AvailabilityListener = Callable[[bool], None]
 
 _log = logging.getLogger("sapwood.engine")
 
-_MAX_BATCH = 64
+_SMALLEST_BATCH, _LARGEST_BATCH = 8, 64
+_BATCH_SECONDS = 0.1
 _GIVE_UP_AFTER = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 
@@ -53,6 +56,9 @@ class TransactionThread:
         self._on_availability = on_availability
         self._is_away = False
         self._closed = False
+        self._batch = _SMALLEST_BATCH
+        self._line: TurnLine[_Job] = TurnLine()
+        self._ends = False
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="sapwood-engine-sql", daemon=True)
         self._thread.start()
@@ -77,24 +83,26 @@ class TransactionThread:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            jobs = [job, *self._waiting_jobs()]
+        while self._has_jobs():
+            jobs = self._line.take(self._batch)
             wanted = [each for each in jobs if each.future.set_running_or_notify_cancel()]
             wanted.sort(key=lambda each: each.order)
-            self._finish(wanted)
+            if wanted:
+                began = time.monotonic()
+                self._finish(wanted)
+                self._batch = _batch_size((time.monotonic() - began) / len(wanted))
 
-    def _waiting_jobs(self) -> list[_Job]:
-        jobs: list[_Job] = []
-        while len(jobs) < _MAX_BATCH:
+    def _has_jobs(self) -> bool:
+        """Puts the jobs that were given into the line, and waits for one if there is none."""
+        while True:
             try:
-                job = self._jobs.get_nowait()
+                job = self._jobs.get(block=not self._line and not self._ends)
             except queue.Empty:
-                break
+                return bool(self._line)
             if job is None:
-                self._jobs.put(None)
-                break
-            jobs.append(job)
-        return jobs
+                self._ends = True
+            else:
+                self._line.add(job.order[0] if job.order else "", job)
 
     def _finish(self, jobs: list[_Job]) -> None:
         """Commits the jobs together. Waits while the database is away.
@@ -131,6 +139,12 @@ class TransactionThread:
     def _commit(self, jobs: list[_Job]) -> list[Any]:
         with self._database.begin() as connection:
             return [job.work(connection) for job in jobs]
+
+
+def _batch_size(seconds: float) -> int:
+    """How many jobs that take so long each are committed together."""
+    fitting = round(_BATCH_SECONDS / max(seconds, 1e-6))
+    return max(_SMALLEST_BATCH, min(fitting, _LARGEST_BATCH))
 
 
 def _set_results(jobs: list[_Job], results: list[Any]) -> None:

@@ -20,7 +20,7 @@ from sapwood.store.postgres.database_errors import DRIVER_ERRORS
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
 
-__all__ = ["CommitNotifier", "CommitSignal", "Topic", "topic_key"]
+__all__ = ["CommitNotifier", "CommitSignal", "Topic", "pause_after", "topic_key"]
 
 Topic = tuple[Space, AgentId | None]
 """One agent, or with None every agent of a space."""
@@ -28,9 +28,9 @@ Topic = tuple[Space, AgentId | None]
 _CHANNEL = "sapwood"
 _NOTIFY = f"SELECT pg_notify('{_CHANNEL}', keys) FROM unnest($1::text[]) AS keys"
 _KEYS_PER_PAYLOAD = 400  # a payload may have 8,000 bytes
-# Many commits share a NOTIFY. The pause after it grows with the time it took, so that NOTIFY never
-# takes more than a tenth of the time.
-_MIN_PAUSE, _BUSY_SHARE = 0.002, 0.1
+# Many commits share a NOTIFY. The pause after it grows with the time it took, so that NOTIFY takes
+# a tenth of the time. It is bounded, because each second of it is a second that followers wait.
+_MIN_PAUSE, _MAX_PAUSE, _BUSY_SHARE = 0.002, 0.1, 0.1
 _LONGEST_PAUSE = 1.0
 _CLOSE_SECONDS = 2.0
 
@@ -161,7 +161,7 @@ class CommitNotifier:
                 await connection.fetch(
                     _NOTIFY, _payloads(sorted(topic_key(*topic) for topic in sending))
                 )
-                pause = max(_MIN_PAUSE, (loop.time() - started) / _BUSY_SHARE)
+                pause = pause_after(loop.time() - started)
                 await asyncio.sleep(0 if self.closed else pause)
             if self.closed and not self._unsent:
                 return
@@ -181,6 +181,15 @@ class CommitNotifier:
         for signals in self._signals.values():
             for signal in signals:
                 signal.set()
+
+
+def pause_after(seconds: float) -> float:
+    """How long no NOTIFY is sent after one that took so many seconds.
+
+    >>> pause_after(0.0001), pause_after(0.005), pause_after(2.0)
+    (0.002, 0.05, 0.1)
+    """
+    return min(max(_MIN_PAUSE, seconds / _BUSY_SHARE), _MAX_PAUSE)
 
 
 def _payloads(keys: list[str]) -> list[str]:
