@@ -24,11 +24,9 @@ def order_status(order: str, context: sapwood.ToolContext) -> str:
     return f"Order {order} of {context.space} is on its way."
 
 
-runtime = sapwood.runtime(
-    tools=[order_status],
-    params=sapwood.TurnParams(max_tokens=2_000, calls=20),
-    limits=sapwood.DriveLimits(per_worker=100, per_space=20, per_user=3),
-)
+limits = sapwood.DriveLimits(per_worker=100, per_space=20, per_user=3)
+params = sapwood.TurnParams(max_tokens=2_000, calls=20)
+runtime = sapwood.runtime(tools=[order_status], params=params, limits=limits)
 
 
 @asynccontextmanager

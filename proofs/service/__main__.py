@@ -109,26 +109,31 @@ class _Service:
         self._connections: list[int] = []
 
     async def run(self) -> int:
-        options = self._options
-        began = time.monotonic()
-        async with asyncio.timeout(options.minutes * 60), open(self._server.dsn) as wood:
-            tenants = Tenants(wood, self._chance)
-            await self._step("workers", self._workers.start())
-            await self._step("conversations", tenants.start(options.tenants, options.conversations))
-            killing = asyncio.create_task(self._workers.kill_every(options.kill_every))
-            watching = asyncio.create_task(self._watch(wood))
-            phases = await self._phases(tenants)
-            for task in (killing, watching):
-                task.cancel()
-            await asyncio.wait([killing, watching])
-            findings = Findings(sentences=await self._workers.stop())
-            await self._step("log", check_log(tenants.all, findings))
-            await self._step("walls", try_other_tenants(wood, tenants.all, self._chance, findings))
-            for name, answers in (("calm", phases.calm), ("flood", phases.flooded)):
-                stages = await stages_of(tenants.quiet, answers)
-                print(f"p95, {name}: {stages}")
-                if options.times:
-                    stages.append_to(Path(options.times), name)
+        try:
+            async with asyncio.timeout(self._options.minutes * 60), open(self._server.dsn) as wood:
+                return await self._run(wood)
+        finally:
+            await self._workers.stop()
+
+    async def _run(self, wood: Sapwood) -> int:
+        options, began = self._options, time.monotonic()
+        tenants = Tenants(wood, self._chance)
+        await self._step("workers", self._workers.start())
+        await self._step("conversations", tenants.start(options.tenants, options.conversations))
+        killing = asyncio.create_task(self._workers.kill_every(options.kill_every))
+        watching = asyncio.create_task(self._watch(wood))
+        phases = await self._phases(tenants)
+        for task in (killing, watching):
+            task.cancel()
+        await asyncio.wait([killing, watching])
+        findings = Findings(sentences=await self._workers.stop())
+        await self._step("log", check_log(tenants.all, findings))
+        await self._step("walls", try_other_tenants(wood, tenants.all, self._chance, findings))
+        for name, answers in (("calm", phases.calm), ("flood", phases.flooded)):
+            stages = await stages_of(tenants.quiet, answers)
+            print(f"p95, {name}: {stages}")
+            if options.times:
+                stages.append_to(Path(options.times), name)
         return self._report(tenants, phases, findings, time.monotonic() - began)
 
     async def _phases(self, tenants: Tenants) -> _Phases:
