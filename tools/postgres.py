@@ -143,6 +143,12 @@ class Cluster:
         """The address of the server."""
         return f"postgresql://{_ROLE}@127.0.0.1:{self._port}/postgres"
 
+    @property
+    def pid(self) -> int:
+        """The number of the running process, the parent of those of all sessions."""
+        assert self._server is not None
+        return self._server.pid
+
     def start(self) -> None:
         """Starts the server and waits until it accepts connections."""
         log = self.folder / "server.log"

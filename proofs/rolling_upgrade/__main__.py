@@ -2,11 +2,9 @@
 
 import argparse
 import asyncio
-import io
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from asyncio.subprocess import Process
@@ -17,6 +15,7 @@ from pathlib import Path
 import asyncpg
 from msgspec import Struct
 
+from proofs.rolling_upgrade.released_wheel import installed_wheel
 from sapwood.app.connection import Connection, connect
 from sapwood.core.content import Text
 from sapwood.core.events import ReplyAdded, TurnCompleted, TurnStarted
@@ -32,7 +31,7 @@ LAST = "a8a90f9d39bab87e095e97a477fa7ced6e965040"
 
 _SPACE = "upgrade"
 _READY = "Running the agents of"
-_STARTING, _ENDING = 60.0, 120.0
+_STARTING, _ENDING = 120.0, 300.0
 _TROUBLE = ("Traceback", "Error", "refused", "failed")
 
 
@@ -58,16 +57,16 @@ def main(arguments: list[str]) -> int:
     ):
         model.script(_answer)
         folder = Path(name)
-        _unpack(options.old, folder / "old")
+        old = installed_wheel(options.old)
         (folder / "config.toml").write_text(f'[base_urls]\nden = "{model.openai_url}"\n')
-        upgrade = _Upgrade(server.dsn, folder, options.agents, options.seconds)
+        upgrade = _Upgrade(server.dsn, folder, old, options.agents, options.seconds)
         findings = asyncio.run(upgrade.run())
         asked = Counter(str(request.body) for request in model.requests)
     again = sum(asked.values()) - len(asked)
     for fault in findings.faults[:20]:
         print(fault, file=sys.stderr)
     print(
-        f"rolling-upgrade: from {options.old[:12]}, {upgrade.migration}:"
+        f"rolling-upgrade: from the wheel of {options.old[:12]}, {upgrade.migration} under load:"
         f" {upgrade.workers} workers of both versions, {findings.prompts} prompts,"
         f" {len(findings.faults)} faults, {again} model calls sent again,"
         f" {time.monotonic() - began:.0f} s"
@@ -82,15 +81,6 @@ def _newest_tag() -> str:
     return found.stdout.split("\n")[0]
 
 
-def _unpack(revision: str, folder: Path) -> None:
-    """The package of another revision. Both versions use the libraries of this environment."""
-    packed = subprocess.run(
-        ["git", "archive", revision, "src"], cwd=ROOT, capture_output=True, check=True
-    )
-    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-        archive.extractall(folder, filter="data")
-
-
 def _answer(asked: ModelRequest) -> str:
     return f"Heard {asked.messages[-1].text}"
 
@@ -98,9 +88,10 @@ def _answer(asked: ModelRequest) -> str:
 class _Upgrade:
     """One run."""
 
-    def __init__(self, dsn: str, folder: Path, agents: int, seconds: float) -> None:
+    def __init__(self, dsn: str, folder: Path, old: Path, agents: int, seconds: float) -> None:
         self._dsn = dsn
         self._folder = folder
+        self._old = old
         self._agents = agents
         self._seconds = seconds
         self.workers = 0
@@ -109,12 +100,14 @@ class _Upgrade:
     async def run(self) -> Findings:
         """Runs both versions on one database; returns what was answered."""
         stop = self._folder / "stop"
-        old = [await self._worker(self._environment(old=True)) for _ in range(2)]
+        old = [await self._worker(old=True) for _ in range(2)]
         clients = [await self._client("old", stop)]
+        await self._given(clients[0], "old")
         await asyncio.sleep(self._seconds)
         await self._migrate()
-        new = [await self._worker(self._environment(old=False)) for _ in range(2)]
+        new = [await self._worker(old=False) for _ in range(2)]
         clients.append(await self._client("new", stop))
+        await self._given(clients[1], "new")
         await asyncio.sleep(self._seconds)
         for worker in old:
             worker.terminate()
@@ -131,22 +124,22 @@ class _Upgrade:
         self._look_at_outputs(findings)
         return findings
 
-    def _environment(self, *, old: bool) -> Mapping[str, str]:
-        environment = {
-            **os.environ,
+    def _environment(self) -> Mapping[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return {
+            **kept,
             "HOME": str(self._folder),
             "SAPWOOD_DATA": str(self._folder / "data"),
             "SAPWOOD_CONFIG": str(self._folder / "config.toml"),
             "SAPWOOD_DATABASE": self._dsn,
             "SAPWOOD_SPACE": _SPACE,
         }
-        return {**environment, "PYTHONPATH": str(self._folder / "old/src")} if old else environment
 
-    async def _worker(self, environment: Mapping[str, str]) -> Process:
+    async def _worker(self, *, old: bool) -> Process:
         """Starts a worker and waits until it takes work."""
         self.workers += 1
         output = self._folder / f"worker-{self.workers}.out"
-        worker = await self._start(output, environment, "-m", "sapwood.cli", "worker")
+        worker = await self._start(output, old, "-m", "sapwood.cli", "worker")
         async with asyncio.timeout(_STARTING):
             while _READY not in await asyncio.to_thread(output.read_text):
                 if worker.returncode is not None:
@@ -158,13 +151,24 @@ class _Upgrade:
         script = str(Path(__file__).with_name("client.py"))
         numbers = (self._dsn, _SPACE, str(self._agents), str(stop))
         output = self._folder / f"client-{name}.out"
-        return await self._start(output, self._environment(old=name == "old"), script, *numbers)
+        return await self._start(output, name == "old", script, *numbers)
 
-    async def _start(self, output: Path, environment: Mapping[str, str], *args: str) -> Process:
+    async def _given(self, client: Process, name: str) -> None:
+        """Waits until a client has given its first prompt."""
+        output = self._folder / f"client-{name}.out"
+        async with asyncio.timeout(_STARTING):
+            while not await asyncio.to_thread(output.read_text):
+                if client.returncode is not None:
+                    raise RuntimeError(output.with_suffix(".err").read_text())
+                await asyncio.sleep(0.1)
+
+    async def _start(self, output: Path, old: bool, *args: str) -> Process:
+        """Starts Python with the wheel of the old version, or with this one."""
+        python = str(self._old) if old else sys.executable
         with output.open("wb") as file, output.with_suffix(".err").open("wb") as errors:
             into = errors if output.name.startswith("client") else file
             return await asyncio.create_subprocess_exec(
-                *(sys.executable, *args), env=environment, cwd="/", stdout=file, stderr=into
+                *(python, *args), env=self._environment(), cwd="/", stdout=file, stderr=into
             )
 
     async def _migrate(self) -> None:
@@ -172,7 +176,7 @@ class _Upgrade:
         before = await self._schema()
         arguments = ("-m", "sapwood.cli", "migrate", "--database", self._dsn)
         output = self._folder / "migrate.out"
-        command = await self._start(output, self._environment(old=False), *arguments)
+        command = await self._start(output, False, *arguments)
         if await command.wait() != 0:
             raise RuntimeError(output.read_text())
         self.migration = f"schema {before} to {await self._schema()}"

@@ -27,6 +27,7 @@ class Workers:
         self._workers = workers
         self._places: dict[int, tuple[asyncio.subprocess.Process, Path]] = {}
         self._started = 0
+        self._stopped = False
         self.kills = 0
 
     async def start(self) -> None:
@@ -56,6 +57,7 @@ class Workers:
 
     async def stop(self) -> list[str]:
         """Ends the workers. Returns what they printed that they should not."""
+        self._stopped = True
         for worker, _ in self._places.values():
             if worker.returncode is None:
                 worker.send_signal(signal.SIGTERM)
@@ -74,6 +76,8 @@ class Workers:
         ]
 
     async def _start(self, place: int, *, wait: bool = True) -> None:
+        if self._stopped:
+            return
         self._started += 1
         output = self._folder / f"worker-{self._started}"
         command = [sys.executable, "-m", "sapwood.cli", "worker"]
