@@ -7,6 +7,7 @@ from pathlib import Path
 
 import sapwood
 from bench.served import ServedProcess
+from proofs.attack_web.forged_tokens import forged_tokens
 from proofs.attack_web.hostile_content import hostile_content, write_hostile_conversation
 from proofs.attack_web.raw_http import Target
 from proofs.attack_web.requests import ATTACKS
@@ -15,7 +16,11 @@ from sapwood.config.server_tokens import SCOPES, TokenStore
 
 def main(only: list[str]) -> int:
     """Tries the attacks, or those that are named; returns 1 if one succeeds."""
-    attacks = [each for each in (*ATTACKS, hostile_content) if not only or each.__name__ in only]
+    attacks = [
+        each
+        for each in (*ATTACKS, forged_tokens, hostile_content)
+        if not only or each.__name__ in only
+    ]
     succeeded: list[str] = []
     with tempfile.TemporaryDirectory(prefix="sapwood-attack-") as place:
         folder = Path(place)
@@ -40,10 +45,11 @@ def main(only: list[str]) -> int:
 
 
 def _target(served: ServedProcess) -> Target:
-    store = TokenStore(served.folder / "data/sapwood/server-tokens.json")
+    tokens = served.folder / "data/sapwood/server-tokens.json"
+    store, secret = TokenStore(tokens), "only-the-other-space-says-this"
     with sapwood.open_sync(served.database, space="other") as wood:
-        hidden = wood.start("hidden")
-        hidden.record("the-heron-is-blue", "the-heron-is-blue")
+        hidden = wood.start(f"heron {secret}")
+        hidden.record(f"The heron is blue: {secret}", f"Heron: {secret}")
     return Target(
         served.port,
         store.create("all", "local", SCOPES)[0],
@@ -53,6 +59,8 @@ def _target(served: ServedProcess) -> Target:
         store.create("", "local", SCOPES, kind="session")[0],
         write_hostile_conversation(served.database),
         hidden.id,
+        secret,
+        tokens,
     )
 
 

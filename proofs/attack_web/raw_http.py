@@ -2,6 +2,7 @@
 
 import re
 import socket
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -17,7 +18,11 @@ class Answer(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True):
-    """The server, and the tokens that the attacker has or tries."""
+    """The server, and the tokens that the attacker has or tries.
+
+    `hidden` is an agent of another space, and only it says `secret`. `tokens` is the file of the
+    server's tokens, which only the owner can write.
+    """
 
     port: int
     token: str
@@ -27,6 +32,8 @@ class Target(Struct, frozen=True):
     cookie: str
     agent: str
     hidden: str
+    secret: str
+    tokens: Path
 
 
 def send(

@@ -6,19 +6,20 @@ import socket
 import time
 from collections.abc import Callable
 
-from proofs.attack_web.raw_http import Target, send
-from sapwood.server.application import endpoints
-from sapwood.server.rate_limit import OpenStreams
+from proofs.attack_web.raw_http import Answer, Target, send
+from proofs.attack_web.routes import ROUTES, attempts, filled
+from sapwood.config.server_tokens import TokenStore
 
 __all__ = ["ATTACKS"]
 
-_ROUTES = endpoints(OpenStreams(1))
-_SECRET = "the-heron-is-blue"
 
-
-def _path(path: str, agent: str) -> str:
-    filled = path.replace("{agent}", agent)
-    return re.sub(r"\{\w+\}", "1", filled)
+def _patient(target: Target, method: str, path: str, body: bytes, timeout: float = 20.0) -> Answer:
+    """The answer to a request of the token for everything, after as many waits as it asks for."""
+    while True:
+        answer = send(target, method, path, token=target.token, body=body, timeout=timeout)
+        if answer.status != 429:
+            return answer
+        time.sleep(1)
 
 
 def rebinding(target: Target) -> None:
@@ -54,9 +55,9 @@ def forged_origin(target: Target) -> None:
 def no_token(target: Target) -> None:
     """Every route without a token, and with a wrong one."""
     for token in (None, "", "sw_wrong", target.token[:-1], target.token.upper(), target.expired):
-        for each in _ROUTES:
+        for each in ROUTES:
             answer = send(
-                target, each.method, _path(each.path, target.agent), token=token, body=b"{}"
+                target, each.method, filled(each.path, target.agent), token=token, body=b"{}"
             )
             assert answer.status == 401, (token, each.path, answer.status)
 
@@ -70,33 +71,79 @@ def stolen_cookie_as_token(target: Target) -> None:
 
 def other_scopes(target: Target) -> None:
     """A token for reading that tries to change something."""
-    for each in _ROUTES:
+    for each in ROUTES:
         if each.scope != "read":
             answer = send(
-                target, each.method, _path(each.path, target.agent), token=target.reader, body=b"{}"
+                target,
+                each.method,
+                filled(each.path, target.agent),
+                token=target.reader,
+                body=b"{}",
             )
             assert answer.status == 403, (each.path, answer.status)
 
 
 def foreign_space(target: Target) -> None:
-    """An agent of another space by every route, with a token that may do everything."""
-    for each in _ROUTES:
-        if "{agent}" in each.path:
-            answer = send(
-                target, each.method, _path(each.path, target.hidden), token=target.token, body=b"{}"
-            )
-            assert answer.status in (404, 422), (each.path, answer.status)
-            assert _SECRET not in answer.body, each.path
-    for path in (
-        f"/v1/search?q={_SECRET}",
-        f"/page/search?q={_SECRET}",
-        "/v1/agents",
-        "/page/list",
-    ):
-        answer = send(target, "GET", path, token=target.token)
-        assert answer.status == 200
-        assert target.hidden not in answer.body, path
-        assert 'hits":[{' not in answer.body, path
+    """An agent, the words and the name of another space, in every place of every request."""
+    tried = 0
+    for endpoint in ROUTES:
+        is_stream = endpoint.answers == "text/event-stream"
+        for each in attempts(endpoint, target.hidden, "other", "heron"):
+            tried += 1
+            timeout = 2.0 if is_stream and not each.names_agent else 20.0
+            answer = _patient(target, each.method, each.path, each.body, timeout)
+            assert target.secret not in answer.body, each
+            assert answer.status < 500, (each, answer.status)
+            assert answer.status >= 400 or not each.names_agent, (each, answer.status)
+    for space in ("other", "*", "local,other", "../other"):
+        chosen = {"Sapwood-Space": space}
+        answer = send(target, "GET", "/v1/agents", token=target.token, headers=chosen)
+        assert answer.status == 403, (space, answer.status)
+    assert tried > 100
+    print(f"       {tried} requests to {len(ROUTES)} routes", flush=True)
+
+
+def stolen_token(target: Target) -> None:
+    """A stolen token and its open stream, after the owner has revoked it."""
+    store = TokenStore(target.tokens)
+    value, record = store.create("stolen", "local", ("read",))
+    with socket.create_connection(("127.0.0.1", target.port), timeout=30) as link:
+        link.sendall(
+            f"GET /v1/agents/{target.agent}/events?after=100000 HTTP/1.1\r\n"
+            f"Host: 127.0.0.1:{target.port}\r\nAuthorization: Bearer {value}\r\n\r\n".encode()
+        )
+        assert b" 200 " in link.recv(4096)
+        store.revoke(record.id)
+        assert send(target, "GET", "/v1/agents", token=value).status == 401
+        began = time.monotonic()
+        while not link.recv(4096).endswith(b"0\r\n\r\n"):  # how a stream ends
+            assert time.monotonic() - began < 30, "the stream goes on"
+
+
+def slow_heads(target: Target) -> None:
+    """Many connections that never finish their headers; others are served meanwhile."""
+    links: list[socket.socket] = []
+    try:
+        for _ in range(200):
+            link = socket.create_connection(("127.0.0.1", target.port), timeout=20)
+            link.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+            links.append(link)
+        began = time.monotonic()
+        assert send(target, "GET", "/v1/agents", token=target.token).status == 200
+        assert time.monotonic() - began < 10
+        with socket.create_connection(("127.0.0.1", target.port), timeout=20) as link:
+            link.sendall(b"GET / HTTP/1.1\r\nX-Long: ")
+            sent = 0
+            try:
+                while sent < 20_000_000:
+                    link.sendall(b"x" * 65_536)
+                    sent += 65_536
+            except OSError:
+                pass
+            assert sent < 20_000_000, "headers without end are taken"
+    finally:
+        for link in links:
+            link.close()
 
 
 def path_tricks(target: Target) -> None:
@@ -247,10 +294,12 @@ ATTACKS: tuple[Callable[[Target], None], ...] = (
     no_token,
     stolen_cookie_as_token,
     other_scopes,
+    stolen_token,
     foreign_space,
     path_tricks,
     hostile_bodies,
     slow_body,
+    slow_heads,
     header_tricks,
     stream_flood,
     request_flood,

@@ -1,0 +1,88 @@
+"""Every route of the server, from its router, and the requests with which an attacker tries it."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from sapwood.server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
+from sapwood.server.exchange import Endpoint
+from sapwood.server.rate_limit import OpenStreams
+
+__all__ = ["ROUTES", "Attempt", "attempts", "filled", "guarded_routes"]
+
+ROUTES: tuple[Endpoint, ...] = endpoints(OpenStreams(1))
+"""The table of routes. `guarded_routes` finds out whether a router has others."""
+
+_NAMES = (
+    *("agent", "agents", "conversation", "thread", "thread_id", "threadId", "parent", "root", "id"),
+    *(
+        "after",
+        "before",
+        "around",
+        "fold",
+        "a",
+        "b",
+        "q",
+        "line",
+        "args",
+        "text",
+        "prompt",
+        "input",
+    ),
+    *("name", "model", "command", "previous_response_id", "source", "target", "to", "sha256"),
+)
+"""Where a request may name an agent. What a route documents is tried too."""
+
+
+class Attempt(Struct, frozen=True):
+    """A request. `names_agent` says that its path names the agent of another space."""
+
+    method: str
+    path: str
+    body: bytes
+    names_agent: bool
+
+
+def guarded_routes(app: ASGIApp) -> list[Endpoint]:
+    """The endpoints of a router. Raises `AssertionError` if it has a route that nobody guards."""
+    assert isinstance(app, SecurityHeaders), "no answer may lack the headers"
+    inner = app.app
+    assert isinstance(inner, Starlette)
+    found: list[Endpoint] = []
+    for route in inner.routes:
+        assert isinstance(route, Route), f"{route} is no plain route: its parts are not checked"
+        if isinstance(route.app, Guarded):
+            found.append(route.app.endpoint)
+        else:
+            assert isinstance(route.app, Public), f"{route.path} has no guard"
+            assert route.path in PUBLIC_PATHS, f"{route.path} is open to everybody"
+    return found
+
+
+def filled(path: str, agent: str, other: str = "1") -> str:
+    """A path with an agent and something else in place of its parameters."""
+    return re.sub(r"\{\w+(:\w+)?\}", other, path.replace("{agent}", agent))
+
+
+def attempts(endpoint: Endpoint, agent: str, space: str, words: str) -> Iterator[Attempt]:
+    """Requests that try to reach an agent, the space and the words of another tenant."""
+    names = dict.fromkeys((*_NAMES, *endpoint.query, *endpoint.body))
+    names_agent = "{agent}" in endpoint.path
+    for other, value in (("1", ""), (agent, agent), ("1", words), ("1", f"{agent} {words}")):
+        path = filled(endpoint.path, agent, other)
+        given = dict.fromkeys(names, value) | {"space": space}
+        if endpoint.method == "GET":
+            query = "&".join(f"{name}={quote(text)}" for name, text in given.items())
+            yield Attempt("GET", f"{path}?{query}" if value else path, b"", names_agent)
+        else:
+            body: dict[str, object] = {**given, "agents": [value]} if value else {}
+            yield Attempt(endpoint.method, path, msgspec.json.encode(body), names_agent)
+            yield Attempt(
+                endpoint.method, f"{path}?agent={quote(value)}&space={space}", b"{}", names_agent
+            )
