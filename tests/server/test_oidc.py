@@ -135,6 +135,22 @@ async def test_a_token_of_this_server_is_for_its_own_space(door: Door, tmp_path:
     assert (await door.get(value, space="acme")).status_code == 403
 
 
+async def test_a_token_of_the_issuer_signs_a_browser_in_until_it_expires(
+    door: Door, authority: Issuer, tmp_path: Path
+) -> None:
+    token = authority.token(scope="sapwood:read", seconds=600)
+    transport = httpx2.ASGITransport(app=door.app)
+    headers = {"Origin": ADDRESS}
+    async with httpx2.AsyncClient(transport=transport, base_url=ADDRESS, headers=headers) as page:
+        bad = await page.post("/sign-in", json={"token": token[:-4] + "AAAA"})
+        good = await page.post("/sign-in", json={"token": token})
+        assert (bad.status_code, good.status_code) == (401, 200)
+        assert (await page.get("/v1/agents")).status_code == 200
+    [record_] = TokenStore(tmp_path / "tokens.json").records()
+    assert (record_.name, record_.scopes) == ("ada@example.org", ("read",))
+    assert record_.expires <= time.time() + 600
+
+
 # Attacks.
 
 

@@ -42,10 +42,17 @@ class Identities:
         return self._one_time
 
     async def exchange(self, value: str) -> str:
-        """Exchanges the one-time token, or a stored token, for a cookie. Raises `Problem`."""
+        """Exchanges a token for a cookie: the one-time token, a stored one, or one of the issuer.
+
+        The cookie expires with its token. Raises `Problem`.
+        """
         if self._one_time and hmac.compare_digest(value.encode(), self._one_time.encode()):
             self._one_time = ""
             return await self._session("", self._space, SCOPES)
+        if self._issuer is not None and value.count(".") == 2:
+            person = await self._issuer.principal(value)
+            scopes: tuple[TokenScope, ...] = tuple(s for s in SCOPES if s in person.scopes)
+            return await self._session(person.name, person.space, scopes, person.expires)
         record = await self._tokens.find(value)
         if record is None or record.kind != "token":
             raise Problem(

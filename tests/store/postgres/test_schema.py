@@ -144,6 +144,17 @@ async def test_a_newer_database_is_opened_if_its_migrations_allow_it(empty: str)
     await log.close()
 
 
+async def test_programs_of_the_schema_before_open_a_migrated_database(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await (await PostgresLog.open(empty)).close()
+    monkeypatch.setattr(schema, "NEWEST", schema.NEWEST - 1)
+    log = await PostgresLog.open(empty)
+    assert await log.commit(SPACE, commit_of(append(ADA, prompt_event("needle")))) is None
+    assert len(await log.search(SPACE, "needle")) == 1
+    await log.close()
+
+
 async def test_an_older_database_is_not_migrated_by_opening_it(empty: str) -> None:
     await execute(empty, frozen(4))
     before = await execute(empty, _SCHEMA)
