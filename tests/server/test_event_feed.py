@@ -1,0 +1,66 @@
+"""The feed of an agent: comments in times of silence, one text for all followers, no leftovers."""
+
+import asyncio
+
+import pytest
+
+from sapwood.core.ids import AgentId
+from sapwood.server import event_feed
+from tests.server.serving import Served, record
+
+
+@pytest.fixture
+async def agent(served: Served) -> AgentId:
+    """A conversation of one turn: versions 1 and 2."""
+    return await record(served.connection, ("Hello.", "Hi."))
+
+
+async def test_a_comment_is_sent_in_times_of_silence_and_events_after_it(
+    served: Served, agent: AgentId, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_feed, "_BEAT", 0.05)
+    stream = served.spaces.get("local").feeds.follow(agent, 2)
+    async with asyncio.timeout(20):
+        assert await anext(stream) == b"retry: 1000\n\n"
+        assert await anext(stream) == b": here\n\n"
+        assert await anext(stream) == b": here\n\n"
+        async with served.client() as client:
+            await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
+        while (piece := await anext(stream)) == b": here\n\n":
+            pass
+    await stream.aclose()
+    assert piece.startswith(b"id: 3\nevent: mark.set\n")
+
+
+async def test_followers_at_the_same_version_share_one_text(served: Served, agent: AgentId) -> None:
+    feeds = served.spaces.get("local").feeds
+    streams = [feeds.follow(agent, 2) for _ in range(3)]
+    async with asyncio.timeout(20):
+        for each in streams:
+            await anext(each)
+        waiting = [asyncio.ensure_future(anext(each)) for each in streams]
+        await asyncio.sleep(0.1)
+        async with served.client() as client:
+            await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
+        pieces = await asyncio.gather(*waiting)
+    assert pieces[0] is pieces[1] is pieces[2]
+    for each in streams:
+        await each.aclose()
+
+
+async def test_a_follower_that_goes_while_it_waits_does_not_stop_the_others(
+    served: Served, agent: AgentId
+) -> None:
+    feeds = served.spaces.get("local").feeds
+    going, staying = feeds.follow(agent, 2), feeds.follow(agent, 2)
+    async with asyncio.timeout(20):
+        for each in (going, staying):
+            await anext(each)
+        gone, stays = (asyncio.ensure_future(anext(each)) for each in (going, staying))
+        await asyncio.sleep(0.1)
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        async with served.client() as client:
+            await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
+        assert (await stays).startswith(b"id: 3\n")
+    await staying.aclose()
