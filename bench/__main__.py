@@ -26,7 +26,7 @@ NAMES: tuple[str, ...] = (
     "serve",
     "web",
 )
-ALONE: tuple[str, ...] = ("assume", "scale")
+ALONE: tuple[str, ...] = ("assume", "scale", "sizing")
 """Benchmarks that `all` leaves out, because they fetch programs or take long."""
 
 MODULES = {"import": "transcript_import", "looking": "context_actions"}

@@ -24,7 +24,15 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["VARIABLE", "Cluster", "PostgresUnavailable", "cluster", "dsn_or_throwaway", "throwaway"]
+__all__ = [
+    "VARIABLE",
+    "Cluster",
+    "PostgresUnavailable",
+    "cluster",
+    "dsn_or_throwaway",
+    "dying_with_us",
+    "throwaway",
+]
 
 VARIABLE = "SAPWOOD_TEST_POSTGRES"
 
@@ -155,7 +163,7 @@ class Cluster:
         with log.open("ab") as output:
             self._server = subprocess.Popen(
                 [
-                    *_dying_with_us(),
+                    *dying_with_us(),
                     str(self._programs / "postgres"),
                     *("-D", str(self.folder / "data")),
                     *("-k", str(self.folder)),
@@ -181,10 +189,10 @@ class Cluster:
             self._server = None
 
 
-def _dying_with_us() -> list[str]:
-    """A command prefix that makes Linux stop the server if this process is killed.
+def dying_with_us() -> list[str]:
+    """A command prefix that makes Linux interrupt the command if this process is killed.
 
-    For Linux the parent is the thread that starts the server: start it in the main thread.
+    For Linux the parent is the thread that starts the command: start it in the main thread.
     """
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "INT"] if setpriv else []

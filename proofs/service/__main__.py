@@ -12,6 +12,7 @@ import asyncio
 import os
 import random
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -43,6 +44,7 @@ T = TypeVar("T")
 def main(arguments: list[str]) -> int:
     """Runs the proof and returns 1 if anything was lost, doubled, seen by others, or too slow."""
     options = _options(arguments)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # so that workers are stopped
     print(f"seed {options.seed}", flush=True)
     with (
         tempfile.TemporaryDirectory(prefix="sapwood-service-") as folder,

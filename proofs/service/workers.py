@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from tools.postgres import dying_with_us
+
 __all__ = ["Workers"]
 
 _READY = "Running the agents of"
@@ -80,7 +82,7 @@ class Workers:
             return
         self._started += 1
         output = self._folder / f"worker-{self._started}"
-        command = [sys.executable, "-m", "sapwood.cli", "worker"]
+        command = [*dying_with_us(), sys.executable, "-m", "sapwood.cli", "worker"]
         command += ["--app", "proofs.service.app:runtime", "--spaces", "*"]
         with output.open("wb") as file:
             worker = await asyncio.create_subprocess_exec(

@@ -1,0 +1,279 @@
+"""What conversations need: disk, WAL, connections and CPU, on PostgreSQL and on SQLite.
+
+A web server asks, a worker answers, and a scripted model takes no time. All are processes of their
+own, so that the CPU of each can be read. Prompts have 400 characters and replies 1,200. A third as
+many conversations come before those that are measured, because the first ones need more. Figures
+are for each thousand conversations or turns. A busy machine needs more CPU for the same work.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, create_subprocess_exec
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+from msgspec import Struct
+
+from bench.sizing_client import words
+from scripted_model import ModelRequest, ScriptedModel
+from tools.postgres import Cluster, cluster
+
+_REPLY = 1_200
+_IDLE_SECONDS = 5.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+_MOST_BYTES, _MOST_CPU, _MOST_CONNECTIONS = 60_000, 0.5, 45
+"""Limits: bytes of a turn on disk, seconds of CPU of a turn in all processes, connections."""
+_FEW = 50
+"""Below so many conversations, empty pages and the first turns count for too much to be judged."""
+
+
+class Sizing(Struct):
+    """What was measured at one database, in bytes and seconds.
+
+    `wal` is what PostgreSQL wrote into its WAL, and what both processes wrote to the disk for
+    SQLite.
+    """
+
+    database: str
+    conversations: int
+    turns: int
+    log: int = 0
+    engine: int = 0
+    wal: int = 0
+    connections: int = 0
+    worker: float = 0.0
+    server: float = 0.0
+    web: float = 0.0
+    idle: float = 0.0
+    worker_megabytes: float = 0.0
+    web_megabytes: float = 0.0
+
+    def __str__(self) -> str:
+        chats, turns = self.conversations / 1_000, self.conversations * self.turns / 1_000
+        each = f"{self.database}, {self.conversations:,} conversations of {self.turns} turns"
+        return "\n".join(
+            (
+                f"{each}, for each thousand conversations:",
+                f"  disk          {self.log / chats / 1e6:8.1f} MB"
+                f"   ({self.log / turns / 1e6:.1f} kB for each turn)",
+                f"  engine        {self.engine / 1e6:8.1f} MB   in all; it does not grow with them",
+                f"  written       {self.wal / chats / 1e6:8.1f} MB   WAL, or files of SQLite"
+                f" ({self.wal / turns / 1e6:.1f} kB for each turn)",
+                f"{each}, for each thousand turns:",
+                f"  CPU, worker   {self.worker / turns:8.1f} s",
+                f"  CPU, web      {self.web / turns:8.1f} s",
+                f"  CPU, server   {self.server / turns:8.1f} s",
+                f"at most {self.connections} connections of one worker and one web server; "
+                f"memory {self.worker_megabytes:.0f} MB and {self.web_megabytes:.0f} MB; an idle "
+                f"worker takes {100 * self.idle / _IDLE_SECONDS:.1f} % of a core",
+            )
+        )
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a limit is missed."""
+        turns = self.conversations * self.turns
+        cpu = (self.worker + self.server + self.web) / turns
+        is_large = self.log / turns > _MOST_BYTES or cpu > _MOST_CPU
+        is_judged = self.conversations >= _FEW
+        return self.connections > _MOST_CONNECTIONS or (is_judged and is_large)
+
+
+def main(arguments: list[str]) -> int:
+    """Measures both databases. Returns 1 if one needs more than the limits."""
+    parser = argparse.ArgumentParser(prog="python -m bench sizing", description=__doc__)
+    parser.add_argument("--conversations", type=int, default=200)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--at-once", type=int, default=10, help="conversations that are asked")
+    parser.add_argument("--only", choices=("postgres", "sqlite"))
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args(arguments)
+    chats, turns = (8, 2) if given.quick else (given.conversations, given.turns)
+    found: list[Sizing] = []
+    if given.only != "sqlite":
+        with cluster() as server:
+            postgres = Sizing("PostgreSQL", chats, turns)
+            asyncio.run(_measure_postgres(postgres, server, given.at_once))
+            found.append(postgres)
+    if given.only != "postgres":
+        with tempfile.TemporaryDirectory(prefix="sapwood-sizing-") as folder:
+            sqlite = Sizing("SQLite", chats, turns)
+            asyncio.run(_measure_sqlite(sqlite, Path(folder) / "log.db", given.at_once))
+            found.append(sqlite)
+    for sizing in found:
+        print(f"{sizing}\n", flush=True)
+    short = [sizing.database for sizing in found if sizing.is_short]
+    turn = f"{_MOST_BYTES / 1e3:g} kB and {_MOST_CPU:g} s of CPU for each turn"
+    print(
+        f"sizing: {len(found)} databases, {', '.join(short) or 'none'} above {turn}, or "
+        f"{_MOST_CONNECTIONS} connections"
+    )
+    return int(bool(short))
+
+
+async def _measure_postgres(sizing: Sizing, server: Cluster, at_once: int) -> None:
+    session = await asyncpg.connect(server.dsn)
+
+    async def connections() -> None:
+        others = await session.fetchval(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        sizing.connections = max(sizing.connections, others)
+
+    async def log_position() -> int:
+        position = await session.fetchval("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn")
+        return int(position)
+
+    async def size_of(schema: str) -> int:
+        size = await session.fetchval(
+            "SELECT coalesce(sum(pg_total_relation_size(class.oid)), 0) FROM pg_class AS class"
+            " JOIN pg_namespace AS namespace ON namespace.oid = relnamespace"
+            " WHERE nspname = $1 AND relkind IN ('r', 'm')",
+            schema,
+        )
+        return int(size)
+
+    async with _worker(server.dsn) as (worker, environment):
+        await _ask(sizing, server.dsn, environment, at_once, _warm_up(sizing), connections)
+        await session.execute("CHECKPOINT")
+        before, cpu = await log_position(), _cpu_of_family(server.pid)
+        empty = await size_of("sapwood")
+        await _converse(sizing, server.dsn, worker, environment, at_once, connections)
+        sizing.server = _cpu_of_family(server.pid) - cpu
+        sizing.wal = await log_position() - before
+    await session.execute("CHECKPOINT")
+    sizing.log = await size_of("sapwood") - empty
+    sizing.engine = await size_of("sapwood_engine")
+    await session.close()
+
+
+async def _measure_sqlite(sizing: Sizing, file: Path, at_once: int) -> None:
+    async def nothing() -> None:
+        """SQLite has no connections that a server must bear."""
+
+    async with _worker(str(file)) as (worker, environment):
+        await _ask(sizing, str(file), environment, at_once, _warm_up(sizing), nothing)
+        empty, before = _size(file), _written(worker)
+        await _converse(sizing, str(file), worker, environment, at_once, nothing)
+        sizing.wal += _written(worker) - before
+    sizing.log = _size(file) - empty
+    sizing.engine = _size(file.with_name("log.engine.db"))
+
+
+async def _converse(
+    sizing: Sizing,
+    address: str,
+    worker: int,
+    environment: dict[str, str],
+    at_once: int,
+    look: Callable[[], Awaitable[None]],
+) -> None:
+    """Runs all conversations, and then looks at the idle worker."""
+    before = _cpu(worker)
+    told = await _ask(sizing, address, environment, at_once, sizing.conversations, look)
+    sizing.web, sizing.web_megabytes = told["cpu"], told["megabytes"]
+    sizing.wal = int(told["written"])
+    sizing.worker = _cpu(worker) - before
+    sizing.worker_megabytes = _megabytes(worker)
+    before = _cpu(worker)
+    await asyncio.sleep(_IDLE_SECONDS)
+    sizing.idle = _cpu(worker) - before
+
+
+async def _ask(
+    sizing: Sizing,
+    address: str,
+    environment: dict[str, str],
+    at_once: int,
+    conversations: int,
+    look: Callable[[], Awaitable[None]],
+) -> dict[str, float]:
+    """Runs so many conversations; returns what the web server tells about itself."""
+    arguments = [address, *map(str, (conversations, sizing.turns, at_once))]
+    client = await create_subprocess_exec(
+        *(sys.executable, "-m", "bench.sizing_client", *arguments), env=environment, stdout=PIPE
+    )
+    ended = asyncio.ensure_future(client.communicate())
+    while not ended.done():
+        await asyncio.wait([ended], timeout=0.5)
+        await look()
+    return json.loads((await ended)[0])
+
+
+def _warm_up(sizing: Sizing) -> int:
+    return max(4, sizing.conversations // 3)
+
+
+@asynccontextmanager
+async def _worker(address: str) -> AsyncGenerator[tuple[int, dict[str, str]]]:
+    """Runs a worker; yields its process number and the environment for the web server."""
+    chance = random.Random(2)
+
+    def answer(request: ModelRequest) -> str:
+        return words(chance, _REPLY)
+
+    with tempfile.TemporaryDirectory(prefix="sapwood-sizing-") as home, ScriptedModel() as model:
+        model.script(answer)
+        config = Path(home) / "config.toml"
+        config.write_text(f'[base_urls]\nden = "{model.openai_url}"\n')
+        environment = {
+            **os.environ,
+            "HOME": home,
+            "SAPWOOD_CONFIG": str(config),
+            "SAPWOOD_DATABASE": address,
+        }
+        command = (sys.executable, "-m", "sapwood.cli", "worker", "--spaces", "*")
+        worker = await create_subprocess_exec(*command, env=environment, stderr=PIPE)
+        assert worker.stderr is not None
+        try:
+            line = await worker.stderr.readline()
+            if not line.startswith(b"Running the agents of"):
+                raise RuntimeError(line.decode())
+            yield worker.pid, environment
+        finally:
+            worker.terminate()
+            await worker.communicate()
+
+
+def _cpu(process: int, *, with_ended: bool = False) -> float:
+    """Seconds of CPU of a process, with those of its children that have ended if wished."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11 : 15 if with_ended else 13])) / _TICKS
+
+
+def _cpu_of_family(process: int) -> float:
+    """Seconds of CPU of a process and all its children."""
+    total = _cpu(process, with_ended=True)
+    for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+        try:
+            total += _cpu(int(child))
+        except FileNotFoundError:  # it ended a moment ago
+            continue
+    return total
+
+
+def _written(process: int) -> int:
+    """The bytes that a process has written to the disk."""
+    lines = Path(f"/proc/{process}/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("write_bytes"))
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+def _megabytes(process: int) -> float:
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
