@@ -39,6 +39,8 @@ _NAMES = (
 )
 """Where a request may name an agent. What a route documents is tried too."""
 
+_WANTED = ("agent", "name", "conversation", "parent", "folder", "command", "text", "prompt", "id")
+
 
 class Attempt(Struct, frozen=True):
     """A request. `names_agent` says that its path names the agent of another space."""
@@ -86,3 +88,35 @@ def attempts(endpoint: Endpoint, agent: str, space: str, words: str) -> Iterator
             yield Attempt(
                 endpoint.method, f"{path}?agent={quote(value)}&space={space}", b"{}", names_agent
             )
+    if endpoint.method != "GET":
+        path = filled(endpoint.path, agent)
+        for body in _bodies(agent, words):
+            yield Attempt(endpoint.method, path, msgspec.json.encode(body), names_agent)
+
+
+def _bodies(agent: str, words: str) -> Iterator[dict[str, object]]:
+    """Bodies as the routes want them: with one name, and in the forms of known protocols."""
+    for name in _WANTED:
+        yield {name: agent}
+    yield {"agents": [agent], "query": words}
+    yield {"query": words}
+    yield {"kind": "SetMark", "command": {"agent": agent, "name": "STOLEN"}}
+    yield {"kind": "Send", "command": {"agent": agent, "to": agent, "text": "STOLEN"}}
+    yield {"model": "gpt-5", "input": words, "conversation": agent}
+    yield {"model": "gpt-5", "input": words, "previous_response_id": agent}
+    yield {
+        "threadId": agent,
+        "runId": "1",
+        "state": {},
+        "tools": [],
+        "context": [],
+        "messages": [{"id": "1", "role": "user", "content": words}],
+        "forwardedProps": {},
+    }
+    for arguments in ({"agent": agent}, {"conversation": agent}, {"query": words}):
+        yield {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "context", "arguments": arguments},
+        }
