@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
-from sapwood.app.health_server import HealthServer, health_server
+from sapwood.app.health_server import Health, HealthServer, health_server
 from sapwood.core.log_values import LogError
 from sapwood.telemetry.metrics import Metrics
 
@@ -35,7 +35,7 @@ class Probe:
 @pytest.fixture
 async def probe() -> AsyncIterator[Probe]:
     connection = await connect(":memory:")
-    server = HealthServer(connection, lambda space: space == "local", Metrics())
+    server = HealthServer(Health(connection, lambda space: space == "local", Metrics()))
     async with health_server(server, "127.0.0.1", 0) as port:
         yield Probe(port, Sapwood(connection))
     await connection.close()

@@ -15,6 +15,20 @@ def asked(model: ScriptedModel) -> str:
     return json.dumps(model.requests[-1].body)
 
 
+def test_files_are_sent_with_the_first_prompt(sapwood: Sapwooder, model: ScriptedModel) -> None:
+    Path("dot.gif").write_bytes(b"GIF89a\2\0\1\0")
+    Path("empty.png").write_bytes(b"")
+    model.replies(["A dot."])
+    ran = sapwood("run", "-p", "What is it?", "--file", "dot.gif", "--agent", "demo", "--new")
+    assert ran.out == "A dot.\n", ran.err
+    assert "[image: dot.gif, image/gif, 10 bytes, 2 x 1]" in sapwood("show", "demo").out
+    missing = sapwood("run", "-p", "And this?", "--file", "none.png")
+    assert "none.png cannot be read" in missing.err
+    assert "empty.png is empty" in sapwood("run", "-p", "This?", "--file", "empty.png").err
+    bare = sapwood("run", "-p", "/mark A", "--file", "dot.gif")
+    assert "Files need a prompt that has them" in bare.err
+
+
 def test_a_pipe_is_read_beside_the_prompt(sapwood: Sapwooder, model: ScriptedModel) -> None:
     model.replies(["Fine."])
     assert sapwood("run", "-p", "Review", stdin="- return x\n/clear\n").code == 0

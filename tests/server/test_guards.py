@@ -52,7 +52,7 @@ async def test_no_route_answers_without_a_token(served: Served) -> None:
 
 
 async def test_no_route_answers_a_token_without_its_scope(served: Served) -> None:
-    for scope in ("read", "write", "approve"):
+    for scope in SCOPES:
         others: list[TokenScope] = [each for each in SCOPES if each != scope]
         async with served.client(*others) as client:
             for each in TABLE_OF_ROUTES:
@@ -62,7 +62,7 @@ async def test_no_route_answers_a_token_without_its_scope(served: Served) -> Non
                     )
                     assert answer.status_code == 403, each.path
                     assert answer.json()["scope"] == scope
-    assert {each.scope for each in TABLE_OF_ROUTES} == {"read", "write", "approve"}
+    assert {each.scope for each in TABLE_OF_ROUTES} == {*SCOPES}
 
 
 async def test_each_command_of_the_table_has_a_route_with_its_scope() -> None:

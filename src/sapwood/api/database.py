@@ -304,11 +304,15 @@ class Sapwood:
 
 
 @asynccontextmanager
-async def open(address: str | Path | Log, *, space: str = "local") -> AsyncGenerator[Sapwood]:
-    """Opens one space of a database, and closes the database at the end of the block.
+async def open(
+    address: str | Path | Log, *, space: str = "local", token: str = ""
+) -> AsyncGenerator[Sapwood]:
+    """Opens one space of a database or of a server, and closes it at the end of the block.
 
     `address` is `:memory:`, a path (an SQLite file, created if missing), `postgresql://…`, or an
-    open log of `sapwood.store`, which is not closed. Raises `LogError` if it cannot be opened.
+    open log of `sapwood.store`, which is not closed. `https://…` is a server (`sapwood serve`);
+    `token` is the token for it, by default that of `sapwood login`, and decides the space. Raises
+    `LogError` if it cannot be opened.
 
     >>> import asyncio, sapwood
     >>> async def main() -> None:
@@ -317,8 +321,8 @@ async def open(address: str | Path | Log, *, space: str = "local") -> AsyncGener
     >>> asyncio.run(main())
     []
     """
-    connection = await connect(address, space)
-    if connection.address:
+    connection = await connect(address, space, token=token)
+    if connection.address and connection.server is None:
         connection.wakes = WorkerWakes(connection.address, connection.log)
     wood = Sapwood(connection)
     try:

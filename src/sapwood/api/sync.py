@@ -405,7 +405,9 @@ class SyncSapwood(_SyncWrapper[Sapwood]):
 
 
 @contextmanager
-def open_sync(address: str | Path, *, space: str = "local") -> Generator[SyncSapwood]:
+def open_sync(
+    address: str | Path, *, space: str = "local", token: str = ""
+) -> Generator[SyncSapwood]:
     """`sapwood.open`, without `await`.
 
     >>> import sapwood
@@ -414,7 +416,7 @@ def open_sync(address: str | Path, *, space: str = "local") -> Generator[SyncSap
     []
     """
     loop = _Loop()
-    opening: AbstractAsyncContextManager[Sapwood] = open_async(address, space=space)
+    opening: AbstractAsyncContextManager[Sapwood] = open_async(address, space=space, token=token)
     try:
         wood = loop.run(opening.__aenter__())
         try:

@@ -8,16 +8,21 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sapwood import redaction
 from sapwood.app.worker_wakes import WorkerWakes
-from sapwood.config.database_address import is_postgres
+from sapwood.config.database_address import is_postgres, is_server
+from sapwood.config.login_tokens import server_token
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
 from sapwood.core.log_values import Append
 from sapwood.core.token_count import Counter
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
+
+if TYPE_CHECKING:
+    from sapwood.client.http_session import HttpSession
 
 __all__ = ["Connection", "OutageReporter", "connect", "open_log"]
 
@@ -36,7 +41,8 @@ class Connection:
     `address` is the address of the database, if the log was opened from one. `owner` says whether
     `close` also closes the log. `secrets` are values to mask in all texts, in addition to
     everything that has the form of a secret. `wakes` wakes workers after each commit, for a process
-    that does not drive agents itself.
+    that does not drive agents itself. With a `server`, the log is that of a server of another
+    machine, which carries out all commands.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class Connection:
         address: str = "",
         secrets: Iterable[str] = (),
         wakes: WorkerWakes | None = None,
+        server: "HttpSession | None" = None,
     ) -> None:
         self.log = log
         self.space = space
@@ -57,9 +64,17 @@ class Connection:
         self.wakes = wakes
         self._owner = owner
         self._secrets = tuple(secrets)
-        self.dispatcher = Dispatcher(log, space, self.counter_for, mask=self.masked)
+        self.server = server
+        self.dispatcher = self._new_dispatcher()
         self.dispatcher.on_commit(self._committed)
         self._counters: dict[str, Counter] = {}
+
+    def _new_dispatcher(self) -> Dispatcher:
+        if self.server is None:
+            return Dispatcher(self.log, self.space, self.counter_for, mask=self.masked)
+        from sapwood.app.remote_dispatcher import RemoteDispatcher
+
+        return RemoteDispatcher(self.server, self.log, self.space, self.counter_for)
 
     def counter_for(self, model: str) -> Counter:
         """Returns the best token counter for a model."""
@@ -83,8 +98,13 @@ class Connection:
     def with_space(self, space: str) -> "Connection":
         """Returns a connection to another space of the same log. It does not own the log.
 
-        Raises `LogError` if the name cannot be stored.
+        Raises `LogError` if the name cannot be stored, or if the log is that of a server.
         """
+        if self.server is not None and space != self.space:
+            raise LogError(
+                f"The token of this connection is for the space '{self.space}'. Use a token for "
+                "another one: sapwood token new NAME --space SPACE"
+            )
         return Connection(
             self.log,
             _space(space),
@@ -93,6 +113,7 @@ class Connection:
             address=self.address,
             secrets=self._secrets,
             wakes=self.wakes,
+            server=self.server,
         )
 
     async def work_passed(self) -> None:
@@ -167,15 +188,19 @@ async def connect(
     opening: float | None = None,
     secrets: Iterable[str] | None = None,
     reader: str = "",
+    token: str = "",
 ) -> Connection:
-    """Opens one space of a database. A log that is already open is used and not closed later.
+    """Opens one space of a database, or of a server. An open log is used and not closed later.
 
     `patience` is the number of seconds to wait for a server that does not answer, `opening` the
     number of seconds to wait when it is opened. `secrets` are values to mask in all texts, by
     default the configured API keys. `reader` is the address of PostgreSQL for a login that sees one
-    space only, by which spaces are then read. Raises `LogError` if the database cannot be opened.
+    space only, by which spaces are then read. `token` is for a server, which has one space for each
+    token. Raises `LogError` if the database cannot be opened.
     """
     name = _space(space)
+    if isinstance(address, str) and is_server(address):
+        return await _connect_server(address, token, patience, opening)
     known = _configured_keys() if secrets is None else tuple(secrets)
     if isinstance(address, str | Path):
         outages = OutageReporter()
@@ -190,6 +215,41 @@ async def connect(
         await _finish_erasures(connection)
         return connection
     return Connection(address, name, owner=False, secrets=known)
+
+
+async def _connect_server(
+    address: str, token: str, patience: float, opening: float | None
+) -> Connection:
+    """Signs in to a server. Raises `LogError` if it does not answer or does not know the token."""
+    from sapwood.config.extras import missing_extras, not_installed
+
+    if missing := missing_extras("client"):
+        raise LogError(not_installed("The client of servers", *missing))
+    from sapwood.client.http_session import HttpSession
+    from sapwood.client.log_calls import ServerSession
+    from sapwood.client.remote_log import RemoteLog
+
+    outages = OutageReporter()
+    session = HttpSession(
+        address,
+        token or server_token(address),
+        patience=patience if opening is None else opening,
+        on_availability=outages.report,
+    )
+    try:
+        signed_in = await session.get("/v1/session", ServerSession)
+    except BaseException:
+        await session.close()
+        raise
+    session.patience = patience
+    return Connection(
+        RemoteLog(session),
+        _space(signed_in.space),
+        outages=outages,
+        address=session.address,
+        secrets=(),
+        server=session,
+    )
 
 
 async def _finish_erasures(connection: Connection) -> None:

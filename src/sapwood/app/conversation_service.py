@@ -21,6 +21,7 @@ from sapwood.runtime.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
 if TYPE_CHECKING:
+    from sapwood.client.http_session import HttpSession
     from sapwood.conversation.session_changes import SessionChanges
 
 __all__ = [
@@ -54,6 +55,9 @@ def conversation_service(
     to pick a missing argument from. `assume` brings the session of an agent that runs in this
     process to its live path.
     """
+
+    if connection.server is not None:
+        return _remote_service(connection, connection.server, picks=picks)
 
     async def take_over(fork: Fork) -> AgentId:
         from sapwood.context_actions.session_fork import take_over
@@ -94,6 +98,8 @@ def offline_service(
 
     With `later`, sessions of other programs that are open follow when they were closed.
     """
+    if connection.server is not None:
+        return _remote_service(connection, connection.server)
     return ConversationService(
         Services(
             connection,
@@ -102,6 +108,14 @@ def offline_service(
             sessions=LazySessionChanges(connection, later=later),
         )
     )
+
+
+def _remote_service(
+    connection: Connection, server: "HttpSession", *, picks: bool = False
+) -> ConversationService:
+    from sapwood.app.remote_service import RemoteService
+
+    return RemoteService(Services(connection, picks=picks), server)
 
 
 class LazySessionChanges:

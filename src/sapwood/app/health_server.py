@@ -20,18 +20,21 @@ from sapwood.core.ids import Space
 from sapwood.core.log_values import LogError
 from sapwood.telemetry.metrics import METRICS, Metrics
 
-__all__ = ["HealthServer", "health_server"]
+__all__ = ["PROMETHEUS", "Health", "HealthServer", "health_server"]
 
 _CHECK_SECONDS = 2.0
 _REQUEST_SECONDS = 5.0
 _MOST_BYTES = 8_192
 _MOST_SPACES, _MOST_AGENTS = 50, 1_000
 _TEXT = "text/plain; charset=utf-8"
-_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class HealthServer:
-    """Answers the three paths. `covers` says which spaces the worker serves."""
+class Health:
+    """Whether the database answers, and the numbers of this process.
+
+    `covers` says which spaces it serves: their open turns are counted.
+    """
 
     def __init__(
         self,
@@ -44,48 +47,14 @@ class HealthServer:
         self._metrics = metrics
         metrics.set("sapwood_info", 1, version=metadata.version("sapwood"))
 
-    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answers one request and closes the connection."""
-        try:
-            with suppress(TimeoutError, ConnectionError, asyncio.LimitOverrunError):
-                async with asyncio.timeout(_REQUEST_SECONDS):
-                    head = await reader.readuntil(b"\r\n\r\n")
-                    writer.write(await self._answer(head))
-                    await writer.drain()
-        except asyncio.IncompleteReadError:
-            pass
-        finally:
-            writer.close()
-
-    async def _answer(self, head: bytes) -> bytes:
-        line = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
-        method, path = (line[0], line[1].partition("?")[0]) if len(line) == 3 else ("", "")
-        paths: dict[str, Callable[[], Awaitable[tuple[str, str, str]]]] = {
-            "/healthz": self._health,
-            "/readyz": self._readiness,
-            "/metrics": self._numbers,
-        }
-        if method not in ("GET", "HEAD"):
-            return _response("405 Method Not Allowed", "Use GET.\n")
-        if path not in paths:
-            return _response("404 Not Found", f"Use one of {', '.join(paths)}.\n")
-        status, kind, text = await paths[path]()
-        return _response(status, text, kind, with_body=method == "GET")
-
-    async def _health(self) -> tuple[str, str, str]:
-        return "200 OK", _TEXT, "ok\n"
-
-    async def _readiness(self) -> tuple[str, str, str]:
-        if await self._database_answers():
-            return "200 OK", _TEXT, "ready\n"
-        return "503 Service Unavailable", _TEXT, "The database does not answer.\n"
-
-    async def _numbers(self) -> tuple[str, str, str]:
-        if await self._database_answers():
+    async def numbers(self) -> str:
+        """Counts and durations, in the text format of Prometheus."""
+        if await self.database_answers():
             await self._count_open_turns()
-        return "200 OK", _PROMETHEUS, self._metrics.text()
+        return self._metrics.text()
 
-    async def _database_answers(self) -> bool:
+    async def database_answers(self) -> bool:
+        """Whether the database answers within two seconds."""
         try:
             async with asyncio.timeout(_CHECK_SECONDS):
                 await self._connection.log.working_spaces(limit=1)
@@ -108,6 +77,52 @@ class HealthServer:
                 self._metrics.clear("sapwood_open_turns")
                 for space, count in counted.items():
                     self._metrics.set("sapwood_open_turns", count, space=space)
+
+
+class HealthServer:
+    """Answers the three paths of a worker."""
+
+    def __init__(self, health: Health) -> None:
+        self._health = health
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answers one request and closes the connection."""
+        try:
+            with suppress(TimeoutError, ConnectionError, asyncio.LimitOverrunError):
+                async with asyncio.timeout(_REQUEST_SECONDS):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    writer.write(await self._answer(head))
+                    await writer.drain()
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, head: bytes) -> bytes:
+        line = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
+        method, path = (line[0], line[1].partition("?")[0]) if len(line) == 3 else ("", "")
+        paths: dict[str, Callable[[], Awaitable[tuple[str, str, str]]]] = {
+            "/healthz": self._alive,
+            "/readyz": self._readiness,
+            "/metrics": self._numbers,
+        }
+        if method not in ("GET", "HEAD"):
+            return _response("405 Method Not Allowed", "Use GET.\n")
+        if path not in paths:
+            return _response("404 Not Found", f"Use one of {', '.join(paths)}.\n")
+        status, kind, text = await paths[path]()
+        return _response(status, text, kind, with_body=method == "GET")
+
+    async def _alive(self) -> tuple[str, str, str]:
+        return "200 OK", _TEXT, "ok\n"
+
+    async def _readiness(self) -> tuple[str, str, str]:
+        if await self._health.database_answers():
+            return "200 OK", _TEXT, "ready\n"
+        return "503 Service Unavailable", _TEXT, "The database does not answer.\n"
+
+    async def _numbers(self) -> tuple[str, str, str]:
+        return "200 OK", PROMETHEUS, await self._health.numbers()
 
 
 def _response(status: str, text: str, kind: str = _TEXT, *, with_body: bool = True) -> bytes:

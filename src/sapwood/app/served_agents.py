@@ -8,6 +8,8 @@ import logging
 import os
 from collections.abc import Mapping
 
+from msgspec import structs
+
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.assembly import assemble
 from sapwood.app.connection import Connection
@@ -58,6 +60,8 @@ class ServedAgents:
             picks=False,
             assume=self._assume,
         )
+        self.picking = ConversationService(structs.replace(self.service.services, picks=True))
+        """The same service for a face that has lists to pick a missing argument from."""
         if drives:
             _ = self.runner  # it has to hear of every prompt
 

@@ -26,7 +26,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SHARED = frozenset({"database", "space", "verbose", "debug"})
+_SHARED = frozenset({"database", "server", "space", "verbose", "debug"})
 _WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
 _NARROW = 60
 _WIDEST = 88
@@ -93,6 +93,13 @@ def _shared_options() -> list[click.Parameter]:
             expose_value=False,
             callback=_set_on_invocation("database"),
             help="A path or postgresql://…, instead of the configured one.",
+        ),
+        click.Option(
+            ["--server"],
+            metavar="URL",
+            expose_value=False,
+            callback=_set_on_invocation("server"),
+            help="Use the conversations of a server: https://…",
         ),
         click.Option(
             ["--space"],

@@ -15,6 +15,14 @@ __all__ = ["IN_TURN", "Invocation"]
 
 T = TypeVar("T")
 
+_OVER_SERVER = frozenset(
+    {
+        *("open", "run", "do", "send", "agents", "show", "log", "search", "replay", "diff"),
+        *("export", "fork", "compact", "interrupt", "kill"),
+    }
+)
+"""The commands that can be used with a server of another machine."""
+
 IN_TURN = 300.0
 """Seconds for which an open turn waits for a database that stopped answering."""
 
@@ -27,6 +35,7 @@ class Invocation:
 
     def __init__(self) -> None:
         self.database = ""
+        self.server = ""
         self.space = ""
         self.verbose = 0
         self.debug = bool(os.environ.get("SAPWOOD_DEBUG"))
@@ -81,9 +90,11 @@ class Invocation:
         from sapwood.config.config_file import prepare_folder
 
         config = self.config
-        prepare_folder(config)
+        server = self._used_server()
+        if not server:
+            prepare_folder(config)
         connection = await connect(
-            config.address,
+            server or config.address,
             config.space,
             opening=opening,
             patience=opening if patience is None else patience,
@@ -94,6 +105,34 @@ class Invocation:
             yield connection
         finally:
             await connection.close()
+
+    def _used_server(self) -> str:
+        """The server whose conversations this command uses; empty for the database here.
+
+        Commands that work on files of this machine use no configured server. Raises `SapwoodError`
+        if such a command was given one.
+        """
+        import click
+
+        from sapwood.config.database_address import is_server
+        from sapwood.core.errors import SapwoodError
+
+        context = click.get_current_context(silent=True)
+        given = None if context is None else context.find_root().invoked_subcommand
+        name = given or "open"
+        if name not in _OVER_SERVER:
+            if self.server:
+                raise SapwoodError(
+                    f"sapwood {name} works on the machine of the server. Run it there, without "
+                    "--server."
+                )
+            return ""
+        if self.database and not self.server:
+            return ""
+        server = self.server or self.config.server
+        if server and not is_server(server):
+            raise SapwoodError("The address of a server starts with https:// or http://.")
+        return server
 
     @asynccontextmanager
     async def connected_for_commands(self) -> "AsyncGenerator[Connection]":

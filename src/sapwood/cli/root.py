@@ -74,6 +74,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "acp": "Serve conversations to an editor over the Agent Client Protocol",
         "serve": "Serve conversations over HTTP and in a browser",
         "token": "Make, list and revoke tokens for the server",
+        "login": "Sign in to a server with a token",
         "migrate": "Bring the tables of a database to this version of Sapwood",
         "worker": "Run the agents of a database until stopped",
         "top": "Show spaces, workers, queues and cost",

@@ -44,7 +44,7 @@ __all__ = [
     "spans_address",
 ]
 
-_FROM_ENVIRONMENT = ("database", "space", "model")
+_FROM_ENVIRONMENT = ("database", "server", "space", "model")
 _SPAN_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 Natural = Annotated[int, Meta(ge=0)]
@@ -184,6 +184,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     database: str = ""
+    server: str = ""
     space: str = "local"
     model: str = ""
     base_urls: dict[str, str] = {}

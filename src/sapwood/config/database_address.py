@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
-__all__ = ["is_postgres", "shown_address"]
+__all__ = ["is_postgres", "is_server", "shown_address"]
 
 _LONG_NAME = 16
 """A user name of this length is a token, as in `https://TOKEN@host`."""
@@ -13,6 +13,15 @@ _SECRET_FIELDS = ("password=", "key=", "token=", "secret=", "sig=")
 def is_postgres(address: str | Path) -> bool:
     """Whether the address names a PostgreSQL server."""
     return str(address).startswith(("postgresql://", "postgres://"))
+
+
+def is_server(address: str | Path) -> bool:
+    """Whether the address names a Sapwood server.
+
+    >>> is_server("https://sapwood.example"), is_server("sapwood.db")
+    (True, False)
+    """
+    return str(address).startswith(("http://", "https://"))
 
 
 def shown_address(address: str) -> str:

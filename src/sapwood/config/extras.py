@@ -5,9 +5,10 @@ from typing import Literal
 
 __all__ = ["Extra", "missing_extras", "not_installed"]
 
-Extra = Literal["models", "oidc", "serve", "tui"]
+Extra = Literal["client", "models", "oidc", "serve", "tui"]
 
 _MODULES: dict[Extra, str] = {
+    "client": "httpx2",
     "models": "pydantic_ai",
     "oidc": "jwt",
     "serve": "uvicorn",

@@ -4,6 +4,7 @@ __all__ = ["setting_help"]
 
 _HELP = {
     "database": "Where conversations are stored: a path, or postgresql://… for a team.",
+    "server": "The address of a server whose conversations are used: https://… Empty for none.",
     "space": "The space of your conversations in the database. Nothing of another space is seen.",
     "model": "The model of new conversations, such as claude-sonnet-5-5 or openai:gpt-5.",
     "base_urls": "The address of a provider, or of a server of your own with the OpenAI API.",

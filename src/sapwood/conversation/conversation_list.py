@@ -21,11 +21,13 @@ _RUNS = 200
 _SESSIONS = 500
 
 
-async def last_conversation(space: OpenSpace, folder: str, model: str = "") -> AgentId | None:
+async def last_conversation(
+    space: OpenSpace, folder: str | None, model: str = ""
+) -> AgentId | None:
     """The root agent in this folder that was last written to, here or in the program it is from.
 
-    With a `model`, only an agent that this model or program answers. A run of a script is meant
-    only if there is nothing else.
+    Without a folder, that of any. With a `model`, only an agent that this model or program answers.
+    A run of a script is meant only if there is nothing else.
     """
     found: list[AgentSummary] = []
     after: AgentSummary | None = None
@@ -34,7 +36,7 @@ async def last_conversation(space: OpenSpace, folder: str, model: str = "") -> A
         found += [
             facts
             for facts in page
-            if facts.folder == folder and facts.parent is None and facts.status == "running"
+            if folder in (None, facts.folder) and facts.parent is None and facts.status == "running"
             if not model or _same_executor(facts, model)
         ]
         if len(page) < _PAGE:
@@ -55,11 +57,11 @@ def _same_executor(facts: AgentSummary, model: str) -> bool:
     return wanted.program == there.program
 
 
-async def newest_agent(space: OpenSpace, folder: str) -> AgentId | None:
-    """The newest running agent in this folder that was not imported."""
+async def newest_agent(space: OpenSpace, folder: str | None) -> AgentId | None:
+    """The newest running agent in this folder, or in any, that was not imported."""
     after: AgentSummary | None = None
     while page := await space.log.agents(space.space, status="running", limit=_NEWEST, after=after):
-        own = [facts.agent for facts in page if not facts.source and facts.folder == folder]
+        own = [facts.agent for facts in page if not facts.source and folder in (None, facts.folder)]
         if own:
             return own[0]
         after = page[-1]

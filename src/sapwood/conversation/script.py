@@ -11,14 +11,23 @@ commands or not.
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.commands import Fork
 from sapwood.core.content import File, PromptPart, Text
 from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
 
-__all__ = ["CommandStep", "Script", "Step", "TextStep", "chunks", "has_prompt", "parse"]
+__all__ = [
+    "CommandStep",
+    "Script",
+    "Step",
+    "TextStep",
+    "chunks",
+    "has_prompt",
+    "parse",
+    "with_files",
+]
 
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
 _EVERYTHING = "--"
@@ -44,7 +53,9 @@ class TextStep(Struct, frozen=True):
     @property
     def parts(self) -> tuple[PromptPart, ...]:
         """The prompt: its files, then its text."""
-        return (*self.files, *((Text(self.text),) if self.text.strip() else ()))
+        return (
+            self.files if self.files and not self.text.strip() else (*self.files, Text(self.text))
+        )
 
 
 class CommandStep(Struct, frozen=True):
@@ -123,6 +134,16 @@ def chunks(script: Script) -> Iterator[Script]:
 def has_prompt(script: Script) -> bool:
     """Whether the script holds text that a model has to answer."""
     return any(isinstance(step, TextStep) and not step.goal for step in script)
+
+
+def with_files(script: Script, files: tuple[File, ...]) -> Script | None:
+    """The script with files in its first prompt; None if it has commands only."""
+    if not script:
+        return (TextStep("", files=files),)
+    for number, step in enumerate(script):
+        if isinstance(step, TextStep) and not step.goal:
+            return (*script[:number], structs.replace(step, files=files), *script[number + 1 :])
+    return None
 
 
 def _one_line(text: str) -> Script | Refusal:

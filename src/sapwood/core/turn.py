@@ -58,7 +58,7 @@ __all__ = [
 Status = Literal["open", "completed", "interrupted", "failed"]
 
 
-class Reply(Struct, frozen=True, gc=False):
+class Reply(Struct, frozen=True, gc=False, tag="reply"):
     """One message of the model within the turn."""
 
     version: int
@@ -79,7 +79,7 @@ class Reply(Struct, frozen=True, gc=False):
         return last if self.ended != "done" and isinstance(last, ToolCall) else None
 
 
-class Result(Struct, frozen=True, gc=False):
+class Result(Struct, frozen=True, gc=False, tag="result"):
     """The result of one tool call. `added` and `removed` count lines, in recorded turns only.
 
     `diff` is the change of a file, for readers of a timeline; it is left out in turns.

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.core.content import Usage
-from sapwood.core.events import Recorded
+from sapwood.core.events import Recorded, UnreadableEvent
 from sapwood.core.log_values import AgentSummary
 from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import iso
@@ -41,7 +41,11 @@ def facts_value(facts: Struct) -> dict[str, object]:
 
 
 def event_value(recorded: Recorded) -> dict[str, object]:
-    """Returns an event with its envelope. The reference of events lists the fields of `data`."""
+    """Returns an event with its envelope. The reference of events lists the fields of `data`.
+
+    Of an event that cannot be read, `unreadable` is true.
+    """
+    unreadable = {"unreadable": True} if isinstance(recorded.event, UnreadableEvent) else {}
     return {
         "agent": recorded.agent,
         "version": recorded.version,
@@ -49,4 +53,6 @@ def event_value(recorded: Recorded) -> dict[str, object]:
         "at": recorded.when,
         "actor": str(recorded.actor),
         "data": recorded.event,
+        "command": recorded.command,
+        **unreadable,
     }

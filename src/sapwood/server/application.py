@@ -4,6 +4,7 @@ The guard checks host, origin, identity, rate and scope, in this order, before a
 """
 
 import logging
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -16,9 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sapwood.server.command_api import changing_endpoints
 from sapwood.server.conversation_api import reading_endpoints
+from sapwood.server.dispatch_api import dispatch_endpoints
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.file_api import file_endpoints
 from sapwood.server.identity import COOKIE, Identities
+from sapwood.server.log_api import log_endpoints
 from sapwood.server.openapi import openapi_document
 from sapwood.server.pages import page_endpoints
 from sapwood.server.principal import Principal
@@ -29,6 +32,7 @@ from sapwood.server.request_limits import RequestLimits
 from sapwood.server.served_space import ServedSpaces
 from sapwood.server.sign_in_page import sign_in_page, signed_in_page
 from sapwood.server.stream_access import StreamAccess
+from sapwood.telemetry.metrics import METRICS
 
 __all__ = [
     "PUBLIC_PATHS",
@@ -41,7 +45,7 @@ __all__ = [
 
 _log = logging.getLogger("sapwood.server")
 
-PUBLIC_PATHS = ("/healthz", "/sign-in", "/static/{name}")
+PUBLIC_PATHS = ("/healthz", "/readyz", "/sign-in", "/static/{name}")
 """The only routes without a principal: they show nothing of any conversation."""
 
 _TYPES = {
@@ -82,12 +86,12 @@ class Guarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Checks the request, then answers it."""
+        began = time.perf_counter()
         request = Request(scope, receive)
         principal: Principal | None = None
         try:
             principal = await self._admit(request)
-            space = self._guards.spaces.get(principal.space)
-            response = await self.endpoint.handler(Exchange(request, principal, space))
+            response = await self._answer(request, principal)
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 500:
@@ -95,6 +99,10 @@ class Guarded:
             response = problem.response()
             if problem.status == 401 and _wants_page(request):
                 response = HTMLResponse(sign_in_page(problem.detail), 401)
+        METRICS.add(
+            "sapwood_http_requests_total", method=request.method, status=str(response.status_code)
+        )
+        METRICS.observe("sapwood_http_seconds", time.perf_counter() - began)
         if principal is None or not isinstance(response, StreamingResponse):
             await response(scope, receive, send)
         elif not await self._guards.streams.run(
@@ -111,6 +119,24 @@ class Guarded:
         guards.limits.check(principal)
         principal.require(self.endpoint.scope)
         return principal
+
+    async def _answer(self, request: Request, principal: Principal) -> Response:
+        """The answer to a request; of one with an id, the first answer to that id."""
+        endpoint, spaces = self.endpoint, self._guards.spaces
+        exchange = Exchange(request, principal, spaces.get(principal.space), endpoint.most)
+        given = await exchange.command_id() if endpoint.is_once else None
+        if given is None:
+            return await endpoint.handler(exchange)
+
+        async def answer() -> Response:
+            try:
+                return await endpoint.handler(exchange)
+            except Exception as error:
+                if (problem := problem_of(error)).status >= 500:
+                    raise
+                return problem.response()
+
+        return await spaces.answered.once(principal.space, given, answer)
 
 
 class Public:
@@ -178,10 +204,16 @@ def create_application(
 
 def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The table of routes."""
-    api = (*reading_endpoints(streams), *file_endpoints(), *changing_endpoints())
+    api = (
+        *reading_endpoints(streams),
+        *log_endpoints(),
+        *file_endpoints(),
+        *dispatch_endpoints(),
+        *changing_endpoints(),
+    )
 
     async def openapi(_: Exchange) -> Response:
-        return json_response(openapi_document(api))
+        return json_response(openapi_document((*api, document)))
 
     document = Endpoint("GET", "/v1/openapi.json", "read", openapi, "Describe this API")
     return (*api, document, *page_endpoints())
@@ -192,6 +224,13 @@ def _public_routes(guards: Guards) -> list[Route]:
 
     async def health(_: Request) -> Response:
         return json_response({"status": "ok"})
+
+    async def ready(_: Request) -> Response:
+        if guards.spaces.draining:
+            raise Problem(503, "Draining", "The server is about to stop. Use another one.")
+        if not await guards.spaces.health.database_answers():
+            raise Problem(503, "Database away", "The database does not answer.")
+        return json_response({"status": "ready"})
 
     async def sign_in(request: Request) -> Response:
         if request.method == "POST":
@@ -220,6 +259,7 @@ def _public_routes(guards: Guards) -> list[Route]:
 
     handlers = {
         "/healthz": (health, ["GET"]),
+        "/readyz": (ready, ["GET"]),
         "/sign-in": (sign_in, ["GET", "POST"]),
         "/static/{name}": (static, ["GET"]),
     }

@@ -3,28 +3,25 @@
 A command with the `id` of an earlier one changes nothing and returns the first answer.
 """
 
-import hashlib
-
-from msgspec import structs
+import msgspec
 from starlette.responses import Response
 
 from sapwood.app.permission_questions import PostedQuestion, posted_question, send_answer
 from sapwood.conversation.call import Person
-from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse
+from sapwood.conversation.script import CommandStep, TextStep, chunks, parse, with_files
 from sapwood.core.command_table import TABLE, SlashCommand
-from sapwood.core.content import File
 from sapwood.core.events import QuestionAsked
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.refusals import Refusal
+from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
-from sapwood.server.file_api import named_files
+from sapwood.server.file_api import named_files, prompt_parts
 from sapwood.server.problems import Problem, refusal_problem
 from sapwood.workspace.permissions.permission_gate import Deny
 
 __all__ = ["changing_endpoints", "waiting_questions"]
 
-_LONGEST_ID = 200
 _FILES = "ids of uploaded files, a list"
 
 
@@ -34,13 +31,18 @@ async def start_agent(call: Exchange) -> Response:
     text = _text(body, "prompt")
     name = _text(body, "name")
     folder = _text(body, "folder") or call.space.agents.folder
+    given = await call.command_id()
     agent = await call.service.start(
-        folder, name=name, has_prompt=bool(text), actor=call.principal.actor
+        folder,
+        name=name,
+        has_prompt=bool(text) or body.get("has_prompt") is True,
+        actor=call.principal.actor,
+        command_id=f"{given}:start" if given else None,
     )
     answer = None
     if text:
         answer = await call.service.prompt(
-            agent, text, actor=call.principal.actor, command_id=_scoped_id(call, body)
+            agent, text, actor=call.principal.actor, command_id=given
         )
         if isinstance(answer, Refusal):
             raise refusal_problem(answer)
@@ -51,12 +53,20 @@ async def send_prompt(call: Exchange) -> Response:
     """Opens a turn with a prompt. The answer arrives as events."""
     agent = await call.agent()
     body = await call.body()
-    files = await named_files(call, agent, body.get("files", []))
-    step = TextStep(_text(body, "text"), files=files)
-    if not step.parts:
+    if "parts" in body:
+        parts = await prompt_parts(call, agent, body["parts"])
+    else:
+        files = await named_files(call, agent, body.get("files", []))
+        step = TextStep(_text(body, "text"), files=files)
+        parts = step.parts if step.text.strip() or files else ()
+    if not parts:
         raise Problem(422, "Empty prompt", "Write something to send.")
     answer = await call.service.prompt(
-        agent, step.parts, actor=call.principal.actor, command_id=_scoped_id(call, body)
+        agent,
+        parts,
+        actor=call.principal.actor,
+        command_id=await call.command_id(),
+        params=_params(body),
     )
     if isinstance(answer, Refusal):
         raise refusal_problem(answer)
@@ -71,10 +81,12 @@ async def submit(call: Exchange) -> Response:
     if isinstance(script, Refusal):
         raise refusal_problem(script)
     if body.get("files"):
-        script = _with_files(script, await named_files(call, agent, body["files"]))
+        script = with_files(script, await named_files(call, agent, body["files"]))
+        if script is None:
+            raise Problem(422, "No prompt", "Files need a prompt that has them.")
     for step in script:
         call.principal.require(step.command.scope if isinstance(step, CommandStep) else "write")
-    given = _scoped_id(call, body)
+    given = await call.command_id()
     outcomes: list[dict[str, object]] = []
     current: AgentId | None = agent
     for number, chunk in enumerate(chunks(script)):
@@ -89,26 +101,25 @@ async def submit(call: Exchange) -> Response:
     return json_response({"outcomes": outcomes, "agent": current})
 
 
-def _with_files(script: Script, files: tuple[File, ...]) -> Script:
-    """The script with files in its first prompt. Raises `Problem` if it has none."""
-    if not script:
-        return (TextStep("", files=files),)
-    for number, step in enumerate(script):
-        if isinstance(step, TextStep) and not step.goal:
-            return (*script[:number], structs.replace(step, files=files), *script[number + 1 :])
-    raise Problem(422, "No prompt", "Files need a prompt that has them. A command takes none.")
+def _params(body: dict[str, object]) -> TurnParams | None:
+    try:
+        return msgspec.convert(body.get("params"), TurnParams | None)
+    except msgspec.MsgspecError as error:
+        raise Problem(422, "Unfit parameters", f"'params' cannot be read: {error}.") from None
 
 
-def _command(row: SlashCommand) -> Handler:
+def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
     async def run(call: Exchange) -> Response:
-        agent = await call.agent()
+        agent = None if alone else await call.agent()
         body = await call.body()
         args = _text(body, "args")
-        given = _scoped_id(call, body)
+        given = await call.command_id()
         if given and (known := await _known(call, given)):
             return known
         caller = Person(call.principal.actor, given)
-        answer = await call.service.answer(agent, CommandStep(row, args.strip()), caller=caller)
+        service = call.space.agents.picking if body.get("picks") is True else call.service
+        step, goal = CommandStep(row, args.strip()), _text(body, "goal")
+        answer = await service.answer(agent, step, caller=caller, goal=goal)
         if isinstance(answer, Refusal):
             raise refusal_problem(answer)
         return json_response({"answer": answer, "message": answer.message})
@@ -185,17 +196,6 @@ def _text(body: dict[str, object], name: str) -> str:
     return value
 
 
-def _scoped_id(call: Exchange, body: dict[str, object]) -> str | None:
-    """The command id of a request: the given one, made the principal's own."""
-    given = _text(body, "id") or call.request.headers.get("idempotency-key", "")
-    if not given:
-        return None
-    if len(given) > _LONGEST_ID:
-        raise Problem(422, "Id too long", f"An id may have {_LONGEST_ID} characters at most.")
-    whose = f"{call.principal.name}\n{call.request.path_params.get('agent', '')}\n{given}"
-    return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
-
-
 def changing_endpoints() -> tuple[Endpoint, ...]:
     """The routes that change something: one for each row of the command table, and a few more."""
     agent = "/v1/agents/{agent}"
@@ -207,9 +207,26 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             row.scope,
             _command(row),
             row.help,
+            body={
+                "args": row.usage or "none",
+                "goal": "the text before a fork",
+                "picks": "true: ask for a missing argument instead of refusing",
+                **once,
+            },
+        )
+        for row in TABLE.rows
+    )
+    alone = tuple(
+        Endpoint(
+            "POST",
+            f"/v1/commands/{row.name}",
+            row.scope,
+            _command(row, alone=True),
+            f"{row.help}, without a conversation",
             body={"args": row.usage or "none", **once},
         )
         for row in TABLE.rows
+        if row.without_agent != "refused"
     )
     return (
         Endpoint(
@@ -218,7 +235,13 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             start_agent,
             "Start a conversation",
-            body={"prompt": "the first prompt", "name": "", "folder": "", **once},
+            body={
+                "prompt": "the first prompt",
+                "name": "",
+                "folder": "",
+                "has_prompt": "true: a prompt follows, so a model must be callable",
+                **once,
+            },
         ),
         Endpoint(
             "POST",
@@ -226,7 +249,13 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             "write",
             send_prompt,
             "Send a prompt",
-            body={"text": "the prompt", "files": _FILES, **once},
+            body={
+                "text": "the prompt",
+                "files": _FILES,
+                "parts": "texts, notes and uploads, instead of both",
+                "params": "parameters of this turn, an object",
+                **once,
+            },
         ),
         Endpoint(
             "POST",
@@ -253,4 +282,5 @@ def changing_endpoints() -> tuple[Endpoint, ...]:
             body={"key": "the key of an answer", "hash": "of what was shown", "reason": ""},
         ),
         *commands,
+        *alone,
     )

@@ -1,15 +1,18 @@
 """Reading conversations over HTTP: agents, rows, context, calls, differences, search, events."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
+from sapwood.app.health_server import PROMETHEUS
 from sapwood.conversation.completion import choices, known_names
 from sapwood.conversation.cut_preview import cut_plan
 from sapwood.conversation.open_timeline import key_text
 from sapwood.conversation.surroundings import family_of
 from sapwood.core.events import ModelCalled
+from sapwood.core.log_values import Cursor
 from sapwood.display.json_values import event_value, facts_value
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood.server.problems import Problem
@@ -147,6 +150,11 @@ async def complete(call: Exchange) -> Response:
     return json_response({"choices": found[:12], "open": state.open is not None})
 
 
+async def show_numbers(call: Exchange) -> Response:
+    """Counts and durations of this process, for Prometheus."""
+    return Response(await call.space.health.numbers(), media_type=PROMETHEUS)
+
+
 def _event_stream(streams: OpenStreams) -> Handler:
     async def follow(call: Exchange) -> Response:
         """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before."""
@@ -154,21 +162,45 @@ def _event_stream(streams: OpenStreams) -> Handler:
         typed = call.request.headers.get("last-event-id") or call.query("after") or "0"
         if not typed.isascii() or not typed.isdigit() or len(typed) > 15:
             raise Problem(400, "Not a version", "Last-Event-ID must be a version of the log.")
-        after = int(typed)
-        principal = call.principal.id
-        streams.enter(principal)
-
-        async def messages() -> AsyncGenerator[bytes]:
-            try:
-                async for piece in call.space.feeds.follow(agent, after):
-                    yield piece
-            finally:
-                streams.leave(principal)
-
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(messages(), headers=headers, media_type="text/event-stream")
+        return _stream(call, streams, call.space.feeds.follow(agent, int(typed)))
 
     return follow
+
+
+def _space_stream(streams: OpenStreams) -> Handler:
+    async def follow(call: Exchange) -> Response:
+        """Every event of the space after `Last-Event-ID`, by default after now."""
+        typed = call.request.headers.get("last-event-id") or call.query("after")
+        short = call.query("form") == "agents"
+        return _stream(call, streams, call.space.feed.follow(_cursor(typed), short=short))
+
+    return follow
+
+
+def _cursor(typed: str) -> Cursor | None:
+    numbers = typed.split(".") if typed else []
+    if len(numbers) > 2 or not all(
+        each.isascii() and each.isdigit() and len(each) <= 15 for each in numbers
+    ):
+        raise Problem(400, "Not a cursor", "Last-Event-ID must be the id of an event of the space.")
+    return Cursor(*map(int, numbers)) if numbers else None
+
+
+def _stream(call: Exchange, streams: OpenStreams, pieces: AsyncGenerator[bytes]) -> Response:
+    """A stream of events, counted among those of its principal while it is open."""
+    principal = call.principal.id
+    streams.enter(principal)
+
+    async def messages() -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    yield piece
+        finally:
+            streams.leave(principal)
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(messages(), headers=headers, media_type="text/event-stream")
 
 
 def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
@@ -235,6 +267,23 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
             complete,
             "Complete a line of the composer",
             query={"line": "what was typed"},
+        ),
+        Endpoint(
+            "GET",
+            "/v1/events",
+            "read",
+            _space_stream(streams),
+            "Follow the events of all agents",
+            query={"after": "an id of this stream", "form": "agents: only what lists show"},
+            answers="text/event-stream",
+        ),
+        Endpoint(
+            "GET",
+            "/metrics",
+            "admin",
+            show_numbers,
+            "Read counts and durations of this process",
+            answers="text/plain",
         ),
         Endpoint(
             "GET",

@@ -1,5 +1,6 @@
 """One request with who sent it and the space that it is about; and the table of routes."""
 
+import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
@@ -12,12 +13,15 @@ from sapwood.config.server_tokens import TokenScope
 from sapwood.conversation.service import ConversationService
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
+from sapwood.core.refusals import UnknownAgent
 from sapwood.server.principal import Principal
-from sapwood.server.problems import Problem
-from sapwood.server.request_checks import read_json
+from sapwood.server.problems import Problem, refusal_problem
+from sapwood.server.request_checks import MOST_BYTES, read_json
 from sapwood.server.served_space import ServedSpace
 
 __all__ = ["Endpoint", "Exchange", "Handler", "json_response"]
+
+_LONGEST_ID = 200
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -25,10 +29,14 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 class Exchange:
     """A request that has passed all checks."""
 
-    def __init__(self, request: Request, principal: Principal, space: ServedSpace) -> None:
+    def __init__(
+        self, request: Request, principal: Principal, space: ServedSpace, most: int = MOST_BYTES
+    ) -> None:
         self.request = request
         self.principal = principal
         self.space = space
+        self._most = most
+        self._body: dict[str, object] | None = None
 
     @property
     def service(self) -> ConversationService:
@@ -37,7 +45,22 @@ class Exchange:
 
     async def body(self) -> dict[str, object]:
         """The body, an object in JSON. Raises `Problem`."""
-        return await read_json(self.request)
+        if self._body is None:
+            self._body = await read_json(self.request, most=self._most)
+        return self._body
+
+    async def command_id(self) -> str | None:
+        """The id of what the request asks for: the given one, made the principal's own."""
+        body = await self.body()
+        given = body.get("id") or self.request.headers.get("idempotency-key", "")
+        if not isinstance(given, str):
+            raise Problem(422, "Not a text", "'id' must be a text.")
+        if not given:
+            return None
+        if len(given) > _LONGEST_ID:
+            raise Problem(422, "Id too long", f"An id may have {_LONGEST_ID} characters at most.")
+        whose = f"{self.principal.name}\n{self.request.path_params.get('agent', '')}\n{given}"
+        return "http-" + hashlib.sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
     async def facts(self) -> AgentSummary:
         """The agent that the path names, by its exact id. Raises `Problem` if there is none."""
@@ -45,11 +68,7 @@ class Exchange:
         connection = self.space.connection
         found = await connection.log.facts(connection.space, AgentId(agent))
         if found is None:
-            raise Problem(
-                404,
-                "Unknown agent",
-                f"There is no agent '{agent[:60]}'. GET /v1/agents lists them.",
-            )
+            raise refusal_problem(UnknownAgent(agent))
         return found
 
     async def agent(self) -> AgentId:
@@ -89,6 +108,13 @@ class Endpoint(Struct, frozen=True):
     query: dict[str, str] = {}
     answers: str = "application/json"
     takes: str = "application/json"
+    most: int = MOST_BYTES
+    """Bytes that the body may have at most."""
+
+    @property
+    def is_once(self) -> bool:
+        """Whether a request with an id is answered like the first one with it."""
+        return "id" in self.body
 
 
 def json_response(value: object, status: int = 200) -> Response:

@@ -9,11 +9,12 @@ import hashlib
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct, structs
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from sapwood.core.commands import AddFile
-from sapwood.core.content import File, Note, Text, Thinking, ToolCall
+from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.events import FileAdded, Recorded, ToolFinished
 from sapwood.core.file_part import LARGEST_FILE
 from sapwood.core.ids import AgentId, CommandId
@@ -22,7 +23,7 @@ from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.problems import Problem
 from sapwood.server.rate_limit import OpenStreams
 
-__all__ = ["file_endpoints", "named_files"]
+__all__ = ["file_endpoints", "named_files", "prompt_parts"]
 
 _SECONDS = 120.0
 _AT_ONCE = 4
@@ -115,6 +116,31 @@ async def named_files(call: Exchange, agent: AgentId, ids: object) -> tuple[File
     if len(wanted) > _MOST_IN_PROMPT:
         raise Problem(422, "Too many files", f"A prompt may have {_MOST_IN_PROMPT} files.")
     return tuple([await _uploaded(call, agent, each) for each in wanted])
+
+
+class _Upload(Struct, frozen=True, tag="upload"):
+    """A file that was uploaded before, in place of its content."""
+
+    id: str
+    name: str = ""
+
+
+async def prompt_parts(call: Exchange, agent: AgentId, parts: object) -> tuple[PromptPart, ...]:
+    """The parts of a prompt, with the content of each file. Raises `Problem`."""
+    try:
+        given = msgspec.convert(parts, list[Text | Note | File | _Upload])
+    except msgspec.MsgspecError as error:
+        raise Problem(422, "Unfit parts", f"'parts' cannot be read: {error}.") from None
+    if sum(not isinstance(part, Text | Note) for part in given) > _MOST_IN_PROMPT:
+        raise Problem(422, "Too many files", f"A prompt may have {_MOST_IN_PROMPT} files.")
+    found: list[PromptPart] = []
+    for part in given:
+        if isinstance(part, _Upload):
+            file = await _uploaded(call, agent, part.id)
+            found.append(structs.replace(file, name=part.name or file.name))
+        else:
+            found.append(part)
+    return tuple(found)
 
 
 async def _uploaded(call: Exchange, agent: AgentId, digest: str) -> File:

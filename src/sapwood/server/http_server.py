@@ -12,6 +12,7 @@ import uvicorn
 
 from sapwood.app.connection import Connection
 from sapwood.app.server_tables import counts_of, tokens_of
+from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.config_file import Config
 from sapwood.config.extras import missing_extras, not_installed
 from sapwood.core.errors import SapwoodError
@@ -41,9 +42,12 @@ async def serve(
     drives: bool = True,
     on_ready: Callable[[str, str], None],
     stopped: Callable[[], Awaitable[None]],
+    drain: float = 0.0,
+    on_drain: Callable[[float], None] = lambda _: None,
 ) -> None:
     """Serves until `stopped` returns. Port 0 chooses a free port.
 
+    After `stopped`, it still answers for `drain` seconds, but is not ready: a proxy goes elsewhere.
     Calls `on_ready` with the address and the one-time token. An address that other machines can
     reach needs a name by which the server may be addressed. Raises `SapwoodError`.
     """
@@ -53,6 +57,8 @@ async def serve(
             f"Other machines can reach {host}. Say by which name they may address the server: "
             "--host-name NAME"
         )
+    if not drives and connection.address:
+        connection.wakes = WorkerWakes(connection.address, connection.log)
     spaces = ServedSpaces(connection, config, keys, drives=drives)
     identities = Identities(tokens_of(connection.log), config.space, await _issuer(config))
     with open_listener(host, port) as listener:
@@ -84,6 +90,10 @@ async def serve(
         stopping = asyncio.ensure_future(stopped())
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
+        if drain:
+            spaces.draining = True
+            on_drain(drain)
+            await asyncio.wait({serving}, timeout=drain)
         spaces.end_streams()
         server.should_exit = True
         await serving

@@ -58,7 +58,7 @@ def _operation(endpoint: Endpoint) -> dict[str, object]:
             {
                 "name": "Last-Event-ID",
                 "in": "header",
-                "description": "the last version that was received",
+                "description": "the last id that was received",
                 "schema": {"type": "string"},
             }
         )

@@ -97,7 +97,7 @@ def problem_of(error: Exception) -> Problem:
         case LogError():
             return Problem(500, "Log error", str(error))
         case Failure():
-            return Problem(424, "Model not callable", str(error))
+            return Problem(424, "Model not callable", str(error), fields={"failure": error.kind})
         case SapwoodError():
             return Problem(400, "Refused", str(error))
         case _:

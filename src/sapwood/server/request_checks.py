@@ -12,9 +12,9 @@ from starlette.requests import ClientDisconnect, Request
 
 from sapwood.server.problems import Problem
 
-__all__ = ["SECURITY_HEADERS", "AllowedHosts", "check_origin", "read_json"]
+__all__ = ["MOST_BYTES", "SECURITY_HEADERS", "AllowedHosts", "check_origin", "read_json"]
 
-_MOST_BYTES = 1_000_000
+MOST_BYTES = 1_000_000
 _BODY_SECONDS = 10.0
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -76,7 +76,7 @@ def _plain(origin: str) -> str:
     return origin.lower().partition("://")[2] or origin.lower()
 
 
-async def read_json(request: Request, *, most: int = _MOST_BYTES) -> dict[str, object]:
+async def read_json(request: Request, *, most: int = MOST_BYTES) -> dict[str, object]:
     """The body of a request, an object in JSON; an empty body is an empty object.
 
     Raises `Problem` for another content type, a body that is too large or too slow, and what is

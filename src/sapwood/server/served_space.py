@@ -4,11 +4,14 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from sapwood.app.connection import Connection
+from sapwood.app.health_server import Health
 from sapwood.app.served_agents import ServedAgents
 from sapwood.config.config_file import Config
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.core.ids import AgentId
+from sapwood.server.answered_requests import AnsweredRequests
 from sapwood.server.event_feed import AgentFeeds
+from sapwood.server.space_feed import SpaceFeed
 
 __all__ = ["ServedSpace", "ServedSpaces"]
 
@@ -18,10 +21,12 @@ _TIMELINES = 32
 class ServedSpace:
     """A space with what readers of its conversations share."""
 
-    def __init__(self, agents: ServedAgents) -> None:
+    def __init__(self, agents: ServedAgents, health: Health) -> None:
         self.agents = agents
+        self.health = health
         self.connection = agents.connection
         self.feeds = AgentFeeds(self.connection.log, self.connection.space)
+        self.feed = SpaceFeed(self.connection.log, self.connection.space)
         self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
 
     def timeline(self, agent: AgentId) -> OpenTimeline:
@@ -34,9 +39,14 @@ class ServedSpace:
             self._timelines.popitem(last=False)[1].close()
         return found
 
+    def end_streams(self) -> None:
+        """Ends all event streams."""
+        self.feeds.close()
+        self.feed.close()
+
     async def close(self) -> None:
         """Ends all streams and stops running agents."""
-        self.feeds.close()
+        self.end_streams()
         for timeline in self._timelines.values():
             timeline.close()
         await self.agents.close()
@@ -53,6 +63,10 @@ class ServedSpaces:
         self._keys = keys
         self._drives = drives
         self._spaces: dict[str, ServedSpace] = {}
+        self.answered = AnsweredRequests()
+        self.health = Health(connection, lambda space: drives and space in self._spaces)
+        self.draining = False
+        """Whether the server is about to stop: it is not ready for new clients."""
 
     def get(self, name: str) -> ServedSpace:
         """The space of this name."""
@@ -62,13 +76,13 @@ class ServedSpaces:
             if name != connection.space:
                 connection = connection.with_space(name)
             agents = ServedAgents(connection, self._config, self._keys, drives=self._drives)
-            found = self._spaces[name] = ServedSpace(agents)
+            found = self._spaces[name] = ServedSpace(agents, self.health)
         return found
 
     def end_streams(self) -> None:
         """Ends all event streams, so that the server can stop."""
         for space in self._spaces.values():
-            space.feeds.close()
+            space.end_streams()
 
     async def close(self) -> None:
         """Closes all spaces."""

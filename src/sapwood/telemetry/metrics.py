@@ -27,6 +27,8 @@ _HELP = {
     "sapwood_tool_calls_total": ("counter", "Tool calls, by tool and outcome."),
     "sapwood_tool_seconds": ("histogram", "Duration of tool calls."),
     "sapwood_compactions_total": ("counter", "Summaries that replaced turns, by outcome."),
+    "sapwood_http_requests_total": ("counter", "Requests of the server, by method and status."),
+    "sapwood_http_seconds": ("histogram", "Time until the answer to a request began."),
     "sapwood_open_turns": ("gauge", "Agents of the served spaces with work to do, by space."),
     "sapwood_database_up": ("gauge", "Whether the database answered the last check."),
     "sapwood_info": ("gauge", "The version of Sapwood; always 1."),

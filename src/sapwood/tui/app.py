@@ -80,7 +80,7 @@ class SapwoodApp(App[object]):
     async def on_mount(self) -> None:
         """Opens the conversation, and over it the first-run page if no model can be called."""
         await self.push_screen(self.conversation)
-        if self.controller.agent is None:
+        if self.controller.agent is None and self.controller.connection.server is None:
             self._ask_for_model()
 
     async def on_event(self, event: events.Event) -> None:

@@ -59,15 +59,20 @@ async def open_screen(
     from sapwood.tui.app import SapwoodApp
     from sapwood.tui.terminal import restored_title
 
-    folder = os.getcwd()
+    is_remote = connection.server is not None
+    folder = connection.address if is_remote else os.getcwd()
     keys = load_keys()
+    if model and is_remote:
+        raise SapwoodError(
+            "The models are those of the server. Open a conversation, then type: /model"
+        )
     if model:
         await asyncio.to_thread(require_model, model, config, keys)
         config = structs.replace(config, model=model)
     if typed:
         agent = await find(connection, typed)
     else:
-        agent = await last_conversation(connection, folder, model)
+        agent = await last_conversation(connection, None if is_remote else folder, model)
     kind = SapwoodApp
     if inline:
         if os.name == "nt":

@@ -73,7 +73,8 @@ async def _compact(invocation: Invocation, typed: str, keep: int, anyway: bool) 
         state = (await connection.dispatcher.open(agent)).state
         if state.origin is not None:
             raise RefusedError(Imported(agent, state.origin.source))
-        require_model(state.settings.model, invocation.config, keys)
+        if connection.server is None:
+            require_model(state.settings.model, invocation.config, keys)
         runner = assemble(connection, invocation.config, keys, engine=local_engine())
         config = invocation.config
         service = conversation_service(connection, config, keys, compact=runner.compact)

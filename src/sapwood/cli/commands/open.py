@@ -76,4 +76,7 @@ async def _print_farewell(connection: "Connection", left: "ScreenExit", prints: 
         await print_conversation(connection, left.agent, columns())
     for text in left.unsent:
         click.echo(f"Not sent: {' '.join(text.split())}", err=True)
-    click.echo(f"Everything is kept. To come back, type: sapwood open {left.agent}", err=True)
+    server = f" --server {connection.address}" if connection.server else ""
+    click.echo(
+        f"Everything is kept. To come back, type: sapwood open {left.agent}{server}", err=True
+    )

@@ -24,6 +24,7 @@ __all__ = ["command"]
         'sapwood run -p "And by 8?" --continue',
         'sapwood run --agent demo --new -p "Hello!" --model claude-sonnet-5-5',
         'git diff | sapwood run -p "Review this."',
+        'sapwood run -p "What is in this picture?" --file photo.png',
         "sapwood run --agent demo < script.txt",
         'sapwood run -p "Run the tests." --allow "shell(just test *)"',
         'sapwood run -p "Fix the failing test." --with claude-code',
@@ -38,6 +39,14 @@ __all__ = ["command"]
 )
 @click.option(
     "-i", "--input", "source", metavar="FILE", help="Append this file to the prompt; - is stdin."
+)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Send an image or another file with the prompt; repeatable.",
 )
 @click.option("-a", "--agent", type=AGENT, metavar="AGENT", help="Continue this agent.")
 @click.option("--new", is_flag=True, help="Start a new agent, named by --agent.")
@@ -74,6 +83,7 @@ def command(
     invocation: Invocation,
     prompt: str | None,
     source: str | None,
+    files: tuple[str, ...],
     agent: str | None,
     new: bool,
     continue_newest: bool,
@@ -107,6 +117,8 @@ def command(
         agent, new, continue_newest, model, system, cap, allow, timeout, permission_mode
     )
     script = _script(prompt, source)
+    if files:
+        script = _with_files(script, files)
     if script is None and (new or not (agent or continue_newest)):
         raise click.UsageError("Give a prompt with -p, or a script on stdin.")
     return invocation.run(lambda: _run(invocation, options, script, as_json))
@@ -133,6 +145,17 @@ def _script(prompt: str | None, source: str | None) -> "Script | None":
             return (*script[:-1], TextStep(f"{last.text}\n\n{text}"))
         return (*script, TextStep(text))
     return script or None
+
+
+def _with_files(script: "Script | None", names: tuple[str, ...]) -> "Script":
+    """Returns the script with files in its first prompt. Raises `SapwoodError`."""
+    from sapwood.cli.console import read_file
+    from sapwood.conversation.script import with_files
+
+    found = with_files(script or (), tuple(read_file(name) for name in names))
+    if found is None:
+        raise click.UsageError("Files need a prompt that has them. Give one with -p.")
+    return found
 
 
 async def _run(

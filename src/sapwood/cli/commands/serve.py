@@ -3,7 +3,7 @@
 import click
 from msgspec import structs
 
-from sapwood.cli.command import WholeNumber
+from sapwood.cli.command import Number, WholeNumber
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import IN_TURN, Invocation
 from sapwood.config.config_file import Config
@@ -56,6 +56,13 @@ __all__ = ["command"]
     envvar="SAPWOOD_READER_DATABASE",
     help="Read conversations with this login of PostgreSQL, which sees one space at a time.",
 )
+@click.option(
+    "--drain",
+    type=Number(0.0),
+    default=0.0,
+    metavar="SECONDS",
+    help="After a signal, answer so long while /readyz says 503, for a proxy.",
+)
 @click.option("--no-agents", is_flag=True, help="Run no agents here; workers answer prompts.")
 @click.pass_obj
 def command(
@@ -67,6 +74,7 @@ def command(
     oidc_audience: str | None,
     oidc_rules: tuple[str, ...],
     reader_database: str | None,
+    drain: float,
     no_agents: bool,
 ) -> None:
     """Serve conversations over HTTP and in a browser.
@@ -88,7 +96,7 @@ def command(
         raise ModuleNotFoundError(not_installed("The server", *missing))
     invocation.run(
         lambda: _serve(
-            invocation, config, port, host, host_names, not no_agents, reader_database or ""
+            invocation, config, port, host, host_names, not no_agents, reader_database or "", drain
         )
     )
 
@@ -101,6 +109,7 @@ async def _serve(
     host_names: tuple[str, ...],
     drives: bool,
     reader: str,
+    drain: float,
 ) -> None:
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.config.api_keys import load_keys
@@ -109,6 +118,9 @@ async def _serve(
     def print_address(address: str, token: str) -> None:
         click.echo(f"Serving on {address}. Ctrl-C stops.", err=True)
         click.echo(f"Open once in your browser: {address}/sign-in?token={token}", err=True)
+
+    def print_drain(seconds: float) -> None:
+        click.echo(f"The server drains for {seconds:g} seconds, then it stops.", err=True)
 
     with stop_on_signals() as stop:
         async with invocation.connected(
@@ -124,4 +136,6 @@ async def _serve(
                 drives=drives,
                 on_ready=print_address,
                 stopped=stop.wait,
+                drain=drain,
+                on_drain=print_drain,
             )

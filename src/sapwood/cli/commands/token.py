@@ -27,7 +27,7 @@ def command() -> None:
     "--scope",
     "scopes",
     multiple=True,
-    type=click.Choice(["read", "write", "approve"]),
+    type=click.Choice(["read", "write", "approve", "admin"]),
     help="What it may do; repeatable. Without it: read and write.",
 )
 @click.option("--days", type=WholeNumber(1), metavar="N", help="After how many days it expires.")

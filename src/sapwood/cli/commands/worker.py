@@ -134,11 +134,11 @@ async def _serve_health(
     place: tuple[str, int],
     stack: AsyncExitStack,
 ) -> None:
-    from sapwood.app.health_server import HealthServer, health_server
+    from sapwood.app.health_server import Health, HealthServer, health_server
 
     host, port = place
     try:
-        server = health_server(HealthServer(connection, spaces.covers), host, port)
+        server = health_server(HealthServer(Health(connection, spaces.covers)), host, port)
         chosen = await stack.enter_async_context(server)
     except OSError as error:
         raise click.ClickException(f"--health cannot listen on {host}:{port}: {error}.") from None

@@ -55,6 +55,10 @@ async def run_conversation(
 
     Without a script, continues the open turn of the agent. Raises `SapwoodError` if it has none.
     """
+    if options.allow and connection.server is not None:
+        raise SapwoodError(
+            "--allow is for tools of this machine. On the server, add the rule to its settings."
+        )
     require_rules(f"allow {rule}" for rule in options.allow)  # before an agent is started
     keys = load_keys()
     agent = await choose_agent(connection, config, keys, options)
@@ -116,7 +120,7 @@ async def choose_agent(
     `RefusedError` if the agent cannot be used.
     """
     if options.continue_newest:
-        newest = await newest_agent(connection, os.getcwd())
+        newest = await newest_agent(connection, _folder(connection))
         if newest is None:
             raise SapwoodError(
                 "There is no agent to continue in this folder. Leave --continue out, "
@@ -141,6 +145,10 @@ async def _start(
             f"An agent '{name}' is running already. Leave --new out to continue it, "
             "or choose another name."
         )
+    if connection.server is not None:
+        agent = await conversation_service(connection, config, keys).start(name=name)
+        await _change_settings(connection, config, keys, options, agent)
+        return agent
     model = options.model or config.model
     require_model(model, config, keys)
     settings = first_settings(config, model, system=options.system, cap=options.cap)
@@ -167,10 +175,15 @@ async def _change_settings(
     )
     if options.model is not None and options.model != state.settings.model:
         change = structs.replace(change, model=options.model)
-    else:
+    elif connection.server is None:
         require_model(state.settings.model, config, keys)
     if change.changed_fields():
         await conversation_service(connection, config, keys).configure(agent, change)
+
+
+def _folder(connection: Connection) -> str | None:
+    """The folder of conversations to continue; None for those of a server, which has its own."""
+    return None if connection.server else os.getcwd()
 
 
 async def _spent(connection: Connection, agent: AgentId) -> Usage:

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
 from sapwood.app.agent_runner import AgentOutput, AgentRunner
+from sapwood.app.permission_questions import posted_question, send_answer
 from sapwood.app.prompt_end import PromptEnd, PromptProgress
 from sapwood.cli.error_messages import exit_code_for
 from sapwood.cli.exit_codes import Exit
@@ -12,10 +13,10 @@ from sapwood.cli.run.run_output import RunOutput
 from sapwood.cli.run.script_player import OK, ScriptPlayer, StepResult
 from sapwood.cli.run.stop_request import StopRequest
 from sapwood.cli.run.terminal_approval import TerminalApproval
-from sapwood.conversation.script import Script
+from sapwood.conversation.script import Script, TextStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.errors import RefusedError, SapwoodError
-from sapwood.core.events import Recorded, ToolFinished
+from sapwood.core.events import QuestionAsked, Recorded, ToolFinished
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
@@ -51,12 +52,12 @@ class ModelScriptPlayer(ScriptPlayer):
         self._stop = stop
         self._approval = approval
 
-    async def prompt(self, text: str) -> StepResult:
+    async def prompt(self, step: TextStep) -> StepResult:
         """Starts a turn with this prompt and prints it until it ends. Raises `RefusedError`."""
         if self._stop.code is not None:
             return self._stopped()
         version = (await self.connection.dispatcher.open(self.agent)).state.version
-        answer = await self.service.prompt(self.agent, text)
+        answer = await self.service.prompt(self.agent, step.parts)
         if isinstance(answer, Refusal):
             raise RefusedError(answer)
         if answer.message:
@@ -137,11 +138,25 @@ class ModelScriptPlayer(ScriptPlayer):
                     self.output.event(recorded)
                     if self._approval is not None:
                         self._approval.note_printed(recorded)
+                    if isinstance(recorded.event, QuestionAsked):
+                        await self._answer_question(recorded.event)
                 case _:
                     pass
             if (end := await progress.end_after(each.what)) is not None:
                 return self._result_of(end)
         raise AssertionError("following a log never ends")
+
+    async def _answer_question(self, asked: QuestionAsked) -> None:
+        """Asks the person about a tool call of a server. The runner asks about those of here."""
+        posted = posted_question(asked)
+        if self.connection.server is None or posted is None:
+            return
+        if self._approval is None:
+            self.output.note(f"{asked.tool} waits for approval. Answer on the page or a screen.")
+            return
+        answer = await self._approval.ask(posted.question)
+        if refused := await send_answer(self.connection, posted, answer):
+            self.output.note(refused.sentence)
 
     def _result_of(self, end: PromptEnd) -> StepResult:
         match end.status:

@@ -64,15 +64,15 @@ class ScriptPlayer:
         """Runs a script to its end, or to the first step that fails or leaves."""
         for chunk in chunks(script):
             match chunk:
-                case (TextStep(text),):
-                    result = await self.prompt(text)
+                case (TextStep() as step,):
+                    result = await self.prompt(step)
                 case _:
                     result = await self.command(chunk)
             if result is not OK:
                 return result
         return OK
 
-    async def prompt(self, text: str) -> StepResult:
+    async def prompt(self, step: TextStep) -> StepResult:
         """Raises `SapwoodError`: without a model there is no reply to a prompt."""
         raise SapwoodError(
             f"Text needs a model that replies to it. Type: sapwood run --agent {self.agent} -p …"

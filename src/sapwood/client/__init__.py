@@ -1,0 +1,1 @@
+"""The client of `sapwood serve`: a log of another machine that is read over HTTP."""

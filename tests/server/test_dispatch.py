@@ -1,0 +1,101 @@
+"""Commands of the core over HTTP: a principal gives what a person may give, and no more."""
+
+import httpx2
+import pytest
+from msgspec import to_builtins
+
+from sapwood.api import open
+from sapwood.core import commands as core
+from sapwood.core.commands import Command
+from sapwood.core.content import Text
+from sapwood.core.ids import AgentId
+from sapwood.core.lease import Lease
+from sapwood.core.settings import Settings, SettingsChange
+from sapwood.server.dispatch_api import dispatch_endpoints
+from tests.server.serving import Served, record
+
+
+@pytest.fixture
+async def agent(served: Served) -> AgentId:
+    return await record(served.connection, ("Hello.", "Hi."))
+
+
+async def give(client: httpx2.AsyncClient, command: Command, **more: str) -> httpx2.Response:
+    body = {"kind": type(command).__name__, "command": to_builtins(command), **more}
+    return await client.post("/v1/dispatch", json=body)
+
+
+async def test_the_principal_is_the_actor_whatever_the_request_says(
+    served: Served, agent: AgentId
+) -> None:
+    async with served.client("write") as client:
+        done = await give(client, core.SetMark(agent, "A"), role="system")
+    assert done.json()["message"] == "Marked 'A'."
+    last = (await served.connection.log.read(served.connection.space, agent))[-1]
+    assert str(last.actor) == "human:ada"
+
+
+async def test_commands_of_sapwood_itself_are_not_taken(served: Served, agent: AgentId) -> None:
+    async with served.client() as client:
+        for kind in ("RecordAssumed", "RecordNative", "RecordJudgement", "MakeCheckpoint"):
+            answer = await client.post(
+                "/v1/dispatch", json={"kind": kind, "command": {"agent": agent}}
+            )
+            assert answer.status_code == 422, kind
+            assert "Only Sapwood itself" in answer.json()["detail"]
+        for body in ({}, {"kind": "SetMark"}, {"kind": "SetMark", "command": {"agent": 1}}):
+            assert (await client.post("/v1/dispatch", json=body)).status_code == 422
+
+
+async def test_permissions_need_their_scope(served: Served, agent: AgentId) -> None:
+    every = core.Configure(agent, SettingsChange(permission_mode="all"))
+    started = core.StartAgent(AgentId("fresh"), settings=Settings(permission_mode="all"))
+    answered = core.AnswerQuestion(agent, "q", "h", True, "{}")
+    async with served.client("read", "write") as writer, served.client() as person:
+        for command in (every, started, answered):
+            refused = await give(writer, command)
+            assert refused.status_code == 403, command
+            assert refused.json()["scope"] == "approve"
+        assert (await give(person, every)).is_success
+        assert (await give(person, answered)).json()["refusal"] == "NoQuestion"
+
+
+async def test_a_reply_is_recorded_only_by_who_has_the_lease(
+    served: Served, agent: AgentId
+) -> None:
+    reply = core.AddReply(agent, (Text("42"),))
+    async with served.client(name="ada") as ada, served.client(name="bob") as bob:
+        start = core.StartTurn(agent, (Text("What is 6 x 7?"),), lease=Lease("mine", _soon()))
+        assert (await give(ada, start)).is_success
+        stolen = await give(bob, reply, holder="mine", role="system")
+        nameless = await give(ada, reply, role="system")
+        own = await give(ada, reply, holder="mine", role="system")
+    assert stolen.json()["refusal"] == nameless.json()["refusal"] == "TurnHeld"
+    assert own.is_success
+
+
+async def test_a_turn_of_a_worker_cannot_be_written_by_a_client(
+    served: Served, agent: AgentId
+) -> None:
+    async with open(served.connection.log) as wood:
+        await (await wood.get(agent)).prompt("What is 6 x 7?")
+    async with served.client() as client:
+        answer = await give(client, core.AddReply(agent, (Text("43"),)), holder="x", role="system")
+    assert answer.json()["refusal"] == "TurnHeld"
+
+
+async def test_nothing_of_another_space_is_changed(served: Served) -> None:
+    hidden = await record(served.connection, ("Hello.", "Hi."), space="other")
+    async with served.client() as client:
+        answer = await give(client, core.SetMark(hidden, "A"))
+    assert answer.status_code == 404
+
+
+def test_there_is_one_route() -> None:
+    assert [(each.path, each.scope) for each in dispatch_endpoints()] == [("/v1/dispatch", "write")]
+
+
+def _soon() -> int:
+    import time
+
+    return (int(time.time()) + 60) * 1_000_000

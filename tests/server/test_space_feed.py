@@ -1,0 +1,95 @@
+"""The stream of a space: every event of every agent once, also after a pause and from memory."""
+
+import asyncio
+
+import msgspec
+
+from sapwood.api import open
+from sapwood.core.log_values import Cursor
+from sapwood.server.space_feed import SpaceFeed
+from tests.server.serving import Served, record
+
+
+def messages(pieces: list[bytes]) -> list[tuple[str, str, dict[str, object]]]:
+    """The id, the kind and the data of each message."""
+    found: list[tuple[str, str, dict[str, object]]] = []
+    for text in b"".join(pieces).decode().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
+        if "data" in fields:
+            data = msgspec.json.decode(fields["data"], type=dict[str, object])
+            found.append((fields.get("id", ""), fields["event"], data))
+    return found
+
+
+async def collect(
+    feed: SpaceFeed, after: Cursor | None, until: int, *, short: bool = False
+) -> list[tuple[str, str, dict[str, object]]]:
+    """What a follower gets until the message with this cursor."""
+    pieces: list[bytes] = []
+    stream = feed.follow(after, short=short)
+    async for piece in stream:
+        pieces.append(piece)
+        if any(id and int(id) >= until for id, _, _ in messages(pieces)):
+            break
+    await stream.aclose()
+    return messages(pieces)
+
+
+async def test_a_follower_resumes_exactly(served: Served) -> None:
+    feed = served.spaces.get("local").feed
+    await record(served.connection, ("One?", "1."))
+    await record(served.connection, ("Two?", "2."))
+    await record(served.connection, ("Hidden?", "Yes."), space="other")
+    async with asyncio.timeout(30):
+        whole = await collect(feed, Cursor(), 4)
+        rest = await collect(feed, Cursor(2), 4)
+    assert [id for id, _, _ in whole] == ["1", "2", "3", "4"]
+    assert [kind for _, kind, _ in whole] == ["agent.started", "turn.recorded"] * 2
+    assert rest == whole[2:]
+
+
+async def test_followers_that_come_and_go_miss_nothing_while_agents_work(served: Served) -> None:
+    feed = served.spaces.get("local").feed
+    last = 2 + 120
+
+    async def comes_back() -> list[int]:
+        found: list[int] = []
+        while not found or found[-1] < last:
+            after = found[-1] if found else 0
+            got = await collect(feed, Cursor(after), min(last, after + 7))
+            found += [int(id) for id, _, _ in got]
+        return found
+
+    async def work() -> None:
+        async with open(served.connection.log) as wood:
+            agents = [await wood.start(name) for name in ("a", "b")]
+            for number in range(60):
+                for agent in agents:
+                    await agent.mark(f"M{number}")
+
+    async with asyncio.timeout(60):
+        *found, _ = await asyncio.gather(*(comes_back() for _ in range(4)), work())
+    assert all(each == list(range(1, last + 1)) for each in found)
+
+
+async def test_the_short_form_has_what_a_list_shows(served: Served) -> None:
+    feed = served.spaces.get("local").feed
+    agent = await record(served.connection, ("One?", "1."))
+    stream = feed.follow(None, short=True)
+    async with asyncio.timeout(30), open(served.connection.log) as wood:
+        await anext(stream)
+        [(start, kind, _)] = messages([await anext(stream)])
+        assert (start, kind) == ("2", "start")
+        await (await wood.get(agent)).rename("herons")
+        [(id, kind, facts)] = messages([await anext(stream)])
+        assert (id, kind) == ("3", "agent")
+        assert (facts["agent"], facts["name"], facts["status"]) == (agent, "herons", "idle")
+        await (await wood.get(agent)).erase()
+    await stream.aclose()
+
+
+async def test_a_bad_cursor_is_refused(served: Served) -> None:
+    async with served.client("read") as client:
+        for typed in ("x", "1.2.3", "-1", "9" * 30):
+            answer = await client.get("/v1/events", headers={"Last-Event-ID": typed})
+            assert answer.status_code == 400, typed
