@@ -29,7 +29,7 @@ __all__ = ["Connection", "OutageReporter", "connect", "open_log"]
 _SHORTEST_SECRET = 8
 """Characters. The masker finds no secret in a shorter text."""
 
-_SETTLED = 1.0
+_SETTLED = 3.0
 """Seconds without a failure after which an outage is over."""
 
 _log = logging.getLogger("sapwood.database")
@@ -140,8 +140,8 @@ class OutageReporter:
     """Logs a warning when the database stops answering, and one when it answers again.
 
     The log and the engine use the same database and report independently, from several threads.
-    Each outage is logged once. It is over when a report was positive and none was negative for a
-    second after it. An instance belongs to the event loop in which it was created.
+    Each outage is logged once. It is over when a report was positive and none was negative for
+    three seconds after it. An instance belongs to the event loop in which it was created.
     """
 
     def __init__(self) -> None:
