@@ -1,6 +1,9 @@
 """`sapwood erase` and `sapwood hold`: preview, confirmation, record, refusal."""
 
 import json
+from pathlib import Path
+
+import pytest
 
 from sapwood.api import Sapwood
 from tests.cli.calling import Database, Sapwooder
@@ -64,3 +67,42 @@ def test_a_hold_that_is_not_there_cannot_be_released(sapwood: Sapwooder) -> None
 def test_the_files_can_be_written_again_by_hand(database: Database, sapwood: Sapwooder) -> None:
     database(_two)
     assert sapwood("erase", "--scrub").out == "The files have nothing of it.\n"
+
+
+def test_what_was_erased_is_erased_again_after_a_restore(
+    database: Database, sapwood: Sapwooder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_ERASURES", str(tmp_path / "erasures.jsonl"))
+    database(_two)
+    copy = str(tmp_path / "copy.db")
+    assert "Wrote" in sapwood("backup", copy).out
+    assert sapwood("erase", "demo", "--yes").code == 0
+    listed = str(tmp_path / "erasures.jsonl")
+    assert "nothing of what" in sapwood("erase", "--again", listed).out
+    ran = sapwood("erase", "--again", listed, "--database", copy)
+    assert ran.code != 0
+    assert "1 agents were erased and are back" in ran.err
+    ran = sapwood("erase", "--again", listed, "--yes", "--database", copy)
+    assert ran.code == 0, ran.err
+    assert "1 agent, 2 events" in ran.out
+    left = sapwood("agents", "--database", copy).out
+    assert "demo" not in left
+    assert "other" in left
+
+
+def test_a_hold_of_a_restored_database_is_obeyed(
+    database: Database, sapwood: Sapwooder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_ERASURES", str(tmp_path / "erasures.jsonl"))
+    database(_two)
+    assert sapwood("hold", "demo").code == 0
+    copy = str(tmp_path / "copy.db")
+    assert sapwood("backup", copy).code == 0
+    hold = json.loads(sapwood("hold", "--json").out)["id"]
+    assert sapwood("hold", "--release", hold).code == 0
+    assert sapwood("erase", "demo", "--yes").code == 0
+    listed = str(tmp_path / "erasures.jsonl")
+    ran = sapwood("erase", "--again", listed, "--yes", "--database", copy)
+    assert ran.code != 0
+    assert "under a legal hold" in ran.err
+    assert "demo" in sapwood("agents", "--database", copy).out

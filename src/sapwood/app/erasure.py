@@ -1,18 +1,23 @@
 """Connects erasure with all places where this machine has data of a conversation."""
 
 import asyncio
+from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.core.erasure import ErasureItem, Senders
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AgentSummary
 from sapwood.lifecycle.erasable_log import erasable
-from sapwood.lifecycle.erasure import Eraser, OutsideEraser, resume_erasures
+from sapwood.lifecycle.erasure import Eraser, OutsideEraser, OutsidePlaces, resume_erasures
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
 
-__all__ = ["eraser_for", "finish_erasures"]
+__all__ = ["eraser_for", "find_again", "finish_erasures"]
+
+_PAGE = 1_000
 
 
 def eraser_for(connection: "Connection") -> Eraser:
@@ -22,26 +27,53 @@ def eraser_for(connection: "Connection") -> Eraser:
         connection.space,
         _outside(connection),
         connection.dispatcher.forget,
-        _Archives(connection).senders,
     )
 
 
 async def finish_erasures(connection: "Connection") -> int:
     """Finishes erasures that were interrupted. Returns how many there were."""
-    log, archives = erasable(connection.log), _Archives(connection)
-    return await resume_erasures(log, _outside(connection), archives.senders)
+    return await resume_erasures(erasable(connection.log), _outside(connection))
 
 
-def _outside(connection: "Connection") -> list[OutsideEraser]:
-    """The places outside of the log; none if the log is not the one of this machine's data."""
+async def find_again(
+    connection: "Connection", files: Sequence[Path]
+) -> dict[Space, list[AgentSummary]]:
+    """What these lists of erasures name, and the database has again, after a restore; by space.
+
+    Raises `LogError` if a list cannot be read.
+    """
+    from sapwood.lifecycle.erasure_list import is_erased, read_erased
+
+    log = erasable(connection.log)
+    found: dict[Space, list[AgentSummary]] = {}
+    for space, times in (await asyncio.to_thread(read_erased, files)).items():
+        page = await log.agents(space, limit=_PAGE)
+        while page:
+            found.setdefault(space, []).extend(
+                facts for facts in page if is_erased(times, space, facts)
+            )
+            page = await log.agents(space, after=page[-1], limit=_PAGE)
+    return {space: agents for space, agents in found.items() if agents}
+
+
+def _outside(connection: "Connection") -> OutsidePlaces:
+    """The places outside of the log; of a log that has no address, only archives."""
+    archived = _Archives(connection).senders
     if not connection.address or connection.address == ":memory:":
-        return []
+        return OutsidePlaces(archived=archived)
     from sapwood.lifecycle.local_files import erase_local_files
 
     found: list[OutsideEraser] = [_erase_archives, _erase_checkpoints, erase_local_files]
     if find_spec("dbos") is not None:
         found.append(_EngineEraser(connection.address))
-    return found
+    return OutsidePlaces(tuple(found), archived, _remember)
+
+
+async def _remember(space: Space, agent: AgentId, at: int) -> None:
+    from sapwood.config.folders import erasures_file
+    from sapwood.lifecycle.erasure_list import append_erased
+
+    await asyncio.to_thread(append_erased, erasures_file(), space, agent, at)
 
 
 class _Archives:

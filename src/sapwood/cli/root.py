@@ -55,6 +55,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "mark": "Name the present place of a session",
     },
     "Life of data": {
+        "backup": "Write the whole database into a file",
         "retain": "Erase or archive conversations that were idle for some days",
         "restore": "Bring an archived conversation back from object storage",
         "erase": "Erase conversations for ever, with all their descendants",

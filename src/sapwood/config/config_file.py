@@ -2,6 +2,7 @@
 
 SAPWOOD_CONFIG    the file, instead of config.toml in the user's configuration folder
 SAPWOOD_DATA      the folder of archives, focus, journal and database, instead of the user's own
+SAPWOOD_ERASURES  the file that lists what was erased, instead of one in the data folder
 SAPWOOD_DATABASE  a path or postgresql://…
 SAPWOOD_SPACE     the space
 SAPWOOD_MODEL     the model of new agents

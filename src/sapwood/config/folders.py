@@ -14,6 +14,7 @@ __all__ = [
     "clean_results_folder",
     "config_folder",
     "data_folder",
+    "erasures_file",
     "focus_file",
     "focus_stamp_file",
     "handoffs_folder",
@@ -62,6 +63,12 @@ def checkpoints_folder() -> Path:
 def handoffs_folder() -> Path:
     """The folder of handoffs to other agents."""
     return data_folder() / "handoffs"
+
+
+def erasures_file() -> Path:
+    """The list of what was erased: the file SAPWOOD_ERASURES, else one in the data folder."""
+    named = os.environ.get("SAPWOOD_ERASURES")
+    return Path(named).expanduser() if named else data_folder() / "erasures.jsonl"
 
 
 def focus_file() -> Path:

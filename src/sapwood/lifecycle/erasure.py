@@ -25,7 +25,15 @@ from sapwood.core.refusals import ErasureHeld
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.runtime.clock_and_ids import new_record_id, now
 
-__all__ = ["Eraser", "ErasurePreview", "FindArchived", "OutsideEraser", "resume_erasures"]
+__all__ = [
+    "Eraser",
+    "ErasurePreview",
+    "FindArchived",
+    "OutsideEraser",
+    "OutsidePlaces",
+    "RememberErasure",
+    "resume_erasures",
+]
 
 _PAGE = 1_000
 
@@ -47,6 +55,18 @@ FindArchived = Callable[[Space, AgentId], Awaitable[Senders]]
 no stub. Raises `LogError` if the archive cannot be read."""
 
 
+RememberErasure = Callable[[Space, AgentId, int], Awaitable[None]]
+"""Adds an agent, and the time at which its erasure began, to the list of what was erased."""
+
+
+class OutsidePlaces(Struct, frozen=True):
+    """What erasure needs to know about places outside of the log."""
+
+    erasers: tuple[OutsideEraser, ...] = ()
+    archived: FindArchived | None = None
+    remember: RememberErasure | None = None
+
+
 class ErasurePreview(Struct, frozen=True):
     """What an erasure would delete, and which other conversations would change.
 
@@ -63,19 +83,16 @@ class ErasurePreview(Struct, frozen=True):
 class Eraser:
     """Erases in one space. `outside` are the places outside of the log.
 
-    `forget` is called with every agent that this process must not keep in memory. `archived` finds
-    the agents of the conversation of which an agent is the stub, and to whom they sent mail.
+    `forget` is called with every agent that this process must not keep in memory.
     """
 
     def __init__(
         self,
         log: ErasableLog,
         space: Space,
-        outside: Sequence[OutsideEraser] = (),
+        outside: OutsidePlaces = OutsidePlaces(),  # noqa: B008 (it is frozen)
         forget: Callable[[frozenset[AgentId]], None] | None = None,
-        archived: FindArchived | None = None,
     ) -> None:
-        self._archived = archived
         self._log = log
         self._space = space
         self._outside = outside
@@ -86,9 +103,7 @@ class Eraser:
         found = await self._with_descendants(agents)
         receivers = await self._receivers(found)
         events = sum(facts.version for facts in found.values())
-        return ErasurePreview(
-            tuple(found.values()), events, receivers, await self._holds_on(agents)
-        )
+        return ErasurePreview(tuple(found.values()), events, receivers, await self.holds_on(agents))
 
     async def erase(
         self, agents: Sequence[AgentId], *, by: str, scope: ErasureScope = "conversation"
@@ -97,12 +112,12 @@ class Eraser:
 
         Raises `RefusedError` if a legal hold covers one of them.
         """
-        if held := await self._holds_on(agents):
+        if held := await self.holds_on(agents):
             raise RefusedError(ErasureHeld(held[0].id, held[0].reason))
         planned = dict.fromkeys(agents)
-        if self._archived is not None and scope != "archive":
+        if self._outside.archived is not None and scope != "archive":
             for agent in agents:
-                planned |= dict.fromkeys(await self._archived(self._space, agent))
+                planned |= dict.fromkeys(await self._outside.archived(self._space, agent))
         record = Erasure(new_record_id(), now(), by, scope)
         await self._log.begin_erasure(self._space, record, list(planned))
         await self._finish(record.id)
@@ -137,7 +152,7 @@ class Eraser:
         unfinished = await self._log.unfinished_erasures()
         for each in unfinished:
             if each.record.id == erasure:
-                await finish(self._log, each, self._outside, self._forget, self._archived)
+                await finish(self._log, each, self._outside, self._forget)
 
     async def _with_descendants(self, agents: Sequence[AgentId]) -> dict[AgentId, AgentSummary]:
         found: dict[AgentId, AgentSummary] = {}
@@ -158,7 +173,8 @@ class Eraser:
         others = [await self._log.facts(self._space, each) for each in receivers - found.keys()]
         return tuple(facts for facts in others if facts is not None)
 
-    async def _holds_on(self, agents: Sequence[AgentId]) -> tuple[Hold, ...]:
+    async def holds_on(self, agents: Sequence[AgentId]) -> tuple[Hold, ...]:
+        """The legal holds that forbid the erasure of these agents."""
         holds = [hold for hold in await self._log.holds(self._space) if not hold.released]
         if not holds:
             return ()
@@ -177,22 +193,20 @@ class Eraser:
 
 async def resume_erasures(
     log: ErasableLog,
-    outside: Sequence[OutsideEraser] = (),
-    archived: FindArchived | None = None,
+    outside: OutsidePlaces = OutsidePlaces(),  # noqa: B008 (it is frozen)
 ) -> int:
     """Finishes the erasures that were interrupted, in all spaces. Returns how many there were."""
     unfinished = await log.unfinished_erasures()
     for each in unfinished:
-        await finish(log, each, outside, None, archived)
+        await finish(log, each, outside, None)
     return len(unfinished)
 
 
 async def finish(
     log: ErasableLog,
     unfinished: UnfinishedErasure,
-    outside: Sequence[OutsideEraser],
+    outside: OutsidePlaces,
     forget: Callable[[frozenset[AgentId]], None] | None,
-    archived: FindArchived | None,
 ) -> None:
     """Does what is left of an erasure, in an order in which every step may be the last one."""
     space, record = unfinished.space, unfinished.record
@@ -200,14 +214,16 @@ async def finish(
     while waiting := [item.agent for item in items if not item.deleted]:
         for agent in waiting:
             inside: Senders = {}
-            if archived is not None and record.scope != "archive":
-                inside = await archived(space, agent)
+            if outside.archived is not None and record.scope != "archive":
+                inside = await outside.archived(space, agent)
             changed = await log.erase_agent(space, record.id, agent, inside)
             if forget is not None:
                 forget(frozenset({agent, *changed}))
         items = await _items_of(log, record.id)
     for item in items if record.scope != "archive" else ():
-        for place in outside:
+        if outside.remember is not None:
+            await outside.remember(space, item.agent, record.at)
+        for place in outside.erasers:
             await place(space, item)
     if record.scope == "space":
         await log.clear_space(space, record.id)

@@ -1,6 +1,7 @@
 """`sapwood erase`: erases conversations for ever, after a preview and a typed confirmation."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +26,7 @@ _SHOWN = 20
         "sapwood erase --owner user-42",
         "sapwood erase --all-of-space --space tenant-7",
         "sapwood erase --list",
+        "sapwood erase --again erasures.jsonl",
     ]
 )
 @click.argument("agents", type=AGENT, nargs=-1)
@@ -36,6 +38,13 @@ _SHOWN = 20
     "--scrub", is_flag=True, help="Only remove what was erased from the files of the database."
 )
 @click.option("--list", "lists", is_flag=True, help="List the erasures of the space, and leave.")
+@click.option(
+    "--again",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="After a restore: erase in all spaces what this list of erasures names.",
+)
 @json_option("Print the records as JSON, one object per line.")
 @click.pass_obj
 def command(
@@ -47,6 +56,7 @@ def command(
     yes: bool,
     scrub: bool,
     lists: bool,
+    again: tuple[Path, ...],
     as_json: bool,
 ) -> None:
     """Erase conversations for ever, with all their descendants.
@@ -56,6 +66,9 @@ def command(
     [erased] where it arrived. A record stays: when, by whom, how many. Backups that were made
     before still have everything. PostgreSQL keeps deleted rows in its files for some time;
     --scrub writes the tables again, as their owner.
+
+    A list of what was erased, with hashes in place of ids, is in the file erasures.jsonl of the
+    data folder, or where SAPWOOD_ERASURES says. Keep it with your backups.
     """
     if lists:
         invocation.run(lambda: _list(invocation, as_json))
@@ -63,8 +76,13 @@ def command(
     if scrub:
         click.echo(invocation.run(lambda: _scrub(invocation)) or "The files have nothing of it.")
         return
-    if sum(map(bool, (agents, owner, all_of_space))) != 1:
-        raise click.UsageError("Name the agents to erase, or give --owner or --all-of-space.")
+    if sum(map(bool, (agents, owner, all_of_space, again))) != 1:
+        raise click.UsageError(
+            "Name the agents to erase, or give one of --owner, --all-of-space and --again."
+        )
+    if again:
+        invocation.run(lambda: _erase_again(invocation, again, by, yes, as_json))
+        return
     invocation.run(lambda: _erase(invocation, agents, owner, by, yes, as_json))
 
 
@@ -96,6 +114,35 @@ async def _erase(
         scope = "conversation" if typed else "owner" if owner else "space"
         record = await eraser.erase(agents, by=str(Actor("human", by)), scope=scope)
         _print(record, as_json)
+
+
+async def _erase_again(
+    invocation: Invocation, files: tuple[Path, ...], by: str, yes: bool, as_json: bool
+) -> None:
+    from sapwood.app.erasure import eraser_for, find_again
+    from sapwood.core.events import Actor
+
+    async with invocation.connected() as connection:
+        found = await find_again(connection, files)
+        if not found:
+            click.echo("The database has nothing of what these lists name.")
+            return
+        for space, agents in found.items():
+            click.echo(f"{space}: {len(agents)} agents were erased and are back.", err=True)
+        if not yes:
+            _require_confirmation("again")
+        refused = False
+        for space, agents in found.items():
+            eraser = eraser_for(connection.with_space(space))
+            free = [each.agent for each in agents if not await eraser.holds_on([each.agent])]
+            if free:
+                _print(await eraser.erase(free, by=str(Actor("human", by))), as_json)
+            for facts in agents:
+                if facts.agent not in free:
+                    refused = True
+                    click.echo(f"{space}: {facts.agent} is under a legal hold.", err=True)
+        if refused:
+            raise click.ClickException("What is under a legal hold was not erased.")
 
 
 def _show(preview: "ErasurePreview") -> None:

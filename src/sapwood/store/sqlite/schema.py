@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sapwood.core.log_values import LogError
 
-__all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare", "read_schema_number"]
+__all__ = ["APPLICATION", "MIGRATIONS", "NEWEST", "prepare", "read_schema_number", "require_ours"]
 
 NEWEST = 7
 """The schema that this version of Sapwood works with."""
@@ -35,7 +35,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"This Python has SQLite {sqlite3.sqlite_version}; Sapwood needs 3.37 or newer. "
             "Nothing was changed. Use a newer Python."
         )
-    _require_ours(connection, path)
+    require_ours(connection, path)
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     if mode != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
@@ -59,7 +59,7 @@ def read_schema_number(path: Path) -> int:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _require_ours(connection, path)  # again, now that no other process can change it
+        require_ours(connection, path)  # again, now that no other process can change it
         for number in range(_schema(connection) + 1, NEWEST + 1):
             for statement in _statements(number):
                 connection.execute(statement)
@@ -72,7 +72,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
+def require_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises `LogError` if the file belongs to another program or to a newer Sapwood."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION:

@@ -1,0 +1,67 @@
+"""Copies the database file while other processes read and write it."""
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from sapwood.core.log_values import LogError
+from sapwood.store.sqlite.connections import connect_to_read
+from sapwood.store.sqlite.database_errors import translated_errors
+from sapwood.store.sqlite.schema import require_ours
+
+__all__ = ["back_up"]
+
+
+def back_up(path: Path, target: Path) -> int:
+    """Writes everything that is committed now into a new file. Returns its size in bytes.
+
+    `VACUUM INTO` reads in one transaction: writers go on, and the copy has none of their later
+    commits, nor bytes of what was deleted before. The copy gets its name when it is complete and
+    checked. Raises `LogError` if the name is taken, or if the file cannot be read or written.
+    """
+    path = path.expanduser().absolute()
+    if not path.exists():
+        raise LogError(f"'{path}' does not exist. Nothing was written.")
+    if target.exists():
+        raise LogError(f"'{target}' exists. Nothing was written. Choose another name.")
+    part = target.with_name(f"{target.name}.part")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise LogError(
+            f"'{part}' cannot be created: {error.strerror}. Nothing was written."
+        ) from error
+    try:
+        with translated_errors(path), closing(connect_to_read(path)) as connection:
+            require_ours(connection, path)
+            connection.execute("PRAGMA query_only = OFF")  # VACUUM INTO counts as a write
+            connection.execute("VACUUM INTO ?", (str(part),))
+        _require_sound(part)
+        _flush(part)
+        os.link(part, target)  # never replaces a file
+        return target.stat().st_size
+    except FileExistsError as error:
+        raise LogError(f"'{target}' exists. Nothing was written. Choose another name.") from error
+    except OSError as error:
+        raise LogError(
+            f"'{target}' cannot be written: {error.strerror}. Nothing was written."
+        ) from error
+    finally:
+        with suppress(FileNotFoundError):
+            part.unlink()
+
+
+def _require_sound(part: Path) -> None:
+    with translated_errors(part), closing(sqlite3.connect(part)) as copy:
+        (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        raise LogError(f"The copy is damaged: {found}. It was deleted. Check the disk.")
+
+
+def _flush(file: Path) -> None:
+    handle = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
