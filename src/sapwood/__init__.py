@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Usage,
     )
     from sapwood.core.context_diff import ContextDiff
-    from sapwood.core.erasure import Erasure, Hold
+    from sapwood.core.erasure import ArchivedConversation, Erasure, Hold
     from sapwood.core.errors import AgentNotFound, LogError, RefusedError, SapwoodError
     from sapwood.core.events import Actor, Recorded
     from sapwood.core.ids import EventRef
@@ -58,6 +58,7 @@ __all__ = [
     "Agent",
     "AgentNotFound",
     "AgentSummary",
+    "ArchivedConversation",
     "Block",
     "Budget",
     "ContextDiff",
@@ -125,7 +126,7 @@ _HOMES = {
     "sapwood.core.content": "File RecordedResult Note RecordedReply Text Thinking ToolCall Usage",
     "sapwood.core.token_count": "Count show",
     "sapwood.core.context_diff": "ContextDiff",
-    "sapwood.core.erasure": "Erasure Hold",
+    "sapwood.core.erasure": "ArchivedConversation Erasure Hold",
     "sapwood.core.errors": "AgentNotFound LogError RefusedError SapwoodError",
     "sapwood.core.events": "Actor Recorded",
     "sapwood.core.ids": "EventRef",

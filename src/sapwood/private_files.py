@@ -8,7 +8,16 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["append_line", "create_file", "locked", "replace_file", "slug", "write_new_file"]
+__all__ = [
+    "append_line",
+    "create_file",
+    "locked",
+    "new_file",
+    "replace_file",
+    "slug",
+    "try_lock",
+    "write_new_file",
+]
 
 _MOST_FILES = 10_000
 
@@ -37,12 +46,43 @@ def create_file(path: Path, content: bytes) -> None:
         _rename_to_free(temporary, path)
 
 
-def append_line(path: Path, line: bytes) -> None:
-    """Adds a line in one write, so that several processes may add lines at once."""
+@contextmanager
+def new_file(path: Path) -> Generator[Path]:
+    """Yields an empty file beside `path` for another program to fill; then gives it that name.
+
+    Nothing is left if the block raises. Raises `FileExistsError` if the name is taken at the end,
+    and `OSError` if the file cannot be created.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.new")
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        yield temporary
+        _flush(temporary)
+        _rename_to_free(str(temporary), path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
+    """Adds a line in one write, so that several processes may add lines at once.
+
+    With `durable`, it is on the disk afterwards.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(handle, line + b"\n")
+        if durable:
+            os.fsync(handle)
     finally:
         os.close(handle)
 
@@ -82,6 +122,24 @@ def locked(file: Path) -> Generator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def try_lock(file: Path) -> int | None:
+    """Locks a file, which stays empty, and returns its handle; None if another process has it.
+
+    The lock ends when the handle is closed, or with the process.
+    """
+    import fcntl
+
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException as error:
+        os.close(handle)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return handle
 
 
 def _rename_to_free(temporary: str, path: Path) -> None:

@@ -13,7 +13,8 @@ import pytest
 import sapwood
 
 PUBLIC = (
-    "Actor Agent AgentNotFound AgentSummary Block Budget ContextDiff Count Cursor Delta "
+    "Actor Agent AgentNotFound AgentSummary ArchivedConversation Block Budget ContextDiff Count "
+    "Cursor Delta "
     "DriveLimits Erasure EventRef File Hold Letter LogError Message Note Outcome Prompted "
     "Recorded RecordedReply RecordedResult RefusedError Replayed Request Result Runtime Sapwood "
     "SapwoodError SearchHit Settings State SyncAgent SyncSapwood SyncTurnRecorder SyncTurnStream "

@@ -63,7 +63,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
 from sapwood.core.context_diff import ContextDiff
-from sapwood.core.erasure import Erasure
+from sapwood.core.erasure import ArchivedConversation, Erasure
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import HUMAN, Actor, ContextSummarized, MarkSet, Recorded
 from sapwood.core.ids import AgentId
@@ -134,6 +134,19 @@ class Agent(AgentHandle):
         from sapwood.app.erasure import eraser_for
 
         return await eraser_for(self.connection).erase([self.id], by=str(actor))
+
+    async def archive_to(self, place: str, *, actor: Actor = HUMAN) -> ArchivedConversation:
+        """Moves this conversation with all its descendants to object storage; returns the archive.
+
+        `place` is an address such as `s3://bucket/folder` or `file:///folder`. A stub stays: an
+        archived agent with the same id, name, owner and labels; search finds it by the beginnings
+        of its prompts. `Sapwood.restore` brings everything back. Needs the extra `archive`. Raises
+        `RefusedError` if this is no root or if a legal hold covers it, and `LogError` if the object
+        cannot be written; then nothing was changed.
+        """
+        from sapwood.app.archive import archive_agent
+
+        return await archive_agent(self.connection, self.id, place, by=str(actor))
 
     # Turns
 

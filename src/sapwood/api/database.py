@@ -285,6 +285,19 @@ class Sapwood:
 
         return await eraser_for(self.connection).erase_space(by=str(actor))
 
+    async def restore(self, agent: str, *, actor: Actor = HUMAN) -> Agent:
+        """Brings an archived conversation back in place of its stub, and returns its root.
+
+        `agent` is the id of the stub. Ids, versions and times are those of before. The object
+        stays. Raises `AgentNotFound`, and `LogError` if the agent is not archived or its object
+        cannot be read; then nothing was changed.
+        """
+        from sapwood.app.archive import restore_agent
+
+        stub = await self.get(agent)
+        await restore_agent(self.connection, stub.id, by=str(actor))
+        return await self.get(agent)
+
     async def erasures(self) -> list[Erasure]:
         """Returns the records of all erasures in this space, newest first.
 

@@ -256,6 +256,7 @@ class SyncAgent(_SyncWrapper[Agent]):
     rename = _sync(Agent.rename)
     label = _sync(Agent.label)
     erase = _sync(Agent.erase)
+    archive_to = _sync(Agent.archive_to)
     new = _sync_agent(Agent.new)
     state = _sync(Agent.state)
     request = _sync(Agent.request)
@@ -376,6 +377,7 @@ class SyncSapwood(_SyncWrapper[Sapwood]):
     event = _sync(Sapwood.event)
     erase = _sync(Sapwood.erase)
     erase_space = _sync(Sapwood.erase_space)
+    restore = _sync_agent(Sapwood.restore)
     erasures = _sync(Sapwood.erasures)
 
     def space(self, name: str) -> "SyncSapwood":

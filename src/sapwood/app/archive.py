@@ -6,14 +6,13 @@ from sapwood.app.conversation_service import offline_service
 from sapwood.config.config_file import Config
 from sapwood.core.commands import Archive, RecordTurn
 from sapwood.core.content import Text
-from sapwood.core.erasure import ARCHIVE
+from sapwood.core.erasure import ARCHIVE, ArchivedConversation
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM
 from sapwood.core.ids import AgentId
 from sapwood.core.settings import Settings
 from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import (
-    ArchivedConversation,
     archive_address,
     archive_conversation,
     restore_conversation,

@@ -32,6 +32,7 @@ __all__ = [
     "ContextConfig",
     "LimitConfig",
     "McpServer",
+    "RetentionConfig",
     "ScreenConfig",
     "TelemetryConfig",
     "TemporalConfig",
@@ -149,6 +150,25 @@ class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):
     share: Natural = 0
 
 
+class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule that workers carry out: what happens to conversations idle for `days`.
+
+    `spaces` is a name with `*` and `?`. `label` and `owner` narrow it. With `erase`, they are
+    erased. `archive` is the address of object storage to which they are moved.
+    """
+
+    days: Annotated[float, Meta(gt=0)]
+    spaces: str = "*"
+    label: str = ""
+    owner: str = ""
+    erase: bool = False
+    archive: str = ""
+
+    def __post_init__(self) -> None:
+        if self.erase == bool(self.archive):
+            raise ValueError("a rule needs erase = true or an address as archive, and not both")
+
+
 class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Spans for OpenTelemetry: where they are sent, and whether they contain the conversation."""
 
@@ -181,7 +201,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     `engine` decides which process drives an agent. "auto" is DBOS if it is installed, else an
     engine of this process alone. `ask_seconds` is how long a worker waits for a person who approves
-    a tool call; 0 to deny at once.
+    a tool call; 0 to deny at once. `retention_hours` is how often a worker carries out the rules in
+    `retention`.
     """
 
     database: str = ""
@@ -207,6 +228,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     ask_seconds: Natural = 60
     telemetry: TelemetryConfig = TelemetryConfig()
     serve: ServeConfig = ServeConfig()
+    retention: dict[str, RetentionConfig] = field(default_factory=dict[str, RetentionConfig])
+    retention_hours: Annotated[float, Meta(gt=0)] = 6.0
 
     @property
     def address(self) -> str:

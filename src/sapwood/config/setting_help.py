@@ -78,6 +78,8 @@ _HELP = {
     "serve.space_rate": "Requests a second of all tokens of one space. 0 means no limit.",
     "serve.space_burst": "Requests of all tokens of one space at once.",
     "serve.streams": "Event streams that one token may have open in one server.",
+    "retention": "Rules for idle conversations, which workers carry out: erase or archive.",
+    "retention_hours": "Hours between two looks of a worker for idle conversations.",
     "telemetry.endpoint": "Where spans for OpenTelemetry are sent. Empty means nowhere.",
     "telemetry.content": "Whether spans contain the conversation.",
     "budget": "What the agents of one conversation may spend and start. 0 means no limit.",

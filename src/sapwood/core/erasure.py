@@ -15,6 +15,7 @@ __all__ = [
     "ARCHIVE",
     "ERASED",
     "OUTSIDE_KINDS",
+    "ArchivedConversation",
     "Erasure",
     "ErasureItem",
     "ErasureScope",
@@ -61,6 +62,19 @@ class Erasure(Struct, frozen=True, omit_defaults=True):
     contents: int = 0
     rewritten: int = 0
     finished: int = 0
+
+
+class ArchivedConversation(Struct, frozen=True):
+    """An archived conversation: the address of its object, its size and what it has.
+
+    >>> ArchivedConversation("file:///archive/local/chat-42.jsonl.gz", 512, 1, 7).agents
+    1
+    """
+
+    address: str
+    bytes: int
+    agents: int
+    events: int
 
 
 class OutsideData(Struct, frozen=True, omit_defaults=True):

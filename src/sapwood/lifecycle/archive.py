@@ -17,7 +17,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.core.erasure import ARCHIVE
+from sapwood.core.erasure import ARCHIVE, ArchivedConversation
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import Actor, MailSent, Recorded, TurnRecorded, TurnStarted
 from sapwood.core.events.codec import decode, encode
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 __all__ = [
-    "ArchivedConversation",
     "archive_address",
     "archive_conversation",
     "delete_object",
@@ -64,15 +63,6 @@ class _Agent(Struct, frozen=True):
     """The first line of an agent: its summary, and how many events follow."""
 
     facts: AgentSummary
-    events: int
-
-
-class ArchivedConversation(Struct, frozen=True):
-    """An archived conversation: the address of its object, its size and what it has."""
-
-    address: str
-    bytes: int
-    agents: int
     events: int
 
 

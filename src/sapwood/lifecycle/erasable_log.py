@@ -8,7 +8,19 @@ from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, Space
 from sapwood.runtime.log import Log
 
-__all__ = ["ErasableLog", "erasable"]
+__all__ = ["ErasableLog", "LeaderLock", "erasable"]
+
+
+class LeaderLock(Protocol):
+    """A lock that one process at a time has. It ends with the process."""
+
+    async def is_held(self) -> bool:
+        """Whether this process still has it."""
+        ...
+
+    async def release(self) -> None:
+        """Lets another process have it."""
+        ...
 
 
 @runtime_checkable
@@ -62,6 +74,14 @@ class ErasableLog(Log, Protocol):
 
     async def erasures(self, space: Space) -> list[Erasure]:
         """The records of all erasures in a space, newest first."""
+        ...
+
+    async def spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces that have agents, ordered by name."""
+        ...
+
+    async def try_lead(self, task: str) -> LeaderLock | None:
+        """The lock of a task that one process at a time does; None if another one has it."""
         ...
 
     async def add_hold(self, space: Space, hold: Hold) -> None:

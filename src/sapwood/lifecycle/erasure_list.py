@@ -5,7 +5,6 @@ space, the time, and a hash of the agent's id: an id cannot be read from it, but
 restored database can be recognized.
 """
 
-import os
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
@@ -40,12 +39,8 @@ def id_hash(space: Space, agent: AgentId) -> str:
 
 def append_erased(file: Path, space: Space, agent: AgentId, at: int) -> None:
     """Adds an agent to the list, durably. Raises `OSError`."""
-    append_line(file, msgspec.json.encode(ErasedAgent(id_hash(space, agent), space, at)))
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    line = msgspec.json.encode(ErasedAgent(id_hash(space, agent), space, at))
+    append_line(file, line, durable=True)
 
 
 def read_erased(files: Iterable[Path]) -> dict[Space, dict[str, int]]:

@@ -4,16 +4,16 @@ What happens with them, erasure or an archive, is the business of the caller. A 
 a conversation.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator
 
 from msgspec import Struct
 
-from sapwood.core.ids import AgentId, Space
+from sapwood.core.ids import Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.runtime.clock_and_ids import now
 
-__all__ = ["DAY", "IdleConversation", "RetentionRule", "idle_conversations"]
+__all__ = ["DAY", "IdleConversation", "RetentionRule", "find_idle", "idle_conversations"]
 
 DAY = 86_400_000_000
 """Microseconds."""
@@ -49,48 +49,39 @@ async def idle_conversations(
 
     A conversation with an open turn is not idle. Those under a legal hold are marked as held.
     """
-    families = _families(await _all_agents(log, space))
+    found = [each async for each in find_idle(log, space, rule)]
+    return sorted(found, key=lambda each: each.updated)
+
+
+async def find_idle(
+    log: ErasableLog, space: Space, rule: RetentionRule
+) -> AsyncGenerator[IdleConversation]:
+    """Yields the conversations that the rule is about, the newest first.
+
+    Reads a page of summaries at a time, and the family of each root that is idle itself.
+    """
     holds = [hold for hold in await log.holds(space) if not hold.released]
     space_held = any(hold.scope == "space" for hold in holds)
     subjects = {(hold.scope, hold.subject) for hold in holds}
     before = now() - int(rule.days * DAY)
-    found: list[IdleConversation] = []
-    for members in families.values():
-        updated = max(facts.updated for facts in members)
-        if updated >= before or any(facts.working for facts in members):
-            continue
-        if not _is_meant(members[0], rule):
-            continue
-        held = space_held or any(
-            ("agent", facts.agent) in subjects or ("owner", _owner(facts)) in subjects
-            for facts in members
-        )
-        found.append(IdleConversation(members[0], len(members), updated, held))
-    return sorted(found, key=lambda each: each.updated)
-
-
-async def _all_agents(log: ErasableLog, space: Space) -> list[AgentSummary]:
-    found: list[AgentSummary] = []
     page = await log.agents(space, limit=_PAGE)
     while page:
-        found += page
+        for root in page:
+            if root.parent is not None or not _is_idle(root, before) or not _is_meant(root, rule):
+                continue
+            members = await log.family(space, root.agent)
+            if members and all(_is_idle(facts, before) for facts in members):
+                held = space_held or any(
+                    ("agent", facts.agent) in subjects or ("owner", _owner(facts)) in subjects
+                    for facts in members
+                )
+                updated = max(facts.updated for facts in members)
+                yield IdleConversation(root, len(members), updated, held)
         page = await log.agents(space, after=page[-1], limit=_PAGE)
-    return found
 
 
-def _families(agents: Sequence[AgentSummary]) -> dict[AgentId, list[AgentSummary]]:
-    """The agents of each root; the root comes first."""
-    known = {facts.agent: facts for facts in agents}
-    families: dict[AgentId, list[AgentSummary]] = {
-        facts.agent: [facts] for facts in agents if facts.parent is None
-    }
-    for facts in agents:
-        root = facts
-        while root.parent is not None and root.parent in known:
-            root = known[root.parent]
-        if root.agent != facts.agent and root.agent in families:
-            families[root.agent].append(facts)
-    return families
+def _is_idle(facts: AgentSummary, before: int) -> bool:
+    return facts.updated < before and not facts.working
 
 
 def _is_meant(root: AgentSummary, rule: RetentionRule) -> bool:

@@ -45,6 +45,7 @@ class MemoryLog:
         self._spaces: dict[Space, _SpaceData] = {}
         self._committed = asyncio.Event()
         self._closed = False
+        self._led: set[str] = set()
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipts, or nothing.
@@ -344,6 +345,18 @@ class MemoryLog:
         found = self._data_of(space).erasures.values()
         return sorted(found, key=lambda each: (-each.at, each.id))
 
+    async def spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces that have agents, ordered by name."""
+        names = sorted(space for space, data in self._spaces.items() if data.facts)
+        return [space for space in names if after is None or space > after][:limit]
+
+    async def try_lead(self, task: str) -> "_MemoryLock | None":
+        """The lock of a task that one process at a time does; None if another one has it."""
+        if task in self._led:
+            return None
+        self._led.add(task)
+        return _MemoryLock(self._led, task)
+
     async def add_hold(self, space: Space, hold: Hold) -> None:
         """Stores a legal hold."""
         self._data_of(space).holds[hold.id] = hold
@@ -382,6 +395,22 @@ class MemoryLog:
             if self._closed:
                 return
             await committed.wait()
+
+
+class _MemoryLock:
+    """The lock of a task."""
+
+    def __init__(self, led: set[str], task: str) -> None:
+        self._led = led
+        self._task = task
+
+    async def is_held(self) -> bool:
+        """Whether it was not released."""
+        return self._task in self._led
+
+    async def release(self) -> None:
+        """Lets another one have it."""
+        self._led.discard(self._task)
 
 
 class _SpaceData:

@@ -90,6 +90,7 @@ async def _work(
     health: tuple[str, int] | None,
 ) -> None:
     from sapwood.app.assembly import exported_metrics
+    from sapwood.app.retention import retention_in_background
     from sapwood.app.space_runners import SpacePattern
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.config.database_address import shown_address
@@ -110,8 +111,13 @@ async def _work(
             else:
                 await _start(described, connection, config, at_once, spaces, stack)
             stack.enter_context(exported_metrics(config))
+            served_spaces = pattern or SpacePattern((config.space,))
+            await stack.enter_async_context(
+                retention_in_background(
+                    connection, config.retention, served_spaces.covers, config.retention_hours
+                )
+            )
             if health is not None:
-                served_spaces = pattern or SpacePattern((config.space,))
                 await _serve_health(connection, served_spaces, health, stack)
             served = f"spaces {', '.join(spaces)}" if spaces else f"space {config.space}"
             place = shown_address(config.address)

@@ -18,6 +18,7 @@ __all__ = [
     "find_summary",
     "list_agents",
     "list_folder",
+    "list_spaces",
     "list_working",
     "storable_name",
     "visible",
@@ -88,6 +89,14 @@ _IN_FOLDER = f"""
 """
 _WORKING_SPACES = """
 SELECT DISTINCT space FROM sapwood.agents WHERE working AND space > $1 ORDER BY space LIMIT $2
+"""
+_SPACES = """
+    WITH RECURSIVE found (space) AS (
+        SELECT min(space) FROM sapwood.agents WHERE space > $1
+        UNION ALL
+        SELECT (SELECT min(space) FROM sapwood.agents WHERE space > found.space)
+        FROM found WHERE found.space IS NOT NULL
+    ) SELECT space FROM found WHERE space IS NOT NULL LIMIT $2
 """
 _WORKING = """
     SELECT facts FROM sapwood.agents WHERE space = $1 AND agent > $2 AND working
@@ -227,6 +236,12 @@ async def list_working(
 async def working_spaces(readers: Reader, after: Space | None, limit: int) -> list[Space]:
     """A page of the spaces in which an agent has work to do, ordered by name."""
     rows = await readers.fetch(_WORKING_SPACES, after or "", limit)
+    return [Space(row["space"]) for row in rows]
+
+
+async def list_spaces(readers: Reader, after: Space | None, limit: int) -> list[Space]:
+    """A page of the spaces that have agents, ordered by name."""
+    rows = await readers.fetch(_SPACES, after or "", limit)
     return [Space(row["space"]) for row in rows]
 
 

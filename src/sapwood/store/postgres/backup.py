@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from sapwood.core.log_values import LogError
+from sapwood.private_files import new_file
 
 __all__ = ["back_up"]
 
@@ -22,27 +23,24 @@ def back_up(address: str, target: Path) -> int:
     if target.exists():
         raise LogError(f"'{target}' exists. Nothing was written. Choose another name.")
     place, password = _without_password(address)
-    part = target.with_name(f"{target.name}.part")
+    program = _program()
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
-        ran = subprocess.run(
-            [_program(), "--format=custom", "--schema=sapwood", f"--file={part}", place],
-            check=False,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env={**os.environ, **({"PGPASSWORD": password} if password else {})},
-        )
-        if ran.returncode:
-            raise LogError(f"pg_dump failed: {ran.stderr.strip()}. Nothing was written.")
-        os.link(part, target)
-        return target.stat().st_size
+        with new_file(target) as part:
+            ran = subprocess.run(
+                [program, "--format=custom", "--schema=sapwood", f"--file={part}", place],
+                check=False,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env={**os.environ, **({"PGPASSWORD": password} if password else {})},
+            )
+            if ran.returncode:
+                raise LogError(f"pg_dump failed: {ran.stderr.strip()}. Nothing was written.")
     except OSError as error:
         raise LogError(
             f"'{target}' cannot be written: {error.strerror}. Nothing was written."
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
+    return target.stat().st_size
 
 
 def _program() -> str:

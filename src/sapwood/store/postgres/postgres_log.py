@@ -25,6 +25,7 @@ from sapwood.store.postgres.database_errors import AvailabilityCallback
 from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
+from sapwood.store.postgres.leader_lock import AdvisoryLock, try_lock
 from sapwood.store.postgres.limit_table import LimitTable
 from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.scrub import scrub_tables
@@ -63,6 +64,7 @@ class PostgresLog:
             space_scanners = WalledPool(walled, _SCANNERS, whole_space=True)
             self._walls = [self._space_readers, space_scanners]
         self._writers = WriterPool(server, writers, self._announce)
+        self._server = server
         self._notifier = CommitNotifier(server)
         self._live_events = LiveEvents(
             self._space_readers, space_scanners, self._notifier, poll, shift
@@ -298,6 +300,14 @@ class PostgresLog:
     async def erasures(self, space: Space) -> list[Erasure]:
         """The records of all erasures in a space, newest first."""
         return await erasure_table.list_erasures(self._of(space), space)
+
+    async def spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces that have agents, ordered by name."""
+        return await agent_table.list_spaces(self._readers, after, limit)
+
+    async def try_lead(self, task: str) -> AdvisoryLock | None:
+        """The lock of a task that one process at a time does; None if another one has it."""
+        return await try_lock(self._server, task)
 
     async def add_hold(self, space: Space, hold: Hold) -> None:
         """Stores a legal hold."""

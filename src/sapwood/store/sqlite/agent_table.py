@@ -18,6 +18,7 @@ __all__ = [
     "insert_agent",
     "list_agents",
     "list_folder",
+    "list_spaces",
     "list_working",
 ]
 
@@ -29,6 +30,14 @@ _Row = tuple[str, int, str, str, str | None, str, str, int, int, int, int, int, 
 _STATUSES = ("running", "archived", "killed")
 _HOUR_MICROSECONDS = 3_600_000_000
 _LAST_CHARACTER = "\U0010ffff"
+_SPACES = """
+    WITH RECURSIVE found (space) AS (
+        SELECT min(space) FROM agents WHERE space > ?1
+        UNION ALL
+        SELECT (SELECT min(space) FROM agents WHERE space > found.space)
+        FROM found WHERE found.space IS NOT NULL
+    ) SELECT space FROM found WHERE space IS NOT NULL LIMIT ?2
+"""
 
 
 def insert_agent(
@@ -283,6 +292,12 @@ def working_spaces(connection: sqlite3.Connection, after: Space | None, limit: i
         " WHERE space > ? AND working AND status = 'running' ORDER BY space LIMIT ?",
         (after or "", limit),
     )
+    return [Space(row[0]) for row in rows]
+
+
+def list_spaces(connection: sqlite3.Connection, after: Space | None, limit: int) -> list[Space]:
+    """A page of the spaces that have agents, ordered by name."""
+    rows = connection.execute(_SPACES, (after or "", limit))
     return [Space(row[0]) for row in rows]
 
 

@@ -1,11 +1,11 @@
 """Copies the database file while other processes read and write it."""
 
-import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 from sapwood.core.log_values import LogError
+from sapwood.private_files import new_file
 from sapwood.store.sqlite.connections import connect_to_read
 from sapwood.store.sqlite.database_errors import translated_errors
 from sapwood.store.sqlite.schema import require_ours
@@ -25,31 +25,18 @@ def back_up(path: Path, target: Path) -> int:
         raise LogError(f"'{path}' does not exist. Nothing was written.")
     if target.exists():
         raise LogError(f"'{target}' exists. Nothing was written. Choose another name.")
-    part = target.with_name(f"{target.name}.part")
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
-    except OSError as error:
-        raise LogError(
-            f"'{part}' cannot be created: {error.strerror}. Nothing was written."
-        ) from error
-    try:
-        with translated_errors(path), closing(connect_to_read(path)) as connection:
-            require_ours(connection, path)
-            connection.execute("PRAGMA query_only = OFF")  # VACUUM INTO counts as a write
-            connection.execute("VACUUM INTO ?", (str(part),))
-        _require_sound(part)
-        _flush(part)
-        os.link(part, target)  # never replaces a file
-        return target.stat().st_size
-    except FileExistsError as error:
-        raise LogError(f"'{target}' exists. Nothing was written. Choose another name.") from error
+        with new_file(target) as part:
+            with translated_errors(path), closing(connect_to_read(path)) as connection:
+                require_ours(connection, path)
+                connection.execute("PRAGMA query_only = OFF")  # VACUUM INTO counts as a write
+                connection.execute("VACUUM INTO ?", (str(part),))
+            _require_sound(part)
     except OSError as error:
         raise LogError(
             f"'{target}' cannot be written: {error.strerror}. Nothing was written."
         ) from error
-    finally:
-        with suppress(FileNotFoundError):
-            part.unlink()
+    return target.stat().st_size
 
 
 def _require_sound(part: Path) -> None:
@@ -57,11 +44,3 @@ def _require_sound(part: Path) -> None:
         (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         raise LogError(f"The copy is damaged: {found}. It was deleted. Check the disk.")
-
-
-def _flush(file: Path) -> None:
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

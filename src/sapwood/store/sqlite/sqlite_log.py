@@ -38,6 +38,7 @@ from sapwood.store.sqlite.fulltext import (
     rebuild_page,
     search_words,
 )
+from sapwood.store.sqlite.leader_lock import FileLock, try_lock
 from sapwood.store.sqlite.schema import prepare
 from sapwood.store.sqlite.scrub import scrub
 from sapwood.store.sqlite.writer import Writer
@@ -292,6 +293,15 @@ class SqliteLog:
     async def erasures(self, space: Space) -> list[Erasure]:
         """The records of all erasures in a space, newest first."""
         return await self._readers.run(lambda on: erasure_table.list_erasures(on, space))
+
+    async def spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
+        """A page of the spaces that have agents, ordered by name."""
+        return await self._readers.run(lambda on: agent_table.list_spaces(on, after, limit))
+
+    async def try_lead(self, task: str) -> FileLock | None:
+        """The lock of a task that one process at a time does; None if another one has it."""
+        with translated_errors(self._path):
+            return try_lock(self._path, task)
 
     async def add_hold(self, space: Space, hold: Hold) -> None:
         """Stores a legal hold."""
