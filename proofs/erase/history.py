@@ -17,6 +17,10 @@ from sapwood.runtime.open_agent import open_state, snapshot_of
 __all__ = ["MadeAgent", "SharedText", "make_history", "marker"]
 
 _LONG = 3_000
+_ACTS = (
+    *("turn", "turn", "long", "shared", "fork", "fork in turn"),
+    *("mail", "mail", "mark", "load", "load"),
+)
 
 
 class MadeAgent(Struct):
@@ -76,7 +80,7 @@ async def _act(
     others: Sequence[MadeAgent],
 ) -> None:
     agent = await wood.get(made.id)
-    act = numbers.choice(("turn", "turn", "long", "shared", "fork", "mail", "mail", "mark", "load"))
+    act = numbers.choice(_ACTS)
     word = made.marker
     if act == "turn":
         await agent.record(f"prompt {word}", f"reply {word}")
@@ -90,13 +94,17 @@ async def _act(
         made.shared.add(text.marker)
     elif act == "fork" and len(family) < 4:
         await _fork(wood, agent, made, family, numbers)
+    elif act == "fork in turn" and len(family) < 4:  # the child copies the prompt, with its mail
+        async with agent.turn(f"prompt {word}") as turn:
+            await _fork(wood, agent, made, family, numbers)
+            await turn.reply(f"reply {word}")
     elif act == "mail":
         await _mail(wood, agent, made, numbers, [*family, *others])
     elif act == "mark":
         await agent.mark(f"M{word}"[:40])
     elif act == "load" and others:
         source = numbers.choice([each for each in others if each.space == made.space] or [made])
-        await _load(agent, source)
+        await _load(wood, agent, source, numbers)
 
 
 async def _fork(
@@ -148,9 +156,11 @@ async def _read_mail(agent: Agent, made: MadeAgent, numbers: random.Random) -> N
     await agent.record(f"prompt {made.marker}", call, RecordedResult("1", str(message)), "Read.")
 
 
-async def _load(agent: Agent, source: MadeAgent) -> None:
+async def _load(wood: Sapwood, agent: Agent, source: MadeAgent, numbers: random.Random) -> None:
+    events = await (await wood.get(source.id)).events()
+    turns = [each.version for each in events if each.kind in ("turn.started", "turn.recorded")]
     try:
-        await agent.run_command(f"/load {source.id}:2")
+        await agent.run_command(f"/load {source.id}:{numbers.choice(turns or [2])}")
     except RefusedError:
         return  # there is no turn at this place
 

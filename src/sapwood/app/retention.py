@@ -7,7 +7,7 @@ Conversations go in batches, so that no erasure is large.
 import asyncio
 import fnmatch
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from sapwood.lifecycle.retention import IdleConversation, RetentionRule, find_id
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
 
-__all__ = ["BATCH", "apply_rule", "retention_in_background", "run_retention"]
+__all__ = ["BATCH", "is_free", "let_go", "retention_in_background", "run_retention"]
 
 BATCH = 50
 """The most conversations that one erasure of a worker has."""
@@ -36,28 +36,24 @@ _TRY_AGAIN = 60.0
 _log = logging.getLogger("sapwood.retention")
 
 
-async def apply_rule(
-    connection: "Connection", rule: RetentionRule, archive: str, *, by: str, batch: int
-) -> int:
-    """Erases, or archives at this address, at most `batch` idle conversations of a space.
+def is_free(found: IdleConversation, archive: str) -> bool:
+    """Whether a rule may act on a conversation: it is not held, and not archived already."""
+    return not found.held and not (archive and archive_address(found.root))
 
-    Returns how many. Raises `LogError` if the database or the storage fails; what was done until
-    then stays done.
+
+async def let_go(
+    connection: "Connection", found: Sequence[IdleConversation], archive: str, *, by: str
+) -> None:
+    """Archives conversations at this address, or erases them if there is none.
+
+    Raises `LogError` if the database or the storage fails; what was done until then stays done.
     """
-    log = erasable(connection.log)
-    chosen: list[IdleConversation] = []
-    async for each in find_idle(log, connection.space, rule):
-        if not each.held and not (archive and archive_address(each.root)):
-            chosen.append(each)
-        if len(chosen) >= batch:
-            break
     if archive:
-        for each in chosen:
+        for each in found:
             await archive_agent(connection, each.root.agent, archive, by=by)
-    elif chosen:
-        roots = [each.root.agent for each in chosen]
+    elif found:
+        roots = [each.root.agent for each in found]
         await eraser_for(connection).erase(roots, by=by, scope="retention")
-    return len(chosen)
 
 
 async def run_retention(
@@ -99,12 +95,17 @@ async def _carried_out(
 ) -> int:
     """All batches of one rule in one space."""
     rule = RetentionRule(config.days, config.label, config.owner)
-    by = str(Actor("system", f"retention {name}"))
-    total = 0
+    by, log = str(Actor("system", f"retention {name}")), erasable(connection.log)
+    total, waiting = 0, list[IdleConversation]()
     try:
-        while count := await apply_rule(connection, rule, config.archive, by=by, batch=batch):
-            total += count
-            await asyncio.sleep(0)
+        async for each in find_idle(log, connection.space, rule):
+            if is_free(each, config.archive):
+                waiting.append(each)
+            if len(waiting) >= batch:
+                await let_go(connection, waiting, config.archive, by=by)
+                total, waiting = total + len(waiting), []
+        await let_go(connection, waiting, config.archive, by=by)
+        total += len(waiting)
     except (LogError, RefusedError, OSError) as error:
         _log.warning("Retention %s failed in %s: %s", name, connection.space, error)
     return total

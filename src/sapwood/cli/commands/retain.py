@@ -42,7 +42,7 @@ def command(
     """Erase or archive conversations that were idle for some days.
 
     Without --erase or --archive, only lists them. A conversation with an open turn is not idle, and
-    one under a legal hold is left as it is. Run it by cron, as often as you like.
+    one under a legal hold is left as it is. Workers do the same by rules in the configuration.
     """
     if erase and archive:
         raise click.UsageError("Give one of --erase and --archive.")
@@ -58,8 +58,7 @@ async def _retain(
     archive: str,
     by: str,
 ) -> None:
-    from sapwood.app.archive import archive_agent
-    from sapwood.app.erasure import eraser_for
+    from sapwood.app.retention import is_free, let_go
     from sapwood.core.events import Actor
     from sapwood.lifecycle.erasable_log import erasable
     from sapwood.lifecycle.retention import RetentionRule, idle_conversations
@@ -67,16 +66,11 @@ async def _retain(
     async with invocation.connected() as connection:
         log, space = erasable(connection.log), connection.space
         found = await idle_conversations(log, space, RetentionRule(days, label, owner))
-        free = [each for each in found if not each.held and not (archive and _is_stub(each))]
+        free = [each for each in found if is_free(each, archive)]
         for each in found:
             _show(each)
-        who = str(Actor("system", by))
-        if archive:
-            for each in free:
-                await archive_agent(connection, each.root.agent, archive, by=who)
-        elif erase and free:
-            roots = [each.root.agent for each in free]
-            await eraser_for(connection).erase(roots, by=who, scope="retention")
+        if archive or erase:
+            await let_go(connection, free, archive, by=str(Actor("system", by)))
         done = "archived" if archive else "erased" if erase else "would go"
         click.echo(f"{len(free)} conversations {done}, {len(found) - len(free)} left as they are.")
 

@@ -64,7 +64,8 @@ class PlacedTurn(Struct):
 class Timeline:
     """The rows of a conversation, oldest first. `add` takes the events in the order of the log.
 
-    `changed` counts the moves of the context; after a move the rows must be laid out again.
+    `changed` counts the moves of the context and the erasures of words; after one the rows must be
+    laid out again.
     `context` is the context after the last event, without its mask.
     """
 
@@ -189,6 +190,9 @@ class Timeline:
             case events.SessionAssumed():
                 if event.loss:
                     self._append("event", agent, version, turn=-1)
+            case events.WordsErased():
+                self.changed += 1  # rows that were drawn may have the words
+                self._append("event", agent, version, turn=-1)
             case (
                 events.AgentForked()
                 | events.AgentArchived()
@@ -201,7 +205,6 @@ class Timeline:
                 | events.PinRemoved()
                 | events.MailSent()
                 | events.MailReceived()
-                | events.WordsErased()
                 | events.ResultsMasked()
                 | events.CheckpointMissed()
                 | events.SessionDiffered()
