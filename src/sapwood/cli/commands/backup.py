@@ -19,11 +19,12 @@ __all__ = ["command"]
 @click.argument("file", type=click.Path(path_type=Path))
 @click.pass_obj
 def command(invocation: Invocation, file: Path) -> None:
-    """Write the whole database into a new file, while programs and workers use it.
+    """Write the whole database into a file.
 
-    An SQLite database becomes an SQLite file: to restore it, open it, or put it in place of the
-    old one. PostgreSQL is dumped by pg_dump: pg_restore restores it. Files outside of the database,
-    such as checkpoints, are not in the backup. After a restore, type: sapwood erase --again FILE
+    Programs and workers go on meanwhile, and no file is replaced. An SQLite database becomes an
+    SQLite file: to restore it, open it, or put it in place of the old one. PostgreSQL is dumped by
+    pg_dump: pg_restore restores it. Files outside of the database, such as checkpoints, are not in
+    the backup. After a restore, type: sapwood erase --again FILE
     """
     from sapwood.app.backup import back_up
     from sapwood.config.folders import erasures_file
