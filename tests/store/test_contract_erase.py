@@ -29,7 +29,8 @@ from sapwood.core.view.frames import framed_prompt
 from sapwood.lifecycle.erasable_log import ErasableLog, erasable
 from sapwood.lifecycle.erasure import Eraser, resume_erasures
 from sapwood.runtime.log import Log
-from tests.store.contract import OpenLog, append, commit_of, grow, start, take
+from tests.store.backends import MemoryBackend
+from tests.store.contract import Backend, OpenLog, append, commit_of, grow, start, take
 
 ADA, BOB, EVE = AgentId("ada"), AgentId("bob"), AgentId("eve")
 LONG = "a long text of several agents " * 200
@@ -199,6 +200,38 @@ async def test_a_snapshot_from_before_an_erasure_is_not_stored_after_it(
     assert await erasing.snapshot(space, BOB, "1") is None
     await erasing.save_snapshot(space, Snapshot(BOB, 2, "1", b"what is left"))
     assert await erasing.snapshot(space, BOB, "1") == Snapshot(BOB, 2, "1", b"what is left")
+
+
+async def test_snapshots_and_appends_during_an_erasure_bring_nothing_back(
+    erasing: ErasableLog, space: Space, open_log: OpenLog, backend: Backend
+) -> None:
+    """Another connection saves old snapshots and appends without a pause."""
+    other = erasing if isinstance(backend, MemoryBackend) else await open_log()
+    sent = append(ADA, MailSent("m", BOB, "the heron"))
+    await erasing.commit(space, commit_of(sent, append(BOB, MailReceived("m", "the heron", ADA))))
+    tail = cast("AsyncGenerator[TailedEvent]", other.tail(space))
+    begun = asyncio.Event()
+
+    async def save() -> None:
+        while True:
+            await other.save_snapshot(space, Snapshot(BOB, 1, "1", b"the heron"))
+            await grow(other, space, BOB, "more")
+            begun.set()
+
+    async with asyncio.timeout(60):
+        saving = asyncio.ensure_future(save())
+        await begun.wait()
+        await erase(erasing, space, ADA)
+        await other.save_snapshot(space, Snapshot(BOB, 1, "1", b"the heron"))
+        saving.cancel()
+        await asyncio.gather(saving, return_exceptions=True)
+        assert await erasing.snapshot(space, BOB, "1") is None
+        events = await erasing.read(space, BOB)
+        assert [each.version for each in events] == list(range(1, len(events) + 1))
+        assert WordsErased(ADA) in [each.event for each in events]
+        async with contextlib.aclosing(tail):
+            seen = [(await anext(tail)).recorded for _ in events]
+        assert [each.version for each in seen] == [each.version for each in events]
 
 
 async def test_a_follower_is_told_of_an_erasure(erasing: ErasableLog, space: Space) -> None:

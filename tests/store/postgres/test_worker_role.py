@@ -7,17 +7,18 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from sapwood.core.erasure import Hold
+from sapwood.core.erasure import ERASED, Hold
+from sapwood.core.events import MailReceived, MailSent, WordsErased
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogError, Snapshot
 from sapwood.lifecycle.erasure import Eraser
 from sapwood.runtime.log import Log
 from sapwood.store.postgres import PostgresLog
-from tests.store.contract import grow, start, take
+from tests.store.contract import append, commit_of, grow, start, take
 from tests.store.postgres.roles import granted_roles, login
 
 Owner: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
-ADA = AgentId("ada")
+ADA, BOB = AgentId("ada"), AgentId("bob")
 ERASER = "sapwood_test_eraser"
 
 
@@ -44,6 +45,11 @@ async def test_a_worker_can_do_everything_that_a_log_does(worker: str, space: Sp
 async def test_a_worker_cannot_erase_and_an_eraser_can(worker: str, space: Space) -> None:
     log = await PostgresLog.open(worker)
     await start(log, space, ADA, "needle", "x" * 5000)
+    mail = (
+        append(ADA, MailSent("m", BOB, "needle"), expected=2),
+        append(BOB, MailReceived("m", "needle", ADA)),
+    )
+    await log.commit(space, commit_of(*mail))
     with pytest.raises(LogError, match="may not erase"):
         await Eraser(log, space).erase([ADA], by="human")
     with pytest.raises(LogError, match="may not erase"):
@@ -51,6 +57,10 @@ async def test_a_worker_cannot_erase_and_an_eraser_can(worker: str, space: Space
     await log.close()
     log = await PostgresLog.open(login(worker, ERASER))
     assert (await Eraser(log, space).erase([ADA], by="human")).agents == 1
+    assert [each.event for each in await log.read(space, BOB)] == [
+        MailReceived("m", ERASED, ADA),
+        WordsErased(ADA),
+    ]
     await log.add_hold(space, Hold("h1", 1, "human", "space"))
     await log.close()
 
