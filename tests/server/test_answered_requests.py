@@ -1,8 +1,9 @@
 """The same id gives the first answer: of what was carried out, and of what was refused."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from sapwood.core.ids import AgentId
 from sapwood.server.answered_requests import AnsweredRequests
@@ -91,6 +92,21 @@ async def test_a_failure_of_the_server_is_tried_again() -> None:
 
     got = [(await answered.once("local", "a", answer)).status_code for _ in range(4)]
     assert got == [503, 429, 200, 200]
+
+
+async def test_a_stream_is_not_kept() -> None:
+    answered = AnsweredRequests()
+
+    async def words() -> AsyncGenerator[bytes]:
+        yield b"word"
+
+    async def answer() -> Response:
+        return StreamingResponse(words())
+
+    first = await answered.once("local", "a", answer)
+    again = await answered.once("local", "a", answer)
+    assert first is not again
+    assert isinstance(again, StreamingResponse)
 
 
 async def _count(served: Served) -> int:

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 __all__ = ["AnsweredRequests"]
 
@@ -47,7 +47,7 @@ class AnsweredRequests:
         kept: Response | None = None
         try:
             response = await answer()
-            if response.status_code < 500 and response.status_code not in _UNSETTLED:
+            if _is_settled(response):
                 kept = response
                 self._keep(key, response)
             return response
@@ -76,6 +76,13 @@ class AnsweredRequests:
     def _keep(self, key: tuple[str, str], response: Response) -> None:
         self._answers[key] = (time.monotonic(), response)
         self._bytes += len(response.body)
+
+
+def _is_settled(response: Response) -> bool:
+    """Whether the answer is the last word on its command. A stream cannot be given again."""
+    if isinstance(response, StreamingResponse):
+        return False
+    return response.status_code < 500 and response.status_code not in _UNSETTLED
 
 
 def _again(first: Response) -> Response:
