@@ -5,6 +5,7 @@ Each story has a conversation and a browser context of its own.
 
 import os
 import shutil
+import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[ServerProcess]
     """`sapwood serve` in a process and a home of its own, with a scripted model."""
     home = tmp_path_factory.mktemp("home")
     (home / "project").mkdir()
+    subprocess.run(["git", "init", "-q", home / "project"], check=True)  # for checkpoints
     with ScriptedModel(retry_after=0.01) as model:
         file = home / ".config/sapwood/config.toml"
         file.parent.mkdir(parents=True)

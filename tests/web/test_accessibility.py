@@ -1,34 +1,52 @@
-"""axe-core finds no violation, on each view and in each theme. SAPWOOD_AXE names axe.min.js."""
-
-import os
-from pathlib import Path
+"""axe-core finds no violation: on each view, in each theme, in each dialog and at phone width."""
 
 import pytest
+from playwright.sync_api import expect
 
+from tests.web.axe import violations
 from tests.web.stage import Stage
 
-AXE = os.environ.get("SAPWOOD_AXE", "")
-RULES = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']"
+VIEWS = ("timeline", "context", "calls")
 
 
 @pytest.mark.parametrize("theme", ["dark", "light", "contrast"])
 def test_axe_finds_nothing(stage: Stage, theme: str) -> None:
-    if not AXE:
-        pytest.skip("SAPWOOD_AXE does not name axe.min.js: npm install axe-core")
     stage.begin(("One?", "First answer."), ("Two?", "Second answer."))
     stage.command("/mark HERE")
     stage.command("/clear 1")
     stage.page.click("[data-fold]")
     stage.page.wait_for_selector(".inside article")
-    for view in ("timeline", "context", "calls"):
+    for view in VIEWS:
         stage.page.goto(f"{stage.server.address}/c/{stage.agent}?view={view}&theme={theme}")
         stage.page.wait_for_selector("#link.ok")
-        devtools = stage.context.new_cdp_session(stage.page)  # the page's policy allows no script
-        devtools.send(  # pyright: ignore[reportUnknownMemberType] # Playwright does not say more
-            "Runtime.evaluate", {"expression": Path(AXE).read_text()}
-        )
-        found = stage.page.evaluate(
-            f"async () => (await axe.run(document, {{runOnly: {RULES}}}))"
-            ".violations.map((each) => [each.id, each.nodes[0].html])"
-        )
-        assert found == [], view
+        assert violations(stage.page) == [], view
+
+
+def test_axe_finds_nothing_in_dialogs_and_on_a_phone(stage: Stage) -> None:
+    stage.page.goto(f"{stage.server.address}/?new=1")
+    assert violations(stage.page) == [], "welcome"
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    page.click("#find")
+    page.fill("#words", "First")
+    page.wait_for_selector("#hits a")
+    assert violations(page) == [], "search"
+    page.keyboard.press("Escape")
+    page.click("#help")
+    assert violations(page) == [], "keys"
+    page.keyboard.press("Escape")
+    page.fill("#message", "/c")
+    page.wait_for_selector("#choices li")
+    page.press("#message", "ArrowDown")
+    assert violations(page) == [], "completion"
+    stage.prompt('Run. [[tool: shell {"command": "touch a\\u200bb"}]] [[say: It was denied.]]')
+    page.wait_for_selector("#ask[open]")
+    assert violations(page) == [], "approval"
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert violations(page) == [], "approval on a phone"
+    page.keyboard.press("n")
+    stage.see("It was denied.")
+    assert violations(page) == [], "phone"
+    page.click("[data-drawer=list]")
+    expect(page.locator(".list")).to_be_visible()
+    assert violations(page) == [], "phone list"

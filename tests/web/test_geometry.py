@@ -106,3 +106,50 @@ def test_a_resize_at_the_end_stays_at_the_end(long: Stage) -> None:
     expect(last).to_be_in_viewport()
     long.page.set_viewport_size({"width": 390, "height": 844})
     expect(last).to_be_in_viewport()
+
+
+def test_a_resize_keeps_the_row_that_is_read(long: Stage) -> None:
+    scroll(long, -2400)
+    long.page.wait_for_timeout(200)
+    key = first_visible(long)
+    before = place(long, key)
+    for width, height in ((1100, 700), (1440, 900)):
+        long.page.set_viewport_size({"width": width, "height": height})
+        expect(long.page.locator(f"[id='{key}']")).to_be_in_viewport()
+    long.page.wait_for_timeout(200)
+    assert abs(place(long, key) - before) <= TOLERANCE
+
+
+def test_a_stream_follows_the_end_and_moves_nothing_for_a_reader_above(stage: Stage) -> None:
+    stage.begin(*((f"Question {n}?", f"Answer {n}.") for n in range(2)))
+    stage.page.set_viewport_size({"width": 900, "height": 320})
+    text = " ".join(f"word{n}" for n in range(400))
+    stage.prompt(f'Stream. [[stall: 3]] [[say: "{text} end"]]')
+    stage.page.wait_for_selector("#stream .words:not(:empty)")
+    stage.page.evaluate("() => { document.getElementById('feed').scrollTop = 0 }")
+    expect(stage.page.locator("#latest")).to_be_visible()
+    key = first_visible(stage)
+    before = place(stage, key)
+    stage.see("end")
+    stage.idle()
+    assert abs(place(stage, key) - before) <= TOLERANCE
+    expect(stage.page.locator("#latest")).to_be_visible()
+    stage.page.click("#latest")
+    expect(stage.page.locator("#rows .md").last).to_be_in_viewport()
+
+
+def test_a_fold_that_is_opened_above_moves_nothing_below_the_top_edge(long: Stage) -> None:
+    long.server.run("do", long.agent, "/clear 20")
+    fold = long.page.locator("[data-fold]")
+    expect(fold).to_have_text(re.compile("pruned"))
+    fold.scroll_into_view_if_needed()
+    long.page.wait_for_timeout(200)
+    before = long.top_of("[data-fold]")
+    fold.click()
+    expect(long.page.locator(".inside article").first).to_be_attached()
+    assert abs(long.top_of("[data-fold]") - before) <= TOLERANCE
+    more = long.page.locator(".more")
+    expect(more).to_be_attached()
+    fold.click()
+    expect(long.page.locator(".inside article")).to_have_count(0)
+    assert abs(long.top_of("[data-fold]") - before) <= TOLERANCE

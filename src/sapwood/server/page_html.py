@@ -122,12 +122,12 @@ def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
         'sees.</h1><p class="faint">Write the first message below. A conversation starts with '
         "it.</p></div>"
     )
+    role = ' role="feed" aria-label="Timeline" aria-busy="false"' if parts.rows else ""
     hidden = "" if may_write else " hidden"
     read_only = "" if may_write else '<p class="pad warn">This token may only read.</p>'
     return (
-        '<main class="main" id="main"><div class="pane feed" id="feed" role="feed" '
-        'aria-label="Timeline" '
-        f'aria-busy="false" tabindex="0"><div class="space" id="above"></div>'
+        f'<main class="main" id="main"><div class="pane feed" id="feed"{role} '
+        f'tabindex="0"><div class="space" id="above"></div>'
         f'<div id="rows">{parts.rows}</div>{welcome}<div id="stream"></div>'
         '<div class="space" id="below"></div></div>'
         '<button class="btn sm latest" id="latest" hidden>▼ <span>latest</span></button>'

@@ -130,8 +130,10 @@ def _mark(name: str, before: int, version: int) -> tuple[str, str]:
     acts = ""
     if name:
         acts = (
-            f'<button class="btn bare sm" data-run="/rewind {attribute(name)}">rewind</button>'
-            f'<button class="btn bare sm" data-run="/fork {attribute(name)}">fork</button>'
+            f'<button class="btn bare sm" data-run="/rewind {attribute(name)}" '
+            'title="Take the context back to here">rewind</button>'
+            f'<button class="btn bare sm" data-run="/fork {attribute(name)}" '
+            'title="Make a child that sees what came after this mark">fork</button>'
         )
     place = f"before #{before}" if before else f"#{version}"
     return "div mark", (

@@ -86,6 +86,7 @@ function place(list, first) {
   });
   if (wanted.includes(null)) return false;
   state.first = first;
+  if (wanted.length) { feed.setAttribute('role', 'feed'); feed.setAttribute('aria-label', 'Timeline'); } // a feed has articles
   let next = rows.firstElementChild;
   for (const row of wanted) {
     if (row === next) { next = next.nextElementSibling; } else { rows.insertBefore(row, next); }

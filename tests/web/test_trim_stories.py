@@ -1,0 +1,152 @@
+"""The user stories about trimmed conversations: dividers, banners, blocked commands, archives."""
+
+import json
+import re
+from typing import Any, cast  # requests are JSON
+
+from playwright.sync_api import expect
+
+from tests.web.stage import Stage
+
+TURNS = (("One?", "First answer."), ("Two?", "Second answer."), ("Three?", "Third answer."))
+FOLD = "[data-fold]"
+
+
+def last_request(stage: Stage) -> str:
+    """The messages of the newest request that the model got, as text."""
+    body = cast("dict[str, Any]", stage.server.model.requests[-1].body)
+    return json.dumps(body["messages"])
+
+
+def test_only_the_last_turns_are_sent_after_a_trim(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    stage.command("/clear 2")
+    stage.page.wait_for_selector(FOLD)
+    stage.prompt("Four? [[say: Fourth answer.]]")
+    stage.see("Fourth answer.")
+    stage.idle()
+    sent = last_request(stage)
+    assert "First answer." not in sent
+    assert all(words in sent for words in ("Second answer.", "Third answer.", "Four?"))
+
+
+def test_clear_without_a_number_starts_afresh_in_the_same_conversation(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    agent = stage.agent
+    stage.command("/clear")
+    expect(stage.page.locator(FOLD)).to_contain_text("6 messages pruned")
+    stage.prompt("Four? [[say: Fourth answer.]]")
+    stage.see("Fourth answer.")
+    assert stage.agent == agent
+    assert "answer" not in last_request(stage).replace("Fourth answer", "")
+
+
+def test_a_trim_is_refused_while_a_turn_is_open_and_says_why(stage: Stage) -> None:
+    stage.begin(*TURNS[:2])
+    stage.prompt("Slow. [[sleep: 4]] [[say: Slow answer.]]")
+    expect(stage.page.locator("#interrupt")).to_be_visible()
+    for line in ("/clear 1", "/compact", "/new"):
+        stage.type(line)
+        expect(stage.page.locator("#says.refused")).to_contain_text("turn")
+        expect(stage.page.locator("#message")).to_have_value(line)
+    stage.see("Slow answer.")
+    expect(stage.page.locator(FOLD)).to_have_count(0)
+
+
+def test_the_commands_that_trim_are_in_the_completion(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    for typed, wanted in (("/cl", "/clear"), ("/comp", "/compact"), ("/ne", "/new")):
+        stage.page.fill("#message", typed)
+        choice = stage.page.locator("#choices li", has=stage.page.get_by_text(wanted, exact=True))
+        expect(choice).to_have_count(1)
+        assert len((choice.text_content() or "").strip()) > len(wanted) + 10
+
+
+def test_several_trims_leave_a_divider_each(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    stage.command("/clear 2")
+    expect(stage.page.locator(FOLD)).to_have_count(1)
+    stage.prompt("Four? [[say: Fourth answer.]]")
+    stage.see("Fourth answer.")
+    stage.idle()
+    stage.type("/compact --keep 1 --anyway")
+    expect(stage.page.locator(".sum")).to_contain_text("Summary of")
+    folds = stage.page.locator(".foldbox")
+    expect(folds.first).to_contain_text("/clear 2")
+    expect(folds.last).to_contain_text("/compact")
+    summary = stage.top_of(".sum")
+    last = folds.last.bounding_box()
+    assert last is not None
+    kept = stage.page.locator("#rows .said").last.bounding_box()
+    assert kept is not None
+    assert last["y"] < kept["y"]
+    assert summary < kept["y"]
+    stage.prompt("Five? [[say: Fifth answer.]]")
+    stage.see("Fifth answer.")
+    sent = last_request(stage)
+    assert "Second answer." not in sent
+    assert "Fourth answer." in sent
+
+
+def test_the_archived_conversation_is_in_the_list_and_opens(stage: Stage) -> None:
+    stage.begin(("The kestrel?", "A kestrel hovers."))
+    old = stage.agent
+    stage.type("/new")
+    expect(stage.page).not_to_have_url(re.compile(old))
+    stage.page.click("#list .archived > summary")
+    stage.page.click(f"#list .archived a[href='/c/{old}']")
+    expect(stage.page.locator("#rows")).to_contain_text("A kestrel hovers.")
+
+
+def test_files_go_back_to_before_a_turn_that_was_pruned(stage: Stage) -> None:
+    notes = stage.server.home / "project/notes.txt"
+    notes.write_text("first\n")
+    stage.begin(TURNS[0])
+    stage.command("/permissions all")
+    write = '{"path": "notes.txt", "content": "changed\\n"}'
+    stage.prompt(f"Write. [[tool: write_file {write}]] [[say: Written.]]")
+    stage.see("Written.")
+    stage.idle()
+    assert notes.read_text() == "changed\n"
+    turn = stage.page.locator("#rows .said").last.get_attribute("data-turn")
+    stage.prompt("Three? [[say: Third answer.]]")
+    stage.see("Third answer.")
+    stage.idle()
+    stage.command("/clear 1")
+    stage.page.wait_for_selector(FOLD)
+    stage.command(f"/revert {turn}")
+    expect(stage.page.locator("#says")).to_contain_text(re.compile("revert|took", re.I))
+    assert notes.read_text() == "first\n"
+
+
+def test_a_fork_from_a_mark_by_click_sees_what_came_after_it(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.command("/mark START")
+    stage.prompt("Two? [[say: Second answer.]]")
+    stage.see("Second answer.")
+    stage.idle()
+    parent = stage.agent
+    stage.page.locator(".mark button", has_text="fork").click()
+    stage.page.locator("#side .tree a").first.click()
+    expect(stage.page).not_to_have_url(re.compile(parent))
+    expect(stage.page.locator("#rows")).to_contain_text("Second answer.")
+    expect(stage.page.locator("#rows")).not_to_contain_text("First answer.")
+    stage.prompt("Other? [[say: The fork's answer.]]")
+    stage.see("The fork's answer.")
+    stage.page.goto(f"{stage.server.address}/c/{parent}")
+    expect(stage.page.locator("#rows")).to_contain_text("First answer.")
+    expect(stage.page.locator("#rows .md", has_text="The fork's answer.")).to_have_count(0)
+
+
+def test_two_contexts_are_compared_on_the_page_of_calls(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.command("/mark START")
+    stage.prompt("Two? [[say: Second answer.]]")
+    stage.see("Second answer.")
+    stage.idle()
+    stage.page.keyboard.press("Escape")
+    stage.page.keyboard.press("3")
+    stage.page.fill("[data-compare] [name=a]", "START")
+    stage.page.click("[data-compare] button")
+    expect(stage.page.locator(".differs .add")).to_contain_text("Two?")
+    expect(stage.page.locator(".differs .same")).to_contain_text("1 turn")
