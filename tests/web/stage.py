@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from sapwood.config.server_tokens import TokenStore
+from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
 from scripted_model import ScriptedModel
 
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ class ServerProcess:
                 agent.record(f"Question {number}?", f"Answer {number}.")
             return agent.id
 
-    def new_token(self) -> str:
-        """A token for everything."""
+    def new_token(self, *scopes: TokenScope) -> str:
+        """A token for everything, or with these scopes."""
         file = self.home / ".local/share/sapwood/server-tokens.json"
-        return TokenStore(file).create("ada", "local", ("read", "write", "approve"))[0]
+        return TokenStore(file).create("ada", "local", scopes or SCOPES)[0]
 
 
 class Stage:

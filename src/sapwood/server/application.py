@@ -30,6 +30,7 @@ from sapwood.server.rate_limit import OpenStreams
 from sapwood.server.request_checks import SECURITY_HEADERS, AllowedHosts, check_origin, read_json
 from sapwood.server.request_limits import RequestLimits
 from sapwood.server.served_space import ServedSpaces
+from sapwood.server.session_api import session_endpoints
 from sapwood.server.sign_in_page import sign_in_page, signed_in_page
 from sapwood.server.stream_access import StreamAccess
 from sapwood.telemetry.metrics import METRICS
@@ -208,6 +209,7 @@ def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
         *reading_endpoints(streams),
         *log_endpoints(),
         *file_endpoints(),
+        *session_endpoints(),
         *dispatch_endpoints(),
         *changing_endpoints(),
     )

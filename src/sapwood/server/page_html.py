@@ -14,6 +14,16 @@ _MARK = (
 )
 
 
+_FILTERS = (
+    ("", "All"),
+    ("Sapwood", "Sapwood"),
+    ("Claude Code", "Claude"),
+    ("Codex", "Codex"),
+    ("Gemini", "Gemini"),
+)
+"""Programs by which the list can be filtered, and what the buttons say."""
+
+
 class PageParts(Struct, frozen=True):
     """What is inside the frame. `version` is that of the rows, from which events are followed.
 
@@ -96,7 +106,13 @@ def _list(inside: str) -> str:
     filters = "".join(
         f'<button aria-pressed="{str(number == 0).lower()}" data-filter="{name}">{words}</button>'
         for number, (name, words) in enumerate(
-            (("", "All"), ("Sapwood", "Sapwood"), ("Claude Code", "Claude"), ("Codex", "Codex"))
+            (
+                ("", "All"),
+                ("Sapwood", "Sapwood"),
+                ("Claude Code", "Claude"),
+                ("Codex", "Codex"),
+                ("Gemini", "Gemini"),
+            )
         )
     )
     return (

@@ -18,11 +18,12 @@ from sapwood.server.command_api import waiting_questions
 from sapwood.server.context_html import context_html
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.html_text import attribute, line
-from sapwood.server.list_html import list_html
+from sapwood.server.list_html import Listed, list_html
 from sapwood.server.page_html import PageParts, page_html
 from sapwood.server.problems import refusal_problem
 from sapwood.server.question_html import question_html
 from sapwood.server.row_html import RenderedRow, row_html
+from sapwood.server.session_api import unimported
 from sapwood.server.side_html import side_html
 
 __all__ = ["page_endpoints"]
@@ -39,7 +40,7 @@ async def start_page(call: Exchange) -> Response:
     running = [each for each in agents if each.status == "running" and each.parent is None]
     newest = max(running, key=lambda each: each.updated, default=None)
     if newest is None or call.query("new"):
-        parts = PageParts(list_html(agents, None, now()))
+        parts = PageParts(list_html(await _listed(call, agents)))
         return HTMLResponse(page_html(parts, None, may_write=_may_write(call)))
     return await _conversation(call, newest.agent, agents)
 
@@ -51,7 +52,7 @@ async def conversation_page(call: Exchange) -> Response:
 
 async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummary]) -> Response:
     state = await _state(call, agent)
-    parts = PageParts(list_html(agents, agent, now()))
+    parts = PageParts(list_html(await _listed(call, agents, agent)))
     view = call.query("view")
     if view == "context":
         parts = structs.replace(parts, whole=await _context(call, state), view=view)
@@ -84,7 +85,8 @@ async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummar
 async def list_piece(call: Exchange) -> Response:
     """The list of conversations."""
     current = call.query("agent")
-    return _piece(list_html(await _agents(call), AgentId(current) if current else None, now()))
+    agents = await _agents(call)
+    return _piece(list_html(await _listed(call, agents, AgentId(current) if current else None)))
 
 
 async def rows_piece(call: Exchange) -> Response:
@@ -179,6 +181,15 @@ def page_endpoints() -> tuple[Endpoint, ...]:
 async def _agents(call: Exchange) -> list[AgentSummary]:
     connection = call.space.connection
     return await connection.log.agents(connection.space, limit=_LISTED)
+
+
+async def _listed(
+    call: Exchange, agents: list[AgentSummary], current: AgentId | None = None
+) -> Listed:
+    """The list. Sessions of other programs are shown to who administers this machine."""
+    trims = await call.space.trimmed.of(agents)
+    sessions = await unimported(call, agents) if "admin" in call.principal.scopes else ()
+    return Listed(agents, trims, sessions, now(), current)
 
 
 async def _state(call: Exchange, agent: AgentId) -> State:

@@ -7,7 +7,9 @@ from sapwood.app.connection import Connection
 from sapwood.app.health_server import Health
 from sapwood.app.served_agents import ServedAgents
 from sapwood.config.config_file import Config
+from sapwood.conversation.machine_sessions import MachineSessions
 from sapwood.conversation.open_timeline import OpenTimeline
+from sapwood.conversation.trimmed_conversations import TrimmedConversations
 from sapwood.core.ids import AgentId
 from sapwood.server.answered_requests import AnsweredRequests
 from sapwood.server.event_feed import AgentFeeds
@@ -27,6 +29,8 @@ class ServedSpace:
         self.connection = agents.connection
         self.feeds = AgentFeeds(self.connection.log, self.connection.space)
         self.feed = SpaceFeed(self.connection.log, self.connection.space)
+        self.machine_sessions = MachineSessions()
+        self.trimmed = TrimmedConversations(self.connection)
         self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
 
     def timeline(self, agent: AgentId) -> OpenTimeline:

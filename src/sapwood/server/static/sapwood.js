@@ -1,6 +1,6 @@
 // @ts-check
 // The page of a conversation: joins timeline, events, composer, approvals, list, side and keys.
-import { $, agent, announce, body, fill, getText, say, soon, tick } from './page.js';
+import { $, agent, announce, body, fill, getText, post, say, soon, tick } from './page.js';
 import { addDelta, endStream, goTo, moveFocus, shown, startStream, state, toEnd, toggleFold, update } from './timeline.js';
 import { interrupt, setOpen, submit, write } from './composer.js';
 import { refreshQuestion } from './approval.js';
@@ -12,9 +12,19 @@ const page = (/** @type {string} */ rest) => `/page/${encodeURIComponent(agent)}
 
 const refreshSide = soon(async () => { if (agent) { fill($('side'), await getText(page('side'))); } }, 250);
 const refreshList = soon(async () => {
-  fill($('list'), await getText(`/page/list?agent=${encodeURIComponent(agent)}`));
+  const html = await getText(`/page/list?agent=${encodeURIComponent(agent)}`);
+  if (html === listed) return;
+  const open = new Set([...$('list').querySelectorAll('details[open]')].map((each) => each.dataset.keep)), at = $('list').scrollTop;
+  const focus = document.activeElement?.closest('#list .conv'), key = focus && /** @type {any} */ (focus).dataset.key;
+  listed = html;
+  fill($('list'), html);
+  for (const each of $('list').querySelectorAll('details')) each.open = open.has(each.dataset.keep);
+  if (key) $('list').querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  $('list').scrollTop = at;
   filter();
+  tick();
 }, 500);
+let listed = '';
 
 // Events.
 const ENDS = { 'turn.completed': 'The turn ended.', 'turn.failed': 'The turn failed.', 'turn.interrupted': 'The turn was interrupted.' };
@@ -69,6 +79,14 @@ document.addEventListener('click', async (/** @type {any} */ event) => {
     program = pressed.dataset.filter;
     for (const each of document.querySelectorAll('[data-filter]')) each.setAttribute('aria-pressed', String(each === pressed));
     filter();
+    return;
+  }
+  const session = target.closest('[data-import]');
+  if (session) {
+    session.setAttribute('aria-busy', 'true');
+    session.querySelector('.chip').textContent = 'importing …';
+    try { location.href = `/c/${(await post('/v1/sessions/import', { session: session.dataset.import })).agent}`; }
+    catch (error) { session.querySelector('.chip').textContent = 'import'; say(/** @type {Error} */ (error).message, true); announce(/** @type {Error} */ (error).message); }
     return;
   }
   const drawer = target.closest('[data-drawer]');

@@ -1,0 +1,79 @@
+"""The sessions of Claude Code, Codex and Gemini CLI on this machine, with titles, for a live list.
+
+Files are looked at again every few seconds at most. A title needs the end of a file: some are read
+at each look, so a list with many sessions gets its titles one look after the other.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from sapwood.core.errors import SapwoodError
+from sapwood.sources import FoundSession, discover
+from sapwood.sources.session_reader import tail_session
+
+__all__ = ["MachineSession", "MachineSessions"]
+
+_SECONDS = 4.0
+_MOST = 200
+_TITLES = 20
+_LENGTH = 80
+
+
+class MachineSession(Struct, frozen=True):
+    """A session, and what it is about; the title is empty until the file was read."""
+
+    found: FoundSession
+    title: str = ""
+
+    @property
+    def key(self) -> str:
+        """The program and its own id of the session."""
+        return f"{self.found.source}:{self.found.id}"
+
+
+class MachineSessions:
+    """The sessions of this machine, newest first."""
+
+    def __init__(
+        self,
+        find: Callable[[], list[FoundSession]] = discover,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._find = find
+        self._clock = clock
+        self._looked = float("-inf")
+        self._found: tuple[MachineSession, ...] = ()
+        self._titles: dict[str, str] = {}
+        self._lock = asyncio.Lock()
+
+    async def newest(self) -> tuple[MachineSession, ...]:
+        """At most 200 sessions."""
+        async with self._lock:
+            if self._clock() - self._looked > _SECONDS:
+                self._found = await asyncio.to_thread(self._look)
+                self._looked = self._clock()
+        return self._found
+
+    async def get(self, key: str) -> FoundSession | None:
+        """The session with this key; None if there is none any more."""
+        return next((each.found for each in await self.newest() if each.key == key), None)
+
+    def _look(self) -> tuple[MachineSession, ...]:
+        found = self._find()[:_MOST]
+        untitled = [each for each in found if str(each.path) not in self._titles]
+        for each in untitled[:_TITLES]:
+            self._titles[str(each.path)] = _title(each)
+        return tuple(MachineSession(each, self._titles.get(str(each.path), "")) for each in found)
+
+
+def _title(found: FoundSession) -> str:
+    """The title that the program gave a session, else its first request."""
+    try:
+        session = tail_session(found.path, found.source)
+    except SapwoodError:
+        return ""
+    words = " ".join((session.title or session.request).split())
+    return words if len(words) <= _LENGTH else f"{words[: _LENGTH - 1]}…"

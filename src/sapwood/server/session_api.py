@@ -1,0 +1,82 @@
+"""Sessions of Claude Code, Codex and Gemini CLI on the server's machine: listed, and imported.
+
+They belong to the person at the machine, so these routes need the scope `admin`.
+"""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from sapwood.conversation.machine_sessions import MachineSession
+from sapwood.core.log_values import AgentSummary
+from sapwood.core.program_session import ProgramSession
+from sapwood.display.quantities import iso
+from sapwood.imports.importer import Importer
+from sapwood.runtime.program_sessions import session_agent
+from sapwood.server.exchange import Endpoint, Exchange, json_response
+from sapwood.server.problems import Problem
+from sapwood.sources.source_programs import imported_agent_id
+
+__all__ = ["session_endpoints", "unimported"]
+
+
+async def unimported(call: Exchange, agents: Sequence[AgentSummary]) -> list[MachineSession]:
+    """The sessions that are no conversation of Sapwood yet, newest first."""
+    known = {facts.agent for facts in agents}
+    found: list[MachineSession] = []
+    for each in await call.space.machine_sessions.newest():
+        session = ProgramSession(each.found.source, each.found.id)
+        imported = imported_agent_id(session.program, session.id)
+        connection = call.space.connection
+        if imported in known or await connection.log.facts(connection.space, imported):
+            continue
+        if await session_agent(connection.log, connection.space, session) is None:
+            found.append(each)
+    return found
+
+
+async def list_sessions(call: Exchange) -> Response:
+    """The sessions that are not imported."""
+    sessions = [
+        {
+            "session": each.key,
+            "program": each.found.source,
+            "title": each.title,
+            "folder": each.found.folder,
+            "updated": iso(each.found.updated),
+            "size": each.found.size,
+        }
+        for each in await unimported(call, ())
+    ]
+    return json_response({"sessions": sessions})
+
+
+async def import_session(call: Exchange) -> Response:
+    """Imports a session, or what is new in it. The answer names its agent."""
+    key = (await call.body()).get("session")
+    found = await call.space.machine_sessions.get(key) if isinstance(key, str) else None
+    if found is None:
+        raise Problem(404, "Unknown session", "GET /v1/sessions lists the sessions.")
+    importer = Importer(call.space.connection)
+    try:
+        done = await importer.bring(found.path, found.source)
+    finally:
+        await importer.close()
+    if done.problem:
+        raise Problem(422, "Not imported", f"The session could not be imported: {done.problem}")
+    return json_response({"agent": done.agent, "turns": done.turns}, 201)
+
+
+def session_endpoints() -> tuple[Endpoint, ...]:
+    """The routes about sessions of other programs."""
+    return (
+        Endpoint("GET", "/v1/sessions", "admin", list_sessions, "Sessions of other programs"),
+        Endpoint(
+            "POST",
+            "/v1/sessions/import",
+            "admin",
+            import_session,
+            "Import a session",
+            body={"session": "the session, as GET /v1/sessions names it"},
+        ),
+    )
