@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.web.axe import violations
 from tests.web.stage import Stage
 
-VIEWS = ("timeline", "context", "calls")
+VIEWS = ("timeline", "context", "calls", "costs")
 
 
 @pytest.mark.parametrize("theme", ["dark", "light", "contrast"])
@@ -25,8 +25,13 @@ def test_axe_finds_nothing(stage: Stage, theme: str) -> None:
 def test_axe_finds_nothing_in_dialogs_and_on_a_phone(stage: Stage) -> None:
     stage.page.goto(f"{stage.server.address}/?new=1")
     assert violations(stage.page) == [], "welcome"
-    stage.begin(("One?", "First answer."))
+    stage.begin(("One?", "First answer."), ("Two?", "Second answer."))
     page = stage.page
+    page.keyboard.press("Escape")
+    page.keyboard.press("h")
+    page.wait_for_selector("#head:not([hidden])")
+    assert violations(page) == [], "head"
+    page.keyboard.press("Escape")
     page.click("#find")
     page.fill("#words", "First")
     page.wait_for_selector("#hits a")

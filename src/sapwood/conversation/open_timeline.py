@@ -20,10 +20,11 @@ from sapwood.conversation.timeline_reader import (
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.timeline.layout import Page, is_dim, lay_out
+from sapwood.core.timeline.row_content import PromptText
 from sapwood.core.timeline.rows import Divider, Fold, Row, RowKey, TimelineRow
 from sapwood.core.timeline.timeline import Timeline
 
-__all__ = ["OpenTimeline", "RowsPage", "key_text", "row_version"]
+__all__ = ["LeftTurns", "OpenTimeline", "RowsPage", "key_text", "row_version"]
 
 
 class RowsPage(Struct, frozen=True):
@@ -44,6 +45,14 @@ class RowsPage(Struct, frozen=True):
     target: str = ""
     fold: str = ""
     inside: int = 0
+
+
+class LeftTurns(Struct, frozen=True):
+    """Turns that left view: where they are, after which turn in view, and their first prompts."""
+
+    edge: Fold | Divider
+    after: int
+    prompts: tuple[tuple[int, str], ...] = ()
 
 
 class OpenTimeline:
@@ -101,6 +110,31 @@ class OpenTimeline:
         """Where messages left view: the folds and the edge of the window, oldest first."""
         await self._refresh()
         return tuple(row for row in self._rows.shown if isinstance(row, Fold | Divider))
+
+    async def left_behind(self, most: int) -> tuple[LeftTurns, ...]:
+        """The folds and the edge of the window, with the first `most` prompts of each fold."""
+        await self._refresh()
+        found: list[LeftTurns] = []
+        before = 0
+        for row in self._rows.shown:
+            if isinstance(row, Divider):
+                found.append(LeftTurns(row, before))
+            elif isinstance(row, Fold):
+                prompts = [
+                    each
+                    for each in self._inside(row.key)
+                    if isinstance(each, Row) and each.kind == "prompt" and not each.part
+                ]
+                titles = [await self._title(each) for each in prompts[:most]]
+                found.append(LeftTurns(row, before, tuple(titles)))
+            elif isinstance(row, Row) and row.kind == "prompt" and row.agent == self.agent:
+                before = row.version
+        return tuple(found)
+
+    async def _title(self, row: Row) -> tuple[int, str]:
+        content = await content_at(row, self._cache)
+        words = content.text if isinstance(content, PromptText) else ""
+        return row.version, " ".join(words[:200].split())
 
     async def _page(self, rows: Sequence[TimelineRow], first: int, total: int) -> RowsPage:
         timeline = self._timeline

@@ -8,6 +8,9 @@ from sapwood.server.html_text import attribute, line, size
 
 __all__ = ["context_html"]
 
+_LABELLED = 0.06
+"""The least share of the request in which a label fits."""
+
 
 def context_html(found: ContextBreakdown, plan: CutPlan, *, is_open: bool) -> str:
     """What fills the window, and what each cut frees and costs."""
@@ -79,7 +82,7 @@ def _request(found: ContextBreakdown, plan: CutPlan) -> str:
     parts += [("t k-msg", f"#{cut.turn}", cut.size.tokens) for cut in plan.cuts]
     inside = "".join(
         f'<i class="{kind} w{max(1, round(100 * tokens / whole))}" title="{attribute(name)}">'
-        f"<span>{line(name)}</span></i>"
+        f"{f'<span>{line(name)}</span>' if tokens >= whole * _LABELLED else ''}</i>"
         for kind, name, tokens in parts
         if tokens
     )

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from sapwood.conversation.conversation_states import ConversationState
 from sapwood.conversation.machine_sessions import MachineSession
-from sapwood.conversation.trimmed_conversations import Trim
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.token_count import Count
@@ -24,7 +24,7 @@ class Listed(Struct, frozen=True):
     """What the list shows: conversations, how they were trimmed, sessions that are not imported."""
 
     agents: Sequence[AgentSummary]
-    trims: Mapping[AgentId, Trim] = {}
+    states: Mapping[AgentId, ConversationState] = {}
     sessions: Sequence[MachineSession] = ()
     now: int = 0
     current: AgentId | None = None
@@ -129,7 +129,7 @@ def _entry(facts: AgentSummary, depth: int, listed: Listed) -> str:
             f'<span class="nm ell">{said}{name}</span>'
             f'<span class="num faint">{mail}{tokens}</span></a>'
         )
-    trimmed = listed.trims.get(facts.agent, "")
+    trimmed = listed.states.get(facts.agent, ConversationState()).trim
     trim = f'<span class="chip cutchip">{trimmed}</span>' if trimmed else ""
     asks = '<span class="chip warn">asks you</span>' if facts.asking else ""
     percent = min(100, round(100 * facts.tokens / _FULL))

@@ -14,6 +14,18 @@ _MARK = (
 )
 
 
+_HEAD = (
+    '<div class="headbar" id="head" hidden><span class="grip" role="slider" tabindex="0" '
+    'aria-label="Where the context begins" aria-orientation="vertical" aria-valuemin="0" '
+    'aria-valuemax="0" aria-valuenow="0">⇕</span><b></b><span class="what ell"></span>'
+    '<button class="btn sm cut" data-trim>Trim <kbd>⏎</kbd></button>'
+    '<button class="btn bare sm" data-leave>Leave '
+    "<kbd>esc</kbd></button></div>"
+)
+"""The head while it is moved by hand. It floats over the rows, so it moves none of them."""
+
+_VIEWS = ("timeline", "context", "calls", "costs")
+
 _FILTERS = (
     ("", "All"),
     ("Sapwood", "Sapwood"),
@@ -80,12 +92,11 @@ def _top(state: State | None, title: str, view: str) -> str:
             f'aria-hidden="true">/</span><h1 class="ell">{title}</h1>{chip}'
             f'<span class="num faint wide">{line(state.settings.model)}</span>'
         )
-        names = (("timeline", "Timeline"), ("context", "Context"), ("calls", "Calls"))
         tabs = "".join(
             f'<a href="?view={name}" data-view="{name}"'
-            f"{' aria-current=page' if name == view else ''}>{words} "
+            f"{' aria-current=page' if name == view else ''}>{name.capitalize()} "
             f'<kbd aria-hidden="true">{number}</kbd></a>'
-            for number, (name, words) in enumerate(names, 1)
+            for number, name in enumerate(_VIEWS, 1)
         )
     return (
         '<header class="top"><button class="btn sm drawer" data-drawer="list" '
@@ -142,17 +153,21 @@ def _main(parts: PageParts, state: State | None, *, may_write: bool) -> str:
     hidden = "" if may_write else " hidden"
     read_only = "" if may_write else '<p class="pad warn">This token may only read.</p>'
     return (
-        f'<main class="main" id="main"><div class="pane feed" id="feed"{role} '
+        f'<main class="main" id="main"><div class="pane feed" id="feed" '
         f'tabindex="0"><div class="space" id="above"></div>'
-        f'<div id="rows">{parts.rows}</div>{welcome}<div id="stream"></div>'
-        '<div class="space" id="below"></div></div>'
+        f'<div id="rows"{role}>{parts.rows}</div>{welcome}<div id="stream"></div>'
+        f'<div class="space" id="below"></div>{_HEAD if state else ""}</div>'
         '<button class="btn sm latest" id="latest" hidden>▼ <span>latest</span></button>'
         f'<p id="says" role="status" aria-live="polite"></p>{read_only}'
         f'<form class="composer" id="composer" aria-label="Message"{hidden}>'
-        '<div id="queue"></div><ul class="pop" id="choices" role="listbox" aria-label="Commands" '
+        '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
+        '<ul class="pop" id="choices" role="listbox" aria-label="Commands" '
         'hidden></ul><div class="write"><textarea id="message" rows="1" '
         'aria-label="Message, or / for commands" placeholder="Message, or / for commands" '
         'aria-controls="choices" aria-autocomplete="list" autocomplete="off"></textarea>'
+        '<label class="btn bare sm attach" title="Attach images, or paste them"><span '
+        'aria-hidden="true">+</span><span class="vh">Attach images</span>'
+        '<input class="vh" type="file" id="files" accept="image/*" multiple></label>'
         '<span class="foot wide"><span><kbd>⏎</kbd> send</span></span>'
         '<button class="btn sm no" type="button" id="interrupt" hidden>■ <span class="wide">'
         'Interrupt</span> <kbd class="wide">esc</kbd></button>'

@@ -16,6 +16,7 @@ from sapwood.display.quantities import clock, now
 from sapwood.server.calls_html import calls_html
 from sapwood.server.command_api import waiting_questions
 from sapwood.server.context_html import context_html
+from sapwood.server.costs_html import costs_html
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.html_text import attribute, line
 from sapwood.server.list_html import Listed, list_html
@@ -24,14 +25,17 @@ from sapwood.server.problems import refusal_problem
 from sapwood.server.question_html import question_html
 from sapwood.server.row_html import RenderedRow, row_html
 from sapwood.server.session_api import unimported
-from sapwood.server.side_html import side_html
+from sapwood.server.side_html import budget_html, chapters_html, notes_html, warnings_html
+from sapwood.server.turn_tree_html import tree_html
 
 __all__ = ["page_endpoints"]
 
 _LISTED = 400
 _ROWS = 80
 _TREE = 40
-"""Turns that the tree at the side shows."""
+"""Turns in view that the tree at the side shows."""
+_TREE_FOLD = 8
+"""Turns of each fold that the tree at the side shows."""
 
 
 async def start_page(call: Exchange) -> Response:
@@ -56,6 +60,8 @@ async def _conversation(call: Exchange, agent: AgentId, agents: list[AgentSummar
     view = call.query("view")
     if view == "context":
         parts = structs.replace(parts, whole=await _context(call, state), view=view)
+    elif view == "costs":
+        parts = structs.replace(parts, whole=await _costs(call, agents), view=view)
     elif view == "calls":
         parts = structs.replace(parts, whole=await _calls(call, state), view=view)
     else:
@@ -187,9 +193,9 @@ async def _listed(
     call: Exchange, agents: list[AgentSummary], current: AgentId | None = None
 ) -> Listed:
     """The list. Sessions of other programs are shown to who administers this machine."""
-    trims = await call.space.trimmed.of(agents)
+    states = await call.space.states.of(agents)
     sessions = await unimported(call, agents) if "admin" in call.principal.scopes else ()
-    return Listed(agents, trims, sessions, now(), current)
+    return Listed(agents, states, sessions, now(), current)
 
 
 async def _state(call: Exchange, agent: AgentId) -> State:
@@ -208,9 +214,16 @@ async def _side(call: Exchange, state: State) -> str:
     connection = call.space.connection
     found = await window_use(connection, state.agent)
     plan = await cut_plan(connection, state.agent, _TREE, priced=False)
-    edges = await call.space.timeline(state.agent).edges()
+    edges = await call.space.timeline(state.agent).left_behind(_TREE_FOLD)
     family = await family_of(connection, state.agent)
-    return side_html(found, plan, edges, family)
+    chapters = await call.space.chapters(state)
+    return (
+        budget_html(found, plan)
+        + warnings_html(found)
+        + tree_html(found, plan, edges, family)
+        + chapters_html(chapters)
+        + notes_html(state.declared)
+    )
 
 
 async def _context(call: Exchange, state: State) -> str:
@@ -228,6 +241,10 @@ async def _calls(call: Exchange, state: State) -> str:
         await call.service.compare(state.agent, left, call.query("b") or None) if left else None
     )
     return calls_html(calls, shown, compared, [mark.name for mark in state.marks], now())
+
+
+async def _costs(call: Exchange, agents: list[AgentSummary]) -> str:
+    return costs_html(agents, await call.space.states.of(agents, _LISTED), now())
 
 
 def _rendered(page: RowsPage) -> list[RenderedRow]:

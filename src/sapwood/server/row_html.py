@@ -3,6 +3,7 @@
 Every row is one `article` of the feed, with its key. Buttons name the command that they run.
 """
 
+from collections.abc import Callable
 from typing import assert_never
 
 from msgspec import Struct
@@ -29,11 +30,17 @@ from sapwood.display.visible_text import without_colours
 from sapwood.server.diff_html import diff_html
 from sapwood.server.html_text import attribute, line, markdown, text, time_ago, who
 
-__all__ = ["RenderedRow", "row_html"]
+__all__ = ["Picture", "RenderedRow", "file_address", "row_html"]
 
 _MOST_LINES = 400
 _MOST_CHARS = 40_000
 _HIGH_SCORE = 0.8
+_ASIDE = ("/rewind", "/edit", "/load", "/undo", "/redo", "/revert")
+"""Commands after which turns are a side branch: they do not stand before the head."""
+_GRIP = (
+    '<button class="grip" data-cut="0" aria-label="Move the head" '
+    'title="Move where the context begins">⇕</button>'
+)
 
 
 class RenderedRow(Struct, frozen=True):
@@ -44,11 +51,17 @@ class RenderedRow(Struct, frozen=True):
     html: str
 
 
-def row_html(each: ConversationRow, place: int, total: int, now: int) -> RenderedRow:
+Picture = Callable[[Row, int], str]
+"""Returns the address of a file of a row's event; empty if it is not shown."""
+
+
+def row_html(
+    each: ConversationRow, place: int, total: int, now: int, picture: Picture | None = None
+) -> RenderedRow:
     """The row at a place of the feed."""
     row = each.row
     key = key_text(row.key)
-    kind, body = _parts(each, now)
+    kind, body = _parts(each, now, picture or file_address)
     out = " out" if each.dim else ""
     label = ' aria-label="not in context"' if each.dim else ""
     turn = f' data-turn="{row.version}"' if isinstance(row, Row) and row.kind == "prompt" else ""
@@ -60,14 +73,31 @@ def row_html(each: ConversationRow, place: int, total: int, now: int) -> Rendere
     return RenderedRow(key, row_version(row), html)
 
 
-def _parts(each: ConversationRow, now: int) -> tuple[str, str]:
+def file_address(row: Row, number: int) -> str:
+    """Where the server has a file of the event of a row."""
+    return f"/v1/agents/{row.agent}/log/{row.version}/files/{number}"
+
+
+def _image(address: str, words: str) -> str:
+    if not address:
+        return f'<div class="words">{text(words)}</div>'
+    source, label = attribute(address), attribute(words)
+    return (
+        f'<a href="{source}" target="_blank" rel="noopener"><img src="{source}" alt="{label}" '
+        f'title="{label}" loading="lazy"></a>'
+    )
+
+
+def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]:
     """The class of a row and what is in it."""
     row, content = each.row, each.content
     unseen = '<span class="tag">not in context</span>' if each.dim else ""
     match content:
-        case PromptText(words):
+        case PromptText(words, image):
             version = row.version if isinstance(row, Row) else 0
             acts = _turn_acts(version)
+            if image is not None and isinstance(row, Row):
+                return "row said shot", _grid("", _image(picture(row, image), words) + unseen)
             return "row said turn", _grid(
                 f'<span class="you">you</span> <i>#{version}</i>',
                 f'<div class="words">{text(words)}</div>{unseen}{acts}',
@@ -87,7 +117,7 @@ def _parts(each: ConversationRow, now: int) -> tuple[str, str]:
             )
         case ReplyText(words, model, tokens):
             version = row.version if isinstance(row, Row) else 0
-            small = f"<small>{show(tokens)}</small>" if tokens else ""
+            small = f'<small title="tokens written">{show(tokens)}</small>' if tokens else ""
             return "row reply", _grid(
                 f'<span class="ok">{who(model)}</span> <i>#{version}</i>{small}',
                 f'<div class="md">{markdown(words)}</div>{unseen}',
@@ -121,6 +151,8 @@ def _turn_acts(version: int) -> str:
         '<span class="acts hover">'
         f'<button class="btn bare sm" data-run="/rewind {version}">rewind</button>'
         f'<button class="btn bare sm" data-run="/edit {version}">edit</button>'
+        f'<button class="btn bare sm" data-cut="{version}" title="Show what trimming before this '
+        'turn frees and costs">cut</button>'
         f'<button class="btn bare sm" data-run="/load {version}">load</button></span>'
     )
 
@@ -168,8 +200,16 @@ def _tool(call: ToolCall, result: Result | None, *, dim: bool) -> str:
         f'<details class="tool"{is_open}><summary>{dot}<span class="vh">{state}: </span>'
         f'<b>{line(call.name)}</b><span class="grow ell">{line(call_arguments(call.args))[:400]}'
         f'</span><span class="num">{" · ".join(facts)}</span></summary>'
-        f'<pre class="args">{text(call.args)[:_MOST_CHARS]}</pre>{body}</details>'
+        f"{_arguments(call, bool(lines))}{body}</details>"
     )
+
+
+def _arguments(call: ToolCall, has_diff: bool) -> str:
+    """The arguments, unless the line above or the change below says the same."""
+    short = call_arguments(call.args)
+    if has_diff or (len(short) <= 90 and call.args.count('":') <= 1):
+        return ""
+    return f'<pre class="args">{text(call.args)[:_MOST_CHARS]}</pre>'
 
 
 def _output(content: str) -> str:
@@ -185,8 +225,9 @@ def _left_behind(content: LeftBehind, now: int) -> tuple[str, str]:
     row = content.row
     match row:
         case Fold(cause=cause, at=at):
+            grip = "" if cause.startswith(_ASIDE) or not row.back else _GRIP
             return "foldbox", _divider(
-                f'<button class="btn bare sm" data-fold="{attribute(key_text(row.key))}" '
+                f'{grip}<button class="btn bare sm" data-fold="{attribute(key_text(row.key))}" '
                 f'aria-expanded="false"><span class="tri" aria-hidden="true">▸</span>'
                 f"<b>{fold_label(row)}</b></button>"
                 f"<span>{line(cause)} · {time_ago(at, now)} · {counted(row.turns, 'turn')}</span>"
@@ -247,10 +288,9 @@ def _banner(content: LeftBehind, row: Banner, now: int) -> tuple[str, str]:
         colour = "ok" if good else "warn"
         insisted = "" if good else '<span class="warn">you insisted</span>'
         score = (
-            f'<span class="score {colour}"><i class="w{round(summary.score * 100)}" '
-            f'aria-hidden="true"></i>check {summary.score:.0%}</span>{insisted}'.replace(
-                "%<", " %<"
-            )
+            f'<span class="score {colour}"><span class="meter" aria-hidden="true">'
+            f'<i class="w{round(summary.score * 100)}"></i></span>'
+            f"check {round(summary.score * 100)} %</span>{insisted}"
         )
     seen = (
         '<span class="chip ok">in every call</span>'

@@ -3,14 +3,17 @@
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.app.connection import Connection
 from sapwood.app.health_server import Health
 from sapwood.app.served_agents import ServedAgents
 from sapwood.config.config_file import Config
+from sapwood.conversation.conversation_states import ConversationStates
 from sapwood.conversation.machine_sessions import MachineSessions
 from sapwood.conversation.open_timeline import OpenTimeline
-from sapwood.conversation.trimmed_conversations import TrimmedConversations
+from sapwood.conversation.surroundings import chapters_in_view
 from sapwood.core.ids import AgentId
+from sapwood.core.state import State
 from sapwood.server.answered_requests import AnsweredRequests
 from sapwood.server.event_feed import AgentFeeds
 from sapwood.server.space_feed import SpaceFeed
@@ -18,6 +21,8 @@ from sapwood.server.space_feed import SpaceFeed
 __all__ = ["ServedSpace", "ServedSpaces"]
 
 _TIMELINES = 32
+_MOST_TURNS = 300
+"""With more turns in view, chapters would take too long for a page."""
 
 
 class ServedSpace:
@@ -30,7 +35,8 @@ class ServedSpace:
         self.feeds = AgentFeeds(self.connection.log, self.connection.space)
         self.feed = SpaceFeed(self.connection.log, self.connection.space)
         self.machine_sessions = MachineSessions()
-        self.trimmed = TrimmedConversations(self.connection)
+        self.states = ConversationStates(self.connection)
+        self._chapters: OrderedDict[AgentId, tuple[int, ChapterReport]] = OrderedDict()
         self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
 
     def timeline(self, agent: AgentId) -> OpenTimeline:
@@ -47,6 +53,20 @@ class ServedSpace:
         """Ends all event streams."""
         self.feeds.close()
         self.feed.close()
+
+    async def chapters(self, state: State) -> ChapterReport | None:
+        """The chapters of what is in view; None while a turn is open, and if there is too much."""
+        known = self._chapters.get(state.agent)
+        if known is not None and (state.open is not None or known[0] == state.version):
+            return known[1]
+        opened = await self.connection.dispatcher.open(state.agent)
+        if state.open is not None or not 1 < len(opened.live.turns) <= _MOST_TURNS:
+            return None
+        report = await chapters_in_view(self.connection, state.agent)
+        self._chapters[state.agent] = (state.version, report)
+        while len(self._chapters) > _TIMELINES:
+            self._chapters.popitem(last=False)
+        return report
 
     async def close(self) -> None:
         """Ends all streams and stops running agents."""

@@ -1,19 +1,18 @@
-"""What stands beside a conversation, as HTML: budget, warnings, the tree of turns."""
+"""What stands beside a conversation, as HTML: budget, warnings, chapters, notes."""
 
 from collections.abc import Sequence
 
+from sapwood.analysis.chapter_report import Chapter, ChapterReport
 from sapwood.conversation.cut_preview import CutPlan
 from sapwood.conversation.surroundings import WindowUse
-from sapwood.core.ids import AgentId
-from sapwood.core.log_values import AgentSummary
-from sapwood.core.timeline.row_labels import counted
-from sapwood.core.timeline.rows import Divider, Fold
+from sapwood.core.state import DeclaredNote
 from sapwood.core.token_count import Count, show
-from sapwood.display.agent_tree import state_of
 from sapwood.display.quantities import edge_text, money
 from sapwood.server.html_text import attribute, line, size
 
-__all__ = ["side_html"]
+__all__ = ["budget_html", "chapters_html", "notes_html", "warnings_html"]
+
+_CHAPTERS = 5
 
 _KINDS = {
     "system": "k-system",
@@ -25,17 +24,8 @@ _KINDS = {
 }
 
 
-def side_html(
-    found: WindowUse,
-    plan: CutPlan,
-    edges: Sequence[Fold | Divider],
-    family: Sequence[AgentSummary],
-) -> str:
-    """Budget, warnings and the tree of turns."""
-    return _budget(found, plan) + _warnings(found) + _tree(found, plan, edges, family)
-
-
-def _budget(found: WindowUse, plan: CutPlan) -> str:
+def budget_html(found: WindowUse, plan: CutPlan) -> str:
+    """How full the window is, with what, and what the next call costs."""
     budget = found.budget
     limit = budget.limit or max(budget.total.tokens, 1)
     share = budget.share or 0.0
@@ -70,7 +60,8 @@ def _percent(part: int, whole: int) -> int:
     return min(100, round(100 * part / whole))
 
 
-def _warnings(found: WindowUse) -> str:
+def warnings_html(found: WindowUse) -> str:
+    """What wants attention: the limit of the window, unread mail."""
     rows: list[str] = []
     if found.budget.level:
         rows.append(
@@ -93,63 +84,39 @@ def _warnings(found: WindowUse) -> str:
     )
 
 
-def _tree(
-    found: WindowUse,
-    plan: CutPlan,
-    edges: Sequence[Fold | Divider],
-    family: Sequence[AgentSummary],
-) -> str:
-    open_turn = found.open_turn
-    rows = [
-        f'<li role="treeitem" aria-selected="false" class="o" data-to="{_key(edge)}">'
-        f'<span class="node out" aria-hidden="true"></span><span class="vh">out of context: '
-        f'</span><span class="ell">{counted(edge.turns, "turn")} '
-        f'<span class="faint">· {line(edge.cause)}</span></span></li>'
-        for edge in edges
-    ]
-    if edges:
-        rows.append(
-            '<li role="treeitem" aria-selected="false" class="cutline"><span>head</span></li>'
-        )
-    if plan.earlier:
-        rows.append(
-            '<li role="treeitem" aria-selected="false"><span class="node in" aria-hidden="true">'
-            f'</span><span class="faint">{counted(plan.earlier, "earlier turn")} in view</span>'
-            "</li>"
-        )
-    rows += [
-        f'<li role="treeitem" aria-selected="false" data-turn-to="{cut.turn}">'
-        '<span class="node in" aria-hidden="true"></span>'
-        f'<span class="t">#{cut.turn}</span><span class="ell">{line(cut.title)}</span>'
-        f'<span class="num">{size(cut.size)}</span></li>'
-        for cut in plan.cuts
-    ]
-    if open_turn:
-        rows.append(
-            '<li role="treeitem" aria-selected="true" aria-current="true" class="tip">'
-            '<span class="node tipnode" aria-hidden="true"></span>'
-            f'<span class="t">#{open_turn}</span>'
-            '<span class="ell"><span class="chip warn">working</span></span></li>'
-        )
-    rows += [_child(each, found.agent) for each in family if each.agent != found.agent]
+def chapters_html(report: ChapterReport | None) -> str:
+    """The subjects of what is in view, the largest first."""
+    if report is None or not report.chapters:
+        return ""
+    rows = "".join(
+        f'<li class="chap"><span class="ell" title="{attribute(each.name)}">{line(each.name)}'
+        f"{_status(each)}</span>"
+        f'<span class="meter" aria-hidden="true"><i class="w{round(100 * each.share)}"></i></span>'
+        f'<span class="num">{round(100 * each.share)} % '
+        f"{size(Count(each.tokens, exact=False))}</span></li>"
+        for each in sorted(report.chapters, key=lambda each: -each.tokens)[:_CHAPTERS]
+    )
     return (
-        '<section class="sec pane grow" tabindex="0" aria-label="Turn tree"><header>'
-        '<h2 class="cap grow">Turn tree</h2><span class="num faint">● in ○ out ▢ agent</span>'
-        f'</header><ul class="tree" role="tree" aria-label="Turns">{"".join(rows)}</ul></section>'
+        '<section class="sec"><header><h2 class="cap grow">Chapters</h2>'
+        f'<span class="num faint">of what is in view</span></header><ul>{rows}</ul></section>'
     )
 
 
-def _child(facts: AgentSummary, agent: AgentId) -> str:
-    relation = "child" if facts.parent == agent else "family"
-    name = line(facts.name) or line(facts.agent)
-    return (
-        f'<li role="treeitem" aria-selected="false" class="l2"><span class="node kid" '
-        f'aria-hidden="true"></span><span class="vh">{relation}: </span>'
-        f'<a class="ell" href="/c/{attribute(facts.agent)}">{name} '
-        f'<span class="faint">{line(state_of(facts))}</span></a>'
-        f'<span class="num">{size(Count(facts.tokens, facts.exact))}</span></li>'
+def _status(chapter: Chapter) -> str:
+    words = chapter.status or ("finished" if chapter.finished else "")
+    return f' <span class="chip">{words}</span>' if words else ""
+
+
+def notes_html(notes: Sequence[DeclaredNote]) -> str:
+    """What people and agents declared, the newest first."""
+    if not notes:
+        return ""
+    rows = "".join(
+        f'<li><span class="chip">{line(each.note)}</span><span>{line(each.text)[:300]}</span></li>'
+        for each in reversed(notes)
     )
-
-
-def _key(edge: Fold | Divider) -> str:
-    return "-".join(map(str, edge.key))
+    return (
+        f'<section class="sec"><header><h2 class="cap grow">Notes</h2>'
+        f'<span class="num faint">{len(notes)}</span></header><ul class="notes">{rows}</ul>'
+        "</section>"
+    )

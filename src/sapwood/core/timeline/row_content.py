@@ -67,9 +67,10 @@ MessagePart = Text | Note | File | Thinking | ToolCall | RecordedResult | ToolFi
 
 
 class PromptText(Struct, frozen=True, gc=False, tag="prompt"):
-    """What the user wrote."""
+    """What the user wrote, or an image: then `image` is its number among the event's files."""
 
     text: str
+    image: int | None = None
 
 
 class NoteText(Struct, frozen=True, gc=False, tag="note"):
@@ -189,7 +190,11 @@ def _message_content(row: Row, event: Event, lookup: EventLookup) -> RowContent:
             return ReplyText(text, *_speaker(event, row.part))
         case File():
             if row.kind == "prompt":
-                return PromptText(part.text)
+                files = [
+                    each for each in message_parts(event)[: row.part] if isinstance(each, File)
+                ]
+                shown = part.media_type.startswith("image/")
+                return PromptText(part.text, len(files) if shown else None)
             return ReplyText(part.text, *_speaker(event, row.part))
         case Note():
             return NoteText(note_label(part), part.text)

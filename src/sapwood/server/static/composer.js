@@ -1,6 +1,6 @@
 // @ts-check
 // The composer: sends prompts and commands, completes from the table, queues while a turn is open.
-import { $, agent, body, getJson, post, say } from './page.js';
+import { $, agent, body, getJson, post, say, upload } from './page.js';
 import { toEnd } from './timeline.js';
 
 const box = $('message'), list = $('choices'), queueBox = $('queue');
@@ -8,7 +8,9 @@ const key = `queue:${agent}`;
 let chosen = -1, isOpen = body.dataset.open === 'true', sending = false;
 /** @type {{word: string, usage: string, help: string}[]} */
 let found = [];
-/** @type {{id: string, text: string}[]} */
+/** Uploaded files that go with the next prompt. @type {{id: string, name: string, text: string}[]} */
+let attached = JSON.parse(sessionStorage.getItem(`files:${agent}`) || '[]');
+/** @type {{id: string, text: string, files?: string[]}[]} */
 let queue = JSON.parse(localStorage.getItem(key) || '[]');
 
 const api = (/** @type {string} */ rest) => `/v1/agents/${encodeURIComponent(agent)}/${rest}`;
@@ -39,8 +41,8 @@ function grow() {
   box.style.height = `${Math.min(box.scrollHeight, innerHeight * 0.4)}px`;
 }
 
-/** Sends what was typed; returns whether it was carried out. @param {string} text @param {string} id */
-export async function submit(text, id = crypto.randomUUID()) {
+/** Sends what was typed; returns whether it was carried out. @param {string} text @param {string} id @param {string[]} files */
+export async function submit(text, id = crypto.randomUUID(), files = []) {
   say(/^\/compact/.test(text) ? 'A summary is being written and checked …' : '');
   try {
     if (!agent) {
@@ -50,7 +52,7 @@ export async function submit(text, id = crypto.randomUUID()) {
       location.href = `/c/${started.agent}`;
       return true;
     }
-    const done = await post(api('submissions'), { text, id });
+    const done = await post(api('submissions'), files.length ? { text, id, files } : { text, id });
     const last = done.outcomes.at(-1);
     for (const each of done.outcomes) (answers[each.answer?.type] || ((_, message) => say(message)))(each.answer, each.message);
     if (last?.answer?.type === 'Prompted') toEnd();
@@ -63,11 +65,12 @@ export async function submit(text, id = crypto.randomUUID()) {
 
 async function send() {
   const text = box.value.trim();
-  if (!text || sending) return;
-  if (isOpen && !text.startsWith('/')) { queue.push({ id: crypto.randomUUID(), text: box.value }); keepQueue(); clear(); return; }
+  const files = text.startsWith('/') ? [] : attached.map((each) => each.id);
+  if (!text && !files.length || sending) return;
+  if (isOpen && !text.startsWith('/')) { queue.push({ id: crypto.randomUUID(), text: box.value, files }); keepQueue(); clear(); setAttached([]); return; }
   sending = true;
   $('send').disabled = true;
-  if (await submit(box.value)) { if (box.value.trim() === text) clear(); }
+  if (await submit(box.value, crypto.randomUUID(), files)) { if (box.value.trim() === text) clear(); if (files.length) setAttached([]); }
   sending = false;
   $('send').disabled = false;
 }
@@ -102,8 +105,42 @@ async function sendNext() {
   const next = queue[0];
   if (!next || isOpen || sending) return;
   sending = true;
-  if (await submit(next.text, next.id)) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+  if (await submit(next.text, next.id, next.files || [])) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
   sending = false;
+}
+
+// Images: pasted, dropped or chosen. They are uploaded at once and sent with the next prompt.
+/** @param {typeof attached} list */
+function setAttached(list) {
+  attached = list;
+  sessionStorage.setItem(`files:${agent}`, JSON.stringify(list));
+  const place = $('attached');
+  place.hidden = !list.length;
+  place.replaceChildren(...list.map((each) => {
+    const chip = document.createElement('span'), image = document.createElement('img');
+    chip.className = 'shotchip'; chip.title = each.text;
+    image.src = api(`files/${each.id}`); image.alt = each.text;
+    const remove = act('✕', () => setAttached(attached.filter((other) => other !== each)));
+    remove.setAttribute('aria-label', `Remove ${each.name || 'the image'}`);
+    chip.append(image, remove);
+    return chip;
+  }));
+}
+
+/** @param {FileList | File[]} files */
+async function attach(files) {
+  const images = [...files].filter((each) => each.type.startsWith('image/'));
+  if (!images.length) return;
+  say('Uploading …');
+  try {
+    const owner = agent || (await post('/v1/agents', {})).agent;
+    const found = [];
+    for (const each of images) found.push((await upload(`/v1/agents/${encodeURIComponent(owner)}/files?name=${encodeURIComponent(each.name)}`, each)).file);
+    say('');
+    if (agent) { setAttached([...attached, ...found.filter((each) => !attached.some((other) => other.id === each.id))]); return; }
+    sessionStorage.setItem(`files:${owner}`, JSON.stringify(found));
+    location.href = `/c/${owner}${box.value ? `?fill=${encodeURIComponent(box.value)}` : ''}`;
+  } catch (error) { say(/** @type {Error} */ (error).message, true); }
 }
 
 // Completion.
@@ -171,7 +208,14 @@ if (box) {
     }
   });
   $('composer').addEventListener('submit', (/** @type {Event} */ event) => { event.preventDefault(); send(); });
+  box.addEventListener('paste', (/** @type {ClipboardEvent} */ event) => {
+    if (event.clipboardData?.files.length) { event.preventDefault(); attach(event.clipboardData.files); }
+  });
+  $('files').addEventListener('change', () => { attach($('files').files); box.focus(); });
+  $('composer').addEventListener('dragover', (/** @type {DragEvent} */ event) => event.preventDefault());
+  $('composer').addEventListener('drop', (/** @type {DragEvent} */ event) => { event.preventDefault(); if (event.dataTransfer) attach(event.dataTransfer.files); });
   $('interrupt').addEventListener('click', interrupt);
+  setAttached(attached);
   keepQueue();
   setOpen(isOpen);
 }

@@ -34,7 +34,7 @@ function show() {
   $('after-cap').textContent = plan.cap ? `${Math.round((100 * cut.total.tokens) / plan.cap)} %` : '–';
   $('after-once').textContent = money(at ? cut.once : plan.now);
   $('after-later').textContent = money(at ? cut.later : plan.now);
-  $('advice').textContent = at ? advice(cut) : 'Move the cut with the slider or the arrow keys.';
+  $('advice').textContent = at ? advice(plan, cut) : 'Move the cut with the slider or the arrow keys.';
   const blocked = Boolean($('blocked'));
   for (const [id, line] of [['trim', cut.line], ['compact-here', `/compact --keep ${cut.keep}`]]) {
     $(id).dataset.run = line;
@@ -43,8 +43,8 @@ function show() {
   }
 }
 
-/** Whether the cut saves money, and after how many calls. @param {any} cut */
-function advice(cut) {
+/** Whether a cut saves money, and after how many calls. @param {any} plan @param {any} cut */
+export function advice(plan, cut) {
   if (plan.now === null) return 'The price of this model is not known.';
   const written = Math.max(0, cut.total.tokens - plan.fixed.tokens);
   const extra = cut.once - plan.now, saved = plan.now - cut.later;

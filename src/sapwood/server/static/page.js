@@ -44,6 +44,13 @@ export async function post(path, value) {
   return answer.json();
 }
 
+/** @param {string} path @param {Blob} content */
+export async function upload(path, content) {
+  const answer = await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body: content });
+  if (!answer.ok) throw await problem(answer);
+  return answer.json();
+}
+
 /** The error of a problem document: its sentence. @param {Response} answer */
 async function problem(answer) {
   const found = await answer.json().catch(() => ({}));

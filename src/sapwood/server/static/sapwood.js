@@ -6,6 +6,7 @@ import { interrupt, setOpen, submit, write } from './composer.js';
 import { refreshQuestion } from './approval.js';
 import { refreshContext, startContext } from './context.js';
 import { follow } from './events.js';
+import { closeHead, openHead } from './head.js';
 
 const view = body.dataset.view || 'timeline';
 const page = (/** @type {string} */ rest) => `/page/${encodeURIComponent(agent)}/${rest}`;
@@ -23,6 +24,9 @@ const refreshList = soon(async () => {
   $('list').scrollTop = at;
   filter();
   tick();
+  const here = $('list').querySelector('[aria-current=page] .nm'), title = document.querySelector('.crumb h1');
+  const name = here?.lastChild?.textContent || '';
+  if (title && name && title.textContent !== name) { title.textContent = name; document.title = `${name} · Sapwood`; }
 }, 500);
 let listed = '';
 
@@ -40,6 +44,7 @@ function on(kind, value) {
     if (kind === 'reply.added' || kind === 'reply.lost' || kind in ENDS) clearing = true;
     update();
   } else if (view === 'context') { refreshContextSoon(); }
+  if (kind.startsWith('context.')) closeHead();
   if (kind === 'turn.started') setOpen(true);
   if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') say(value.data.error || '', true); }
   if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
@@ -68,6 +73,8 @@ document.addEventListener('click', async (/** @type {any} */ event) => {
     if (view === 'context') refreshContextSoon();
     return;
   }
+  const cuts = target.closest('[data-cut]');
+  if (cuts) { openHead(Number(cuts.dataset.cut)); return; }
   const fills = target.closest('[data-fill]');
   if (fills) { if ($('message')) write(fills.dataset.fill); else location.href = `/c/${agent}?fill=${encodeURIComponent(fills.dataset.fill)}`; return; }
   const to = target.closest('[data-to]');
@@ -123,7 +130,7 @@ finder.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
 for (const each of [finder, $('map')]) each.addEventListener('click', (/** @type {any} */ event) => { if (event.target === each) each.close(); });
 
 // Keys.
-const MAP = [['1 2 3', 'timeline, context, calls'], ['/', 'search'], ['j k', 'next, previous row'], ['o', 'open or close a row'], ['g G', 'top, end'], ['[ ]', 'list, side'], ['m', 'mark'], ['f', 'fork'], ['r', 'rewind to before the row’s turn'], ['u U', 'undo, redo'], ['c', 'to the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'this map']];
+const MAP = [['1 2 3 4', 'timeline, context, calls, costs'], ['/', 'search'], ['j k', 'next, previous row'], ['o', 'open or close a row'], ['g G', 'top, end'], ['[ ]', 'list, side'], ['h', 'move the head by hand: tokens and price first'], ['m', 'mark'], ['f', 'fork'], ['r', 'rewind to before the row’s turn'], ['u U', 'undo, redo'], ['c', 'to the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'this map']];
 function openMap() {
   const list = document.createElement('dl');
   list.className = 'facts keys';
@@ -143,7 +150,7 @@ $('help').addEventListener('click', openMap);
 const focused = () => /** @type {any} */ (document.activeElement?.closest('article[data-key]'));
 /** @type {Record<string, () => void>} */
 const keys = {
-  1: () => { location.search = ''; }, 2: () => { location.search = '?view=context'; }, 3: () => { location.search = '?view=calls'; },
+  1: () => { location.search = ''; }, 2: () => { location.search = '?view=context'; }, 3: () => { location.search = '?view=calls'; }, 4: () => { location.search = '?view=costs'; },
   '/': openFinder, '?': openMap, j: () => moveFocus(1), k: () => moveFocus(-1),
   o: () => {
     const row = focused(), fold = row?.querySelector('[data-fold]'), details = row?.querySelector('details');
@@ -151,6 +158,7 @@ const keys = {
   },
   g: () => { state.following = false; $('feed').scrollTop = 0; }, G: toEnd,
   '[': () => body.classList.toggle('show-list'), ']': () => body.classList.toggle('show-side'),
+  h: () => { let row = focused(); while (row && !row.dataset.turn) row = row.previousElementSibling; openHead(Number(row?.dataset.turn || 0)); },
   m: () => write('/mark '), f: () => write('/fork '), c: () => $('message')?.focus(),
   r: () => {
     let row = focused();

@@ -86,7 +86,7 @@ function place(list, first) {
   });
   if (wanted.includes(null)) return false;
   state.first = first;
-  if (wanted.length) { feed.setAttribute('role', 'feed'); feed.setAttribute('aria-label', 'Timeline'); } // a feed has articles
+  if (wanted.length) { rows.setAttribute('role', 'feed'); rows.setAttribute('aria-label', 'Timeline'); } // a feed has articles
   let next = rows.firstElementChild;
   for (const row of wanted) {
     if (row === next) { next = next.nextElementSibling; } else { rows.insertBefore(row, next); }
@@ -225,7 +225,7 @@ export function startStream(model) {
   const name = model.split(':').pop() || 'model';
   /** @type {any} */ (row.querySelector('.ok')).textContent = name.slice(0, 24);
   still(() => stream.replaceChildren(row));
-  feed.setAttribute('aria-busy', 'true');
+  rows.setAttribute('aria-busy', 'true');
 }
 
 /** @param {{kind: string, text: string, name?: string}} delta */
@@ -241,7 +241,7 @@ export function addDelta(delta) {
 export function endStream() {
   if (!stream.firstElementChild) return;
   still(() => stream.replaceChildren());
-  feed.setAttribute('aria-busy', 'false');
+  rows.setAttribute('aria-busy', 'false');
 }
 
 // Keys: to the next row, to the one before, to open one.

@@ -1,0 +1,98 @@
+"""What stands around the timeline: the tree with side branches, chapters, notes, costs, images."""
+
+import base64
+import re
+import struct
+import zlib
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.web.stage import Stage
+
+TURNS = (("One?", "First answer."), ("Two?", "Second answer."), ("Three?", "Third answer."))
+
+
+def png(width: int, height: int) -> bytes:
+    """A picture in one colour."""
+    rows = (b"\0" + b"\x33\x99\x66" * width) * height
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
+def test_a_rewound_turn_is_a_side_branch_of_the_tree(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    row = stage.page.locator("#rows .said").nth(1)
+    row.hover()
+    row.locator("button", has_text="rewind").click()
+    stage.page.wait_for_selector("[data-fold]")
+    stage.prompt("Other? [[say: Other answer.]]")
+    stage.see("Other answer.")
+    stage.idle()
+    tree = stage.page.locator(".tree")
+    expect(tree.locator("li.aside").first).to_contain_text("2 turns")
+    expect(tree.locator("li.aside.past")).to_have_text([re.compile("Two"), re.compile("Three")])
+    expect(tree.locator(".cutline")).to_have_count(0)  # the head has not moved
+    tree.locator("li.aside.past").first.click()
+    expect(stage.page.locator(".inside .found")).to_contain_text("Two?")
+
+
+def test_chapters_and_notes_stand_at_the_side(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    expect(stage.page.locator("#side .chap").first).to_contain_text("%")
+
+
+def test_the_page_of_costs_adds_up_by_project(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.page.keyboard.press("Escape")
+    stage.page.keyboard.press("4")
+    expect(stage.page.locator(".totals")).to_contain_text("$")
+    row = stage.page.locator(".costs tr", has=stage.page.locator(f"a[href='/c/{stage.agent}']"))
+    expect(row).to_contain_text("$")
+    expect(stage.page.locator(".costs header").first).to_contain_text("project")
+
+
+def test_an_image_is_pasted_shown_and_sent(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    page = stage.page
+    page.evaluate(
+        """([data]) => {
+            const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
+            const moved = new DataTransfer();
+            moved.items.add(new File([bytes], 'shot.png', { type: 'image/png' }));
+            const event = new ClipboardEvent('paste', { clipboardData: moved, cancelable: true });
+            document.getElementById('message').dispatchEvent(event);
+        }""",
+        [base64.b64encode(png(40, 30)).decode()],
+    )
+    expect(page.locator("#attached img")).to_have_count(1)
+    stage.prompt("What is this? [[say: A green picture.]]")
+    stage.see("A green picture.")
+    expect(page.locator("#attached img")).to_have_count(0)
+    image = page.locator("#rows .shot img")
+    expect(image).to_have_attribute("alt", re.compile("shot.png"))
+    assert image.evaluate("async (each) => { await each.decode(); return each.naturalWidth }") == 40
+    body = str(stage.server.model.requests[-1].body)
+    assert "image/png" in body
+
+
+def test_an_image_on_the_first_page_starts_the_conversation(stage: Stage, tmp_path: Path) -> None:
+    page = stage.page
+    page.goto(f"{stage.server.address}/?new=1")
+    page.fill("#message", "Look at this. [[say: Seen.]]")
+    picture = tmp_path / "a.png"
+    picture.write_bytes(png(20, 20))
+    page.set_input_files("#files", picture)
+    page.wait_for_url("**/c/*")
+    expect(page.locator("#attached img")).to_have_count(1)
+    expect(page.locator("#message")).to_have_value("Look at this. [[say: Seen.]]")
+    page.press("#message", "Enter")
+    stage.see("Seen.")
+    expect(page.locator("#rows .shot img")).to_have_count(1)
