@@ -37,7 +37,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "search": "Search all conversations",
         "replay": "Show the request of a model call, verified by its hash",
         "diff": "Compare two contexts",
-        "export": "Write a conversation as Markdown, text or JSON",
+        "export": "Write a conversation as Markdown, text, JSON or HTML",
     },
     "Control": {
         "fork": "Start a child agent that sees the same context",

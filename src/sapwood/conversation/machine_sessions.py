@@ -10,9 +10,13 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import SapwoodError
+from sapwood.core.program_session import ProgramSession
+from sapwood.runtime.program_sessions import session_agent
 from sapwood.sources import FoundSession, discover
 from sapwood.sources.session_reader import tail_session
+from sapwood.sources.source_programs import imported_agent_id
 
 __all__ = ["MachineSession", "MachineSessions"]
 
@@ -56,6 +60,21 @@ class MachineSessions:
                 self._found = await asyncio.to_thread(self._look)
                 self._looked = self._clock()
         return self._found
+
+    async def unimported(self, space: OpenSpace) -> list[MachineSession]:
+        """The sessions that are no conversation of the space yet, newest first.
+
+        A session that Sapwood itself has in a program is one of its conversations.
+        """
+        found: list[MachineSession] = []
+        for each in await self.newest():
+            session = ProgramSession(each.found.source, each.found.id)
+            imported = imported_agent_id(session.program, session.id)
+            if await space.log.facts(space.space, imported) is not None:
+                continue
+            if await session_agent(space.log, space.space, session) is None:
+                found.append(each)
+        return found
 
     async def get(self, key: str) -> FoundSession | None:
         """The session with this key; None if there is none any more."""

@@ -94,6 +94,12 @@ class OpenTimeline:
         page = await self._page(shown[first : first + limit], first, len(shown))
         return structs.replace(page, target=target, fold=fold, inside=inside)
 
+    async def wait_until_complete(self) -> None:
+        """Waits until the beginning of a long conversation was read too."""
+        await self._refresh()
+        if self._reading is not None:
+            await self._reading
+
     async def fold(self, key: str, first: int = 0, limit: int = 100) -> RowsPage:
         """Rows inside the fold with this key."""
         await self._refresh()

@@ -98,6 +98,13 @@ def _top(state: State | None, title: str, view: str) -> str:
             f'<kbd aria-hidden="true">{number}</kbd></a>'
             for number, name in enumerate(_VIEWS, 1)
         )
+    save = ""
+    if state:
+        save = (
+            f'<a class="btn sm wide" href="/v1/agents/{attribute(state.agent)}/export.html?'
+            'everything=1" download title="Save the conversation as one HTML file" '
+            'aria-label="Save as one HTML file">⤓</a>'
+        )
     return (
         '<header class="top"><button class="btn sm drawer" data-drawer="list" '
         'aria-label="Conversations">☰</button>'
@@ -106,6 +113,7 @@ def _top(state: State | None, title: str, view: str) -> str:
         f'<nav class="tabs" aria-label="Views of this conversation">{tabs}</nav>'
         '<span class="row-x num" id="link" role="status"><span aria-hidden="true">○</span>'
         '<span class="words">connecting</span></span>'
+        f"{save}"
         '<button class="btn sm" id="theme" aria-label="Switch between dark, light and high '
         'contrast">◐</button>'
         '<button class="btn sm drawer" data-drawer="side" aria-label="Context">▤</button>'

@@ -18,13 +18,13 @@ from sapwood.server.command_api import waiting_questions
 from sapwood.server.context_html import context_html
 from sapwood.server.costs_html import costs_html
 from sapwood.server.exchange import Endpoint, Exchange, json_response
+from sapwood.server.export_html import export_html
 from sapwood.server.html_text import attribute, line
 from sapwood.server.list_html import Listed, list_html
 from sapwood.server.page_html import PageParts, page_html
 from sapwood.server.problems import refusal_problem
 from sapwood.server.question_html import question_html
 from sapwood.server.row_html import RenderedRow, row_html
-from sapwood.server.session_api import unimported
 from sapwood.server.side_html import budget_html, chapters_html, notes_html, warnings_html
 from sapwood.server.turn_tree_html import tree_html
 
@@ -167,6 +167,16 @@ async def search_piece(call: Exchange) -> Response:
     return _piece(f'<ul class="hits">{rows}</ul>' if rows else "<p>Nothing was found.</p>")
 
 
+async def export_file(call: Exchange) -> Response:
+    """The conversation as one HTML file, which needs no script and no network."""
+    agent = await call.agent()
+    html = await export_html(
+        call.space.connection, agent, everything=call.query("everything") == "1"
+    )
+    named = {"Content-Disposition": f'attachment; filename="{agent}.html"'}
+    return HTMLResponse(html, headers={"Cache-Control": "no-store", **named})
+
+
 def page_endpoints() -> tuple[Endpoint, ...]:
     """The routes of the web page."""
     html = "text/html"
@@ -174,6 +184,15 @@ def page_endpoints() -> tuple[Endpoint, ...]:
     return (
         Endpoint("GET", "/", "read", start_page, "The web page", answers=html),
         Endpoint("GET", "/c/{agent}", "read", conversation_page, "A conversation", answers=html),
+        Endpoint(
+            "GET",
+            "/v1/agents/{agent}/export.html",
+            "read",
+            export_file,
+            "A conversation as one HTML file",
+            query={"everything": "1: also turns that left view"},
+            answers=html,
+        ),
         Endpoint("GET", "/page/list", "read", list_piece, "The list", answers=html),
         Endpoint("GET", "/page/search", "read", search_piece, "Hits of a search", answers=html),
         Endpoint("GET", f"{piece}/rows", "read", rows_piece, "Rows as HTML"),
@@ -194,7 +213,9 @@ async def _listed(
 ) -> Listed:
     """The list. Sessions of other programs are shown to who administers this machine."""
     states = await call.space.states.of(agents)
-    sessions = await unimported(call, agents) if "admin" in call.principal.scopes else ()
+    found = call.space.machine_sessions
+    shows = "admin" in call.principal.scopes
+    sessions = await found.unimported(call.space.connection) if shows else ()
     return Listed(agents, states, sessions, now(), current)
 
 

@@ -3,36 +3,14 @@
 They belong to the person at the machine, so these routes need the scope `admin`.
 """
 
-from collections.abc import Sequence
-
 from starlette.responses import Response
 
-from sapwood.conversation.machine_sessions import MachineSession
-from sapwood.core.log_values import AgentSummary
-from sapwood.core.program_session import ProgramSession
 from sapwood.display.quantities import iso
 from sapwood.imports.importer import Importer
-from sapwood.runtime.program_sessions import session_agent
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.problems import Problem
-from sapwood.sources.source_programs import imported_agent_id
 
-__all__ = ["session_endpoints", "unimported"]
-
-
-async def unimported(call: Exchange, agents: Sequence[AgentSummary]) -> list[MachineSession]:
-    """The sessions that are no conversation of Sapwood yet, newest first."""
-    known = {facts.agent for facts in agents}
-    found: list[MachineSession] = []
-    for each in await call.space.machine_sessions.newest():
-        session = ProgramSession(each.found.source, each.found.id)
-        imported = imported_agent_id(session.program, session.id)
-        connection = call.space.connection
-        if imported in known or await connection.log.facts(connection.space, imported):
-            continue
-        if await session_agent(connection.log, connection.space, session) is None:
-            found.append(each)
-    return found
+__all__ = ["session_endpoints"]
 
 
 async def list_sessions(call: Exchange) -> Response:
@@ -46,7 +24,7 @@ async def list_sessions(call: Exchange) -> Response:
             "updated": iso(each.found.updated),
             "size": each.found.size,
         }
-        for each in await unimported(call, ())
+        for each in await call.space.machine_sessions.unimported(call.space.connection)
     ]
     return json_response({"sessions": sessions})
 

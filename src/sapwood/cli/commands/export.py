@@ -24,6 +24,7 @@ _TEXT_WIDTH = 88
         "sapwood export demo > demo.md",
         "sapwood export demo --everything -o demo.md",
         "sapwood export demo --json -o demo.jsonl",
+        "sapwood export demo --html --everything -o demo.html",
     ]
 )
 @click.argument("agent", type=AGENT)
@@ -31,11 +32,12 @@ _TEXT_WIDTH = 88
     "-f",
     "--format",
     "form",
-    type=click.Choice(["markdown", "text", "json"]),
+    type=click.Choice(["markdown", "text", "json", "html"]),
     default="markdown",
     show_default=True,
 )
 @json_option("The same as --format json.")
+@click.option("--html", "as_html", is_flag=True, help="The same as --format html.")
 @click.option("-o", "--output", metavar="FILE", help="Write to this file instead of stdout.")
 @click.option(
     "--everything", is_flag=True, help="Also write messages that the model no longer sees."
@@ -46,15 +48,22 @@ def command(
     agent: str,
     form: str,
     as_json: bool,
+    as_html: bool,
     output: str | None,
     everything: bool,
 ) -> None:
-    """Write a conversation as Markdown, text or JSON.
+    """Write a conversation as Markdown, text, JSON or HTML.
 
-    Markdown and text contain what the model sees, and with --everything also what it no longer
-    sees. JSON is always the whole log, one event per line.
+    Markdown, text and HTML contain what the model sees, and with --everything also what it no
+    longer sees. JSON is always the whole log, one event per line. The HTML file needs no script and
+    no network to be read.
     """
-    form = "json" if as_json else form
+    form = "json" if as_json else "html" if as_html else form
+    if form == "html":
+        from sapwood.config.extras import missing_extras, not_installed
+
+        if missing := missing_extras("serve"):
+            raise ModuleNotFoundError(not_installed("An HTML file", *missing))
     text = invocation.run(lambda: _export(invocation, agent, form, everything))
     if output is None:
         click.echo(text, nl=False)
@@ -70,6 +79,10 @@ async def _export(invocation: Invocation, typed: str, form: str, everything: boo
         agent = await find(connection, typed)
         if form == "json":
             return await _json(connection, agent)
+        if form == "html":
+            from sapwood.server.export_html import export_html
+
+            return await export_html(connection, agent, everything=everything)
         return await _rows(connection, agent, form, everything)
 
 
