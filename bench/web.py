@@ -10,12 +10,15 @@ from importlib.resources import files
 from pathlib import Path
 
 import msgspec
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import CDPSession, Page, sync_playwright
 
 import sapwood
 from bench.served import ServedProcess
 
 __all__ = ["main"]
+
+Scrolled = tuple[list[float], float]
+"""The sorted times between frames, and the mean work for a frame, in milliseconds."""
 
 _MOST_PAINT = 0.6
 _MOST_FRAME = 20.0
@@ -53,11 +56,13 @@ def main(args: list[str]) -> int:
             page.wait_for_selector("#message")
             for messages in (2_000,) if quick else (20_000, 200_000):
                 agent = _record(served.database, messages)
-                missed |= _open(
+                late, ours = _open(
                     page, served, agent, messages, judged=messages <= 20_000, quick=quick
                 )
+                missed |= late
                 if messages <= 20_000:
-                    _plain(page, served, agent)
+                    plain = _plain(page, served, agent)
+                    missed |= _too_slow(ours, plain, _MOST_FRAME * (4 if quick else 1))
         browser.close()
     return int(missed)
 
@@ -82,9 +87,51 @@ def _record(database: str | Path, messages: int) -> str:
     return agent.id
 
 
+def _scroll(page: Page) -> Scrolled:
+    """The time between frames while the page is scrolled, and the mean work for one of them."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable", {})  # pyright: ignore[reportUnknownMemberType]
+    before = _work(devtools)
+    frames: list[float] = page.evaluate(_SCROLL)
+    after = _work(devtools)
+    devtools.detach()
+    return frames, (after - before) * 1000 / len(frames)
+
+
+def _work(devtools: CDPSession) -> float:
+    """The seconds of processor time that the main thread of the page has used so far."""
+    found = devtools.send(  # pyright: ignore[reportUnknownMemberType] # Playwright says no more
+        "Performance.getMetrics", {}
+    )
+    return next(each["value"] for each in found["metrics"] if each["name"] == "ThreadTime")
+
+
+def _p95(frames: list[float]) -> float:
+    return frames[int(len(frames) * 0.95)]
+
+
+def _words(frames: list[float], cpu: float) -> str:
+    middle = frames[len(frames) // 2]
+    return f"frame {middle:.0f} ms, p95 {_p95(frames):.0f} ms, of which {cpu:.1f} ms are work"
+
+
+def _too_slow(ours: Scrolled, plain: Scrolled, most: float) -> bool:
+    """Whether scrolling is too slow.
+
+    On a machine that does other work, frames of every page come late. Then the work for a frame
+    is judged, and it may not be more than that of plain HTML.
+    """
+    if _p95(ours[0]) <= most:
+        return False
+    if _p95(plain[0]) <= most:
+        return True
+    print("  the machine is busy: plain HTML is late too, so the work for a frame is judged")
+    return ours[1] > max(most, plain[1])
+
+
 def _open(
     page: Page, served: ServedProcess, agent: str, messages: int, *, judged: bool, quick: bool
-) -> bool:
+) -> tuple[bool, Scrolled]:
     paints: list[float] = []
     for _ in range(3):
         page.goto(f"{served.address}/c/{agent}")
@@ -92,20 +139,20 @@ def _open(
         paints.append(page.evaluate(_PAINT))
     page.wait_for_selector("#link.ok")
     page.wait_for_timeout(1_000)
-    frames: list[float] = page.evaluate(_SCROLL)
-    p50, p95 = frames[len(frames) // 2], frames[int(len(frames) * 0.95)]
+    wall, cpu = _scroll(page)
     nodes = page.evaluate("() => document.querySelectorAll('*').length")
     slower = 4 if quick else 1
     print(
         f"{messages:,} messages: painted after {paints[0]:.2f} s at first, {min(paints):.2f} s "
         f"later; limit {_MOST_PAINT * slower:g} s"
     )
-    print(f"  scrolling: frame {p50:.0f} ms, p95 {p95:.0f} ms; limit {_MOST_FRAME * slower:g} ms")
+    limit = _MOST_FRAME * slower
+    print(f"  scrolling: {_words(wall, cpu)}; limit {limit:g} ms")
     print(f"  {nodes:,} elements in the page")
-    return judged and (min(paints) > _MOST_PAINT * slower or p95 > _MOST_FRAME * slower)
+    return judged and min(paints) > _MOST_PAINT * slower, (wall, cpu)
 
 
-def _plain(page: Page, served: ServedProcess, agent: str) -> None:
+def _plain(page: Page, served: ServedProcess, agent: str) -> Scrolled:
     """All rows as one page of HTML, for comparison."""
     rows: list[str] = []
     while True:
@@ -119,12 +166,11 @@ def _plain(page: Page, served: ServedProcess, agent: str) -> None:
     page.route("**/plain", lambda route: route.fulfill(body=body, content_type="text/html"))
     page.goto(f"{served.address}/plain")
     page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
-    frames: list[float] = page.evaluate(_SCROLL)
+    wall, cpu = _scroll(page)
     loaded = page.evaluate("() => performance.timing.loadEventEnd - performance.timing.fetchStart")
-    print(
-        f"  the same rows as plain HTML: loaded after {loaded / 1000:.2f} s, frame "
-        f"{frames[len(frames) // 2]:.0f} ms, p95 {frames[int(len(frames) * 0.95)]:.0f} ms"
-    )
+    words = _words(wall, cpu)
+    print(f"  the same rows as plain HTML: loaded after {loaded / 1000:.2f} s, {words}")
+    return wall, cpu
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 // Law: no insert, expand, stream or resize moves the row that is being read.
 import { $, agent, body, fragment, getJson, soon } from './page.js';
 
-const PAGE = 80, MOST = 320, EDGE = 1200;
+const PAGE = 60, MOST = 240, EDGE = 1500;
 const feed = $('feed'), rows = $('rows'), above = $('above'), below = $('below');
 const stream = $('stream'), latest = $('latest');
 
@@ -11,7 +11,7 @@ export const state = {
   first: Number(body.dataset.first), total: Number(body.dataset.total), version: Number(body.dataset.version),
   moved: Number(body.dataset.moved), complete: body.dataset.complete === 'true', following: true,
 };
-let average = 64, loading = false, unseen = 0, placing = 0;
+let average = 64, loading = false, unseen = 0, placing = 0, waiting = false;
 /** Folds that this tab has opened, with how many rows of each. @type {Map<string, number>} */
 const folds = new Map(JSON.parse(sessionStorage.getItem(`folds:${agent}`) || '[]'));
 /** What the reader opened or closed, by row. @type {Map<string, boolean>} */
@@ -51,6 +51,10 @@ export function still(change) {
   if (row) scrollBy(row.getBoundingClientRect().top - feed.getBoundingClientRect().top - at.offset);
 }
 
+/** The sizes of the feed. If they have changed, the reader has not scrolled away from the end. */
+const shape = () => `${feed.clientHeight} ${feed.scrollHeight}`;
+let seen = '';
+
 /** @param {number} by */
 function scrollBy(by) { if (Math.abs(by) > 0.5) { placing += 1; feed.scrollTop += by; requestAnimationFrame(() => { placing -= 1; }); } }
 
@@ -58,6 +62,7 @@ export function toEnd() {
   state.following = true;
   placing += 1;
   feed.scrollTop = feed.scrollHeight;
+  seen = shape();
   requestAnimationFrame(() => { placing -= 1; });
   unseen = 0;
   latest.hidden = true;
@@ -92,10 +97,13 @@ function place(list, first) {
     if (row === next) { next = next.nextElementSibling; } else { rows.insertBefore(row, next); }
   }
   while (next) { const gone = next; next = next.nextElementSibling; gone.remove(); }
-  [...rows.children].forEach((row, number) => {
-    row.setAttribute('aria-posinset', String(first + number + 1));
-    row.setAttribute('aria-setsize', String(state.total));
-  });
+  const total = String(state.total);
+  let number = first;
+  for (const row of rows.children) {
+    const place = String(number += 1);
+    if (row.ariaPosInSet !== place) row.ariaPosInSet = place;
+    if (row.ariaSetSize !== total) row.ariaSetSize = total;
+  }
   return true;
 }
 
@@ -135,30 +143,35 @@ export const update = soon(refresh, 30);
 export const shown = [];
 function onShown() { for (const each of shown) each(); }
 
-/** Loads rows where the reader has scrolled to. */
+/** Loads rows where the reader has scrolled to: only those that are not mounted. */
 async function scrolled() {
   if (loading || !count()) return;
   const box = rows.getBoundingClientRect(), view = feed.getBoundingClientRect();
-  const end = state.first + count();
-  let query = null;
+  const start = state.first, end = start + count(), { moved } = state;
+  let query = null, where = '';
   if (box.bottom < view.top || box.top > view.bottom) {
     query = { first: Math.max(0, Math.floor(feed.scrollTop / average) - PAGE / 2), limit: PAGE };
-  } else if (box.top > view.top - EDGE && state.first > 0) {
-    const first = Math.max(0, state.first - PAGE);
-    query = { first, limit: Math.min(MOST, end - first) };
+  } else if (box.top > view.top - EDGE && start > 0) {
+    const first = Math.max(0, start - PAGE);
+    query = { first, limit: start - first };
+    where = 'above';
   } else if (box.bottom < view.bottom + EDGE && end < state.total) {
-    const first = Math.max(state.first, end + PAGE - MOST);
-    query = { first, limit: end + PAGE - first };
+    query = { first: end, limit: PAGE };
+    where = 'below';
   }
   if (!query) return;
   loading = true;
   try {
-    const found = await getJson(path({ ...query, known: state.version, moved: state.moved }));
-    const fresh = found.moved !== state.moved;
-    // Rows that are not mounted come without HTML if they are old: ask for them wholly.
-    const lacking = found.rows.some((/** @type {any} */ each) => !each.html && !rowOf(each.key));
-    const whole = fresh || lacking ? await getJson(path(query)) : found;
-    still(() => { take(whole); place(whole.rows, whole.first); });
+    const found = await getJson(path(query));
+    if (where && (found.moved !== moved || state.moved !== moved || state.first !== start || start + count() !== end)) { update(); return; }
+    still(() => {
+      if (!where) { take(found); place(found.rows, found.first); return; }
+      const there = [...rows.children].map((row) => ({ key: row.dataset.key || '', html: '' }));
+      const over = Math.max(0, there.length + found.rows.length - MOST);
+      state.total = found.total;
+      if (where === 'above') place([...found.rows, ...there.slice(0, there.length - over)], found.first);
+      else place([...there.slice(over), ...found.rows], start + over);
+    });
     onShown();
   } finally { loading = false; }
 }
@@ -257,8 +270,8 @@ export function moveFocus(step) {
 if (feed) {
   [...rows.children].forEach((row) => { source.set(row, ''); });
   feed.addEventListener('scroll', () => {
-    if (!placing) { state.following = isAtEnd() && state.first + count() >= state.total; latest.hidden = state.following; if (state.following) unseen = 0; }
-    requestAnimationFrame(scrolled);
+    if (state.following && !placing && seen !== shape()) { toEnd(); } else if (!placing) { state.following = isAtEnd() && state.first + count() >= state.total; latest.hidden = state.following; if (state.following) unseen = 0; }
+    if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; scrolled(); }); }
   }, { passive: true });
   feed.addEventListener('toggle', (/** @type {any} */ event) => {
     const row = event.target.closest('article[data-key]');
