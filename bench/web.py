@@ -6,8 +6,10 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import cast
 
 import msgspec
 from playwright.sync_api import CDPSession, Page, sync_playwright
@@ -100,10 +102,10 @@ def _scroll(page: Page) -> Scrolled:
 
 def _work(devtools: CDPSession) -> float:
     """The seconds of processor time that the main thread of the page has used so far."""
-    found = devtools.send(  # pyright: ignore[reportUnknownMemberType] # Playwright says no more
-        "Performance.getMetrics", {}
-    )
-    return next(each["value"] for each in found["metrics"] if each["name"] == "ThreadTime")
+    send = cast("Callable[[str], object]", devtools.send)  # pyright: ignore[reportUnknownMemberType]
+    answer = send("Performance.getMetrics")
+    metrics = msgspec.convert(answer, dict[str, list[dict[str, str | float]]])["metrics"]
+    return next(float(each["value"]) for each in metrics if each["name"] == "ThreadTime")
 
 
 def _p95(frames: list[float]) -> float:

@@ -38,15 +38,18 @@ def main() -> int:
             page.wait_for_selector("#message")
             page.goto(f"{served.address}/c/{agent}?theme=dark")
             page.wait_for_selector("#link.ok")
-            page.fill("#message", "/c")
-            page.wait_for_selector("#choices li")
+            prompt = page.locator("#rows .said").nth(1)
+            prompt.hover()
+            prompt.locator("[data-cut]").click()
+            page.wait_for_selector("#head:not([hidden])")
+            page.wait_for_selector("#side .chap")
             page.screenshot(path=_PICTURE)
             browser.close()
     print(f"wrote {_PICTURE}")
     return 0
 
 
-def _conversation(database: Path) -> str:
+def _conversation(database: Path | str) -> str:
     long = "print('a line of the file')\n" * 900
     with sapwood.open_sync(database) as wood:
         for name, model, words in (
@@ -59,7 +62,13 @@ def _conversation(database: Path) -> str:
         agent.record("Which flow for the mobile client?", f"PKCE.\n\n```\n{long}\n```")
         agent.record("How long do tokens live?", "Access 15 minutes, refresh 30 days.")
         agent.mark("RESUME_BUG")
-        agent.record("What happens to the session on a resume?", "The refresh runs, then a read.")
+        with agent.turn("What happens to the session on a resume?") as turn:
+            turn.call()
+            turn.reply("", calls=[ToolCall("0", "read_file", '{"path": "src/auth/session.py"}')])
+            turn.result("0", long * 3)
+            turn.call()
+            turn.reply("The token is *refreshed*, then the session is read with it.")
+        agent.record("Retry inside the storage?", "It would hide the race. Rather not.")
         with agent.turn("The session still drops. Fix it, and prove it with a test.") as turn:
             turn.call()
             turn.reply(
@@ -73,7 +82,7 @@ def _conversation(database: Path) -> str:
             turn.result("2", _FAILED, error=True)
             turn.call()
             turn.reply("The expiry is compared with the wall clock. I freeze it in that test.")
-        agent.clear(2)
+        agent.clear(3)
         return agent.id
 
 

@@ -59,7 +59,7 @@ function draw() {
   const words = at ? `${at} ${at === 1 ? 'turn leaves' : 'turns leave'}` : 'nothing leaves';
   bar.querySelector('b').textContent = `head before #${cut.turn}`;
   bar.querySelector('.what').textContent = at
-    ? `${words} · ${tokens(plan.total)} → ${tokens(cut.total)} · next call ${money(cut.once)}, then ${money(cut.later)}`
+    ? `${words} · ${tokens(plan.total)} → ${tokens(cut.total)} · ${money(cut.once)} once, then ${money(cut.later)}`
     : `${words} · ${tokens(plan.total)} · next call ${money(plan.now)}`;
   const trim = bar.querySelector('[data-trim]');
   trim.disabled = !at || isBlocked();
