@@ -120,6 +120,21 @@ async def test_the_principal_is_the_actor_of_the_event(served: Served, agent: Ag
     assert [(each["kind"], each["actor"]) for each in events] == [("mark.set", "human:ada")]
 
 
+async def test_another_permission_mode_needs_the_scope_for_approvals(
+    served: Served, agent: AgentId
+) -> None:
+    async with served.client("write") as client:
+        by_command = await client.post(
+            f"/v1/agents/{agent}/commands/config", json={"args": "permission_mode all"}
+        )
+        by_text = await client.post(
+            f"/v1/agents/{agent}/submissions", json={"text": "/config permission.mode all"}
+        )
+        other = await client.post(f"/v1/agents/{agent}/commands/config", json={"args": "cap 90k"})
+    assert (by_command.status_code, by_text.status_code) == (403, 403)
+    assert other.is_success
+
+
 async def test_a_submission_needs_the_scope_of_each_of_its_steps(
     served: Served, agent: AgentId
 ) -> None:

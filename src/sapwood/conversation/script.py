@@ -13,10 +13,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct, structs
 
-from sapwood.core.command_table import TABLE, SlashCommand
-from sapwood.core.commands import Fork
+from sapwood.core.command_table import TABLE, Scope, SlashCommand
+from sapwood.core.commands import Configure, Fork
 from sapwood.core.content import File, PromptPart, Text
 from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
+from sapwood.core.settings import field_of
 
 __all__ = [
     "CommandStep",
@@ -68,6 +69,14 @@ class CommandStep(Struct, frozen=True):
     def line(self) -> str:
         """The command as it was typed."""
         return f"{self.command.typed} {self.args}".rstrip()
+
+    @property
+    def scope(self) -> Scope:
+        """What a token for the server must allow. Another permission mode needs more."""
+        setting = field_of(self.args.split(maxsplit=1)[0]) if self.args.strip() else ""
+        if Configure in self.command.decides and setting == "permission_mode":
+            return "approve"
+        return self.command.scope
 
 
 Step = TextStep | CommandStep

@@ -85,7 +85,7 @@ async def submit(call: Exchange) -> Response:
         if script is None:
             raise Problem(422, "No prompt", "Files need a prompt that has them.")
     for step in script:
-        call.principal.require(step.command.scope if isinstance(step, CommandStep) else "write")
+        call.principal.require(step.scope if isinstance(step, CommandStep) else "write")
     given = await call.command_id()
     outcomes: list[dict[str, object]] = []
     current: AgentId | None = agent
@@ -119,6 +119,7 @@ def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
         caller = Person(call.principal.actor, given)
         service = call.space.agents.picking if body.get("picks") is True else call.service
         step, goal = CommandStep(row, args.strip()), _text(body, "goal")
+        call.principal.require(step.scope)
         answer = await service.answer(agent, step, caller=caller, goal=goal)
         if isinstance(answer, Refusal):
             raise refusal_problem(answer)
