@@ -159,6 +159,18 @@ providers-e2e *ARGS:
 web-scene *ARGS:
     python -m proofs.web_scene "$@"
 
+# The real AG-UI client and the OpenAI Agents SDK against `sapwood serve`; fetches them on first use
+protocols *ARGS:
+    python -m proofs.protocols "$@"
+
+# The deployment files, checked by the real programs that are installed; prints what was not checked
+deploy-check:
+    python -m proofs.deploy
+
+# Two servers behind Caddy, restarted in turn under load: followers miss and double nothing
+rolling-restart *ARGS:
+    python -m proofs.deploy.restart "$@"
+
 # Sessions of the real Claude Code and Codex, changed at rest from the command line
 beside-e2e *ARGS:
     python -m proofs.providers_e2e.beside "$@"

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "sapwood"
 NAMES_THAT_SAY_NOTHING = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
-GENERATED = frozenset({"__pycache__", "build", "dist"})
+GENERATED = frozenset({"__pycache__", "build", "dist", "node_modules"})
 
 # Written in pieces, so that this file does not find itself.
 MACHINE_PATHS = ("/home" + "/", "/root" + "/", "/Users" + "/", "/work" + "/", "/opt" + "/")

@@ -17,6 +17,7 @@ from sapwood.config.server_tokens import FileTokens, TokenStore
 from sapwood.server.application import create_application
 from sapwood.server.identity import Identities
 from sapwood.server.served_space import ServedSpaces
+from tests.server.live_server import LiveServer, live_server
 from tests.server.serving import Served
 
 _numbers = itertools.count(1)
@@ -95,3 +96,15 @@ async def served(
     app = create_application(spaces, identities, ("127.0.0.1", "localhost"))
     yield Served(app, spaces, tokens, identities, connection)
     await spaces.close()
+
+
+@pytest.fixture
+async def live(
+    connection: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[LiveServer]:
+    """A server on a real socket, with a scripted model and a home of its own."""
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    monkeypatch.chdir(tmp_path)
+    async with asyncio.timeout(120), live_server(connection) as server:
+        yield server

@@ -76,8 +76,8 @@ class ModelChoice(Protocol):
         """Why a name may be mistyped: its provider lists no such model. Empty if it is not."""
         ...
 
-    def first_settings(self) -> Settings:
-        """The settings of a new conversation."""
+    def first_settings(self, model: str = "", *, system: str | None = None) -> Settings:
+        """The settings of a new conversation, perhaps with another model and prompt."""
         ...
 
 

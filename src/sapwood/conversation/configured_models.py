@@ -62,9 +62,9 @@ class ConfiguredModels:
         """Returns why a name may be mistyped; empty if it is not."""
         return model_doubt(model, self._config)
 
-    def first_settings(self) -> Settings:
-        """Returns the settings of a new conversation."""
-        return first_settings(self._config, self._config.model)
+    def first_settings(self, model: str = "", *, system: str | None = None) -> Settings:
+        """Returns the settings of a new conversation, perhaps with another model and prompt."""
+        return first_settings(self._config, model or self._config.model, system=system)
 
 
 class ModelAccount(Struct, frozen=True):

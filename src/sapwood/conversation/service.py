@@ -60,6 +60,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import Order
 from sapwood.core.refusals import (
     BadArguments,
+    BadSetting,
     HumanOnly,
     Imported,
     NoConversation,
@@ -205,11 +206,13 @@ class ConversationService:
         actor: Actor = HUMAN,
         command_id: str | None = None,
         params: TurnParams | None = None,
+        reads_instructions: bool = True,
     ) -> Prompted | Refusal:
         """Opens a turn with a prompt; pinned files that changed are read again before it.
 
-        The same `command_id` given twice opens one turn. `params` are for this turn alone. Raises
-        `Failure` if the agent's model cannot be called.
+        The same `command_id` given twice opens one turn. `params` are for this turn alone. Without
+        `reads_instructions`, the default prompt and the workspace's instructions are not read.
+        Raises `Failure` if the agent's model cannot be called.
         """
         services = self.services
         dispatcher = services.space.dispatcher
@@ -219,6 +222,8 @@ class ConversationService:
         if services.models is not None:
             services.models.require(state.settings.model)
         runs_in = program_executor(state.settings.model)
+        if runs_in and params is not None and params.caller_tools:
+            return BadSetting("params.caller_tools", f"left out: {runs_in.title} has its own tools")
         if runs_in and services.sessions and session_in(state, runs_in.program):
             await services.sessions.prepare(agent, changes=False)
             state = (await dispatcher.open(agent)).state
@@ -228,7 +233,8 @@ class ConversationService:
                 return refused
         notice = await read_pins_again(services, state)
         parts = (Text(prompt),) if isinstance(prompt, str) else prompt
-        start = StartTurn(agent, parts, await self._instructions(state), params=params)
+        read = await self._instructions(state) if reads_instructions else None
+        start = StartTurn(agent, parts, read, params=params)
         done = await dispatcher.dispatch(start, command_meta(actor, command=command_id))
         if isinstance(done, Refusal):
             return done
@@ -363,6 +369,22 @@ class ConversationService:
         call = Call(self.services, CommandStep(TABLE["fork"]), agent, caller or Person())
         command = Fork(agent, new_agent_id(), mark, goal, name=name, change=change)
         return await agents.forked(call, command, branch=branch)
+
+    async def branch(
+        self, agent: AgentId, turn: int, *, actor: Actor = HUMAN, command_id: str | None = None
+    ) -> AgentId:
+        """Makes a conversation of its own with the context before the turn at a version.
+
+        Raises `RefusedError`.
+        """
+        fork = Fork(agent, new_agent_id(), continues=True)
+        done = await self.dispatch(fork, actor, command_id=command_id)
+        child = next(each.agent for each in done.events if each.agent != agent)
+        caller = Person(actor, f"{command_id}:rewind" if command_id else None)
+        answer = await self.answer(child, CommandStep(TABLE["rewind"], f"#{turn}"), caller=caller)
+        if isinstance(answer, Refusal):
+            raise RefusedError(answer)
+        return child
 
     async def compare(
         self, agent: AgentId, left: str, right: str | None = None

@@ -13,15 +13,20 @@ from sapwood.core.events import (
     TurnRecorded,
     TurnStarted,
 )
-from sapwood.core.ids import EventRef, TurnRef
+from sapwood.core.ids import AgentId, EventRef, TurnRef
 from sapwood.core.refusals import UnknownTurn
 from sapwood.core.turn import Turn, fold_turn, recorded_turn
-from sapwood.runtime.open_agent import OpenAgent, open_state
+from sapwood.runtime.open_agent import OpenAgent, open_agent, open_state
 
-__all__ = ["context_before", "find_turn", "turn_at"]
+__all__ = ["agent_at", "context_before", "find_turn", "turn_at"]
 
 _MOST_DIGITS = 18
 _PAGE = 200
+
+
+async def agent_at(space: OpenSpace, agent: AgentId, version: int) -> OpenAgent:
+    """The agent as it was at a version of its log."""
+    return await open_agent(space.log, space.space, agent, version)
 
 
 async def find_turn(space: OpenSpace, opened: OpenAgent, typed: str) -> Turn:

@@ -5,12 +5,20 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
-__all__ = ["Effort", "TurnParams"]
+__all__ = ["CallerTool", "Effort", "TurnParams"]
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a model thinks before it answers."""
 
 _CHOICES = ("auto", "none", "required")
+
+
+class CallerTool(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A tool that whoever gave the prompt runs. `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str = ""
+    schema: str = '{"type": "object"}'
 
 
 class TurnParams(Struct, frozen=True, omit_defaults=True):
@@ -23,11 +31,12 @@ class TurnParams(Struct, frozen=True, omit_defaults=True):
     reply. `tool_choice` is `auto`, `none`, `required` or the name of a tool; the last two hold for
     the first call of a turn. `output_schema` is the JSON Schema of the answer, as JSON. `tools` are
     the names of the tools that are offered, by default all. `calls` is the most model calls of a
-    turn.
+    turn. `caller_tools` are offered beside them; whoever gave the prompt runs them: the turn waits
+    until `FinishTool` has recorded each result.
 
     >>> TurnParams(temperature=0.2, calls=5).over(TurnParams(effort="low", calls=50))
     TurnParams(temperature=0.2, effort='low', max_tokens=None, tool_choice=None, \
-output_schema=None, tools=None, calls=5)
+output_schema=None, tools=None, calls=5, caller_tools=None)
     """
 
     temperature: float | None = None
@@ -37,6 +46,12 @@ output_schema=None, tools=None, calls=5)
     output_schema: str | None = None
     tools: tuple[str, ...] | None = None
     calls: int | None = None
+    caller_tools: tuple[CallerTool, ...] | None = None
+
+    @property
+    def caller_names(self) -> frozenset[str]:
+        """The names of the tools that whoever gave the prompt runs."""
+        return frozenset(tool.name for tool in self.caller_tools or ())
 
     def __str__(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -53,7 +68,8 @@ output_schema=None, tools=None, calls=5)
             ("max_tokens", self.max_tokens is None or self.max_tokens > 0, "1 or more"),
             ("calls", self.calls is None or self.calls > 0, "1 or more"),
             ("tool_choice", self.tool_choice != "", "auto, none, required or the name of a tool"),
-            ("output_schema", self._has_schema(), "a JSON Schema of an object, as JSON"),
+            ("output_schema", _is_object(self.output_schema), "a JSON Schema of an object"),
+            ("caller_tools", self._has_tools(), "tools of different names, with a JSON Schema"),
         )
         return next(((name, rule) for name, holds, rule in rules if not holds), None)
 
@@ -77,11 +93,19 @@ output_schema=None, tools=None, calls=5)
         }
         return {name: value for name, value in sent.items() if value is not None}
 
-    def _has_schema(self) -> bool:
-        if self.output_schema is None:
-            return True
-        try:
-            msgspec.json.decode(self.output_schema, type=dict[str, object])
-        except (msgspec.MsgspecError, RecursionError):
-            return False
+    def _has_tools(self) -> bool:
+        tools = self.caller_tools or ()
+        return len(self.caller_names) == len(tools) and all(
+            tool.name and _is_object(tool.schema) for tool in tools
+        )
+
+
+def _is_object(text: str | None) -> bool:
+    """Whether the text is an object in JSON, or is not given."""
+    if text is None:
         return True
+    try:
+        msgspec.json.decode(text, type=dict[str, object])
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+    return True

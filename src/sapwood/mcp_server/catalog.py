@@ -65,6 +65,8 @@ class Catalog:
     `all_projects`, calls of `context` may read other projects.
     """
 
+    instructions = INSTRUCTIONS
+
     def __init__(
         self, config: Config, folder: Path, agent: str = "", *, all_projects: bool = False
     ) -> None:

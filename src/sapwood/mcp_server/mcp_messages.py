@@ -5,18 +5,20 @@ library takes longer than everything else together.
 """
 
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from sapwood.mcp_server.catalog import INSTRUCTIONS, Catalog, PromptEntry, ToolEntry
+from sapwood.core.model_calls import ToolOutcome
+from sapwood.mcp_server.catalog import PromptEntry, ToolEntry
 
 __all__ = [
     "VERSIONS",
     "ClientMessage",
     "McpResponder",
     "ProtocolError",
+    "ToolCatalog",
     "parse_message",
     "response_line",
 ]
@@ -56,10 +58,32 @@ def response_line(id: int | str | None, **outcome: Any) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": id, **outcome}) + b"\n"
 
 
+class ToolCatalog(Protocol):
+    """Tools and prompts, and what a client is told of them."""
+
+    instructions: str
+
+    def tools(self) -> list[ToolEntry]:
+        """All tools."""
+        ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolOutcome:
+        """Calls a tool and returns its answer. An error is an answer too."""
+        ...
+
+    def prompts(self) -> list[PromptEntry]:
+        """All prompts."""
+        ...
+
+    def prompt(self, name: str, arguments: dict[str, str]) -> str | None:
+        """The text of a prompt; None if there is no such prompt."""
+        ...
+
+
 class McpResponder:
     """Answers requests from a catalog."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: ToolCatalog) -> None:
         self._catalog = catalog
 
     async def answer(self, message: ClientMessage) -> bytes:
@@ -75,7 +99,7 @@ class McpResponder:
     async def _result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         match method:
             case "initialize":
-                return _initialize_result(params)
+                return _initialize_result(params, self._catalog.instructions)
             case "ping":
                 return {}
             case "tools/list":
@@ -115,13 +139,13 @@ def _name_and_arguments(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return named.name, named.arguments or {}
 
 
-def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
+def _initialize_result(params: dict[str, Any], instructions: str) -> dict[str, Any]:
     wanted = params.get("protocolVersion")
     return {
         "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
         "capabilities": {"tools": {}, "prompts": {}},
         "serverInfo": {"name": "sapwood", "title": "Sapwood", "version": version("sapwood")},
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions,
     }
 
 

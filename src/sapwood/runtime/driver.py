@@ -188,8 +188,10 @@ class Driver:
                 if executor is not None:
                     await self._run_in_program(opened, turn, executor)
                 elif turn.open_calls:
-                    offered = self._params_of(opened.state).tools
-                    parked = await self._tools.run(opened, turn, offered)
+                    params = self._params_of(opened.state)
+                    if self._tools.wait_for_caller(turn, params):
+                        return None  # the results wake the agent
+                    parked = await self._tools.run(opened, turn, params)
                     if parked is not None:
                         return parked
                 elif turn.is_answered or restarts_turn(opened.state):
@@ -284,7 +286,7 @@ class Driver:
         faults = check(request, opened.state, opened.live)
         if faults:
             raise AssertionError(f"a defect in Sapwood: {'; '.join(faults)}")
-        tools = await self._tools.offered(params.tools)
+        tools = await self._tools.offered(params)
         sent = params.sent(is_first=not replies)
         counter = self._counter_for(request.model)
         manifest = manifest_of(opened, request, tools, counter, params=sent)
@@ -341,7 +343,7 @@ class Driver:
             await report(self._dispatcher, opened.state, turn)
         deferred = opened.state.open.deferred if opened.state.open else None
         if deferred is not None and deferred.compact:
-            tools = await self._tools.offered(self._params_of(opened.state).tools)
+            tools = await self._tools.offered(self._params_of(opened.state))
             models = self._models
             if self._program_access is not None and program_executor(opened.state.settings.model):
                 models = ProgramSummaries(

@@ -9,7 +9,7 @@ and `sapwood.conversation.model_tool` the slash commands.
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct, structs
@@ -31,6 +31,7 @@ from sapwood.core.refusals import (
 )
 from sapwood.core.state import State
 from sapwood.core.turn import Reply, Turn
+from sapwood.core.turn_params import TurnParams
 from sapwood.runtime.checkpoints import Checkpoints, TurnFiles
 from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.dispatch import Dispatcher
@@ -199,25 +200,42 @@ class ToolCalls:
         """Keeps the exact arguments of the calls of a reply until they have run."""
         self._exact_args.hold(turn.agent, turn.first, parts)
 
-    async def offered(self, only: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
-        """The tools that a model may call: those with these names, or all."""
+    async def offered(self, params: TurnParams) -> tuple[ToolSpec, ...]:
+        """The tools that a model may call: those of the caller, and those with the given names."""
         own = () if self._commands is None else (self._commands.spec(),)
         every = (*own, *await self._toolbox.specs())
-        return every if only is None else tuple(spec for spec in every if spec.name in only)
+        only, callers = params.tools, params.caller_names
+        offered = (
+            spec
+            for spec in every
+            if (only is None or spec.name in only) and spec.name not in callers
+        )
+        theirs = (ToolSpec(t.name, t.description, t.schema) for t in params.caller_tools or ())
+        return (*offered, *theirs)
 
-    async def run(
-        self, opened: OpenAgent, turn: Turn, only: Collection[str] | None = None
-    ) -> float | None:
+    def wait_for_caller(self, turn: Turn, params: TurnParams) -> bool:
+        """Whether every call without a result is one that whoever gave the prompt runs."""
+        names = params.caller_names
+        calls = turn.open_calls
+        return all(call.name in names and not _is_unfinished(turn, call) for call in calls)
+
+    async def run(self, opened: OpenAgent, turn: Turn, params: TurnParams) -> float | None:
         """Runs the calls that have no result: together if none has effects, else in order.
 
-        A call of a tool that is not among `only` is not run.
+        A call of a tool that is not offered is not run, nor is one that the caller runs.
 
         Returns after how many seconds to run again if a call has to wait, else None.
         """
+        only, callers = params.tools, params.caller_names
+        calls: list[ToolCall] = []
         for call in turn.open_calls:
-            if only is not None and call.name not in only:
+            if call.name in callers:
+                if _is_unfinished(turn, call):
+                    await self._finish(turn, call, ToolOutcome(_UNFINISHED, error=True))
+            elif only is not None and call.name not in only:
                 await self._finish(turn, call, ToolOutcome(_NOT_OFFERED, error=True))
-        calls = [call for call in turn.open_calls if only is None or call.name in only]
+            else:
+                calls.append(call)
         if all(self._is_harmless(opened.state, call) for call in calls):
             parked = await asyncio.gather(*(self._run_tool(opened, turn, c) for c in calls))
         else:

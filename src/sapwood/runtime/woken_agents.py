@@ -3,6 +3,7 @@
 from sapwood.core.events import (
     AgentKilled,
     MailReceived,
+    ToolFinished,
     TurnCompleted,
     TurnFailed,
     TurnInterrupted,
@@ -19,15 +20,18 @@ _ENDS = (TurnCompleted, TurnFailed, TurnInterrupted, AgentKilled)
 def woken_by(append: Append) -> set[AgentId]:
     """Returns the agents that have to be driven after these events.
 
-    An agent that got a prompt, an agent with an open turn that got mail, and the parent of an agent
-    whose turn ended.
+    An agent that got a prompt, an agent with an open turn that got mail or the result of a tool
+    that whoever gave the prompt runs, and the parent of an agent whose turn ended.
     """
     woken: set[AgentId] = set()
     for recorded in append.events:
         event = recorded.event
         if isinstance(event, TurnStarted) and event.lease is not None:
             continue  # the program that started the turn runs it
-        if isinstance(event, TurnStarted | MailReceived) and append.facts.working:
+        if isinstance(event, ToolFinished):
+            if recorded.actor.role == "human" and append.facts.working:
+                woken.add(append.agent)
+        elif isinstance(event, TurnStarted | MailReceived) and append.facts.working:
             woken.add(append.agent)
         elif isinstance(event, _ENDS) and append.facts.parent is not None:
             woken.add(append.facts.parent)

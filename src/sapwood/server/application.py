@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sapwood.server.ag_ui_api import ag_ui_endpoints
 from sapwood.server.command_api import changing_endpoints
 from sapwood.server.conversation_api import reading_endpoints
 from sapwood.server.dispatch_api import dispatch_endpoints
@@ -22,10 +23,13 @@ from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.file_api import file_endpoints
 from sapwood.server.identity import COOKIE, Identities
 from sapwood.server.log_api import log_endpoints
+from sapwood.server.mcp_api import mcp_endpoints
+from sapwood.server.openai_conversations import conversation_endpoints
+from sapwood.server.openai_responses import response_endpoints
 from sapwood.server.openapi import openapi_document
 from sapwood.server.pages import page_endpoints
 from sapwood.server.principal import Principal
-from sapwood.server.problems import Problem, problem_of
+from sapwood.server.problems import Problem, problem_of, with_openai_error
 from sapwood.server.rate_limit import OpenStreams
 from sapwood.server.request_checks import SECURITY_HEADERS, AllowedHosts, check_origin, read_json
 from sapwood.server.request_limits import RequestLimits
@@ -95,6 +99,8 @@ class Guarded:
             response = await self._answer(request, principal)
         except Exception as error:
             problem = problem_of(error)
+            if self.endpoint.errors == "openai":
+                problem = with_openai_error(problem)
             if problem.status == 500:
                 _log.exception("%s %s failed", request.method, self.endpoint.path)
             response = problem.response()
@@ -212,6 +218,10 @@ def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
         *session_endpoints(),
         *dispatch_endpoints(),
         *changing_endpoints(),
+        *response_endpoints(streams),
+        *conversation_endpoints(),
+        *ag_ui_endpoints(streams),
+        *mcp_endpoints(),
     )
 
     async def openapi(_: Exchange) -> Response:

@@ -20,7 +20,7 @@ from sapwood.server.file_api import named_files, prompt_parts
 from sapwood.server.problems import Problem, refusal_problem
 from sapwood.workspace.permissions.permission_gate import Deny
 
-__all__ = ["changing_endpoints", "waiting_questions"]
+__all__ = ["answer_question", "changing_endpoints", "waiting_questions"]
 
 _FILES = "ids of uploaded files, a list"
 
@@ -174,20 +174,32 @@ async def answer_permission(call: Exchange) -> Response:
     posted = next((q for q in await waiting_questions(call, agent) if q.id == asked), None)
     if posted is None:
         raise Problem(409, "No question", "This question was answered already, or its turn ended.")
-    if _text(body, "hash") != posted.hash:
+    allows = await answer_question(
+        call, posted, _text(body, "key"), _text(body, "hash"), _text(body, "reason")
+    )
+    return json_response({"message": "Allowed." if allows else "Denied."})
+
+
+async def answer_question(
+    call: Exchange, posted: PostedQuestion, key: object, shown: object, reason: str
+) -> bool:
+    """Answers a question by the key of a choice. Returns whether it allows the call.
+
+    `shown` is the hash of what was shown. Raises `Problem`.
+    """
+    if shown != posted.hash:
         raise Problem(
             409, "Other question", "The question is not the one that was shown. Read it again."
         )
-    key = _text(body, "key")
     choice = next((each for each in answer_choices(posted.question) if each.key == key), None)
     if choice is None:
         keys = ", ".join(each.key for each in answer_choices(posted.question))
         raise Problem(422, "Unknown answer", f"'key' must be one of these: {keys}.")
-    answer = choice.answer or Deny(_text(body, "reason"))
+    answer = choice.answer or Deny(reason)
     refused = await send_answer(call.space.connection, posted, answer, call.principal.actor)
     if refused is not None:
         raise refusal_problem(refused)
-    return json_response({"message": "Allowed." if choice.allows else "Denied."})
+    return choice.allows
 
 
 def _text(body: dict[str, object], name: str) -> str:

@@ -96,7 +96,8 @@ class Endpoint(Struct, frozen=True):
     """One row of the table of routes. No endpoint can be made without saying its scope.
 
     `body` and `query` describe what is sent, for the page of the API: names with their meaning.
-    `takes` and `answers` are content types.
+    `takes` and `answers` are content types. `errors`: problem documents, or such with the member
+    `error` that OpenAI clients read.
     """
 
     method: Literal["GET", "POST", "DELETE"]
@@ -108,6 +109,7 @@ class Endpoint(Struct, frozen=True):
     query: dict[str, str] = {}
     answers: str = "application/json"
     takes: str = "application/json"
+    errors: Literal["problem", "openai"] = "problem"
     most: int = MOST_BYTES
     """Bytes that the body may have at most."""
 

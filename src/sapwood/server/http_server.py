@@ -24,11 +24,13 @@ from sapwood.server.served_space import ServedSpaces
 if TYPE_CHECKING:
     from sapwood.server.oidc import IssuerTokens
 
-__all__ = ["open_listener", "serve"]
+__all__ = ["LAST_SECONDS", "open_listener", "serve"]
 
 _log = logging.getLogger("sapwood.server")
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LAST_SECONDS = 10
+"""How long requests that are being answered may take when the server stops."""
 
 
 async def serve(
@@ -57,7 +59,7 @@ async def serve(
             f"Other machines can reach {host}. Say by which name they may address the server: "
             "--host-name NAME"
         )
-    if not drives and connection.address:
+    if not drives and connection.address and connection.wakes is None:
         connection.wakes = WorkerWakes(connection.address, connection.log)
     spaces = ServedSpaces(connection, config, keys, drives=drives)
     identities = Identities(tokens_of(connection.log), config.space, await _issuer(config))
@@ -75,12 +77,13 @@ async def serve(
                 app,
                 log_config=None,
                 access_log=False,
-                timeout_graceful_shutdown=5,
+                timeout_graceful_shutdown=LAST_SECONDS,
                 timeout_keep_alive=30,
                 server_header=False,
                 h11_max_incomplete_event_size=65_536,
                 proxy_headers=False,
-            )
+            ),
+            spaces.end_streams,
         )
         bound = listener.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
@@ -94,7 +97,6 @@ async def serve(
             spaces.draining = True
             on_drain(drain)
             await asyncio.wait({serving}, timeout=drain)
-        spaces.end_streams()
         server.should_exit = True
         await serving
 
@@ -133,7 +135,24 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the caller."""
+    """A server that leaves signals to the caller.
+
+    When it stops, it first accepts no more connections and then ends the streams, so that a client
+    that connects again reaches another process. Requests that are being answered have some seconds.
+    """
+
+    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end_streams = end_streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stops."""
+        for server in self.servers:
+            server.close()
+        for listener in sockets or ():
+            listener.close()
+        self._end_streams()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

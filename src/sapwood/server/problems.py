@@ -10,7 +10,7 @@ from sapwood.core.errors import LogAway, LogError, RefusedError, SapwoodError
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 
-__all__ = ["PROBLEM_TYPE", "Problem", "problem_of", "refusal_problem"]
+__all__ = ["PROBLEM_TYPE", "Problem", "problem_of", "refusal_problem", "with_openai_error"]
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -70,6 +70,19 @@ class Problem(Exception):
             **self.fields,
         }
         return Response(_encode(body), self.status, headers=self.headers, media_type=PROBLEM_TYPE)
+
+
+def with_openai_error(problem: Problem) -> Problem:
+    """The problem with the member `error`, as OpenAI clients read it."""
+    kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+    other = "server_error" if problem.status >= 500 else "invalid_request_error"
+    problem.fields["error"] = {
+        "message": problem.detail,
+        "type": kinds.get(problem.status, other),
+        "param": problem.fields.get("param"),
+        "code": problem.fields.get("code", problem.kind),
+    }
+    return problem
 
 
 def refusal_problem(refusal: Refusal) -> Problem:

@@ -1,18 +1,23 @@
 """One space as the server shows it: its agents, the feeds of their events, open conversations."""
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.app.connection import Connection
 from sapwood.app.health_server import Health
+from sapwood.app.prompt_end import DriveFailure
 from sapwood.app.served_agents import ServedAgents
 from sapwood.config.config_file import Config
 from sapwood.conversation.conversation_states import ConversationStates
 from sapwood.conversation.machine_sessions import MachineSessions
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.conversation.surroundings import chapters_in_view
+from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Delta
 from sapwood.core.state import State
 from sapwood.server.answered_requests import AnsweredRequests
 from sapwood.server.event_feed import AgentFeeds
@@ -23,6 +28,7 @@ __all__ = ["ServedSpace", "ServedSpaces"]
 _TIMELINES = 32
 _MOST_TURNS = 300
 """With more turns in view, chapters would take too long for a page."""
+_BEAT = 15.0
 
 
 class ServedSpace:
@@ -38,6 +44,33 @@ class ServedSpace:
         self.states = ConversationStates(self.connection)
         self._chapters: OrderedDict[AgentId, tuple[int, ChapterReport]] = OrderedDict()
         self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
+        self._stopping = asyncio.Event()
+
+    async def watch(
+        self, agent: AgentId, after: int
+    ) -> AsyncGenerator[Recorded | Delta | DriveFailure | None]:
+        """Yields what happens to an agent after a version, until the server stops.
+
+        Words of a reply come before the event that holds them; None says that nothing happened
+        for a while.
+        """
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        async with aclosing(self.agents.runner.watch(agent, after)) as shown:
+            following = asyncio.ensure_future(anext(shown))
+            try:
+                while not self._stopping.is_set():
+                    done, _ = await asyncio.wait(
+                        {following, stopping}, timeout=_BEAT, return_when=asyncio.FIRST_COMPLETED
+                    )
+                    if following in done:
+                        yield following.result().what
+                        following = asyncio.ensure_future(anext(shown))
+                    elif not done:
+                        yield None
+            finally:
+                for task in (following, stopping):
+                    task.cancel()
+                await asyncio.gather(following, stopping, return_exceptions=True)
 
     def timeline(self, agent: AgentId) -> OpenTimeline:
         """The open conversation of an agent; the one that was read longest ago is closed."""
@@ -50,7 +83,8 @@ class ServedSpace:
         return found
 
     def end_streams(self) -> None:
-        """Ends all event streams."""
+        """Ends everything that follows an agent, so that the server can stop."""
+        self._stopping.set()
         self.feeds.close()
         self.feed.close()
 

@@ -1,0 +1,1 @@
+"""The deployment files, checked by the real programs; two servers restarted behind a real proxy."""

@@ -1,0 +1,47 @@
+"""Renders the chart where Helm is not installed: the few forms that its templates use."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+__all__ = ["CHART", "rendered"]
+
+CHART = Path(__file__).resolve().parents[2] / "deploy" / "helm" / "sapwood"
+_FORM = re.compile(r"[ \t]*\{\{-\s*(.*?)\s*\}\}|\{\{\s*(.*?)\s*\}\}")
+_IF = re.compile(r"\{\{-? if (\S+) \}\}\n(.*?)\{\{-? end \}\}\n?", re.DOTALL)
+
+
+def rendered(release: str = "demo", **changes: Any) -> list[dict[str, Any]]:
+    """All objects of the chart. `changes` replace values. Raises ValueError for another form."""
+    values: dict[str, Any] = {**yaml.safe_load((CHART / "values.yaml").read_text()), **changes}
+    found: list[dict[str, Any]] = []
+    for file in sorted((CHART / "templates").glob("*.yaml")):
+        text = _IF.sub(
+            lambda match: match[2] if _value(match[1], values, release) else "", file.read_text()
+        )
+        text = _FORM.sub(lambda match: _form(match[1] or match[2], values, release), text)
+        found += [each for each in yaml.safe_load_all(text) if each]
+    return found
+
+
+def _form(form: str, values: dict[str, Any], release: str) -> str:
+    """What a form in braces becomes."""
+    if match := re.fullmatch(r"toYaml (\S+) \| nindent (\d+)", form):
+        lines = yaml.safe_dump(_value(match[1], values, release)).splitlines()
+        return "".join(f"\n{' ' * int(match[2])}{line}" for line in lines).removeprefix("\n")
+    if match := re.fullmatch(r"(\S+) \| quote", form):
+        return f'"{_value(match[1], values, release)}"'
+    return str(_value(form, values, release))
+
+
+def _value(name: str, values: dict[str, Any], release: str) -> Any:
+    if name == ".Release.Name":
+        return release
+    if not name.startswith(".Values."):
+        raise ValueError(f"The form '{name}' is not known here.")
+    found: Any = values
+    for part in name.removeprefix(".Values.").split("."):
+        found = found[part]
+    return found

@@ -1,0 +1,117 @@
+"""The files of `deploy/`: their commands exist, and their parts fit together.
+
+`just deploy-check` also runs Caddy, nginx, hadolint, systemd-analyze and Helm where they exist.
+"""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from proofs.deploy.chart import CHART, rendered
+from sapwood.cli.root import root as cli
+
+DEPLOY = CHART.parents[1]
+
+
+def command_lines() -> list[tuple[str, list[str]]]:
+    """Every line that runs `sapwood`, with the file that has it."""
+    found: list[tuple[str, list[str]]] = []
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        [line] = re.findall(r"^ExecStart=\S+/sapwood (.*)$", unit.read_text(), re.MULTILINE)
+        found.append((unit.name, shlex.split(line.replace("%i", "1"))))
+    [line] = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+    found.append(("Containerfile", yaml.safe_load(line)))
+    for name, service in compose()["services"].items():
+        if name.startswith(("server", "worker")):
+            found.append((f"compose.yaml {name}", service["command"]))
+    for each in deployments():
+        [container] = each["spec"]["template"]["spec"]["containers"]
+        found.append((f"chart {container['name']}", container["args"]))
+    return found
+
+
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+
+
+def deployments() -> list[dict[str, Any]]:
+    return [each for each in rendered() if each["kind"] == "Deployment"]
+
+
+def test_every_command_line_has_options_that_exist() -> None:
+    lines = command_lines()
+    assert len(lines) == 8
+    for file, [name, *arguments] in lines:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None, file
+        words = ["1" if word.startswith("${") else word for word in arguments]
+        try:
+            command.make_context(name, words, resilient_parsing=False)
+        except click.ClickException as error:
+            pytest.fail(f"{file}: {error.format_message()}")
+
+
+def test_the_proxy_of_the_compose_file_reaches_its_servers() -> None:
+    services = compose()["services"]
+    proxy = services["proxy"]
+    upstreams = proxy["environment"]["SAPWOOD_SERVERS"].split()
+    exposed = re.search(r"^EXPOSE (\d+)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+    assert exposed is not None
+    assert upstreams == [f"server-{n}:{exposed[1]}" for n in (1, 2)]
+    named = set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text()))
+    assert named - {"SAPWOOD_READINESS"} == set(proxy["environment"])
+    assert all(Path(DEPLOY / volume.partition(":")[0]).exists() for volume in proxy["volumes"][:1])
+
+
+def test_no_proxy_keeps_a_client_to_one_server_or_holds_back_its_events() -> None:
+    caddy, nginx = (DEPLOY / "Caddyfile").read_text(), (DEPLOY / "nginx.conf").read_text()
+    assert "flush_interval -1" in caddy
+    assert "proxy_buffering off" in nginx
+    for text in (caddy, nginx):
+        text = re.sub(r"#.*", "", text)
+        assert not re.search(r"ip_hash|lb_policy (cookie|ip_hash)|sticky ", text)
+        assert re.search(r"lb_try_duration|proxy_next_upstream ", text)
+
+
+def test_the_chart_selects_its_own_pods_and_probes_its_own_ports() -> None:
+    objects = rendered("blue")
+    [service] = [each for each in objects if each["kind"] == "Service"]
+    found = [each for each in objects if each["kind"] == "Deployment"]
+    assert len(found) == 2
+    for each in found:
+        labels = each["spec"]["template"]["metadata"]["labels"]
+        assert each["spec"]["selector"]["matchLabels"].items() <= labels.items()
+        [container] = each["spec"]["template"]["spec"]["containers"]
+        ports = {port["name"] for port in container["ports"]}
+        for probe in ("livenessProbe", "readinessProbe"):
+            assert container[probe]["httpGet"]["port"] in ports
+    selected = [
+        each
+        for each in found
+        if service["spec"]["selector"].items()
+        <= each["spec"]["template"]["metadata"]["labels"].items()
+    ]
+    assert [each["metadata"]["name"] for each in selected] == ["blue-server"]
+
+
+def test_the_chart_can_do_without_an_ingress() -> None:
+    kinds = {each["kind"] for each in rendered(ingress={"enabled": False, "className": ""})}
+    assert kinds == {"Deployment", "Service"}
+
+
+def test_everything_has_time_to_stop() -> None:
+    from sapwood.server.http_server import LAST_SECONDS
+
+    pods = [each["spec"]["template"]["spec"] for each in deployments()]
+    grace = [int(pod["terminationGracePeriodSeconds"]) for pod in pods]
+    text = (DEPLOY / "compose.yaml").read_text()
+    grace += [int(value) for value in re.findall(r"grace_period: (\d+)s", text)]
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        grace += [int(value) for value in re.findall(r"TimeoutStopSec=(\d+)", unit.read_text())]
+    assert len(grace) == 5
+    assert all(seconds >= LAST_SECONDS + 10 for seconds in grace)
