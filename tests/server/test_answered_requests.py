@@ -50,6 +50,7 @@ async def test_a_server_that_was_restarted_still_carries_a_command_out_once(
         served.spaces.answered.forget()
         again = await client.post(path, json={"id": "f"})
     assert again.json()["message"] == first.json()["message"]
+    assert again.json()["answer"]["type"] == "Changed"
     assert await _count(served) == 2
 
 

@@ -60,6 +60,20 @@ async def test_permissions_need_their_scope(served: Served, agent: AgentId) -> N
         assert (await give(person, answered)).json()["refusal"] == "NoQuestion"
 
 
+async def test_the_permission_mode_needs_that_scope_by_every_route(
+    served: Served, agent: AgentId
+) -> None:
+    path, args = f"/v1/agents/{agent}", "permission_mode all"
+    async with served.client("read", "write") as writer, served.client() as person:
+        command = await writer.post(f"{path}/commands/config", json={"args": args})
+        typed = await writer.post(f"{path}/submissions", json={"text": f"/config {args}"})
+        other = await writer.post(f"{path}/commands/config", json={"args": "cap 50k"})
+        allowed = await person.post(f"{path}/commands/config", json={"args": args})
+    assert (command.status_code, typed.status_code) == (403, 403)
+    assert other.is_success
+    assert allowed.is_success
+
+
 async def test_a_reply_is_recorded_only_by_who_has_the_lease(
     served: Served, agent: AgentId
 ) -> None:

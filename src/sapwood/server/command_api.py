@@ -7,6 +7,7 @@ import msgspec
 from starlette.responses import Response
 
 from sapwood.app.permission_questions import PostedQuestion, posted_question, send_answer
+from sapwood.conversation.answers import Changed
 from sapwood.conversation.call import Person
 from sapwood.conversation.script import CommandStep, TextStep, chunks, parse, with_files
 from sapwood.core.command_table import TABLE, SlashCommand
@@ -112,14 +113,13 @@ def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
     async def run(call: Exchange) -> Response:
         agent = None if alone else await call.agent()
         body = await call.body()
-        args = _text(body, "args")
+        step, goal = CommandStep(row, _text(body, "args").strip()), _text(body, "goal")
+        call.principal.require(step.scope)
         given = await call.command_id()
-        if given and (known := await _known(call, given)):
+        if given and (known := await _known(call, agent, given)):
             return known
         caller = Person(call.principal.actor, given)
         service = call.space.agents.picking if body.get("picks") is True else call.service
-        step, goal = CommandStep(row, args.strip()), _text(body, "goal")
-        call.principal.require(step.scope)
         answer = await service.answer(agent, step, caller=caller, goal=goal)
         if isinstance(answer, Refusal):
             raise refusal_problem(answer)
@@ -128,13 +128,21 @@ def _command(row: SlashCommand, *, alone: bool = False) -> Handler:
     return run
 
 
-async def _known(call: Exchange, given: str) -> Response | None:
+async def _known(call: Exchange, agent: AgentId | None, given: str) -> Response | None:
     """The first answer to a command that was carried out before."""
     connection = call.space.connection
     receipt = await connection.log.receipt(connection.space, CommandId(given))
     if receipt is None:
         return None
-    return json_response({"message": receipt.message, "events": receipt.events, "repeated": True})
+    answer = Changed(agent or AgentId(""), receipt.message, receipt.events)
+    return json_response(
+        {
+            "answer": answer,
+            "message": receipt.message,
+            "events": receipt.events,
+            "repeated": True,
+        }
+    )
 
 
 async def interrupt(call: Exchange) -> Response:
