@@ -225,10 +225,12 @@ def endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     )
 
     async def openapi(_: Exchange) -> Response:
-        return json_response(openapi_document((*api, document)))
+        return json_response(openapi_document((*api, document, *described)))
 
     document = Endpoint("GET", "/v1/openapi.json", "read", openapi, "Describe this API")
-    return (*api, document, *page_endpoints())
+    pages = page_endpoints()
+    described = [each for each in pages if each.path.startswith("/v1/")]
+    return (*api, document, *pages)
 
 
 def _public_routes(guards: Guards) -> list[Route]:
