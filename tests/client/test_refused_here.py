@@ -1,0 +1,16 @@
+"""What cannot be done over a server says so in a sentence."""
+
+import pytest
+
+import sapwood
+
+
+async def test_what_belongs_to_the_machine_of_the_server_is_refused(wood: sapwood.Sapwood) -> None:
+    agent = await wood.start("demo")
+    with pytest.raises(sapwood.SapwoodError, match="machine of the server"):
+        await agent.checkpoint()
+    with pytest.raises(sapwood.SapwoodError, match="Open the database by its address"):
+        await agent.erase()
+    with pytest.raises(sapwood.SapwoodError, match="Open the database by its address"):
+        await wood.erasures()
+    assert [facts.agent for facts in await wood.agents()] == [agent.id]
