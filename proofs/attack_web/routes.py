@@ -10,9 +10,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.application import PUBLIC_PATHS, Guarded, Public, SecurityHeaders, endpoints
 from sapwood.server.exchange import Endpoint
-from sapwood.server.rate_limit import OpenStreams
 
 __all__ = ["ROUTES", "Attempt", "attempts", "filled", "guarded_routes"]
 

@@ -8,7 +8,7 @@ from sapwood.api import open
 from sapwood.app.connection import Connection
 from sapwood.config.server_tokens import SCOPES, TokenScope, TokenStore
 from sapwood.core.ids import AgentId
-from sapwood.server.identity import Identities
+from sapwood.server.access.identity import Identities
 from sapwood.server.served_space import ServedSpaces
 
 __all__ = ["ADDRESS", "STORES", "Served", "record"]

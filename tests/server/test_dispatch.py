@@ -11,7 +11,7 @@ from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
 from sapwood.core.settings import Settings, SettingsChange
-from sapwood.server.dispatch_api import dispatch_endpoints
+from sapwood.server.routes.dispatch_api import dispatch_endpoints
 from tests.server.serving import Served, record
 
 

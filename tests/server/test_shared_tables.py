@@ -10,9 +10,9 @@ import pytest
 from sapwood.app.server_tables import counts_of, tokens_of
 from sapwood.config.serve_settings import ServeConfig
 from sapwood.config.server_tokens import FileTokens
-from sapwood.server.principal import Principal
+from sapwood.server.access.principal import Principal
+from sapwood.server.access.request_limits import RequestLimits
 from sapwood.server.problems import Problem
-from sapwood.server.request_limits import RequestLimits
 from sapwood.store.memory import MemoryLog
 from sapwood.store.postgres import PostgresLog
 from sapwood.store.postgres.token_table import TokenTable

@@ -15,28 +15,33 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sapwood.server.ag_ui_api import ag_ui_endpoints
-from sapwood.server.command_api import changing_endpoints
-from sapwood.server.conversation_api import reading_endpoints
-from sapwood.server.dispatch_api import dispatch_endpoints
+from sapwood.server.access.identity import COOKIE, Identities
+from sapwood.server.access.principal import Principal
+from sapwood.server.access.rate_limit import OpenStreams
+from sapwood.server.access.request_checks import (
+    SECURITY_HEADERS,
+    AllowedHosts,
+    check_origin,
+    read_json,
+)
+from sapwood.server.access.request_limits import RequestLimits
+from sapwood.server.access.stream_access import StreamAccess
 from sapwood.server.exchange import Endpoint, Exchange, json_response
-from sapwood.server.file_api import file_endpoints
-from sapwood.server.identity import COOKIE, Identities
-from sapwood.server.log_api import log_endpoints
-from sapwood.server.mcp_api import mcp_endpoints
-from sapwood.server.openai_conversations import conversation_endpoints
-from sapwood.server.openai_responses import response_endpoints
-from sapwood.server.openapi import openapi_document
-from sapwood.server.pages import page_endpoints
-from sapwood.server.principal import Principal
+from sapwood.server.page.pages import page_endpoints
+from sapwood.server.page.sign_in_page import sign_in_page, signed_in_page
 from sapwood.server.problems import Problem, problem_of, with_openai_error
-from sapwood.server.rate_limit import OpenStreams
-from sapwood.server.request_checks import SECURITY_HEADERS, AllowedHosts, check_origin, read_json
-from sapwood.server.request_limits import RequestLimits
+from sapwood.server.protocols.ag_ui_api import ag_ui_endpoints
+from sapwood.server.protocols.mcp_api import mcp_endpoints
+from sapwood.server.protocols.openai_conversations import conversation_endpoints
+from sapwood.server.protocols.openai_responses import response_endpoints
+from sapwood.server.routes.command_api import changing_endpoints
+from sapwood.server.routes.conversation_api import reading_endpoints
+from sapwood.server.routes.dispatch_api import dispatch_endpoints
+from sapwood.server.routes.file_api import file_endpoints
+from sapwood.server.routes.log_api import log_endpoints
+from sapwood.server.routes.openapi import openapi_document
+from sapwood.server.routes.session_api import session_endpoints
 from sapwood.server.served_space import ServedSpaces
-from sapwood.server.session_api import session_endpoints
-from sapwood.server.sign_in_page import sign_in_page, signed_in_page
-from sapwood.server.stream_access import StreamAccess
 from sapwood.telemetry.metrics import METRICS
 
 __all__ = [

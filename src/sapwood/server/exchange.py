@@ -14,9 +14,9 @@ from sapwood.conversation.service import ConversationService
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import UnknownAgent
-from sapwood.server.principal import Principal
+from sapwood.server.access.principal import Principal
+from sapwood.server.access.request_checks import MOST_BYTES, read_json
 from sapwood.server.problems import Problem, refusal_problem
-from sapwood.server.request_checks import MOST_BYTES, read_json
 from sapwood.server.served_space import ServedSpace
 
 __all__ = ["Endpoint", "Exchange", "Handler", "json_response"]

@@ -16,13 +16,13 @@ from sapwood.app.worker_wakes import WorkerWakes
 from sapwood.config.config_file import Config
 from sapwood.config.extras import missing_extras, not_installed
 from sapwood.core.errors import SapwoodError
+from sapwood.server.access.identity import Identities
+from sapwood.server.access.request_limits import RequestLimits
 from sapwood.server.application import create_application
-from sapwood.server.identity import Identities
-from sapwood.server.request_limits import RequestLimits
 from sapwood.server.served_space import ServedSpaces
 
 if TYPE_CHECKING:
-    from sapwood.server.oidc import IssuerTokens
+    from sapwood.server.access.oidc import IssuerTokens
 
 __all__ = ["LAST_SECONDS", "open_listener", "serve"]
 
@@ -107,8 +107,8 @@ async def _issuer(config: Config) -> "IssuerTokens | None":
         return None
     if missing := missing_extras("oidc"):
         raise SapwoodError(not_installed("OpenID Connect", *missing))
-    from sapwood.server.issuer_keys import IssuerAway
-    from sapwood.server.oidc import IssuerTokens
+    from sapwood.server.access.issuer_keys import IssuerAway
+    from sapwood.server.access.oidc import IssuerTokens
 
     issuer = IssuerTokens(config.serve, config.space)
     try:

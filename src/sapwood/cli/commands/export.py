@@ -80,7 +80,7 @@ async def _export(invocation: Invocation, typed: str, form: str, everything: boo
         if form == "json":
             return await _json(connection, agent)
         if form == "html":
-            from sapwood.server.export_html import export_html
+            from sapwood.server.page.export_html import export_html
 
             return await export_html(connection, agent, everything=everything)
         return await _rows(connection, agent, form, everything)

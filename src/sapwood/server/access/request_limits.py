@@ -12,8 +12,8 @@ from contextlib import suppress
 from sapwood.app.server_tables import SharedCounts
 from sapwood.config.serve_settings import ServeConfig
 from sapwood.core.errors import LogError
-from sapwood.server.principal import Principal
-from sapwood.server.rate_limit import RateLimit
+from sapwood.server.access.principal import Principal
+from sapwood.server.access.rate_limit import RateLimit
 
 __all__ = ["RequestLimits", "SharedCounts"]
 

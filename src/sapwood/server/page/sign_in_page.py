@@ -1,6 +1,6 @@
 """The page for those who are not signed in, and the one that leads on after it."""
 
-from sapwood.server.html_text import line
+from sapwood.server.page.html_text import line
 
 __all__ = ["sign_in_page", "signed_in_page"]
 

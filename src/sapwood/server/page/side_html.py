@@ -8,7 +8,7 @@ from sapwood.conversation.surroundings import WindowUse
 from sapwood.core.state import DeclaredNote
 from sapwood.core.token_count import Count, show
 from sapwood.display.quantities import edge_text, money
-from sapwood.server.html_text import attribute, line, size
+from sapwood.server.page.html_text import attribute, line, size
 
 __all__ = ["budget_html", "chapters_html", "notes_html", "warnings_html"]
 

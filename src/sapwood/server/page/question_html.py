@@ -8,7 +8,7 @@ from sapwood.display.permission_text import (
     invisible_characters,
     request_sentence,
 )
-from sapwood.server.html_text import attribute, exact_text, line
+from sapwood.server.page.html_text import attribute, exact_text, line
 
 __all__ = ["question_html"]
 

@@ -17,8 +17,8 @@ from sapwood.core.timeline.row_content import LeftBehind, MessageEvent, PromptTe
 from sapwood.core.timeline.row_labels import counted, fold_label
 from sapwood.core.timeline.rows import Fold, Row
 from sapwood.display.quantities import clock, now
-from sapwood.server.html_text import line, text, time_ago
-from sapwood.server.row_html import row_html
+from sapwood.server.page.html_text import line, text, time_ago
+from sapwood.server.page.row_html import row_html
 
 __all__ = ["export_html"]
 

@@ -4,7 +4,7 @@ from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.conversation.cut_preview import CutPlan
 from sapwood.core.token_count import Count
 from sapwood.display.quantities import money
-from sapwood.server.html_text import attribute, line, size
+from sapwood.server.page.html_text import attribute, line, size
 
 __all__ = ["context_html"]
 

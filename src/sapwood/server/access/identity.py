@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from sapwood.config.server_tokens import SCOPES, TokenRecord, Tokens, TokenScope
-from sapwood.server.principal import Principal
+from sapwood.server.access.principal import Principal
 from sapwood.server.problems import Problem
 
 if TYPE_CHECKING:
-    from sapwood.server.oidc import IssuerTokens
+    from sapwood.server.access.oidc import IssuerTokens
 
 __all__ = ["COOKIE", "SPACE_HEADER", "Identities"]
 

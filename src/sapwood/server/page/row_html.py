@@ -27,8 +27,8 @@ from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, WayBack
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Result
 from sapwood.display.visible_text import without_colours
-from sapwood.server.diff_html import diff_html
-from sapwood.server.html_text import attribute, line, markdown, text, time_ago, who
+from sapwood.server.page.diff_html import diff_html
+from sapwood.server.page.html_text import attribute, line, markdown, text, time_ago, who
 
 __all__ = ["Picture", "RenderedRow", "file_address", "row_html"]
 

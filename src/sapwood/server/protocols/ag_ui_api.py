@@ -23,19 +23,19 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import CallerTool, TurnParams
 from sapwood.display.permission_text import answer_choices, request_sentence
 from sapwood.runtime.open_agent import OpenAgent
-from sapwood.server.ag_ui_stream import Fields, RunName, RunStream
-from sapwood.server.caller_calls import (
+from sapwood.server.access.rate_limit import OpenStreams
+from sapwood.server.exchange import Endpoint, Exchange, Handler
+from sapwood.server.problems import Problem, refusal_problem
+from sapwood.server.protocols.ag_ui_stream import Fields, RunName, RunStream
+from sapwood.server.protocols.caller_calls import (
     CallerCalls,
     known_event,
     numbered_id,
     send_results,
     waiting_calls,
 )
-from sapwood.server.command_api import answer_question, waiting_questions
-from sapwood.server.exchange import Endpoint, Exchange, Handler
-from sapwood.server.openai_prompt import start_conversation
-from sapwood.server.problems import Problem, refusal_problem
-from sapwood.server.rate_limit import OpenStreams
+from sapwood.server.protocols.openai_prompt import start_conversation
+from sapwood.server.routes.command_api import answer_question, waiting_questions
 
 __all__ = ["ag_ui_endpoints"]
 

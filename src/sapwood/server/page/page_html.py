@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from sapwood.core.state import State
-from sapwood.server.html_text import attribute, line
+from sapwood.server.page.html_text import attribute, line
 
 __all__ = ["PageParts", "page_html"]
 

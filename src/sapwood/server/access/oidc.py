@@ -12,8 +12,8 @@ from sapwood.config.serve_settings import AccessRule, ServeConfig, parse_rule
 from sapwood.config.server_tokens import TokenScope
 from sapwood.core.errors import SapwoodError
 from sapwood.core.ids import can_be_stored
-from sapwood.server.issuer_keys import IssuerAway, IssuerKeys
-from sapwood.server.principal import Principal
+from sapwood.server.access.issuer_keys import IssuerAway, IssuerKeys
+from sapwood.server.access.principal import Principal
 from sapwood.server.problems import Problem
 
 __all__ = ["IssuerTokens", "spaces_of"]

@@ -17,8 +17,8 @@ from sapwood.core.refusals import Refusal
 from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
-from sapwood.server.file_api import named_files, prompt_parts
 from sapwood.server.problems import Problem, refusal_problem
+from sapwood.server.routes.file_api import named_files, prompt_parts
 from sapwood.workspace.permissions.permission_gate import Deny
 
 __all__ = ["answer_question", "changing_endpoints", "waiting_questions"]

@@ -22,17 +22,17 @@ from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.tags import Entry, Tags
 from sapwood.core.turn import Turn
 from sapwood.core.turn_params import TurnParams
-from sapwood.server.caller_calls import numbered_id, send_results, waiting_calls
 from sapwood.server.exchange import Exchange
-from sapwood.server.openai_input import (
+from sapwood.server.problems import Problem, refusal_problem
+from sapwood.server.protocols.caller_calls import numbered_id, send_results, waiting_calls
+from sapwood.server.protocols.openai_input import (
     InputTurn,
     ResponseInput,
     ResponseRequest,
     bad_request,
     read_input,
 )
-from sapwood.server.openai_stream import ResponsePlace
-from sapwood.server.problems import Problem, refusal_problem
+from sapwood.server.protocols.openai_stream import ResponsePlace
 
 __all__ = ["begin_response", "record_turns", "start_conversation"]
 

@@ -22,7 +22,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.model_calls import Delta
 from sapwood.display.json_values import event_value
-from sapwood.server.caller_calls import CallerCalls
+from sapwood.server.protocols.caller_calls import CallerCalls
 
 __all__ = ["Fields", "RunName", "RunStream"]
 

@@ -8,7 +8,7 @@ from sapwood.core.events import ModelCalled, Recorded
 from sapwood.core.timeline.row_labels import call_arguments
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import MessagePart, ToolResult
-from sapwood.server.html_text import line, text, time_ago
+from sapwood.server.page.html_text import line, text, time_ago
 
 __all__ = ["calls_html", "comparison_html"]
 

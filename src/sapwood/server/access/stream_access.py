@@ -7,8 +7,8 @@ from contextlib import suppress
 from msgspec import Struct
 from starlette.requests import Request
 
-from sapwood.server.identity import Identities
-from sapwood.server.principal import Principal
+from sapwood.server.access.identity import Identities
+from sapwood.server.access.principal import Principal
 from sapwood.server.problems import Problem
 
 __all__ = ["StreamAccess"]

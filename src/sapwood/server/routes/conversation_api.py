@@ -14,9 +14,9 @@ from sapwood.conversation.surroundings import family_of
 from sapwood.core.events import ModelCalled
 from sapwood.core.log_values import Cursor
 from sapwood.display.json_values import event_value, facts_value
+from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
 from sapwood.server.problems import Problem
-from sapwood.server.rate_limit import OpenStreams
 
 __all__ = ["reading_endpoints"]
 

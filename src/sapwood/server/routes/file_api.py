@@ -19,9 +19,9 @@ from sapwood.core.events import FileAdded, Recorded, ToolFinished
 from sapwood.core.file_part import LARGEST_FILE
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.timeline.row_content import MessageEvent, message_parts
+from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.problems import Problem
-from sapwood.server.rate_limit import OpenStreams
 
 __all__ = ["file_endpoints", "named_files", "prompt_parts"]
 

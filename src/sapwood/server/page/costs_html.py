@@ -8,8 +8,8 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.token_count import Count
 from sapwood.display.quantities import cache_share, money
-from sapwood.server.html_text import attribute, line, size, time_ago
-from sapwood.server.list_html import program_of
+from sapwood.server.page.html_text import attribute, line, size, time_ago
+from sapwood.server.page.list_html import program_of
 
 __all__ = ["costs_html"]
 

@@ -2,7 +2,7 @@
 
 import re
 
-from sapwood.server.html_text import line, text
+from sapwood.server.page.html_text import line, text
 
 __all__ = ["diff_html"]
 

@@ -17,14 +17,19 @@ from sapwood.conversation.configured_models import KNOWN_MODELS
 from sapwood.conversation.turn_lookup import agent_at
 from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
-from sapwood.server.caller_calls import known_event
+from sapwood.server.access.rate_limit import OpenStreams
 from sapwood.server.event_feed import sse_message
 from sapwood.server.exchange import Endpoint, Exchange, Handler, json_response
-from sapwood.server.openai_input import ResponseRequest, as_type
-from sapwood.server.openai_prompt import begin_response
-from sapwood.server.openai_stream import Fields, ResponseHead, ResponsePlace, ResponseStream
 from sapwood.server.problems import Problem, refusal_problem
-from sapwood.server.rate_limit import OpenStreams
+from sapwood.server.protocols.caller_calls import known_event
+from sapwood.server.protocols.openai_input import ResponseRequest, as_type
+from sapwood.server.protocols.openai_prompt import begin_response
+from sapwood.server.protocols.openai_stream import (
+    Fields,
+    ResponseHead,
+    ResponsePlace,
+    ResponseStream,
+)
 
 __all__ = ["response_endpoints"]
 

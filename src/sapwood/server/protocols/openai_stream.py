@@ -14,7 +14,7 @@ from sapwood.core.events import ModelCalled, Recorded, ReplyAdded, ReplyLost, To
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
 from sapwood.core.turn_params import TurnParams
-from sapwood.server.caller_calls import CallerCalls
+from sapwood.server.protocols.caller_calls import CallerCalls
 
 __all__ = ["Fields", "ResponseHead", "ResponsePlace", "ResponseStream"]
 

@@ -10,7 +10,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.token_count import Count
 from sapwood.display.agent_tree import state_of, tree
-from sapwood.server.html_text import attribute, line, size, time_ago
+from sapwood.server.page.html_text import attribute, line, size, time_ago
 
 __all__ = ["Listed", "list_html", "program_of"]
 

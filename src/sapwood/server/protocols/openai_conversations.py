@@ -11,9 +11,9 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.core.tags import Entry
 from sapwood.core.turn import Reply, Turn
 from sapwood.server.exchange import Endpoint, Exchange, json_response
-from sapwood.server.openai_input import as_type, bad_request, read_input
-from sapwood.server.openai_prompt import record_turns, start_conversation
-from sapwood.server.openai_stream import Fields
+from sapwood.server.protocols.openai_input import as_type, bad_request, read_input
+from sapwood.server.protocols.openai_prompt import record_turns, start_conversation
+from sapwood.server.protocols.openai_stream import Fields
 
 __all__ = ["conversation_endpoints"]
 

@@ -10,7 +10,7 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.core.timeline.row_labels import counted
 from sapwood.core.token_count import Count
 from sapwood.display.agent_tree import state_of
-from sapwood.server.html_text import attribute, line, size
+from sapwood.server.page.html_text import attribute, line, size
 
 __all__ = ["tree_html"]
 

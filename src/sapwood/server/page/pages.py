@@ -13,20 +13,20 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import Refusal
 from sapwood.core.state import State
 from sapwood.display.quantities import clock, now
-from sapwood.server.calls_html import calls_html
-from sapwood.server.command_api import waiting_questions
-from sapwood.server.context_html import context_html
-from sapwood.server.costs_html import costs_html
 from sapwood.server.exchange import Endpoint, Exchange, json_response
-from sapwood.server.export_html import export_html
-from sapwood.server.html_text import attribute, line
-from sapwood.server.list_html import Listed, list_html
-from sapwood.server.page_html import PageParts, page_html
+from sapwood.server.page.calls_html import calls_html
+from sapwood.server.page.context_html import context_html
+from sapwood.server.page.costs_html import costs_html
+from sapwood.server.page.export_html import export_html
+from sapwood.server.page.html_text import attribute, line
+from sapwood.server.page.list_html import Listed, list_html
+from sapwood.server.page.page_html import PageParts, page_html
+from sapwood.server.page.question_html import question_html
+from sapwood.server.page.row_html import RenderedRow, row_html
+from sapwood.server.page.side_html import budget_html, chapters_html, notes_html, warnings_html
+from sapwood.server.page.turn_tree_html import tree_html
 from sapwood.server.problems import refusal_problem
-from sapwood.server.question_html import question_html
-from sapwood.server.row_html import RenderedRow, row_html
-from sapwood.server.side_html import budget_html, chapters_html, notes_html, warnings_html
-from sapwood.server.turn_tree_html import tree_html
+from sapwood.server.routes.command_api import waiting_questions
 
 __all__ = ["page_endpoints"]
 

@@ -1,0 +1,1 @@
+"""Who may do what: tokens, issuers, limits, and the checks of each request."""

@@ -1,0 +1,1 @@
+"""The web page: rows, side and dialogs as HTML, rendered here."""

@@ -1,0 +1,1 @@
+"""Clients of other protocols: OpenAI Responses, AG-UI and MCP."""

@@ -1,0 +1,1 @@
+"""The HTTP API: one route for each command, reads, files, and the log for remote clients."""
