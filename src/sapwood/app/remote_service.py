@@ -80,8 +80,16 @@ class RemoteService(ConversationService):
         actor: Actor = HUMAN,
         command_id: str | None = None,
         params: TurnParams | None = None,
+        reads_instructions: bool = True,
     ) -> Prompted | Refusal:
-        """Opens a turn with a prompt. Files are uploaded first. Raises `Failure`."""
+        """Opens a turn with a prompt. Files are uploaded first, and the server reads instructions.
+
+        Raises `Failure`.
+        """
+        if not reads_instructions:
+            raise SapwoodError(
+                "The server reads the instructions of its workspace. Nothing was sent."
+            )
         parts: Sequence[PromptPart] = (Text(prompt),) if isinstance(prompt, str) else prompt
         try:
             sent = [await self._part(agent, part) for part in parts]
