@@ -42,6 +42,20 @@ async def test_it_counts_what_it_did(tmp_path: Path) -> None:
     assert files_of(tmp_path).keys() == {"same", "changed", "removed"}
 
 
+async def test_a_folder_with_nothing_but_ignored_files_keeps_its_permissions(
+    tmp_path: Path,
+) -> None:
+    repository(tmp_path)
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    (tmp_path / "logs").mkdir(mode=0o700)
+    (tmp_path / "logs" / "one.log").write_text("1")
+    files = await saved(tmp_path)
+    (tmp_path / ".gitignore").unlink()
+    await restored(tmp_path, files)
+    assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
+    assert names(tmp_path / "logs") == ["one.log"]
+
+
 async def test_a_file_that_does_not_differ_is_not_written(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / "same").write_text("same")

@@ -68,7 +68,7 @@ def restore(store: CheckpointStore, present: str, commit: str, started: str = ""
     then = read_record(git, commit, store.prefix)
     differences = _differences(git.run("diff-tree", "-r", "-z", "--raw", now.tree, then.tree))
     first = now if started in ("", present) else read_record(git, started)
-    work = _Restoration(store, now, then, first)
+    work = _Restoration(store, now, then, first, _folders(git, then.tree))
     work.open_folders()
     with object_reader(git) as read:
         for group in _groups(differences, then):
@@ -110,11 +110,13 @@ class _Restoration:
         now: CheckpointRecord,
         then: CheckpointRecord,
         first: CheckpointRecord,
+        folders: set[bytes],
     ) -> None:
         self._store = store
         self._now = now
         self._then = then
         self._first = first
+        self._folders = folders
         self._made: list[bytes] = []
         self.written = 0
         self.removed = 0
@@ -191,6 +193,9 @@ class _Restoration:
         return None if self._first is self._now else self._first.reason_not_covered(path)
 
     def _changed_modes(self) -> list[bytes]:
+        """The paths whose permissions differ. Those of a folder that had no covered file then are
+        not known, and stay.
+        """
         then, now = self._then.modes, self._now.modes
         if then is None or now is None:
             return []
@@ -198,6 +203,7 @@ class _Restoration:
             path
             for path in sorted({*then, *now})
             if then.get(path) != now.get(path)
+            and (not path.endswith(b"/") or path in self._folders)
             and self._then.reason_not_covered(path) is None
             and self._now.reason_not_covered(path) is None
         ]
@@ -262,6 +268,12 @@ def _git_with(store: CheckpointStore, commit: str) -> Git:
         git = store.files(objects=store.object_folders())
         git.run(*wanted)
     return git
+
+
+def _folders(git: Git, tree: str) -> set[bytes]:
+    """The folders of a tree, with a slash at the end."""
+    found = git.run("ls-tree", "-r", "-d", "-z", "--name-only", "--full-tree", tree)
+    return {path + b"/" for path in found.split(b"\0") if path}
 
 
 def _differences(raw: bytes) -> list[FileDifference]:
