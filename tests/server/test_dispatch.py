@@ -1,5 +1,7 @@
 """Commands of the core over HTTP: a principal gives what a person may give, and no more."""
 
+from pathlib import Path
+
 import httpx2
 import pytest
 from msgspec import to_builtins
@@ -10,7 +12,7 @@ from sapwood.core.commands import Command
 from sapwood.core.content import Text
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
-from sapwood.core.settings import Settings, SettingsChange
+from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.server.routes.dispatch_api import dispatch_endpoints
 from tests.server.serving import Served, record
 
@@ -51,13 +53,31 @@ async def test_permissions_need_their_scope(served: Served, agent: AgentId) -> N
     every = core.Configure(agent, SettingsChange(permission_mode="all"))
     started = core.StartAgent(AgentId("fresh"), settings=Settings(permission_mode="all"))
     answered = core.AnswerQuestion(agent, "q", "h", True, "{}")
+    change = SettingsChange(permission_mode="all")
+    forked = core.Fork(agent, AgentId("child"), change=change)
     async with served.client("read", "write") as writer, served.client() as person:
-        for command in (every, started, answered):
+        for command in (every, started, answered, forked):
             refused = await give(writer, command)
             assert refused.status_code == 403, command
             assert refused.json()["scope"] == "approve"
         assert (await give(person, every)).is_success
         assert (await give(person, answered)).json()["refusal"] == "NoQuestion"
+
+
+async def test_other_folders_of_the_machine_are_for_who_administers_it(
+    served: Served, agent: AgentId
+) -> None:
+    inside, outside = Path.cwd() / "inside", Path.cwd().parent / "outside"
+    started = core.StartAgent(AgentId("one"), workspace=Workspace(str(outside)))
+    forked = core.Fork(agent, AgentId("child"), workspace=Workspace(f"{inside}/../.."))
+    async with served.client("read", "write", "approve") as writer, served.client() as person:
+        by_route = await writer.post("/v1/agents", json={"folder": str(outside)})
+        for refused in (by_route, await give(writer, started), await give(writer, forked)):
+            assert refused.status_code == 403, refused.text
+            assert refused.json()["scope"] == "admin"
+        fit = core.StartAgent(AgentId("two"), workspace=Workspace(str(inside)))
+        assert (await give(writer, fit)).is_success
+        assert (await give(person, started)).is_success
 
 
 async def test_the_permission_mode_needs_that_scope_by_every_route(

@@ -1,6 +1,7 @@
 """One request with who sent it and the space that it is about; and the table of routes."""
 
 import hashlib
+import os
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
@@ -74,6 +75,17 @@ class Exchange:
     async def agent(self) -> AgentId:
         """The id of the agent that the path names. Raises `Problem` if there is none."""
         return (await self.facts()).agent
+
+    def require_folder(self, folder: str) -> None:
+        """Raises `Problem` unless the principal may work there.
+
+        Whoever works in a folder reads its files. So a folder that is neither that of the server
+        nor below it is for those who administer the machine.
+        """
+        own = os.path.realpath(self.space.agents.folder)
+        named = os.path.realpath(os.path.expanduser(folder)) if folder else own
+        if os.path.commonpath([own, named]) != own:
+            self.principal.require("admin")
 
     def query(self, name: str, default: str = "") -> str:
         """A parameter of the query."""

@@ -32,6 +32,7 @@ async def start_agent(call: Exchange) -> Response:
     text = _text(body, "prompt")
     name = _text(body, "name")
     folder = _text(body, "folder") or call.space.agents.folder
+    call.require_folder(folder)
     given = await call.command_id()
     agent = await call.service.start(
         folder,

@@ -16,6 +16,7 @@ from sapwood.core.commands import (
     AnswerQuestion,
     Command,
     Configure,
+    Fork,
     LeaseTurn,
     StartAgent,
     StartTurn,
@@ -23,6 +24,7 @@ from sapwood.core.commands import (
 from sapwood.core.events import Actor
 from sapwood.core.lease import Lease
 from sapwood.core.refusals import TurnHeld
+from sapwood.core.settings import SettingsChange
 from sapwood.server.exchange import Endpoint, Exchange, json_response
 from sapwood.server.problems import Problem, refusal_problem
 
@@ -86,16 +88,28 @@ def _command(body: dict[str, object]) -> Command:
 
 
 def _require_scope(call: Exchange, command: Command) -> None:
-    """Answers to questions and changes of permissions need the scope for them."""
+    """Answers to questions, changes of permissions and other folders need the scope for them."""
     match command:
         case AnswerQuestion():
             call.principal.require("approve")
-        case Configure(change=change) if change.permission_mode is not msgspec.UNSET:
-            call.principal.require("approve")
-        case StartAgent(settings=settings) if settings.permission_mode not in ("ask", "read-only"):
-            call.principal.require("approve")
+        case Configure(change=change):
+            _require_scope_of_change(call, change)
+        case StartAgent(settings=settings, workspace=workspace):
+            if settings.permission_mode not in ("ask", "read-only"):
+                call.principal.require("approve")
+            call.require_folder(workspace.folder)
+        case Fork(change=change, workspace=workspace):
+            if change is not None:
+                _require_scope_of_change(call, change)
+            if workspace is not None:
+                call.require_folder(workspace.folder)
         case _:
             pass
+
+
+def _require_scope_of_change(call: Exchange, change: SettingsChange) -> None:
+    if change.permission_mode is not msgspec.UNSET:
+        call.principal.require("approve")
 
 
 def _holder(call: Exchange, given: object) -> str:
