@@ -32,7 +32,7 @@ async def use(client: httpx2.AsyncClient) -> None:
     marked = await client.post(f"{path}/commands/mark", json={"args": "A", "id": "one"})
     again = await client.post(f"{path}/commands/mark", json={"args": "A", "id": "one"})
     assert marked.status_code == 200, marked.text
-    assert again.json()["repeated"]
+    assert again.headers["idempotency-replayed"] == "true"
     assert [each["agent"] for each in (await client.get("/v1/agents")).json()["agents"]] == [agent]
     for rest in ("", "/rows", "/context", "/cuts", "/log", "/calls"):
         answer = await client.get(f"{path}{rest}")

@@ -11,7 +11,7 @@ export const state = {
   first: Number(body.dataset.first), total: Number(body.dataset.total), version: Number(body.dataset.version),
   moved: Number(body.dataset.moved), complete: body.dataset.complete === 'true', following: true,
 };
-let average = 64, loading = false, unseen = 0, placing = 0, waiting = false;
+let average = 64, loading = false, unseen = 0, placing = 0, waiting = false, missed = false;
 /** Folds that this tab has opened, with how many rows of each. @type {Map<string, number>} */
 const folds = new Map(JSON.parse(sessionStorage.getItem(`folds:${agent}`) || '[]'));
 /** What the reader opened or closed, by row. @type {Map<string, boolean>} */
@@ -43,7 +43,7 @@ function anchor() {
 
 /** Changes the rows and keeps what is being read where it is. @param {() => void} change */
 export function still(change) {
-  const follows = state.following, at = follows ? null : anchor();
+  const follows = state.following && !hasLeftEnd(), at = follows ? null : anchor();
   change();
   measure();
   if (follows) { toEnd(); return; }
@@ -51,9 +51,9 @@ export function still(change) {
   if (row) scrollBy(row.getBoundingClientRect().top - feed.getBoundingClientRect().top - at.offset);
 }
 
-/** The sizes of the feed. If they have changed, the reader has not scrolled away from the end. */
-const shape = () => `${feed.clientHeight} ${feed.scrollHeight}`;
-let seen = '';
+/** Where the end was. Nothing but the reader scrolls up from there: the feed has no scroll anchoring. */
+let bottom = 0;
+const hasLeftEnd = () => !isAtEnd() && feed.scrollTop < bottom - 1;
 
 /** @param {number} by */
 function scrollBy(by) { if (Math.abs(by) > 0.5) { placing += 1; feed.scrollTop += by; requestAnimationFrame(() => { placing -= 1; }); } }
@@ -62,7 +62,7 @@ export function toEnd() {
   state.following = true;
   placing += 1;
   feed.scrollTop = feed.scrollHeight;
-  seen = shape();
+  bottom = feed.scrollTop;
   requestAnimationFrame(() => { placing -= 1; });
   unseen = 0;
   latest.hidden = true;
@@ -145,7 +145,8 @@ function onShown() { for (const each of shown) each(); }
 
 /** Loads rows where the reader has scrolled to: only those that are not mounted. */
 async function scrolled() {
-  if (loading || !count()) return;
+  if (loading) { missed = true; return; }
+  if (!count()) return;
   const box = rows.getBoundingClientRect(), view = feed.getBoundingClientRect();
   const start = state.first, end = start + count(), { moved } = state;
   let query = null, where = '';
@@ -173,7 +174,10 @@ async function scrolled() {
       else place([...there.slice(over), ...found.rows], start + over);
     });
     onShown();
-  } finally { loading = false; }
+  } finally {
+    loading = false;
+    if (missed) { missed = false; scrolled(); } // the reader went on meanwhile
+  }
 }
 
 export async function goTo(/** @type {string} */ key) {
@@ -270,7 +274,13 @@ export function moveFocus(step) {
 if (feed) {
   [...rows.children].forEach((row) => { source.set(row, ''); });
   feed.addEventListener('scroll', () => {
-    if (state.following && !placing && seen !== shape()) { toEnd(); } else if (!placing) { state.following = isAtEnd() && state.first + count() >= state.total; latest.hidden = state.following; if (state.following) unseen = 0; }
+    if (state.following && !isAtEnd() && !hasLeftEnd()) {
+      toEnd(); // what is shown has grown, or the window is smaller
+    } else if (state.following || !placing) {
+      state.following = isAtEnd() && state.first + count() >= state.total;
+      if (state.following) { unseen = 0; bottom = feed.scrollTop; }
+      latest.hidden = state.following;
+    }
     if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; scrolled(); }); }
   }, { passive: true });
   feed.addEventListener('toggle', (/** @type {any} */ event) => {
@@ -294,7 +304,7 @@ if (feed) {
     }
     toEnd();
   });
-  new ResizeObserver(() => { if (state.following) toEnd(); }).observe(feed);
+  new ResizeObserver(() => { if (state.following && !hasLeftEnd()) toEnd(); }).observe(feed);
   measure();
   toEnd();
   for (const row of rows.children) dress(row);

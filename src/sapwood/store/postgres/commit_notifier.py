@@ -186,8 +186,8 @@ class CommitNotifier:
 def pause_after(seconds: float) -> float:
     """How long no NOTIFY is sent after one that took so many seconds.
 
-    >>> pause_after(0.0001), pause_after(0.005), pause_after(2.0)
-    (0.002, 0.05, 0.1)
+    >>> pause_after(0.0001), pause_after(0.004), pause_after(2.0)
+    (0.002, 0.04, 0.1)
     """
     return min(max(_MIN_PAUSE, seconds / _BUSY_SHARE), _MAX_PAUSE)
 
