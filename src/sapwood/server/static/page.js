@@ -21,6 +21,17 @@ export function fragment(html) {
 /** Puts HTML of the server into an element. @param {Element} element @param {string} html */
 export function fill(element, html) { element.replaceChildren(fragment(html)); }
 
+/** What each element was filled with. @type {WeakMap<Element, string>} */
+const filled = new WeakMap();
+/** Fills an element again if its content is another one. Not while it is pressed: the click would be lost.
+ * @param {HTMLElement} element @param {string} html */
+export function refill(element, html) {
+  if (filled.get(element) === html) return;
+  if (element.matches(':active')) { setTimeout(() => refill(element, html), 100); return; }
+  filled.set(element, html);
+  fill(element, html);
+}
+
 /** @param {string} path */
 export async function getText(path) {
   const answer = await fetch(path, { headers: { Accept: 'text/html' } });

@@ -1,6 +1,6 @@
 // @ts-check
 // The page of a conversation: joins timeline, events, composer, approvals, list, side and keys.
-import { $, agent, announce, body, fill, getText, post, say, soon, tick } from './page.js';
+import { $, agent, announce, body, fill, getText, post, refill, say, soon, tick } from './page.js';
 import { addDelta, endStream, goTo, moveFocus, shown, startStream, state, toEnd, toggleFold, update } from './timeline.js';
 import { interrupt, setOpen, submit, write } from './composer.js';
 import { refreshQuestion } from './approval.js';
@@ -11,7 +11,7 @@ import { closeHead, openHead } from './head.js';
 const view = body.dataset.view || 'timeline';
 const page = (/** @type {string} */ rest) => `/page/${encodeURIComponent(agent)}/${rest}`;
 
-const refreshSide = soon(async () => { if (agent) { fill($('side'), await getText(page('side'))); } }, 250);
+const refreshSide = soon(async () => { if (agent) { refill($('side'), await getText(page('side'))); } }, 250);
 const refreshList = soon(async () => {
   const html = await getText(`/page/list?agent=${encodeURIComponent(agent)}`);
   if (html === listed) return;
