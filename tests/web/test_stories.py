@@ -242,6 +242,7 @@ def test_the_whole_way_by_keyboard(stage: Stage) -> None:
     page.keyboard.press("?")
     expect(page.locator("#map[open]")).to_contain_text("Keyboard map")
     page.keyboard.press("Escape")
+    expect(page.locator("#map[open]")).to_have_count(0)
     page.keyboard.press("2")
     expect(page.locator("#cut")).to_be_visible()
 
