@@ -29,7 +29,7 @@ _KEPT = 512
 _PAGE = 200
 _TOGETHER = 0.02
 _LONGEST_TOGETHER = 0.2
-_FOLLOWERS = 8_000
+_FOLLOWERS = 16_000
 """Seconds for which events are collected before all followers are woken: more with more of them,
 because each message to each follower costs time of this process."""
 _BEAT = 15.0
