@@ -117,7 +117,9 @@ def _parts(each: ConversationRow, now: int, picture: Picture) -> tuple[str, str]
             )
         case ReplyText(words, model, tokens):
             version = row.version if isinstance(row, Row) else 0
-            small = f'<small title="tokens written">{show(tokens)}</small>' if tokens else ""
+            written = show(tokens) if tokens else ""
+            noun = "token" if written == "1" else "tokens"
+            small = f"<small>{written} {noun}</small>" if written else ""
             return "row reply", _grid(
                 f'<span class="ok">{who(model)}</span> <i>#{version}</i>{small}',
                 f'<div class="md">{markdown(words)}</div>{unseen}',
