@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.web.stage import Stage
 
@@ -259,3 +259,41 @@ def test_hostile_text_is_shown_and_never_run(stage: Stage) -> None:
     expect(stage.page.locator("#rows .said").first).to_contain_text("<script>")
     assert stage.page.evaluate("window.hacked") is None
     assert stage.page.locator("#rows img, #rows script, #list img").count() == 0
+
+
+def test_a_key_that_comes_before_the_script_is_not_lost(stage: Stage) -> None:
+    """On a slow line the page is there before its script: Enter still sends."""
+    page = stage.page
+    waiting: list[Route] = []
+    page.route("**/static/sapwood.js", lambda route: waiting.append(route))
+    page.goto(f"{stage.server.address}/?new=1", wait_until="commit")
+    page.fill("#message", "Early? [[say: Not too early.]]")
+    page.press("#message", "Enter")
+    expect(page.locator("#message")).to_have_value("Early? [[say: Not too early.]]")
+    waiting[0].continue_()
+    page.unroute("**/static/sapwood.js")
+    page.wait_for_url("**/c/*")
+    stage.see("Not too early.")
+
+
+def test_the_way_to_the_end_is_shown_only_if_something_is_below(stage: Stage) -> None:
+    stage.begin(*TURNS)
+    stage.page.keyboard.press("Escape")
+    stage.page.keyboard.press("k")
+    stage.command("/mark here")
+    expect(stage.page.locator("#rows")).to_contain_text("here")
+    expect(stage.page.locator("#latest")).to_be_hidden()
+
+
+def test_a_key_right_after_a_dialog_was_closed_is_not_lost(stage: Stage) -> None:
+    """The browser gives keys to a closed dialog until it is drawn again."""
+    stage.begin(TURNS[0])
+    stage.page.keyboard.press("Escape")
+    stage.page.keyboard.press("?")
+    expect(stage.page.locator("#map[open]")).to_contain_text("Keyboard map")
+    stage.page.evaluate("""() => {
+        const dialog = document.getElementById('map'), inside = dialog.querySelector('.scroll');
+        dialog.close();
+        inside.dispatchEvent(new KeyboardEvent('keydown', { key: '2', bubbles: true }));
+    }""")
+    expect(stage.page.locator("#cut")).to_be_visible()

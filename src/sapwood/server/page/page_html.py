@@ -70,7 +70,7 @@ def page_html(parts: PageParts, state: State | None, *, may_write: bool) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">'
         f"<title>{title} · Sapwood</title>"
         '<link rel="icon" href="/static/icon.svg" type="image/svg+xml">'
-        '<script src="/static/theme.js"></script>'
+        '<script src="/static/start.js"></script>'
         '<link rel="stylesheet" href="/static/sapwood.css">'
         '<script type="module" src="/static/sapwood.js"></script></head>'
         f'<body {data}><a class="vh skip" href="#main">Skip to the conversation</a>'

@@ -169,8 +169,9 @@ const keys = {
   Escape: () => { if (!$('interrupt')?.hidden) interrupt(); },
 };
 document.addEventListener('keydown', (event) => {
-  const target = /** @type {HTMLElement} */ (event.target);
-  if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input, textarea, select, dialog')) return;
+  const target = /** @type {HTMLElement} */ (event.target), dialog = target.closest('dialog');
+  const isElsewhere = dialog ? dialog.open : target.closest('input, textarea, select'); // one that was just closed still gets keys
+  if (event.ctrlKey || event.metaKey || event.altKey || isElsewhere) return;
   const act = keys[event.key];
   if (act && agent) { event.preventDefault(); act(); }
 });
@@ -189,3 +190,4 @@ if (agent) {
 } else {
   $('link').lastElementChild.textContent = 'ready';
 }
+for (const each of /** @type {any} */ (globalThis).takeEarlyKeys()) each.target.dispatchEvent(new KeyboardEvent('keydown', each));

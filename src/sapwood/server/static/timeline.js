@@ -49,6 +49,13 @@ export function still(change) {
   if (follows) { toEnd(); return; }
   const row = at && (at.inside ? document.getElementById(at.key) : rowOf(at.key));
   if (row) scrollBy(row.getBoundingClientRect().top - feed.getBoundingClientRect().top - at.offset);
+  showLatest();
+}
+
+/** The way to the end is shown while there is something below. */
+function showLatest() {
+  latest.hidden = state.following || isAtEnd() && state.first + count() >= state.total;
+  latest.lastElementChild.textContent = unseen ? 'new below' : 'latest';
 }
 
 /** Where the end was. Nothing but the reader scrolls up from there: the feed has no scroll anchoring. */
@@ -122,8 +129,6 @@ function take(found) {
   const grew = found.version > state.version;
   if (grew && !state.following) { unseen += 1; }
   Object.assign(state, { total: found.total, version: found.version, moved: found.moved, complete: found.complete });
-  latest.hidden = state.following;
-  if (!state.following && unseen) latest.lastElementChild.textContent = 'new below';
 }
 
 /** Reads the rows again after an event. */
@@ -190,7 +195,7 @@ export async function goTo(/** @type {string} */ key) {
   if (fold) await openFold(fold.querySelector('[data-fold]'), found.inside || 100);
   const row = document.getElementById(target) || fold;
   if (row) { row.scrollIntoView({ block: 'center' }); row.focus({ preventScroll: true }); row.classList.add('found'); }
-  latest.hidden = isAtEnd();
+  showLatest();
 }
 
 // Folds: opened in place, downwards, a hundred rows at a time.
@@ -279,7 +284,7 @@ if (feed) {
     } else if (state.following || !placing) {
       state.following = isAtEnd() && state.first + count() >= state.total;
       if (state.following) { unseen = 0; bottom = feed.scrollTop; }
-      latest.hidden = state.following;
+      showLatest();
     }
     if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; scrolled(); }); }
   }, { passive: true });
