@@ -6,7 +6,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.web.stage import Stage
 
@@ -81,6 +81,42 @@ def test_an_image_is_pasted_shown_and_sent(stage: Stage) -> None:
     assert image.evaluate("async (each) => { await each.decode(); return each.naturalWidth }") == 40
     body = str(stage.server.model.requests[-1].body)
     assert "image/png" in body
+
+
+def test_a_prompt_waits_for_an_image_that_is_still_uploaded(stage: Stage, tmp_path: Path) -> None:
+    picture = tmp_path / "slow.png"
+    picture.write_bytes(png(30, 30))
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    waiting: list[Route] = []
+    page.route("**/files?*", lambda route: waiting.append(route))
+    page.set_input_files("#files", picture)
+    expect(page.locator("#says")).to_have_text("Uploading …")
+    stage.type("With a picture? [[say: Seen.]]")
+    expect(page.locator("#send")).to_be_disabled()
+    waiting[0].continue_()
+    stage.see("Seen.")
+    expect(page.locator("#rows .shot img")).to_have_count(1)
+
+
+def test_a_refused_image_stops_only_the_prompt_that_waits_for_it(
+    stage: Stage, tmp_path: Path
+) -> None:
+    picture = tmp_path / "refused.png"
+    picture.write_bytes(png(30, 30))
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    waiting: list[Route] = []
+    page.route("**/files?*", lambda route: waiting.append(route))
+    page.set_input_files("#files", picture)
+    expect(page.locator("#says")).to_have_text("Uploading …")
+    stage.type("Without it? [[say: Sent.]]")
+    expect(page.locator("#send")).to_be_disabled()
+    waiting[0].fulfill(status=413, json={"detail": "The file is too large."})
+    expect(page.locator("#says")).to_have_text("The file is too large.")
+    expect(page.locator("#message")).to_have_value("Without it? [[say: Sent.]]")
+    page.press("#message", "Enter")
+    stage.see("Sent.")
 
 
 def test_an_image_on_the_first_page_starts_the_conversation(stage: Stage, tmp_path: Path) -> None:

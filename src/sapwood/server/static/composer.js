@@ -64,15 +64,22 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
 }
 
 async function send() {
-  const text = box.value.trim();
-  const files = text.startsWith('/') ? [] : attached.map((each) => each.id);
-  if (!text && !files.length || sending) return;
-  if (isOpen && !text.startsWith('/')) { queue.push({ id: crypto.randomUUID(), text: box.value, files }); keepQueue(); clear(); setAttached([]); return; }
+  if (sending) return;
   sending = true;
   $('send').disabled = true;
-  if (await submit(box.value, crypto.randomUUID(), files)) { if (box.value.trim() === text) clear(); if (files.length) setAttached([]); }
+  await sendTyped();
   sending = false;
   $('send').disabled = false;
+  sendNext();
+}
+
+async function sendTyped() {
+  if (!box.value.startsWith('/') && !await arriving) return;
+  const text = box.value.trim();
+  const files = text.startsWith('/') ? [] : attached.map((each) => each.id);
+  if (!text && !files.length) return;
+  if (isOpen && !text.startsWith('/')) { queue.push({ id: crypto.randomUUID(), text: box.value, files }); keepQueue(); clear(); setAttached([]); return; }
+  if (await submit(box.value, crypto.randomUUID(), files)) { if (box.value.trim() === text) clear(); if (files.length) setAttached([]); }
 }
 
 function clear() { box.value = ''; grow(); hide(); }
@@ -127,20 +134,29 @@ function setAttached(list) {
   }));
 }
 
+/** Whether the images arrived, for what is sent with them. @type {Promise<boolean>} */
+let arriving = Promise.resolve(true);
 /** @param {FileList | File[]} files */
-async function attach(files) {
+function attach(files) {
   const images = [...files].filter((each) => each.type.startsWith('image/'));
   if (!images.length) return;
+  const mine = arriving = arriving.then(() => uploadAll(images));
+  mine.then(() => { if (arriving === mine) arriving = Promise.resolve(true); });
+}
+
+/** @param {File[]} images */
+async function uploadAll(images) {
   say('Uploading …');
   try {
     const owner = agent || (await post('/v1/agents', {})).agent;
     const found = [];
     for (const each of images) found.push((await upload(`/v1/agents/${encodeURIComponent(owner)}/files?name=${encodeURIComponent(each.name)}`, each)).file);
     say('');
-    if (agent) { setAttached([...attached, ...found.filter((each) => !attached.some((other) => other.id === each.id))]); return; }
+    if (agent) { setAttached([...attached, ...found.filter((each) => !attached.some((other) => other.id === each.id))]); return true; }
     sessionStorage.setItem(`files:${owner}`, JSON.stringify(found));
     location.href = `/c/${owner}${box.value ? `?fill=${encodeURIComponent(box.value)}` : ''}`;
   } catch (error) { say(/** @type {Error} */ (error).message, true); }
+  return false;
 }
 
 // Completion.
