@@ -1,6 +1,7 @@
 """A restore changes the files that differ, and never files that could not be saved."""
 
 import os
+import shutil
 import stat
 from contextlib import closing
 from pathlib import Path
@@ -54,6 +55,28 @@ async def test_a_folder_with_nothing_but_ignored_files_keeps_its_permissions(
     await restored(tmp_path, files)
     assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
     assert names(tmp_path / "logs") == ["one.log"]
+
+
+@pytest.mark.parametrize("left_out", ["one.log", "large"])
+async def test_permissions_of_a_folder_without_covered_files_come_back(
+    tmp_path: Path, left_out: str
+) -> None:
+    repository(tmp_path)
+    limits = CheckpointLimits(max_file=10)
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "src" / "deep" / "a").write_text("1")
+    (tmp_path / "src").chmod(0o775)
+    files = await saved(tmp_path, limits)
+    shutil.rmtree(tmp_path / "src" / "deep")
+    (tmp_path / "src" / left_out).write_text("x" * 11)
+    (tmp_path / "src").chmod(0o755)
+    before = await saved(tmp_path, limits)
+    await restored(tmp_path, files, limits)
+    assert stat.S_IMODE((tmp_path / "src").stat().st_mode) == 0o775
+    await restored(tmp_path, before, limits)
+    assert stat.S_IMODE((tmp_path / "src").stat().st_mode) == 0o755
+    assert names(tmp_path / "src") == [left_out]
 
 
 async def test_a_file_that_does_not_differ_is_not_written(tmp_path: Path) -> None:

@@ -75,6 +75,20 @@ async def test_a_tracked_file_in_an_ignored_folder_is_in(tmp_path: Path) -> None
     assert held(tmp_path, await saved(tmp_path)) == [".gitignore"]
 
 
+async def test_a_tracked_file_is_in_though_the_worktree_starts_above(tmp_path: Path) -> None:
+    project = repository(tmp_path / "project")
+    git(project, "config", "core.worktree", "../..")
+    (project / "built").mkdir()
+    (project / "built" / "forced").write_text("1")
+    (project / "tracked").write_text("1" * 10)
+    git(project, "add", "--all", ".")
+    (project / ".git" / "info").mkdir(exist_ok=True)
+    (project / ".git" / "info" / "exclude").write_text("built/\n")
+    (project / "built" / "other").write_text("2")
+    files = await saved(project, CheckpointLimits(max_untracked=9))
+    assert held(project, files) == ["built/forced", "tracked"]
+
+
 async def test_a_checkpoint_covers_the_workspace_and_nothing_above(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / ".gitignore").write_text("/deep/down/built\n*.log\n")

@@ -22,6 +22,7 @@ from tests.workspace.checkpoints.repositories import (
     modes_of,
     repository,
     saved,
+    store_of,
 )
 
 
@@ -261,6 +262,22 @@ async def test_checkpoints_of_earlier_versions_can_be_restored(tmp_path: Path) -
     assert (tmp_path / "top").read_text() == "now"
     assert await restored(tmp_path, old) == Restored(1, 0, (LeftOut("sub/big", "large"),))
     assert (tmp_path / "top").read_text() == "then"
+
+
+async def test_permissions_that_an_earlier_version_did_not_record_stay(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    (tmp_path / "logs").mkdir(mode=0o700)
+    (tmp_path / "logs" / "one.log").write_text("1")
+    files = await saved(tmp_path)
+    store = store_of(tmp_path).files()
+    message = store.run("log", "-1", "--format=%B", files.commit)
+    assert b"700 logs/\n" in message
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    commit = ("commit-tree", f"{files.commit}^{{tree}}")
+    old = store.run(*identity, *commit, stdin=message.replace(b"700 logs/\n", b""))
+    await restored(tmp_path, Saved(old.decode().strip(), files.tree))
+    assert modes_of(tmp_path)["logs"] == 0o700
 
 
 async def test_a_file_that_a_killed_process_left_is_removed(tmp_path: Path) -> None:

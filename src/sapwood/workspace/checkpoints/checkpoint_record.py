@@ -28,7 +28,8 @@ class CheckpointRecord(Struct, frozen=True):
     """A checkpoint: the tree of its files, unusual permissions, and what was not covered.
 
     `modes` has paths of files and, with a slash at the end, of folders; it is None in checkpoints
-    of earlier versions, which did not record permissions. So has `not_covered`.
+    of earlier versions, which did not record permissions. So has `not_covered`. Folders that had
+    files and no covered one are in `modes` with usual permissions too.
     """
 
     tree: str

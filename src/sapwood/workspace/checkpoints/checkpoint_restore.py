@@ -193,8 +193,8 @@ class _Restoration:
         return None if self._first is self._now else self._first.reason_not_covered(path)
 
     def _changed_modes(self) -> list[bytes]:
-        """The paths whose permissions differ. Those of a folder that had no covered file then are
-        not known, and stay.
+        """The paths whose permissions differ. Those of a folder that was neither in the tree nor
+        recorded then are not known, and stay.
         """
         then, now = self._then.modes, self._now.modes
         if then is None or now is None:
@@ -203,7 +203,7 @@ class _Restoration:
             path
             for path in sorted({*then, *now})
             if then.get(path) != now.get(path)
-            and (not path.endswith(b"/") or path in self._folders)
+            and (path in then or path in self._folders or not path.endswith(b"/"))
             and self._then.reason_not_covered(path) is None
             and self._now.reason_not_covered(path) is None
         ]

@@ -15,7 +15,6 @@ from sapwood.core.checkpoint import SHOWN, LeftOut, Saved, Unsaved, Why
 from sapwood.core.ids import AgentId
 from sapwood.workspace.checkpoints.checkpoint_record import (
     FILE,
-    FOLDER,
     PROGRAM,
     message_of,
     state_of,
@@ -96,10 +95,7 @@ def _save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> S
         )
     update_index(git, found.added, found.removed)
     tree = _tree(store, git)
-    for folder in folders.with_parents(found.folders):
-        mode = folders.mode(folder)
-        if mode is not None and mode != FOLDER:
-            found.modes[folder + b"/"] = mode
+    found.modes.update(folders.modes(found.folders, found.not_covered))
     message = message_of(found.modes, found.not_covered.items())
     tip = _tip(git, ref_of(agent))
     if tip is None or (tip.tree, tip.message) != (tree, message):
@@ -122,7 +118,7 @@ def _sorted(store: CheckpointStore, git: Git, folders: Folders, limits: Checkpoi
         # Git does not list an ignored folder or a repository at a path that the index has as file.
         update_index(git, (), replaced)
         statuses, warnings = _statuses(store, git)
-    tracked = _tracked_and_ignored(store)
+    tracked = store.tracked()
     if hidden := [path for path in tracked if _is_hidden(path, statuses, folders, limits)]:
         update_index(git, hidden, ())
         statuses, warnings = _statuses(store, git)
@@ -155,25 +151,27 @@ def _statuses(store: CheckpointStore, git: Git) -> tuple[dict[bytes, bytes], byt
     return found, warnings
 
 
-def _tracked_and_ignored(store: CheckpointStore) -> list[bytes]:
-    """Files that the user tracks though a rule ignores them."""
-    if not store.index:
-        return []
-    users = store.files(store.index)
-    found = users.run("ls-files", "-z", "-c", "-i", "--exclude-standard").split(b"\0")
-    return [path for path in found if path]
-
-
 def _is_hidden(
     path: bytes, statuses: dict[bytes, bytes], folders: Folders, limits: CheckpointLimits
 ) -> bool:
     """Whether git does not list this file, because it lists only the ignored folder around it."""
-    if path in statuses or folders.repository_around(path):
+    if path in statuses or not _is_below_ignored(path, statuses):
+        return False
+    if folders.repository_around(path):
         return False
     state = folders.state(path)
     if not isinstance(state, os.stat_result) or stat.S_IFMT(state.st_mode) not in _COVERED:
         return False
     return _reason_not_to_cover(path, state, folders, limits) is None
+
+
+def _is_below_ignored(path: bytes, statuses: dict[bytes, bytes]) -> bool:
+    folder = os.path.dirname(path)
+    while folder:
+        if statuses.get(folder + b"/") == _IGNORED:
+            return True
+        folder = os.path.dirname(folder)
+    return False
 
 
 def _not_as_usual(
@@ -249,8 +247,7 @@ def _reason_not_to_cover(
 
 def _untracked(store: CheckpointStore, found: _Files) -> int:
     """The bytes of new files that the user does not track."""
-    index = store.index
-    tracked = set(store.files(index).run("ls-files", "-z").split(b"\0")) if index else set[bytes]()
+    tracked = set(store.tracked())
     return sum(size for path, size in found.added.items() if path not in tracked)
 
 

@@ -65,7 +65,8 @@ class CheckpointStore(Struct, frozen=True):
 
     `folder` is the store. `top` is the top of the git worktree around `root`, whose ignore rules
     apply, else `root` itself. `git` and `common` are the git folders of the user's repository, of
-    this worktree and of all its worktrees; empty if there is no repository. `excludes` is the
+    this worktree and of all its worktrees; empty if there is no repository. `worktree` is where the
+    paths of the user's index start: with core.worktree it can be above `top`. `excludes` is the
     user's file of global ignore rules.
     """
 
@@ -74,6 +75,7 @@ class CheckpointStore(Struct, frozen=True):
     top: str
     git: str = ""
     common: str = ""
+    worktree: str = ""
     format: str = ""
     excludes: str = ""
 
@@ -101,23 +103,24 @@ class CheckpointStore(Struct, frozen=True):
         name = head.removeprefix("ref: ")
         return "HEAD" if name == head else name.removeprefix("refs/heads/")
 
-    def files(self, index: str = "", *, objects: Sequence[str] = ()) -> Git:
-        """Git on the files of `root`, with the store's index unless another one is given.
+    def files(self, *, objects: Sequence[str] = ()) -> Git:
+        """Git on the files of `root`, with the store's index.
 
         `objects` are folders with further objects to read.
         """
         others = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": ":".join(objects)} if objects else {}
-        return Git(
-            self.root,
-            {
-                "GIT_DIR": self.folder,
-                "GIT_WORK_TREE": self.top,
-                "GIT_INDEX_FILE": index or os.path.join(self.folder, "index"),
-                **_NO_CONFIGURATION,
-                **self._settings(),
-                **others,
-            },
-        )
+        return self._git(self.top, os.path.join(self.folder, "index"), others)
+
+    def tracked(self) -> list[bytes]:
+        """The files below `root` that the user tracks."""
+        if not self.index:
+            return []
+        found = self._git(self.worktree, self.index, {}).run("ls-files", "-z").split(b"\0")
+        return [path for path in found if path]
+
+    def _git(self, top: str, index: str, others: dict[str, str]) -> Git:
+        variables = {"GIT_DIR": self.folder, "GIT_WORK_TREE": top, "GIT_INDEX_FILE": index}
+        return Git(self.root, variables | _NO_CONFIGURATION | self._settings() | others)
 
     def _settings(self) -> dict[str, str]:
         settings = dict(_SETTINGS)
@@ -201,6 +204,7 @@ def _with_repository(store: CheckpointStore) -> CheckpointStore | Unsaved:
         top=top if is_below else root,
         git=own,
         common=common,
+        worktree=top,
         format=form,
         excludes=os.fsdecode(excludes).removesuffix("\n"),
     )

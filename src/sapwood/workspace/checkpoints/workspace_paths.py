@@ -4,6 +4,8 @@ import os
 import stat
 from collections.abc import Iterable
 
+from sapwood.workspace.checkpoints.checkpoint_record import FOLDER
+
 __all__ = ["Folders", "unreadable_folders"]
 
 
@@ -46,6 +48,22 @@ class Folders:
         """The permissions of a folder; None if it is not a folder."""
         state = self._folder(folder)
         return stat.S_IMODE(state.st_mode) if isinstance(state, os.stat_result) else None
+
+    def modes(self, covered: Iterable[bytes], not_covered: Iterable[bytes]) -> dict[bytes, int]:
+        """The permissions to record of folders, which get a slash at the end.
+
+        `covered` are folders with covered files, and `not_covered` are paths. Usual permissions are
+        recorded only of folders without a covered file: no tree has them, and if a revert gives
+        them files and other permissions, it can be taken back.
+        """
+        in_tree = self.with_parents(covered)
+        around = self.with_parents(os.path.dirname(path.rstrip(b"/")) for path in not_covered)
+        found: dict[bytes, int] = {}
+        for folder in in_tree | around:
+            mode = self.mode(folder)
+            if mode is not None and (mode != FOLDER or folder not in in_tree):
+                found[folder + b"/"] = mode
+        return found
 
     def is_readable(self, path: bytes) -> bool:
         """Whether a file may be read."""
