@@ -44,7 +44,10 @@ async def test_nothing_is_logged_without_an_outage(
     assert not caplog.records
 
 
-async def test_the_next_outage_is_logged_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_next_outage_is_logged_again(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_ECHO", 0.0)
     reporter = OutageReporter()
     for _ in range(2):
         reporter.report(False)
@@ -52,6 +55,33 @@ async def test_the_next_outage_is_logged_again(caplog: pytest.LogCaptureFixture)
         await delivered()
         reporter.close()  # has the same effect as waiting
     assert [BACK in record.message for record in caplog.records] == [False, True, False, True]
+
+
+async def test_a_connection_that_is_found_broken_after_the_outage_is_no_new_one(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_CONFIRMED", 0.05)
+    reporter = OutageReporter()
+    for answers in (False, True):
+        reporter.report(answers)
+    await eventually(lambda: BACK in caplog.text)
+    for answers in (False, False, True, True):
+        reporter.report(answers)
+    await asyncio.sleep(0.2)
+    reporter.close()
+    assert [BACK in record.message for record in caplog.records] == [False, True]
+
+
+async def test_an_outage_right_after_another_is_logged_if_it_lasts(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_CONFIRMED", 0.05)
+    reporter = OutageReporter()
+    for answers in (False, True):
+        reporter.report(answers)
+    await eventually(lambda: BACK in caplog.text)
+    reporter.report(False)
+    await eventually(lambda: caplog.text.count(AWAY) == 2)
 
 
 async def test_an_outage_that_lasts_until_the_end_has_no_end_in_the_log(

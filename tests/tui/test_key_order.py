@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import pytest
 from textual import events
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
@@ -19,7 +19,7 @@ from sapwood.tui.screens.help_page import HelpPage
 from sapwood.tui.screens.search_pages import SearchPage
 from tests.tui.inline.inline_stage import on_inline_stage
 from tests.tui.keyboard import Keyboard, keyboard
-from tests.tui.stage import MODEL, on_stage
+from tests.tui.stage import MODEL, on_stage, until
 
 # pyright: reportPrivateUsage=false
 
@@ -44,6 +44,10 @@ class Screen:
     def text(self) -> str:
         """What stands in the composer."""
         return self.app.conversation.composer.text
+
+    async def marked(self, *names: str) -> None:
+        """Waits until the screen knows these marks."""
+        await until(lambda: {*names} <= {*dict(self.app.conversation._known.marks)})
 
     async def prompts(self) -> list[str]:
         """What was sent to the model, in order."""
@@ -280,6 +284,7 @@ async def test_enter_sends_a_complete_command_as_it_was_typed(
     screen: Screen, typed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await screen.burst(f"/mark PHASE_3{ENTER}/mark A{ENTER}/mark A2{ENTER}")
+    await screen.marked("PHASE_3", "A", "A2")
     sent: list[str] = []
     monkeypatch.setattr(screen.app.conversation, "submit", sent.append)
     await screen.burst(f"{typed}{ENTER}")
@@ -288,11 +293,23 @@ async def test_enter_sends_a_complete_command_as_it_was_typed(
 
 async def test_enter_completes_a_word_that_is_only_begun(screen: Screen) -> None:
     await screen.burst(f"/mark PHASE_3{ENTER}")
+    await screen.marked("PHASE_3")
     await screen.burst(f"/rewind PHA{ENTER}")
     assert screen.text == "/rewind PHASE_3 "
 
 
 async def test_enter_takes_what_was_picked_in_the_list(screen: Screen) -> None:
     await screen.burst(f"/mark A{ENTER}/mark A2{ENTER}")
+    await screen.marked("A", "A2")
     await screen.burst(f"/rewind A{DOWN}{ENTER}")
+    assert screen.text == "/rewind A2 "
+
+
+async def test_a_late_look_at_the_text_leaves_what_was_picked(screen: Screen) -> None:
+    await screen.burst(f"/mark A{ENTER}/mark A2{ENTER}")
+    await screen.marked("A", "A2")
+    await screen.burst(f"/rewind A{DOWN}")
+    composer = screen.app.conversation.composer
+    composer.post_message(TextArea.Changed(composer))
+    await screen.burst(ENTER)
     assert screen.text == "/rewind A2 "

@@ -44,7 +44,7 @@ def test_a_rewound_turn_is_a_side_branch_of_the_tree(stage: Stage) -> None:
     expect(stage.page.locator(".inside .found")).to_contain_text("Two?")
 
 
-def test_chapters_and_notes_stand_at_the_side(stage: Stage) -> None:
+def test_chapters_stand_at_the_side(stage: Stage) -> None:
     stage.begin(*TURNS)
     expect(stage.page.locator("#side .chap").first).to_contain_text("%")
 

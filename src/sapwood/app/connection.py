@@ -32,6 +32,9 @@ _SHORTEST_SECRET = 8
 _SETTLED = 3.0
 """Seconds without a failure after which an outage is over."""
 
+_ECHO, _CONFIRMED = 60.0, 5.0
+"""Seconds after an outage in which a new one must last, and for how long."""
+
 _log = logging.getLogger("sapwood.database")
 
 
@@ -141,12 +144,15 @@ class OutageReporter:
 
     The log and the engine use the same database and report independently, from several threads.
     Each outage is logged once. It is over when a report was positive and none was negative for
-    three seconds after it. An instance belongs to the event loop in which it was created.
+    three seconds after it. A connection that broke in an outage may be found broken later. So in
+    the first minute after an outage, a negative report counts only if no positive one follows
+    within five seconds. An instance belongs to the event loop in which it was created.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._is_away = False
+        self._ended = -_ECHO
         self._timer: asyncio.TimerHandle | None = None
 
     def report(self, answers: bool) -> None:
@@ -158,25 +164,32 @@ class OutageReporter:
         """Logs the end of an outage whose last report was positive, without waiting longer."""
         if self._timer is not None:
             self._timer.cancel()
-            self._end()
+            if self._is_away:
+                self._end()
 
     def _reported(self, answers: bool) -> None:
+        if self._timer is not None and answers == self._is_away:
+            return  # the timer of an earlier report that said the same runs
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not answers:
-            self._begin()
-        elif self._is_away:
+        if answers and self._is_away:
             self._timer = self._loop.call_later(_SETTLED, self._end)
+        elif not answers and not self._is_away:
+            if self._loop.time() - self._ended < _ECHO:
+                self._timer = self._loop.call_later(_CONFIRMED, self._begin)
+            else:
+                self._begin()
 
     def _begin(self) -> None:
-        if not self._is_away:
-            self._is_away = True
-            _log.warning("The database does not answer. Open work waits until it does.")
+        self._timer = None
+        self._is_away = True
+        _log.warning("The database does not answer. Open work waits until it does.")
 
     def _end(self) -> None:
         self._timer = None
         self._is_away = False
+        self._ended = self._loop.time()
         _log.warning("The database is back. Open work continues.")
 
 

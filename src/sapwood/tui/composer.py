@@ -197,8 +197,13 @@ class CompletionPopup(OptionList, can_focus=False):
     moved = False
     """Whether the person moved in the list since it was filled."""
 
+    _offered: tuple[Choice, ...] = ()
+
     def offer(self, found: Sequence[Choice]) -> None:
-        """Shows these choices, or hides the list."""
+        """Shows these choices, or hides the list. The same choices leave the list as it is."""
+        if found and tuple(found) == self._offered and self.display:
+            return
+        self._offered = tuple(found)
         self.moved = False
         self.clear_options()
         self.display = bool(found)

@@ -94,6 +94,8 @@ async def _started(starting: asyncio.Future[_Started], mark: str) -> _Started:
         starting.add_done_callback(partial(_abandon, mark))
         await asyncio.wait({starting})
         await _end_all_marked(mark)
+        if not starting.cancelled() and not starting.exception():
+            await _wait(_KILL_WAIT, starting.result()[1].exited)
         raise
 
 
@@ -156,7 +158,7 @@ async def _end_program(group: int, child: _Child, mark: str) -> None:
     finally:  # also when this is cancelled once more
         _signal(group, signal.SIGKILL)
         _end_marked(mark)
-    await _wait(_KILL_WAIT, child.exited)
+        await _wait(_KILL_WAIT, child.exited)
     await _end_all_marked(mark)
     await _wait(_DRAIN, child.drained)
 
