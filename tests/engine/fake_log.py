@@ -17,11 +17,14 @@ class FakeLog:
     def __init__(self, agents: dict[Space, list[AgentSummary]]) -> None:
         self._agents = agents
         self.away = False
+        self.closed: set[Space] = set()
 
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[AgentSummary]:
         if self.away:
             raise LogError("The log is away.")
+        if space in self.closed:
+            raise LogError("There is no key.")
         found = sorted(self._agents[space], key=lambda facts: facts.agent)
         return [facts for facts in found if after is None or facts.agent > after][:limit]

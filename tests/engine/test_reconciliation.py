@@ -30,6 +30,18 @@ async def test_all_pages_are_read() -> None:
     await eventually(lambda: recorder.done.total() == 1001)
 
 
+async def test_a_space_that_cannot_be_read_does_not_keep_others_waiting(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine, recorder = LocalEngine(), DriveRecorder()
+    await engine.launch(recorder.drive)
+    log = FakeLog({OTHER: [working("ada")]})
+    log.closed.add(SPACE)
+    assert await wake_all(log, engine, [SPACE, OTHER]) == 1
+    await eventually(lambda: recorder.done == {"ada": 1})
+    assert "the space main could not be woken: There is no key." in caplog.text
+
+
 async def test_it_is_done_now_and_again_and_survives_a_log_that_is_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -10,7 +10,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
-from sapwood.core.errors import LogAway, SapwoodError
+from sapwood.core.errors import LogAway, LogError, SapwoodError
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.engine.drives import EngineError
@@ -58,19 +58,32 @@ def these(spaces: Iterable[Space]) -> Spaces:
 async def wake_all(
     log: WorkingAgents, engine: WakingEngine, spaces: Iterable[Space] | Spaces
 ) -> int:
-    """Wakes every agent of these spaces that has work to do; returns how many there were."""
+    """Wakes every agent of these spaces that has work to do; returns how many there were.
+
+    A space that cannot be read, such as an encrypted one whose key is missing, is logged and left.
+    """
     woken = 0
     async for space in (spaces if callable(spaces) else these(spaces))():
-        last: AgentId | None = None
-        while page := await log.working(space, after=last, limit=_PAGE):
-            await asyncio.gather(
-                *(
-                    engine.wake(space, found.agent, model=found.model, user=found.owner)
-                    for found in page
-                )
+        try:
+            woken += await _wake_space(log, engine, space)
+        except LogAway:
+            raise
+        except LogError as problem:
+            _log.warning("The agents of the space %s could not be woken: %s", space, problem)
+    return woken
+
+
+async def _wake_space(log: WorkingAgents, engine: WakingEngine, space: Space) -> int:
+    woken, last = 0, None
+    while page := await log.working(space, after=last, limit=_PAGE):
+        await asyncio.gather(
+            *(
+                engine.wake(space, found.agent, model=found.model, user=found.owner)
+                for found in page
             )
-            woken += len(page)
-            last = page[-1].agent
+        )
+        woken += len(page)
+        last = page[-1].agent
     return woken
 
 
