@@ -85,10 +85,11 @@ async def test_a_conversation_comes_back_from_s3_and_its_object_is_erased(
         await restore_agent(wood.connection, agent.id, by="human:ada")
         assert await _everything(wood) == before
         archived = await archive_agent(wood.connection, agent.id, s3, by="human:ada")
-        assert len(await read_archive(archived.address)) == 2
+        log, space = erasable(wood.connection.log), wood.connection.space
+        assert len(await read_archive(log, space, archived.address)) == 2
         await agent.erase()
         with pytest.raises(LogError, match="cannot be read"):
-            await read_archive(archived.address)
+            await read_archive(log, space, archived.address)
 
 
 async def test_an_archive_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:

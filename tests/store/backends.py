@@ -1,24 +1,31 @@
-"""The three kinds of database that the contract suite runs on."""
+"""The kinds of database that the contract suite runs on. Two of them encrypt every space."""
 
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from sapwood.runtime.log import Log
+from sapwood.store.master_keys import MasterKeys
 from sapwood.store.memory import MemoryLog
 from sapwood.store.sqlite import SqliteLog
 
-__all__ = ["MemoryBackend", "PostgresBackend", "SqliteBackend", "open_at"]
+__all__ = ["TEST_KEY", "MemoryBackend", "PostgresBackend", "SqliteBackend", "open_at"]
+
+
+TEST_KEY = bytes(range(32))
+"""The master key of the encrypted databases of tests."""
 
 
 async def open_at(name: str, address: str) -> Log:
     """Opens the log of the kind `name` at an address; other processes may have it open too."""
-    if name == "sqlite":
-        return await SqliteLog.open(Path(address))
+    kind, _, encrypted = name.partition("-")
+    masters = MasterKeys([TEST_KEY], "*") if encrypted else None
+    if kind == "sqlite":
+        return await SqliteLog.open(Path(address), masters=masters)
     # Here, because the driver is an extra and the other backends must run without it.
     from sapwood.store.postgres import PostgresLog
 
-    return await PostgresLog.open(address)
+    return await PostgresLog.open(address, masters=masters)
 
 
 class MemoryBackend:
@@ -43,9 +50,8 @@ class MemoryBackend:
 class SqliteBackend:
     """An SQLite file."""
 
-    name = "sqlite"
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str = "sqlite") -> None:
+        self.name = name
         self.address = str(path)
 
     async def open(self) -> Log:
@@ -65,9 +71,8 @@ class SqliteBackend:
 class PostgresBackend:
     """A separate database on a real server."""
 
-    name = "postgres"
-
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, name: str = "postgres") -> None:
+        self.name = name
         self.address = dsn
 
     async def open(self) -> Log:

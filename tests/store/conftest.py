@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import os
 from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,26 +28,41 @@ async def _on_server(dsn: str, statement: str) -> None:
         await connection.close()
 
 
+@contextmanager
+def _new_database(server: str) -> Generator[str]:
+    name = f"sapwood_test_{os.getpid()}_{next(_numbers)}"
+    asyncio.run(_on_server(server, f"CREATE DATABASE {name}"))
+    yield urlsplit(server)._replace(path=f"/{name}").geturl()
+    asyncio.run(_on_server(server, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
 @pytest.fixture(scope="module")
 def postgres_database(postgres_dsn: str) -> Generator[str]:
     """A database for the tests of one module; it is dropped afterwards."""
-    name = f"sapwood_test_{os.getpid()}_{next(_numbers)}"
-    asyncio.run(_on_server(postgres_dsn, f"CREATE DATABASE {name}"))
-    yield urlsplit(postgres_dsn)._replace(path=f"/{name}").geturl()
-    asyncio.run(_on_server(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))
+    with _new_database(postgres_dsn) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def encrypted_database(postgres_dsn: str) -> Generator[str]:
+    """Another database for the tests of one module."""
+    with _new_database(postgres_dsn) as address:
+        yield address
 
 
 def _backend(kind: str, request: pytest.FixtureRequest, folder: Path) -> Backend:
     match kind:
         case "memory":
             return MemoryBackend()
-        case "sqlite":
-            return SqliteBackend(folder / "log.db")
-        case _:
+        case "sqlite" | "sqlite-encrypted":
+            return SqliteBackend(folder / "log.db", kind)
+        case "postgres":
             return PostgresBackend(request.getfixturevalue("postgres_database"))
+        case _:
+            return PostgresBackend(request.getfixturevalue("encrypted_database"), kind)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", "sqlite-encrypted", "postgres-encrypted"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Each kind of database."""
     return _backend(request.param, request, tmp_path)

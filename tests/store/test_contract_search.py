@@ -6,7 +6,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.events import ReplyAdded, ToolFinished, TurnStarted
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.runtime.log import Log
-from tests.store.contract import OpenLog, append, commit_of, grow, prompt_event, start
+from tests.store.contract import Backend, OpenLog, append, commit_of, grow, prompt_event, start
 
 ADA, BOB = AgentId("ada"), AgentId("bob")
 
@@ -29,6 +29,9 @@ TEXTS = (
     "ภาษาไทย and ひらがな",
     "nul\0inside 🌲 tree",
 )
+
+AS_WRITTEN = {"retry": [1], "retries": [3], "retrying": [3], "time": []}
+"""What an encrypted space finds: its index has hashes of words, so only words as written."""
 
 
 @pytest.mark.parametrize(
@@ -84,9 +87,11 @@ TEXTS = (
     ],
 )
 async def test_words_and_phrases_are_found(
-    log: Log, space: Space, query: str, versions: list[int]
+    log: Log, backend: Backend, space: Space, query: str, versions: list[int]
 ) -> None:
     await start(log, space, ADA, *TEXTS)
+    if backend.name.endswith("-encrypted"):
+        versions = AS_WRITTEN.get(query, versions)
     assert await found(log, space, query) == versions
 
 

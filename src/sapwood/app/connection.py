@@ -300,6 +300,7 @@ async def open_log(
 
         return MemoryLog()
     if is_postgres(text):
+        from sapwood.store.configured_keys import configured_masters
         from sapwood.store.postgres import PostgresLog
 
         return await PostgresLog.open(
@@ -308,6 +309,7 @@ async def open_log(
             opening=opening,
             on_availability=on_availability,
             reader=reader,
+            masters=configured_masters(),
         )
     if "://" in text:
         scheme = text.partition("://")[0]
@@ -315,9 +317,10 @@ async def open_log(
             f"There is no store for '{scheme}://'. "
             "Give a path for SQLite, postgresql://… or :memory:."
         )
+    from sapwood.store.configured_keys import configured_masters
     from sapwood.store.sqlite import SqliteLog
 
-    return await SqliteLog.open(Path(text))
+    return await SqliteLog.open(Path(text), masters=configured_masters())
 
 
 def _configured_keys() -> tuple[str, ...]:

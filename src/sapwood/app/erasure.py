@@ -91,7 +91,7 @@ class _Archives:
 
         facts = await self._log.facts(space, agent)
         address = archive_address(facts) if facts is not None else ""
-        return await read_senders(address) if address else {}
+        return await read_senders(self._log, space, address) if address else {}
 
 
 async def _erase_archives(space: Space, item: ErasureItem) -> None:

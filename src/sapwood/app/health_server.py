@@ -69,11 +69,10 @@ class Health:
         with suppress(LogError, TimeoutError):
             async with asyncio.timeout(_CHECK_SECONDS):
                 spaces = await log.working_spaces(limit=_MOST_SPACES)
-                counted = {
-                    space: len(await log.working(space, limit=_MOST_AGENTS))
-                    for space in spaces
-                    if self._covers(space)
-                }
+                counted: dict[Space, int] = {}
+                for space in filter(self._covers, spaces):
+                    with suppress(LogError):  # it may be encrypted, and the key missing
+                        counted[space] = len(await log.working(space, limit=_MOST_AGENTS))
                 self._metrics.clear("sapwood_open_turns")
                 for space, count in counted.items():
                     self._metrics.set("sapwood_open_turns", count, space=space)

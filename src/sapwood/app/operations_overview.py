@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from sapwood.app.connection import Connection
 from sapwood.core.content import RecordedReply, Usage
+from sapwood.core.errors import LogAway, LogError
 from sapwood.core.events import (
     ReplyAdded,
     TurnCompleted,
@@ -88,10 +89,18 @@ async def _space_overview(
     connection: Connection, status: EngineStatus, space: Space, since: int
 ) -> SpaceOverview:
     log = connection.log
-    working = await log.working(space, limit=_MOST_WORKING)
     queued = [each for each in status.queued if each.space == space]
+    running = sum(each.agents for each in queued if each.worker)
+    waiting = sum(each.agents for each in queued if not each.worker)
+    try:
+        working = await log.working(space, limit=_MOST_WORKING)
+        latest = await log.agents(space, limit=_MOST_AGENTS, order="updated")
+    except LogAway:
+        raise
+    except LogError:  # it is encrypted, and the key is missing
+        return SpaceOverview(space, running=running, waiting=waiting)
     turns, failed, spent = 0, 0, Usage(0)
-    for facts in await log.agents(space, limit=_MOST_AGENTS, order="updated"):
+    for facts in latest:
         if facts.updated >= since:
             ended, failures, used = await _recent(connection, space, facts.agent, since)
             turns, failed, spent = turns + ended, failed + failures, spent + used
@@ -99,8 +108,8 @@ async def _space_overview(
         space,
         open=len(working),
         asking=sum(facts.asking for facts in working),
-        running=sum(each.agents for each in queued if each.worker),
-        waiting=sum(each.agents for each in queued if not each.worker),
+        running=running,
+        waiting=waiting,
         turns=turns,
         failed=failed,
         spent=spent,

@@ -60,6 +60,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "restore": "Bring an archived conversation back from object storage",
         "erase": "Erase conversations for ever, with all their descendants",
         "hold": "Forbid the erasure of a conversation, an owner or a space",
+        "keys": "List encrypted spaces, make a master key, or change it",
     },
     "Other agents": {
         "import": "Import conversations of Claude Code, Codex and Gemini CLI",

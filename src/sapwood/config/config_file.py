@@ -4,6 +4,7 @@ SAPWOOD_CONFIG    the file, instead of config.toml in the user's configuration f
 SAPWOOD_DATA      the folder of archives, focus, journal and database, instead of the user's own
 SAPWOOD_ERASURES  the file that lists what was erased, instead of one in the data folder
 SAPWOOD_DATABASE  a path or postgresql://…
+SAPWOOD_ENCRYPTION_KEY  master keys of encrypted spaces, instead of a file with them
 SAPWOOD_SPACE     the space
 SAPWOOD_MODEL     the model of new agents
 SAPWOOD_MCP_TOKEN the bearer token of `sapwood mcp --http`, instead of the stored one
@@ -30,6 +31,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "ContextConfig",
+    "EncryptionConfig",
     "LimitConfig",
     "McpServer",
     "RetentionConfig",
@@ -169,6 +171,17 @@ class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("a rule needs erase = true or an address as archive, and not both")
 
 
+class EncryptionConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which new spaces are encrypted, and the file with the master keys.
+
+    Without a key, none is. `spaces` is a name with `*` and `?`. The variable SAPWOOD_ENCRYPTION_KEY
+    takes the place of the file.
+    """
+
+    key_file: str = ""
+    spaces: str = "*"
+
+
 class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Spans for OpenTelemetry: where they are sent, and whether they contain the conversation."""
 
@@ -227,6 +240,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitConfig = LimitConfig()
     ask_seconds: Natural = 60
     telemetry: TelemetryConfig = TelemetryConfig()
+    encryption: EncryptionConfig = EncryptionConfig()
     serve: ServeConfig = ServeConfig()
     retention: dict[str, RetentionConfig] = field(default_factory=dict[str, RetentionConfig])
     retention_hours: Annotated[float, Meta(gt=0)] = 6.0

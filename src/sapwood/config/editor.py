@@ -142,9 +142,12 @@ def _path(name: str) -> KeyPath:
     raise ConfigError(f"There is no setting '{name}'. There is {close}.")
 
 
+_TABLES = ("budget", "checkpoints", "context", "encryption", "tending", "telemetry", "temporal")
+
+
 def _names() -> Iterator[str]:
     for name in Config.__struct_fields__:
-        if name in ("budget", "checkpoints", "context", "tending", "telemetry", "temporal"):
+        if name in _TABLES:
             yield from (f"{name}.{each}" for each in getattr(Config(), name).__struct_fields__)
         elif name == "screen":
             plain = (each for each in Config().screen.__struct_fields__ if each != "keys")

@@ -80,6 +80,12 @@ _HELP = {
     "serve.streams": "Event streams that one token may have open in one server.",
     "retention": "Rules for idle conversations, which workers carry out: erase or archive.",
     "retention_hours": "Hours between two looks of a worker for idle conversations.",
+    "encryption": "Which spaces are stored encrypted, and with which master key.",
+    "encryption.key_file": (
+        "The file with the master keys of encrypted spaces; sapwood keys --new makes one. Empty "
+        "means SAPWOOD_ENCRYPTION_KEY, or no encryption."
+    ),
+    "encryption.spaces": "Which new spaces are encrypted: a name with * and ?.",
     "telemetry.endpoint": "Where spans for OpenTelemetry are sent. Empty means nowhere.",
     "telemetry.content": "Whether spans contain the conversation.",
     "budget": "What the agents of one conversation may spend and start. 0 means no limit.",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded, UnreadableEvent
 from sapwood.core.ids import Space
 from sapwood.doctor import Finding
@@ -24,6 +25,8 @@ MOST_EVENTS = 500_000
 MOST_SECONDS = 30.0
 _PAGE = 1_000
 _SHOWN = 5
+_SQLITE_KEYS = "SELECT 1 FROM sqlite_master WHERE name = 'space_keys'"
+_POSTGRES_KEYS = "SELECT to_regclass('sapwood.space_keys') IS NOT NULL"
 _QUIET_SECONDS = 1.0
 
 Progress = Callable[[int], None]
@@ -31,11 +34,15 @@ Progress = Callable[[int], None]
 
 
 class Scan(Struct):
-    """How many events were read, those that cannot be, and whether there are more to look at."""
+    """How many events were read, those that cannot be, and whether there are more to look at.
+
+    `closed` says why events of an encrypted space could not be looked at; empty if there are none.
+    """
 
     read: int = 0
     found: list[Recorded] = []
     cut: bool = False
+    closed: str = ""
 
     def take(self, events: Sequence[Recorded]) -> None:
         """Adds a page."""
@@ -72,15 +79,24 @@ async def check_events(
 
 def scan_sqlite(path: Path, progress: Progress | None = None) -> Scan:
     """Reads the events of a file, of all its spaces, the newest first."""
+    from sapwood.store.configured_keys import configured_masters
+    from sapwood.store.master_keys import StoredKeys
+    from sapwood.store.sqlite.connections import KeyedConnection
     from sapwood.store.sqlite.event_table import Row, read_all_before, recorded_of
 
+    masters = configured_masters()
     scan, clock, before = Scan(found=[]), _Clock(progress), 2**62
     address = f"{path.expanduser().absolute().as_uri()}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True)) as file:
+    with closing(sqlite3.connect(address, uri=True, factory=KeyedConnection)) as file:
+        if masters is not None and file.execute(_SQLITE_KEYS).fetchone():
+            file.keys = StoredKeys(masters)
 
         def of_one_space(rows: list[Row]) -> Iterator[Recorded]:
             for space, some in groupby(rows, key=lambda row: row[1]):
-                yield from recorded_of(file, space, list(some))
+                try:
+                    yield from recorded_of(file, space, list(some))
+                except LogError as error:
+                    scan.closed = str(error)
 
         while rows := read_all_before(file, before, _PAGE):
             scan.take(list(of_one_space(rows)))
@@ -94,22 +110,33 @@ async def scan_postgres(address: str, space: Space, progress: Progress | None = 
     """Reads the events of one space of a server, the newest first."""
     import asyncpg
 
+    from sapwood.store.configured_keys import configured_masters
     from sapwood.store.postgres.event_table import read_newest
+    from sapwood.store.postgres.key_table import KeyTable
 
+    masters = configured_masters()
     scan, clock, place = Scan(found=[]), _Clock(progress), None
     session = await asyncpg.connect(address, timeout=5)
     try:
+        has_keys = masters is not None and await session.fetchval(_POSTGRES_KEYS)
+        keys = KeyTable(session, masters) if masters is not None and has_keys else None
         while True:
-            events, place = await read_newest(session.fetch, space, place, _PAGE)
+            events, place = await read_newest(session.fetch, space, place, _PAGE, keys)
             scan.take(events)
             if place is None or clock.is_over(scan):
                 return scan
+    except LogError as error:
+        scan.closed = str(error)
+        return scan
     finally:
         await session.close()
 
 
 def _finding(scan: Scan) -> Finding:
     part = "the newest " if scan.cut else ""
+    if scan.closed and not scan.found:
+        said = f"{part}{scan.read:,} can be read; of an encrypted space none: {scan.closed}"
+        return Finding("events", "broken", said, "sapwood config set encryption.key_file FILE")
     if not scan.found:
         return Finding("events", "ok", f"{part}{scan.read:,} can be read")
     newer = [each for each in scan.found if _is_newer(each)]

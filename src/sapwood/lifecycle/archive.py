@@ -3,7 +3,8 @@
 A conversation is one object: JSON Lines, compressed, with the events of the root and of all its
 descendants as they were stored. In the log a stub stays in its place: an archived agent with the
 same id, name, owner and labels, whose one turn has the beginnings of the prompts, so that search
-finds it. The object is written and read back before anything leaves the log.
+finds it. The object is written and read back before anything leaves the log. The object of an
+encrypted space is encrypted with the key of the space.
 
 It needs the extra `archive`: `pip install 'sapwood[archive]'`. An address is what `obstore` takes,
 such as `s3://bucket/prefix` or `file:///folder`; credentials come from the environment.
@@ -27,6 +28,7 @@ from sapwood.core.refusals import UnknownAgent
 from sapwood.core.search_text import text_of
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import Eraser
+from sapwood.lifecycle.sealed_archive import sealed, unsealed
 from sapwood.runtime.clock_and_ids import new_record_id
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ async def archive_conversation(
             for each in events
             if isinstance(each.event, TurnStarted | TurnRecorded)
         ]
-    data = gzip.compress(b"\n".join(lines), mtime=0)
+    data = await sealed(log, space, gzip.compress(b"\n".join(lines), mtime=0))
     digest = hashlib.sha256(data).hexdigest()
     name = f"{quote(space, safe='')}/{quote(root, safe='')}-{digest[:16]}.jsonl.gz"
     await _write(place, name, data)
@@ -116,7 +118,7 @@ async def restore_conversation(
     The object stays. Raises `LogError` if it cannot be read; then the stub stays. Without a stub,
     for example after a crash, raises `VersionConflict` if one of the agents exists.
     """
-    agents = await read_archive(address)
+    agents = await read_archive(log, space, address)
     if stub is not None:
         await Eraser(log, space).erase([stub], by=by, scope="archive")
     appends = tuple(
@@ -127,9 +129,11 @@ async def restore_conversation(
     return len(appends)
 
 
-async def read_archive(address: str) -> list[tuple[AgentSummary, list[Recorded]]]:
+async def read_archive(
+    log: ErasableLog, space: Space, address: str
+) -> list[tuple[AgentSummary, list[Recorded]]]:
     """The agents of an object with their events. Raises `LogError`."""
-    data = await _read(address)
+    data = await unsealed(log, space, await _read(address), address)
     try:
         lines = iter(gzip.decompress(data).split(b"\n"))
         found: list[tuple[AgentSummary, list[Recorded]]] = []
@@ -142,13 +146,15 @@ async def read_archive(address: str) -> list[tuple[AgentSummary, list[Recorded]]
     return found
 
 
-async def read_senders(address: str) -> dict[AgentId, frozenset[AgentId]]:
+async def read_senders(
+    log: ErasableLog, space: Space, address: str
+) -> dict[AgentId, frozenset[AgentId]]:
     """The agents of an object, and to whom each sent mail. An object that is gone has none.
 
     Raises `LogError` if it cannot be read.
     """
     try:
-        agents = await read_archive(address)
+        agents = await read_archive(log, space, address)
     except LogError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return {}

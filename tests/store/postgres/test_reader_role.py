@@ -65,6 +65,7 @@ async def test_a_reader_sees_the_rows_of_its_space_only(reader: str) -> None:
     [
         "SELECT * FROM sapwood.events_0",
         "SELECT * FROM sapwood.tokens",
+        "SELECT * FROM sapwood.space_keys",
         "SELECT * FROM sapwood.search",
         "INSERT INTO sapwood.agents (space, agent) VALUES ('ours', 'x')",
         "DELETE FROM sapwood.snapshots",

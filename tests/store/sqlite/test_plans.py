@@ -28,7 +28,7 @@ VERBS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "origins": lambda on: event_table.origins_after(on, 7),
     "end": event_table.last_position,
     "facts": lambda on: agent_table.find_summary(on, SPACE, ADA),
-    "find": lambda on: agent_table.find_agents(on, SPACE, "a", 10),
+    "find": lambda on: agent_table.find_agents(on, SPACE, "a", "a", 10),
     "list": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, None, None),
     "list children": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, ADA, None),
     "list by status": lambda on: agent_table.list_agents(on, SPACE, AFTER, 10, None, "running"),

@@ -8,7 +8,7 @@ Decoding never raises: an event that cannot be read becomes an `UnreadableEvent`
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -36,15 +36,22 @@ class Encoded(msgspec.Struct, frozen=True):
     contents: Mapping[str, str]
 
 
-def encode(event: Event) -> Encoded:
-    """The event as a store keeps it. An `UnreadableEvent` is encoded as it was stored."""
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def encode(event: Event, digest: Callable[[str], str] = _sha256) -> Encoded:
+    """The event as a store keeps it. An `UnreadableEvent` is encoded as it was stored.
+
+    `digest` gives the hash of a long text, as 64 hexadecimal digits.
+    """
     if isinstance(event, UnreadableEvent):
         return Encoded(event.kind, event.data.decode("utf-8", "replace"), {})
     data = _encoder.encode(event)
     if len(data) < LARGE:
         return Encoded(event.kind, data.decode(), {})
     contents: dict[str, str] = {}
-    slim = _take_out(msgspec.to_builtins(event, order="deterministic"), contents)
+    slim = _take_out(msgspec.to_builtins(event, order="deterministic"), contents, digest)
     if not contents:
         return Encoded(event.kind, data.decode(), {})
     return Encoded(event.kind, _encoder.encode(slim).decode(), contents)
@@ -75,19 +82,19 @@ def _bytes(data: str | bytes) -> bytes:
     return data.encode("utf-8", "replace") if isinstance(data, str) else data
 
 
-def _take_out(value: Any, contents: dict[str, str]) -> Any:
+def _take_out(value: Any, contents: dict[str, str], digest: Callable[[str], str]) -> Any:
     # Compares exact types instead of using `match`: an import spends much of its time here.
     kind: type = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is str:
         if len(value) < LARGE:
             return value
-        digest = hashlib.sha256(value.encode()).hexdigest()
-        contents[digest] = value
-        return {_PLACE: digest}
+        hashed = digest(value)
+        contents[hashed] = value
+        return {_PLACE: hashed}
     if kind is dict:
-        return {key: _take_out(item, contents) for key, item in value.items()}
+        return {key: _take_out(item, contents, digest) for key, item in value.items()}
     if kind is list or kind is tuple:
-        return [_take_out(item, contents) for item in value]
+        return [_take_out(item, contents, digest) for item in value]
     return value
 
 

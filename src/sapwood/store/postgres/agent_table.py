@@ -245,14 +245,19 @@ async def list_spaces(readers: Reader, after: Space | None, limit: int) -> list[
     return [Space(row["space"]) for row in rows]
 
 
-async def find_agents(readers: Reader, space: Space, name: str, limit: int) -> list[AgentSummary]:
-    """The agent with this id, or else agents with this name, or else ids with this prefix."""
+async def find_agents(
+    readers: Reader, space: Space, name: str, stored: str, limit: int
+) -> list[AgentSummary]:
+    """The agent with this id, or else agents with this name, or else ids with this prefix.
+
+    `stored` is the name as the table has it.
+    """
     wanted = storable_name(name)
     if exact := await find_summary(readers, space, AgentId(wanted)):
         return [exact]
     if not name:
         return []
-    rows = await readers.fetch(_NAMED, space, wanted, limit)
+    rows = await readers.fetch(_NAMED, space, storable_name(stored), limit)
     if not rows:
         rows = await readers.fetch(_WITH_PREFIX, space, wanted, wanted + _LAST_CHARACTER, limit)
     return [_facts.decode(row["facts"]) for row in rows]

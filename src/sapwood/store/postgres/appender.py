@@ -21,6 +21,7 @@ from sapwood.store.postgres.agent_table import storable_name
 from sapwood.store.postgres.commit_queue import CommitJob, EncodedAppend
 from sapwood.store.postgres.connections import terminated_on_error
 from sapwood.store.postgres.database_errors import is_conflict
+from sapwood.store.space_cipher import open_receipt
 
 if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
@@ -122,7 +123,7 @@ class Appender:
         commands = [command for command, _ in job.receipts]
         stored = await self.connection.fetchval(_RECEIPT, job.space, commands)
         if stored is not None:
-            return _receipt.decode(stored)
+            return open_receipt(job.cipher, _receipt.decode(stored))
         rows = await self.connection.fetch(
             _VERSIONS, job.space, [append.agent for append in job.commit.appends]
         )
@@ -155,7 +156,7 @@ def _turn_statement(events: int) -> str:
 
 def _turn_arguments(job: CommitJob) -> list[object]:
     (encoded,) = job.appends
-    append, facts = encoded.append, encoded.append.facts
+    append, facts = encoded.append, encoded.summary
     values: list[object] = [
         *(job.space, append.agent, append.expected, facts.version, encoded.facts),
         *(storable_name(facts.name), facts.parent, facts.status, facts.created),
@@ -193,7 +194,7 @@ def _append_arguments(jobs: Sequence[CommitJob]) -> list[object]:
 
 
 def _agent_row(job: CommitJob, encoded: EncodedAppend) -> tuple[str, ...]:
-    append, facts = encoded.append, encoded.append.facts
+    append, facts = encoded.append, encoded.summary
     return (
         *(job.space, append.agent, str(append.expected), str(facts.version), encoded.facts),
         *(storable_name(facts.name), facts.parent or "", facts.status, str(facts.created)),

@@ -11,9 +11,16 @@ from dataclasses import dataclass
 
 import msgspec
 
-from sapwood.core.events.codec import Encoded, encode
+from sapwood.core.events.codec import Encoded
 from sapwood.core.ids import CommandId, Space
-from sapwood.core.log_values import Append, Commit, Receipt
+from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
+from sapwood.store.space_cipher import (
+    SpaceCipher,
+    encode_event,
+    seal_content,
+    seal_receipt,
+    seal_summary,
+)
 
 __all__ = ["CommitJob", "EncodedAppend", "JobKey", "KeyedQueue", "job_of"]
 
@@ -27,9 +34,10 @@ _json = msgspec.json.Encoder()
 
 @dataclass(slots=True, eq=False)
 class EncodedAppend:
-    """One append with its summary and events encoded."""
+    """One append with its summary and events encoded. `summary` is as it is stored."""
 
     append: Append
+    summary: AgentSummary
     facts: str
     events: list[Encoded]
 
@@ -45,6 +53,7 @@ class CommitJob:
     keys: set[JobKey]
     deadline: float
     done: "asyncio.Future[Receipt | None]"
+    cipher: SpaceCipher | None = None
     blocked: int = 0
 
     @property
@@ -58,7 +67,7 @@ class CommitJob:
     def contents(self) -> dict[bytes, bytes]:
         """The long texts by their hash."""
         return {
-            bytes.fromhex(digest): text.encode()
+            bytes.fromhex(digest): seal_content(self.cipher, digest, text)
             for append in self.appends
             for each in append.events
             if each.contents
@@ -66,21 +75,26 @@ class CommitJob:
         }
 
 
-def job_of(space: Space, commit: Commit, deadline: float) -> CommitJob:
+def job_of(
+    space: Space, commit: Commit, deadline: float, cipher: SpaceCipher | None = None
+) -> CommitJob:
     """Encodes a commit."""
+    summaries = [seal_summary(cipher, append.facts) for append in commit.appends]
     appends = [
         EncodedAppend(
             append,
-            _json.encode(append.facts).decode(),
-            [encode(recorded.event) for recorded in append.events],
+            summary,
+            _json.encode(summary).decode(),
+            [encode_event(cipher, recorded) for recorded in append.events],
         )
-        for append in commit.appends
+        for append, summary in zip(commit.appends, summaries, strict=True)
     ]
     keys: set[JobKey] = {("agent", space, append.agent) for append in commit.appends}
     keys |= {("command", space, receipt.command) for receipt in commit.receipts}
-    receipts = [(each.command, _json.encode(each).decode()) for each in commit.receipts]
+    sealed = [seal_receipt(cipher, each) for each in commit.receipts]
+    receipts = [(each.command, _json.encode(each).decode()) for each in sealed]
     done = asyncio.get_running_loop().create_future()
-    return CommitJob(space, commit, receipts, appends, keys, deadline, done)
+    return CommitJob(space, commit, receipts, appends, keys, deadline, done, cipher)
 
 
 class KeyedQueue:

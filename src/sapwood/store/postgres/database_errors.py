@@ -7,6 +7,7 @@ from typing import TypeVar
 import asyncpg
 
 from sapwood.core.log_values import LogAway, LogError
+from sapwood.store.master_keys import KeyChanged
 
 __all__ = [
     "DRIVER_ERRORS",
@@ -33,7 +34,7 @@ DRIVER_ERRORS = (
 )
 """Everything that the driver raises when a statement or a connection fails."""
 
-_CONFLICT = "SW409"
+_CONFLICT, _OTHER_KEY = "SW409", "SW423"
 _CONNECTION_LOSS = (
     asyncpg.PostgresConnectionError,
     asyncpg.AdminShutdownError,
@@ -99,12 +100,15 @@ def is_temporary(error: BaseException) -> bool:
 def log_error(error: BaseException | str, kept: str) -> LogError:
     """A `LogError` about a driver error, or `LogAway` if the connection is lost.
 
-    `kept` is the sentence about what was stored.
+    `KeyChanged` if a commit was not sealed with the key of its space. `kept` is the sentence about
+    what was stored.
     """
     sentence = f"PostgreSQL could not do it: {str(error) or type(error).__name__}. {kept}"
     if isinstance(error, str):
         return LogError(sentence)
     raised = LogAway(sentence) if is_connection_loss(error) else LogError(sentence)
+    if isinstance(error, asyncpg.PostgresError) and error.sqlstate == _OTHER_KEY:
+        raised = KeyChanged(sentence)
     raised.__cause__ = error
     return raised
 

@@ -20,18 +20,26 @@ from sapwood.core.erasure import (
     Erasure,
     ErasureItem,
     Hold,
-    OutsideData,
     Senders,
     UnfinishedErasure,
     outside_data,
 )
-from sapwood.core.events import SYSTEM, WordsErased
-from sapwood.core.events.codec import encode
-from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.events import SYSTEM, ContextLoaded, MailSent, Recorded, WordsErased
+from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import AgentSummary, LogError, Receipt
 from sapwood.store.postgres.connections import Reader, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, read_part, recorded_of
 from sapwood.store.postgres.fulltext import INDEX_LOCK, index_events
+from sapwood.store.postgres.key_table import KeyTable, is_closed
+from sapwood.store.space_cipher import (
+    SpaceCipher,
+    encode_event,
+    open_outside,
+    open_receipt,
+    seal_content,
+    seal_outside,
+    seal_receipt,
+)
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection
@@ -76,6 +84,8 @@ _QUOTATIONS = """
     SELECT DISTINCT agent, data::json -> 'source' ->> 0 AS source FROM sapwood.events
     WHERE space = $1 AND kind = 'context.loaded'
 """
+_QUOTING = f"SELECT {COLUMNS} FROM sapwood.events WHERE space = $1 AND kind = 'context.loaded'"
+_AT = "SELECT at FROM sapwood.erasures WHERE id = $1"
 _CHILDREN = "SELECT agent FROM sapwood.agents WHERE space = $1 AND parent = ANY($2)"
 _BELOW = """
     WITH RECURSIVE kin (agent) AS (
@@ -95,8 +105,7 @@ _TELL = """
         RETURNING version
     )
     INSERT INTO sapwood.events (space, agent, version, kind, data, at, actor, command)
-    SELECT $1, $2, grown.version, $5, $6, erasures.at, $7, $8
-    FROM grown, sapwood.erasures WHERE erasures.id = $9
+    SELECT $1, $2, grown.version, $5, $6, $9, $7, $8 FROM grown
 """
 _RECEIPTS = """
     SELECT data FROM sapwood.receipts WHERE space = $1 AND strpos(data, $3) > 0 AND command IN (
@@ -104,7 +113,6 @@ _RECEIPTS = """
     )
 """
 _receipt = msgspec.json.Decoder(Receipt)
-_outside = msgspec.json.Decoder(OutsideData)
 _facts = msgspec.json.Decoder(AgentSummary)
 _TRIES = 50
 _NO_RIGHT = (
@@ -124,12 +132,17 @@ async def begin_erasure(
     )
 
 
-async def list_unfinished(readers: ReaderPool) -> list[UnfinishedErasure]:
-    """The unfinished erasures of all spaces, with their agents."""
+async def list_unfinished(
+    readers: ReaderPool, keys: KeyTable | None = None
+) -> list[UnfinishedErasure]:
+    """The unfinished erasures of all spaces whose key this program has, with their agents."""
     found: list[UnfinishedErasure] = []
     for space, *record in await readers.fetch(_UNFINISHED):
+        if await is_closed(readers, space, keys):
+            continue
+        cipher = None if keys is None else await keys.of(space)
         items = tuple(
-            ErasureItem(AgentId(agent), deleted, _outside.decode(outside))
+            ErasureItem(AgentId(agent), deleted, open_outside(cipher, agent, outside))
             for agent, deleted, outside in await readers.fetch(_ITEMS, record[0])
         )
         found.append(UnfinishedErasure(Space(space), Erasure(*record), items))
@@ -137,7 +150,12 @@ async def list_unfinished(readers: ReaderPool) -> list[UnfinishedErasure]:
 
 
 async def erase_agent(
-    connection: "Connection", space: Space, erasure: str, agent: AgentId, archived: Senders
+    connection: "Connection",
+    space: Space,
+    erasure: str,
+    agent: AgentId,
+    archived: Senders,
+    keys: KeyTable | None = None,
 ) -> frozenset[AgentId]:
     """Deletes everything of an agent, and plans the erasure of its children.
 
@@ -146,6 +164,7 @@ async def erase_agent(
     Waits for the task that indexes the space, lest that
     task index words which it read before.
     """
+    cipher = None if keys is None else await keys.read(space)
     try:
         for attempt in range(_TRIES):
             async with connection.transaction():
@@ -153,14 +172,15 @@ async def erase_agent(
                 scope = await connection.fetchval(_PLANNED, erasure, space, agent)
                 if scope is None:
                     return frozenset()
-                words = _ErasedWords(connection, space, erasure, agent, archived)
+                words = _ErasedWords(connection, space, erasure, agent, archived, keys, cipher)
                 if await words.lock(alone=scope == "archive"):
                     rows = await connection.fetch(_OF_KINDS, space, agent, list(OUTSIDE_KINDS))
-                    outside = outside_data(await recorded_of(connection.fetch, space, rows))
+                    events = await recorded_of(connection.fetch, space, rows, keys)
+                    outside = outside_data(events)
                     told = await words.erase()
                     await connection.execute(
                         "SELECT sapwood.erase_agent($1, $2, $3, $4)",
-                        *(erasure, space, agent, msgspec.json.encode(outside).decode()),
+                        *(erasure, space, agent, seal_outside(cipher, agent, outside)),
                     )
                     return told
             await asyncio.sleep(0.002 * attempt)
@@ -185,7 +205,11 @@ class _ErasedWords:
         erasure: str,
         agent: AgentId,
         archived: Senders,
+        keys: KeyTable | None,
+        cipher: SpaceCipher | None,
     ) -> None:
+        self._keys = keys
+        self._cipher = cipher
         self._connection = connection
         self._space = space
         self._erasure = erasure
@@ -231,11 +255,10 @@ class _ErasedWords:
 
     async def _find(self) -> None:
         fetch, space = self._connection.fetch, self._space
-        quotations = [(AgentId(a), AgentId(b)) for a, b in await fetch(_QUOTATIONS, space)]
+        quotations = await self._quotations()
         for source, known in self._sources.items():
             reach = ErasureReach(source, quotations)
-            receivers = await fetch(_RECEIVERS, space, source)
-            new = reach.begin({*known, *(AgentId(row["agent"]) for row in receivers)})
+            new = reach.begin({*known, *await self._receivers(source)})
             while new:
                 children = await fetch(_CHILDREN, space, list(new))
                 new = reach.add(AgentId(row["agent"]) for row in children)
@@ -243,26 +266,50 @@ class _ErasedWords:
         going = {AgentId(row["agent"]) for row in await fetch(_GOING, space, self._agent)}
         self._others = set[AgentId]().union(*self._reach.values()) - going - {self._agent}
 
+    async def _quotations(self) -> list[tuple[AgentId, AgentId]]:
+        """The agents that quote others, each with the one that it quotes."""
+        fetch, space = self._connection.fetch, self._space
+        if self._cipher is None:
+            return [(AgentId(a), AgentId(b)) for a, b in await fetch(_QUOTATIONS, space)]
+        rows = await fetch(_QUOTING, space)
+        events = await recorded_of(fetch, space, rows, self._keys)
+        return [
+            (each.agent, each.event.source.agent)
+            for each in events
+            if isinstance(each.event, ContextLoaded)
+        ]
+
+    async def _receivers(self, source: AgentId) -> list[AgentId]:
+        """To whom an agent sent mail."""
+        fetch, space = self._connection.fetch, self._space
+        if self._cipher is None:
+            return [AgentId(row["agent"]) for row in await fetch(_RECEIVERS, space, source)]
+        rows = await fetch(_OF_KINDS, space, source, [MailSent.kind])
+        events = await recorded_of(fetch, space, rows, self._keys)
+        return [each.event.to for each in events if isinstance(each.event, MailSent)]
+
     async def _rewrite(self, source: AgentId, other: AgentId) -> bool:
         connection, space, erasure = self._connection, self._space, self._erasure
         rows = await connection.fetch(_ALL, space, other)
-        events = await recorded_of(connection.fetch, space, rows)
+        events = await recorded_of(connection.fetch, space, rows, self._keys)
         quoted = {turn for turn in quoted_turns(events) if await self._has_mail(source, turn)}
         changed = False
         for recorded in events:
             event = without_agent(recorded.event, source, quoted)
             if event is None:
                 continue
-            encoded = encode(event)
+            changed_event = msgspec.structs.replace(recorded, event=event)
+            encoded = encode_event(self._cipher, changed_event)
             hashes = [bytes.fromhex(digest) for digest in encoded.contents]
+            texts = [seal_content(self._cipher, *each) for each in encoded.contents.items()]
             await connection.execute(
                 "SELECT sapwood.rewrite_event($1, $2, $3, $4, $5, $6, $7, $8)",
                 *(erasure, space, other, recorded.version, encoded.data, b"".join(hashes) or None),
-                *(hashes, [text.encode() for text in encoded.contents.values()]),
+                *(hashes, texts),
             )
-            await index_events(connection, space, [msgspec.structs.replace(recorded, event=event)])
+            await index_events(connection, space, [changed_event], self._cipher)
             changed = True
-        await _rewrite_receipts(connection, space, erasure, source, other)
+        await _rewrite_receipts(connection, space, erasure, source, other, self._cipher)
         return changed
 
     async def _has_mail(self, source: AgentId, turn: EventRef) -> bool:
@@ -270,7 +317,7 @@ class _ErasedWords:
             return False
         events = await read_part(
             *(self._connection.fetch, self._space, turn.agent, turn.version),
-            *(None, LONGEST_TURN, False),
+            *(None, LONGEST_TURN, False, self._keys),
         )
         return turn_has_mail(events, source)
 
@@ -281,23 +328,32 @@ class _ErasedWords:
             return
         facts = msgspec.structs.replace(before, version=before.version + 1)
         self._locked[other] = facts
-        event = encode(WordsErased(source))
+        at = await self._connection.fetchval(_AT, self._erasure)
+        command = CommandId(f"erasure-{self._erasure}")
+        recorded = Recorded(other, facts.version, WordsErased(source), at, SYSTEM, command)
+        event = encode_event(self._cipher, recorded)
         await self._connection.execute(
             _TELL,
             *(self._space, other, facts.version, msgspec.json.encode(facts).decode()),
-            *(event.kind, event.data, str(SYSTEM), f"erasure-{self._erasure}", self._erasure),
+            *(event.kind, event.data, str(SYSTEM), command, at),
         )
 
 
 async def _rewrite_receipts(
-    connection: "Connection", space: Space, erasure: str, agent: AgentId, other: AgentId
+    connection: "Connection",
+    space: Space,
+    erasure: str,
+    agent: AgentId,
+    other: AgentId,
+    cipher: SpaceCipher | None,
 ) -> None:
     """Replaces mail of the agent in the answers to commands of another one."""
-    for row in await connection.fetch(_RECEIPTS, space, other, agent):
-        receipt = _receipt.decode(row["data"])
+    for row in await connection.fetch(_RECEIPTS, space, other, "" if cipher else agent):
+        receipt = open_receipt(cipher, _receipt.decode(row["data"]))
         message = text_without_agent(receipt.message, agent)
         if message != receipt.message:
-            data = msgspec.json.encode(msgspec.structs.replace(receipt, message=message)).decode()
+            rewritten = seal_receipt(cipher, msgspec.structs.replace(receipt, message=message))
+            data = msgspec.json.encode(rewritten).decode()
             await connection.execute(
                 "SELECT sapwood.rewrite_receipt($1, $2, $3, $4)",
                 *(erasure, space, receipt.command, data),

@@ -1,7 +1,6 @@
 """Statements that read events, with their long texts put back, and those for snapshots."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +9,15 @@ from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import Snapshot
 from sapwood.store.postgres.connections import Fetch, Reader, ReaderPool
+from sapwood.store.postgres.key_table import KeyTable
+from sapwood.store.space_cipher import (
+    SpaceCipher,
+    decode_event,
+    open_content,
+    open_snapshot,
+    require_plain,
+    seal_snapshot,
+)
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
@@ -66,26 +74,31 @@ async def read_part(
     last: int | None,
     limit: int | None,
     backward: bool,
+    keys: KeyTable | None = None,
 ) -> list[Recorded]:
     """Events of one agent from version `first` to `last`, newest first if `backward`."""
     rows = await fetch(
         _BACKWARD if backward else _FORWARD,
         *(space, agent, first, MAX_BIGINT if last is None else last, limit),
     )
-    return await recorded_of(fetch, space, rows)
+    return await recorded_of(fetch, space, rows, keys)
 
 
 async def read_refs(
-    fetch: Fetch, space: Space, refs: Sequence[EventRef]
+    fetch: Fetch, space: Space, refs: Sequence[EventRef], keys: KeyTable | None = None
 ) -> dict[EventRef, Recorded]:
     """Single events of any agents, by their reference."""
     agents, versions = [ref.agent for ref in refs], [ref.version for ref in refs]
     rows = await fetch(_REFS, space, agents, versions)
-    return {each.ref: each for each in await recorded_of(fetch, space, rows)}
+    return {each.ref: each for each in await recorded_of(fetch, space, rows, keys)}
 
 
 async def read_newest(
-    fetch: Fetch, space: Space, before: "EventPlace | None", limit: int
+    fetch: Fetch,
+    space: Space,
+    before: "EventPlace | None",
+    limit: int,
+    keys: KeyTable | None = None,
 ) -> "tuple[list[Recorded], EventPlace | None]":
     """The events of a space before a place, newest first, and the place for the next page.
 
@@ -93,32 +106,44 @@ async def read_newest(
     """
     place = (None, None) if before is None else before
     rows = await fetch(_NEWEST, space, *place, limit)
-    events = await recorded_of(fetch, space, rows)
+    events = await recorded_of(fetch, space, rows, keys)
     last = EventPlace(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == limit else None
     return events, last
 
 
-async def recorded_of(fetch: Fetch, space: Space, rows: "Sequence[Row]") -> list[Recorded]:
+async def recorded_of(
+    fetch: Fetch, space: Space, rows: "Sequence[Row]", keys: KeyTable | None = None
+) -> list[Recorded]:
     """Decodes rows that start with `COLUMNS`, and puts their long texts back."""
     hashes = {digest for row in rows if row["contents"] for digest in _split(row["contents"])}
-    contents = await _contents(fetch, space, hashes) if hashes else {}
-    return [_recorded(row, contents) for row in rows]
+    cipher = None if keys is None else await keys.of_texts(space, (row["data"] for row in rows))
+    contents = await _contents(fetch, space, hashes, cipher) if hashes else {}
+    return [_recorded(space, row, contents, cipher) for row in rows]
 
 
-async def _contents(fetch: Fetch, space: Space, hashes: Iterable[bytes]) -> dict[bytes, str]:
+async def _contents(
+    fetch: Fetch, space: Space, hashes: Iterable[bytes], cipher: SpaceCipher | None
+) -> dict[bytes, str]:
     rows = await fetch(_CONTENTS, space, sorted(hashes))
     texts: dict[bytes, str] = {}
     for row in rows:
-        with suppress(UnicodeDecodeError):  # a damaged text is handled like a missing one
-            texts[row["hash"]] = row["data"].decode()
+        text = open_content(cipher, row["hash"].hex(), row["data"])
+        if text is not None:  # a damaged text is handled like a missing one
+            texts[row["hash"]] = text
     return texts
 
 
-def _recorded(row: "Row", contents: Mapping[bytes, str]) -> Recorded:
+def _recorded(
+    space: Space, row: "Row", contents: Mapping[bytes, str], cipher: SpaceCipher | None
+) -> Recorded:
     agent, version, kind, data, hashes, at, actor, command = row[:8]
     known = [digest for digest in _split(hashes) if digest in contents] if hashes else ()
     texts = {digest.hex(): contents[digest] for digest in known} if hashes else None
-    event, who = decode(kind, data, texts), _actor(actor)
+    if cipher is None:
+        event = require_plain(space, decode(kind, data, texts))
+    else:
+        event = decode_event(cipher, data, texts, (agent, version, kind, at, actor, command))
+    who = _actor(actor)
     if who is None:
         event, who = unreadable(kind, data, "it is not known who did it"), SYSTEM
     return Recorded(AgentId(agent), version, event, at, who, CommandId(command))
@@ -152,21 +177,32 @@ _INSERT_SNAPSHOT = """
 
 
 async def find_snapshot(
-    readers: Reader, space: Space, agent: AgentId, schema: str, at: int | None
+    readers: Reader,
+    space: Space,
+    agent: AgentId,
+    schema: str,
+    at: int | None,
+    cipher: SpaceCipher | None = None,
 ) -> Snapshot | None:
     """The newest snapshot of this schema, at or before version `at` if given."""
     row = await readers.fetchrow(
         _NEWEST_SNAPSHOT, space, agent, schema, MAX_BIGINT if at is None else at
     )
-    return Snapshot(agent, row["version"], schema, row["data"]) if row else None
+    if row is None:
+        return None
+    return open_snapshot(cipher, Snapshot(agent, row["version"], schema, row["data"]))
 
 
-async def insert_snapshot(readers: ReaderPool, space: Space, snapshot: Snapshot) -> None:
+async def insert_snapshot(
+    readers: ReaderPool, space: Space, snapshot: Snapshot, cipher: SpaceCipher | None = None
+) -> None:
     """Stores a snapshot, unless one of the same agent, schema and version exists.
 
     Stores nothing if there is no such agent, or if words of another one were erased after it: then
     the snapshot may have them. The lock waits for an erasure that is under way.
     """
+
+    snapshot = seal_snapshot(cipher, snapshot)
 
     async def insert(connection: "Connection") -> None:
         async with connection.transaction():

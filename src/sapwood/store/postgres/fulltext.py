@@ -24,6 +24,8 @@ from sapwood.core.log_values import SearchHit
 from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
 from sapwood.store.postgres.connections import Fetch, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, EventPlace, read_refs, recorded_of
+from sapwood.store.postgres.key_table import KeyTable
+from sapwood.store.space_cipher import SpaceCipher
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
@@ -148,8 +150,9 @@ _SET_CURSOR = """
 class FulltextIndexer:
     """Indexes the spaces that this process writes to, in the background."""
 
-    def __init__(self, readers: ReaderPool, shift: int) -> None:
+    def __init__(self, readers: ReaderPool, shift: int, keys: KeyTable | None = None) -> None:
         self._readers = readers
+        self._keys = keys
         self._shift = shift
         self._waiting: dict[Space, None] = {}
         self._last_commit = 0.0
@@ -180,11 +183,13 @@ class FulltextIndexer:
             if loop.time() > deadline:
                 await self._leave_to_background(space)
                 return
-            cursor = await self._readers.use(_IndexPage(space, cursor, target, self._shift))
+            cursor = await self._readers.use(
+                _IndexPage(space, cursor, target, self._shift, keys=self._keys)
+            )
         self._behind.discard(space)
 
     async def _leave_to_background(self, space: Space) -> None:
-        await self._readers.use(_IndexNewest(space))
+        await self._readers.use(_IndexNewest(space, self._keys))
         if space not in self._behind:
             self._behind.add(space)
             _log.warning(
@@ -231,7 +236,11 @@ class FulltextIndexer:
         try:
             target = await self._index_target(space)
             if target and await self._readers.use(
-                _IndexPage(space, EventPlace(), target, self._shift, in_background=True)
+                _IndexPage(
+                    *(space, EventPlace(), target, self._shift),
+                    in_background=True,
+                    keys=self._keys,
+                )
             ):
                 self._waiting[space] = None
         except Exception:
@@ -243,10 +252,18 @@ class FulltextIndexer:
         return state["target"] if state["missing"] else 0
 
 
-async def index_events(connection: "Connection", space: Space, events: Sequence[Recorded]) -> None:
+async def index_events(
+    connection: "Connection",
+    space: Space,
+    events: Sequence[Recorded],
+    cipher: SpaceCipher | None = None,
+) -> None:
     """Adds events to the index. The transaction must hold `INDEX_LOCK`."""
     found = [
-        (each.agent, agent_term(each.agent), each.version, part, each.at, terms)
+        (
+            *(each.agent, agent_term(each.agent), each.version, part, each.at),
+            terms if cipher is None else cipher.terms(terms),
+        )
         for each in events
         for part, terms in enumerate(parts_of(each.event))
     ]
@@ -259,9 +276,16 @@ class _IndexPage:
     """Adds one page of events to the index, in one transaction."""
 
     def __init__(
-        self, space: Space, after: EventPlace, target: int, shift: int, in_background: bool = False
+        self,
+        space: Space,
+        after: EventPlace,
+        target: int,
+        shift: int,
+        in_background: bool = False,
+        keys: KeyTable | None = None,
     ) -> None:
         self._space = space
+        self._keys = keys
         self._after = after
         self._target = target
         self._shift = shift
@@ -279,8 +303,7 @@ class _IndexPage:
             rows = await connection.fetch(
                 _NEXT, self._space, *start, self._shift, self._target, self._size
             )
-            events = await recorded_of(connection.fetch, self._space, rows)
-            await index_events(connection, self._space, events)
+            await _index_rows(connection, self._space, rows, self._keys)
             if start == saved:
                 await self._advance_cursor(connection, rows)
         return EventPlace(rows[-1]["tx"], rows[-1]["position"]) if len(rows) == self._size else None
@@ -295,15 +318,23 @@ class _IndexPage:
 class _IndexNewest:
     """Adds the newest events to the index, and leaves the cursor where it is."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, keys: KeyTable | None) -> None:
         self._space = space
+        self._keys = keys
 
     async def __call__(self, connection: "Connection") -> None:
         async with connection.transaction():
             await connection.fetchval(INDEX_LOCK, self._space)
             rows = await connection.fetch(_NEWEST, self._space, _PAGE)
-            events = await recorded_of(connection.fetch, self._space, rows)
-            await index_events(connection, self._space, events)
+            await _index_rows(connection, self._space, rows, self._keys)
+
+
+async def _index_rows(
+    connection: "Connection", space: Space, rows: "Sequence[Row]", keys: KeyTable | None
+) -> None:
+    events = await recorded_of(connection.fetch, space, rows, keys)
+    cipher = None if keys is None else await keys.of(space)
+    await index_events(connection, space, events, cipher)
 
 
 _SEARCH = """
@@ -332,18 +363,22 @@ async def search_words(
     limit: int,
     offset: int,
     look_up: Fetch | None = None,
+    keys: KeyTable | None = None,
 ) -> list[SearchHit]:
     """The indexed events that contain these words, best match first.
 
     `look_up` reads the index, if `fetch` is not to do it. The words that are shown are always those
     that `fetch` returns.
     """
-    phrases = [" ".join(phrase) for phrase in query_phrases(query)]
+    asked = query_phrases(query)
+    if keys is not None and (cipher := await keys.of(space)):
+        asked = cipher.phrases(asked)
+    phrases = [" ".join(phrase) for phrase in asked]
     if not phrases or (agents is not None and not agents):
         return []
     rows = await (look_up or fetch)(_SEARCH, space, _scope(space, agents), phrases, limit, offset)
     scores = {EventRef(row["agent"], row["version"]): row["score"] for row in rows}
-    events = await read_refs(fetch, space, list(scores))
+    events = await read_refs(fetch, space, list(scores), keys)
     return [
         SearchHit(
             ref,

@@ -19,6 +19,7 @@ from sapwood.store.postgres.database_errors import (
     is_temporary,
     log_error,
 )
+from sapwood.store.space_cipher import SpaceCipher
 
 __all__ = ["WriterPool"]
 
@@ -46,16 +47,19 @@ class WriterPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    async def commit(self, space: Space, commit: Commit) -> Receipt | None:
+    async def commit(
+        self, space: Space, commit: Commit, cipher: SpaceCipher | None = None
+    ) -> Receipt | None:
         """Stores the commit and returns None, or returns the earlier receipt of its command.
 
-        Raises `VersionConflict` if an agent is not at its expected version, and `LogError` if the
+        Raises `KeyChanged` if the space has another key than that of the cipher,
+        `VersionConflict` if an agent is not at its expected version, and `LogError` if the
         log is closed or the server does not answer in time.
         """
         if self._closed:
             raise LogError(_CLOSED)
         deadline = asyncio.get_running_loop().time() + self._server.patience
-        job = job_of(space, commit, deadline)
+        job = job_of(space, commit, deadline, cipher)
         self._queue.add(job)
         if self._free and len(self._queue.ready) == 1 and not job.blocked:
             # Without a task, this saves two rounds of the event loop: a tenth of a commit.

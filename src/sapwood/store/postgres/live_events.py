@@ -27,6 +27,7 @@ from sapwood.store.postgres.event_table import (
     read_part,
     recorded_of,
 )
+from sapwood.store.postgres.key_table import KeyTable
 
 __all__ = ["LiveEvents"]
 
@@ -94,7 +95,9 @@ class LiveEvents:
         notifier: CommitNotifier,
         poll: float,
         shift: int,
+        keys: KeyTable | None = None,
     ) -> None:
+        self._keys = keys
         self._readers = readers
         self._scanners = scanners
         self._notifier = notifier
@@ -108,7 +111,11 @@ class LiveEvents:
             while not self._notifier.closed:
                 signal.clear()
                 page = await self._unless_closed(
-                    read_part(fetch, space, agent, after + 1, None, _PAGE, backward=False)
+                    read_part(
+                        *(fetch, space, agent, after + 1, None, _PAGE),
+                        backward=False,
+                        keys=self._keys,
+                    )
                 )
                 for recorded in page:
                     yield recorded
@@ -177,7 +184,8 @@ class LiveEvents:
             self._scanners.of(space).fetch(_TAIL, space, *after, self._shift, _PAGE)
         )
         found = [row for row in rows if row["tx"] is not None]
-        events = await self._unless_closed(recorded_of(self._readers.of(space).fetch, space, found))
+        fetch = self._readers.of(space).fetch
+        events = await self._unless_closed(recorded_of(fetch, space, found, self._keys))
         places = (EventPlace(row["tx"], row["position"]) for row in found)
         complete = bool(rows) and rows[0]["complete"]
         return list(zip(places, events, strict=False)), complete

@@ -17,6 +17,7 @@ from sapwood.core.log_values import (
     Snapshot,
     TailedEvent,
 )
+from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey
 from sapwood.store.postgres import agent_table, erasure_table, event_table, schema
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
@@ -25,17 +26,25 @@ from sapwood.store.postgres.database_errors import AvailabilityCallback
 from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
+from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.leader_lock import AdvisoryLock, try_lock
 from sapwood.store.postgres.limit_table import LimitTable
 from sapwood.store.postgres.live_events import LiveEvents
 from sapwood.store.postgres.scrub import scrub_tables
 from sapwood.store.postgres.space_wall import WalledPool, walled_server
 from sapwood.store.postgres.token_table import TokenTable
+from sapwood.store.space_cipher import (
+    SpaceCipher,
+    key_is_missing,
+    open_receipt,
+    open_summary,
+    stored_name,
+)
 
 __all__ = ["PostgresLog"]
 
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = $2"
-_SCANNERS = 4
+_SCANNERS, _KEY_TRIES = 4, 4
 _receipt = msgspec.json.Decoder(Receipt)
 
 
@@ -54,8 +63,10 @@ class PostgresLog:
         shift: int,
         walled: Server | None = None,
         walled_readers: int = 4,
+        masters: MasterKeys | None = None,
     ) -> None:
         self._readers = readers
+        self._keys = None if masters is None else KeyTable(readers, masters)
         self._scanners = ReaderPool(server, _SCANNERS, whole_space=True)
         self._walls: list[ReaderPool] = []
         self._space_readers, space_scanners = readers, self._scanners
@@ -67,9 +78,9 @@ class PostgresLog:
         self._server = server
         self._notifier = CommitNotifier(server)
         self._live_events = LiveEvents(
-            self._space_readers, space_scanners, self._notifier, poll, shift
+            self._space_readers, space_scanners, self._notifier, poll, shift, self._keys
         )
-        self._indexer = FulltextIndexer(self._scanners, shift)
+        self._indexer = FulltextIndexer(self._scanners, shift, self._keys)
         self.tokens = TokenTable(readers, self._notifier)
         self.limits = LimitTable(readers)
 
@@ -86,6 +97,7 @@ class PostgresLog:
         on_availability: AvailabilityCallback | None = None,
         migrate: bool = False,
         reader: str = "",
+        masters: MasterKeys | None = None,
     ) -> "PostgresLog":
         """Opens the database at an address such as `postgresql://me@localhost/team`.
 
@@ -96,6 +108,7 @@ class PostgresLog:
         answers again. Followers also check for new events every `poll` seconds, in case a
         notification was lost. `writers` and `readers` limit the number of connections. `reader` is
         the address for a login of the role `sapwood_reader`, by which spaces are then read.
+        `masters` are the keys of encrypted spaces.
 
         Raises `LogError` if the server cannot be reached or the database cannot be used.
         """
@@ -109,7 +122,7 @@ class PostgresLog:
             await pool.close()
             raise
         server.patience = patience
-        return cls(server, pool, writers, poll, shift, walled, readers)
+        return cls(server, pool, writers, poll, shift, walled, readers, masters)
 
     @property
     def is_listening(self) -> bool:
@@ -123,12 +136,43 @@ class PostgresLog:
         `VersionConflict` if an agent is not at its expected version, and `LogError` if the database
         fails.
         """
-        return await self._writers.commit(space, commit)
+        if self._keys is None:
+            try:
+                return await self._writers.commit(space, commit)
+            except KeyChanged as error:
+                raise key_is_missing(space) from error
+        for _ in range(_KEY_TRIES):
+            cipher = await self._keys.for_commit(space, commit.appends)
+            try:
+                return await self._writers.commit(space, commit, cipher)
+            except KeyChanged:
+                await self._keys.read(space)
+        raise KeyChanged(f"The key of the space '{space}' changes all the time. Try again.")
+
+    async def seal(self, space: Space, data: bytes) -> bytes:
+        """The bytes of an archive, encrypted if the space is."""
+        cipher = await self._cipher(space)
+        return data if cipher is None else cipher.seal(data, "archive")
+
+    async def unseal(self, space: Space, data: bytes) -> bytes | None:
+        """What `seal` was given; None if it cannot be decrypted with the key of the space."""
+        cipher = await self._cipher(space)
+        return None if cipher is None else cipher.open(data, "archive")
+
+    async def space_keys(self) -> list[tuple[Space, SpaceKey]]:
+        """The wrapped keys of all encrypted spaces, ordered by space."""
+        return await list_keys(self._readers)
+
+    async def renew_keys(self, masters: MasterKeys) -> int:
+        """Wraps the keys of all spaces with the first master key. Returns how many were changed."""
+        return await renew_keys(self._readers, masters)
 
     async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
         """The receipt of this command, or None if it was never stored."""
         row = await self._of(space).fetchrow(_RECEIPT, space, command)
-        return _receipt.decode(row["data"]) if row else None
+        if row is None:
+            return None
+        return open_receipt(await self._cipher(space), _receipt.decode(row["data"]))
 
     async def read(
         self,
@@ -142,22 +186,25 @@ class PostgresLog:
     ) -> list[Recorded]:
         """Events of one agent from version `first` to `last`, newest first if `backward`."""
         return await event_table.read_part(
-            self._of(space).fetch, space, agent, first, last, limit, backward
+            self._of(space).fetch, space, agent, first, last, limit, backward, self._keys
         )
 
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
     ) -> Snapshot | None:
         """The newest snapshot of this schema, at or before version `at` if given."""
-        return await event_table.find_snapshot(self._of(space), space, agent, schema, at)
+        cipher = await self._cipher(space)
+        return await event_table.find_snapshot(self._of(space), space, agent, schema, at, cipher)
 
     async def save_snapshot(self, space: Space, snapshot: Snapshot) -> None:
         """Stores a snapshot. A lost snapshot only slows the next open."""
-        await event_table.insert_snapshot(self._readers, space, snapshot)
+        cipher = await self._cipher(space)
+        await event_table.insert_snapshot(self._readers, space, snapshot, cipher)
 
     async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
         """The summary of one agent, or None if there is no such agent."""
-        return await agent_table.find_summary(self._of(space), space, agent)
+        found = await agent_table.find_summary(self._of(space), space, agent)
+        return None if found is None else (await self._opened(space, [found]))[0]
 
     async def agents(
         self,
@@ -172,12 +219,16 @@ class PostgresLog:
         order: Order = "created",
     ) -> list[AgentSummary]:
         """A page of agents after the last one seen, newest first."""
+        owner = await self._stored(space, "owner", owner)
+        label = await self._stored(space, "label", label)
         options = (space, after, limit, parent, status, owner, label, order)
         if order == "created" or not self._walls:
-            return await agent_table.list_agents(self._of(space), *options)
+            return await self._opened(
+                space, await agent_table.list_agents(self._of(space), *options)
+            )
         # An index over computed values is of no use under row-level security.
         found = await agent_table.list_agents(self._readers, *options)
-        return await agent_table.visible(self._of(space), space, found)
+        return await self._opened(space, await agent_table.visible(self._of(space), space, found))
 
     async def conversations(
         self,
@@ -189,13 +240,16 @@ class PostgresLog:
         status: str | None = None,
     ) -> list[AgentSummary]:
         """A page of the root agents of a folder after the last one seen, latest event first."""
-        return await agent_table.list_folder(self._of(space), space, folder, after, limit, status)
+        stored = await self._stored(space, "folder", folder)
+        found = await agent_table.list_folder(self._of(space), space, stored, after, limit, status)
+        return await self._opened(space, found)
 
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[AgentSummary]:
         """A page of the running agents that have work to do, ordered by id."""
-        return await agent_table.list_working(self._of(space), space, after, limit)
+        found = await agent_table.list_working(self._of(space), space, after, limit)
+        return await self._opened(space, found)
 
     async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
         """A page of the spaces in which an agent has work to do, ordered by name."""
@@ -203,7 +257,9 @@ class PostgresLog:
 
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, or else agents with this name, or else ids with this prefix."""
-        return await agent_table.find_agents(self._of(space), space, name, limit)
+        stored = await self._stored(space, "name", name)
+        found = await agent_table.find_agents(self._of(space), space, name, stored, limit)
+        return await self._opened(space, found)
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
         """The agent's parent, its parent, and so on up to the root."""
@@ -215,7 +271,7 @@ class PostgresLog:
 
     async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
         """The root of the agent and all its descendants, parents before their children."""
-        return await agent_table.family(self._of(space), space, agent)
+        return await self._opened(space, await agent_table.family(self._of(space), space, agent))
 
     def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
@@ -241,7 +297,7 @@ class PostgresLog:
         """Events that contain these words, best match first; includes everything committed."""
         await self._indexer.catch_up(space)
         fetch, look_up = self._of(space).fetch, self._readers.fetch
-        return await search_words(fetch, space, query, agents, limit, offset, look_up)
+        return await search_words(fetch, space, query, agents, limit, offset, look_up, self._keys)
 
     async def begin_erasure(
         self, space: Space, erasure: Erasure, agents: Sequence[AgentId]
@@ -251,7 +307,7 @@ class PostgresLog:
 
     async def unfinished_erasures(self) -> list[UnfinishedErasure]:
         """The unfinished erasures of all spaces, with their agents."""
-        return await erasure_table.list_unfinished(self._readers)
+        return await erasure_table.list_unfinished(self._readers, self._keys)
 
     async def erase_agent(
         self, space: Space, erasure: str, agent: AgentId, archived: Senders | None = None
@@ -263,7 +319,9 @@ class PostgresLog:
         words are replaced too.
         """
         others = await self._readers.use(
-            lambda on: erasure_table.erase_agent(on, space, erasure, agent, archived or {})
+            lambda on: erasure_table.erase_agent(
+                on, space, erasure, agent, archived or {}, self._keys
+            )
         )
         self._notifier.notify({(space, None), *((space, other) for other in others)})
         return others
@@ -328,6 +386,21 @@ class PostgresLog:
         await self._notifier.close()
         for pool in (*self._walls, self._scanners, self._readers):
             await pool.close()
+
+    async def _cipher(self, space: Space) -> SpaceCipher | None:
+        return None if self._keys is None else await self._keys.of(space)
+
+    async def _stored(self, space: Space, what: str, text: str) -> str:
+        """A name as the tables have it."""
+        if self._keys is None or not text:
+            return text
+        return stored_name(await self._keys.of(space), what, text)
+
+    async def _opened(self, space: Space, found: list[AgentSummary]) -> list[AgentSummary]:
+        """The summaries with their words."""
+        if self._keys is None:
+            return [open_summary(None, space, each) for each in found]
+        return await self._keys.opened(space, found)
 
     def _of(self, space: Space) -> Reader:
         return self._space_readers.of(space)

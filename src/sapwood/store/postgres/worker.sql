@@ -42,8 +42,8 @@ GRANT SELECT ON ALL TABLES IN SCHEMA sapwood TO sapwood_worker;
 GRANT USAGE ON SEQUENCE sapwood.positions TO sapwood_worker;
 GRANT INSERT (space, agent, version, kind, data, contents, at, actor, command)
     ON sapwood.events TO sapwood_worker;
-GRANT INSERT ON sapwood.contents, sapwood.receipts, sapwood.snapshots, sapwood.search
-    TO sapwood_worker;
+GRANT INSERT ON sapwood.contents, sapwood.receipts, sapwood.snapshots, sapwood.search,
+    sapwood.space_keys TO sapwood_worker;
 GRANT INSERT, UPDATE ON sapwood.agents, sapwood.searchable TO sapwood_worker;
 
 REVOKE SELECT ON sapwood.tokens FROM sapwood_worker;

@@ -6,6 +6,7 @@ inline_writer.py    stores a single commit on the event loop, where the disk is 
 commit_watcher.py   wakes followers after commits of this process and of others
 fulltext.py         the word index: its statements, and the task that fills it
 commit_rows.py  event_table.py  agent_table.py      SQL statements, one a function
+key_table.py        the keys of encrypted spaces
 schema.py  migrations/      the tables
 connections.py      opening the file, and the threads that read it
 database_errors.py  SQLite's errors in words for users

@@ -302,9 +302,12 @@ def list_spaces(connection: sqlite3.Connection, after: Space | None, limit: int)
 
 
 def find_agents(
-    connection: sqlite3.Connection, space: Space, name: str, limit: int
+    connection: sqlite3.Connection, space: Space, name: str, stored: str, limit: int
 ) -> list[AgentSummary]:
-    """The agent with this id, or else agents with this name, or else ids with this prefix."""
+    """The agent with this id, or else agents with this name, or else ids with this prefix.
+
+    `stored` is the name as the table has it.
+    """
     if exact := find_summary(connection, space, AgentId(name)):
         return [exact]
     if not name:
@@ -312,7 +315,7 @@ def find_agents(
     newest = "ORDER BY created DESC, agent DESC LIMIT ?"
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND name = ? AND name <> '' {newest}",
-        (space, name, limit),
+        (space, stored, limit),
     ).fetchall()
     rows = rows or connection.execute(
         f"SELECT {_COLUMNS} FROM agents WHERE space = ? AND agent >= ? AND agent < ? {newest}",

@@ -6,10 +6,18 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from sapwood.core.events.codec import encode
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.log_values import Commit, Receipt, VersionConflict
+from sapwood.core.log_values import AgentSummary, Commit, Receipt, VersionConflict
+from sapwood.store.space_cipher import (
+    SpaceCipher,
+    encode_event,
+    open_receipt,
+    seal_content,
+    seal_receipt,
+    seal_summary,
+)
 from sapwood.store.sqlite.agent_table import advance_agent, insert_agent
+from sapwood.store.sqlite.key_table import cipher_of, require_cipher
 
 __all__ = ["CommitRows", "find_receipt", "rows_of", "store"]
 
@@ -23,34 +31,39 @@ class CommitRows(Struct, frozen=True):
     """A commit, encoded as rows of the tables."""
 
     space: Space
+    cipher: SpaceCipher | None
     commit: Commit
+    summaries: list[AgentSummary]
     events: list[_Event]
     contents: dict[str, _Content]
     receipts: list[_Receipt]
 
 
-def rows_of(space: Space, commit: Commit) -> CommitRows:
+def rows_of(space: Space, commit: Commit, cipher: SpaceCipher | None = None) -> CommitRows:
     """Encodes a commit."""
     contents: dict[str, _Content] = {}
-    events = list(_events(space, commit, contents))
+    events = list(_events(space, commit, contents, cipher))
     receipts = [
         (space, receipt.command, receipt.message, msgspec.json.encode(receipt.events).decode())
-        for receipt in commit.receipts
+        for receipt in (seal_receipt(cipher, each) for each in commit.receipts)
     ]
-    return CommitRows(space, commit, events, contents, receipts)
+    summaries = [seal_summary(cipher, append.facts) for append in commit.appends]
+    return CommitRows(space, cipher, commit, summaries, events, contents, receipts)
 
 
 def store(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
     """Stores a commit within the caller's transaction and returns None.
 
     Returns the earlier receipt, and stores nothing, if one of the commands was stored before.
-    Raises `VersionConflict` if an agent is not at its expected version.
+    Raises `VersionConflict` if an agent is not at its expected version, and `KeyChanged` if the
+    space has another key than the one that encoded the commit.
     """
+    require_cipher(connection, rows.space, rows.cipher, rows.commit.appends)
     if earlier := _insert_receipts(connection, rows):
         return earlier
-    for append in rows.commit.appends:
+    for append, facts in zip(rows.commit.appends, rows.summaries, strict=True):
         change = advance_agent if append.expected else insert_agent
-        if not change(connection, rows.space, append.expected, append.facts):
+        if not change(connection, rows.space, append.expected, facts):
             raise VersionConflict(append.agent, append.expected)
     if rows.contents:
         _insert_contents(connection, rows)
@@ -67,7 +80,8 @@ def find_receipt(
     ).fetchone()
     if row is None:
         return None
-    return Receipt(command, row[0], msgspec.json.decode(row[1], type=tuple[EventRef, ...]))
+    receipt = Receipt(command, row[0], msgspec.json.decode(row[1], type=tuple[EventRef, ...]))
+    return open_receipt(cipher_of(connection, space), receipt)
 
 
 def _insert_receipts(connection: sqlite3.Connection, rows: CommitRows) -> Receipt | None:
@@ -100,12 +114,14 @@ def _insert_events(connection: sqlite3.Connection, rows: CommitRows) -> None:
     )
 
 
-def _events(space: Space, commit: Commit, contents: dict[str, _Content]) -> Iterator[_Event]:
+def _events(
+    space: Space, commit: Commit, contents: dict[str, _Content], cipher: SpaceCipher | None
+) -> Iterator[_Event]:
     for append in commit.appends:
         for recorded in append.events:
-            encoded = encode(recorded.event)
+            encoded = encode_event(cipher, recorded)
             for digest, text in encoded.contents.items():
-                contents[digest] = (space, digest, text.encode())
+                contents[digest] = (space, digest, seal_content(cipher, digest, text))
             yield (
                 space,
                 recorded.agent,

@@ -10,9 +10,17 @@ from pathlib import Path
 from threading import local
 from typing import TypeVar
 
+from sapwood.store.master_keys import StoredKeys
 from sapwood.store.sqlite.database_errors import closed_error, translated_errors
 
-__all__ = ["BUSY_SECONDS", "ReaderPool", "connect", "connect_to_read", "make_private"]
+__all__ = [
+    "BUSY_SECONDS",
+    "KeyedConnection",
+    "ReaderPool",
+    "connect",
+    "connect_to_read",
+    "make_private",
+]
 
 T = TypeVar("T")
 
@@ -22,19 +30,34 @@ BUSY_SECONDS = 10.0
 _THREADS = 4
 
 
-def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+class KeyedConnection(sqlite3.Connection):
+    """A connection that knows the keys of encrypted spaces; None if the program has no keys."""
+
+    keys: StoredKeys | None = None
+
+
+def connect(
+    path: Path, busy_seconds: float = BUSY_SECONDS, keys: StoredKeys | None = None
+) -> sqlite3.Connection:
     """Opens a connection in autocommit mode. Any thread may use it, but only one at a time."""
     connection = sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        path,
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=KeyedConnection,
     )
+    connection.keys = keys
     # With WAL the level NORMAL keeps the file intact, but a power failure loses commits.
     connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 
-def connect_to_read(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+def connect_to_read(
+    path: Path, busy_seconds: float = BUSY_SECONDS, keys: StoredKeys | None = None
+) -> sqlite3.Connection:
     """Opens a connection that cannot write."""
-    connection = connect(path, busy_seconds)
+    connection = connect(path, busy_seconds, keys)
     connection.execute("PRAGMA query_only = ON")
     return connection
 
@@ -53,8 +76,9 @@ class ReaderPool:
     Each thread opens its own connection when it is first needed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keys: StoredKeys | None = None) -> None:
         self._path = path
+        self._keys = keys
         self._pool = ThreadPoolExecutor(_THREADS, "sapwood-reader")
         self._thread_local = local()
         self._opened: list[sqlite3.Connection] = []
@@ -80,6 +104,8 @@ class ReaderPool:
         with translated_errors(self._path):
             connection: sqlite3.Connection | None = getattr(self._thread_local, "connection", None)
             if connection is None:
-                connection = self._thread_local.connection = connect_to_read(self._path)
+                connection = self._thread_local.connection = connect_to_read(
+                    self._path, keys=self._keys
+                )
                 self._opened.append(connection)
             return work(connection)

@@ -30,11 +30,20 @@ from sapwood.core.erasure import (
     UnfinishedErasure,
 )
 from sapwood.core.erasure import outside_data as find_outside_data
-from sapwood.core.events import SYSTEM, Recorded, WordsErased
-from sapwood.core.events.codec import encode
-from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.events import SYSTEM, ContextLoaded, MailSent, Recorded, WordsErased
+from sapwood.core.ids import AgentId, CommandId, EventRef, Space
+from sapwood.core.log_values import Receipt
+from sapwood.store.space_cipher import (
+    encode_event,
+    open_outside,
+    open_receipt,
+    seal_content,
+    seal_outside,
+    seal_receipt,
+)
 from sapwood.store.sqlite.agent_table import descendants
 from sapwood.store.sqlite.event_table import ROW, Row, last_position, read_part, recorded_of
+from sapwood.store.sqlite.key_table import cipher_of, is_closed
 
 __all__ = [
     "begin_erasure",
@@ -55,7 +64,6 @@ _PLACE_HOLDER = "sapwood:erased"
 """The space and agent of the place holder; its kind is one that every version can read."""
 
 _refs = msgspec.json.Decoder(tuple[EventRef, ...])
-_outside = msgspec.json.Decoder(OutsideData)
 
 
 def begin_erasure(
@@ -73,22 +81,24 @@ def begin_erasure(
 
 
 def list_unfinished(connection: sqlite3.Connection) -> list[UnfinishedErasure]:
-    """The unfinished erasures of all spaces, with their agents."""
+    """The unfinished erasures of all spaces whose key this program has, with their agents."""
     rows = connection.execute(
         f"SELECT space, {_ERASURE} FROM erasures WHERE finished = 0 ORDER BY at, id"
     ).fetchall()
     return [
-        UnfinishedErasure(Space(row[0]), Erasure(*row[1:]), _items(connection, row[1]))
+        UnfinishedErasure(Space(row[0]), Erasure(*row[1:]), _items(connection, row[0], row[1]))
         for row in rows
+        if not is_closed(connection, row[0])
     ]
 
 
-def _items(connection: sqlite3.Connection, erasure: str) -> tuple[ErasureItem, ...]:
+def _items(connection: sqlite3.Connection, space: Space, erasure: str) -> tuple[ErasureItem, ...]:
+    cipher = cipher_of(connection, space)
     rows = connection.execute(
         "SELECT agent, deleted, outside FROM erasing WHERE erasure = ? ORDER BY agent", (erasure,)
     )
     return tuple(
-        ErasureItem(AgentId(agent), bool(deleted), _outside.decode(outside))
+        ErasureItem(AgentId(agent), bool(deleted), open_outside(cipher, agent, outside))
         for agent, deleted, outside in rows
     )
 
@@ -130,7 +140,7 @@ def erase_agent(
         connection.execute("UPDATE indexed SET erased = erased + 1")
         connection.execute(
             "UPDATE erasing SET deleted = 1, outside = ? WHERE space = ? AND agent = ?",
-            (msgspec.json.encode(outside).decode(), space, agent),
+            (seal_outside(cipher_of(connection, space), agent, outside), space, agent),
         )
         connection.execute(
             "UPDATE erasures SET agents = agents + 1, events = events + ?,"
@@ -145,7 +155,7 @@ def clear_space(connection: sqlite3.Connection, space: Space, erasure: str) -> N
     with _guards_open(connection, erasure):
         if connection.execute("SELECT 1 FROM events WHERE space = ?", (space,)).fetchone():
             return  # somebody has begun anew in this space
-        for table in ("receipts", "contents", "snapshots", "gaps", "word_rebuilds"):
+        for table in ("receipts", "contents", "snapshots", "gaps", "word_rebuilds", "space_keys"):
             connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
         row = connection.execute("SELECT number FROM spaces WHERE space = ?", (space,)).fetchone()
         if row is not None:
@@ -268,18 +278,8 @@ def _reach(
     connection: sqlite3.Connection, space: Space, agent: AgentId, known: frozenset[AgentId]
 ) -> set[AgentId]:
     """The agents whose logs may have words of this one. `known` are receivers of its mail."""
-    receivers = connection.execute(
-        "SELECT DISTINCT json_extract(data, '$.to') FROM events"
-        " WHERE space = ? AND agent = ? AND kind = 'mail.sent'",
-        (space, agent),
-    ).fetchall()
-    quotations = connection.execute(
-        "SELECT DISTINCT agent, json_extract(data, '$.source[0]') FROM events"
-        " WHERE space = ? AND kind = 'context.loaded'",
-        (space,),
-    )
-    reach = ErasureReach(agent, quotations)
-    new = reach.begin({*known, *(AgentId(receiver) for (receiver,) in receivers)})
+    reach = ErasureReach(agent, _quotations(connection, space))
+    new = reach.begin({*known, *_receivers(connection, space, agent)})
     while new:
         children = connection.execute(
             "SELECT agent FROM agents WHERE space = ?"
@@ -288,6 +288,38 @@ def _reach(
         )
         new = reach.add(AgentId(child) for (child,) in children)
     return reach.agents
+
+
+def _receivers(connection: sqlite3.Connection, space: Space, agent: AgentId) -> Iterable[AgentId]:
+    """To whom the agent sent mail."""
+    if cipher_of(connection, space) is None:
+        rows = connection.execute(
+            "SELECT DISTINCT json_extract(data, '$.to') FROM events"
+            " WHERE space = ? AND agent = ? AND kind = 'mail.sent'",
+            (space, agent),
+        )
+        return [AgentId(receiver) for (receiver,) in rows]
+    events = recorded_of(connection, space, _rows(connection, space, agent, [MailSent.kind]))
+    return [each.event.to for each in events if isinstance(each.event, MailSent)]
+
+
+def _quotations(connection: sqlite3.Connection, space: Space) -> Iterable[tuple[AgentId, AgentId]]:
+    """The agents that quote others, each with the one that it quotes."""
+    if cipher_of(connection, space) is None:
+        return connection.execute(
+            "SELECT DISTINCT agent, json_extract(data, '$.source[0]') FROM events"
+            " WHERE space = ? AND kind = 'context.loaded'",
+            (space,),
+        )
+    rows = connection.execute(
+        f"SELECT {ROW} FROM events WHERE space = ? AND kind = 'context.loaded'", (space,)
+    ).fetchall()
+    events = recorded_of(connection, space, rows)
+    return [
+        (each.agent, each.event.source.agent)
+        for each in events
+        if isinstance(each.event, ContextLoaded)
+    ]
 
 
 def _tell(
@@ -300,14 +332,14 @@ def _tell(
     ).fetchone()
     if grown is None:
         return
-    event = encode(WordsErased(agent))
+    (at,) = connection.execute("SELECT at FROM erasures WHERE id = ?", (erasure,)).fetchone()
+    command = CommandId(f"erasure-{erasure}")
+    recorded = Recorded(other, grown[0], WordsErased(agent), at, SYSTEM, command)
+    event = encode_event(cipher_of(connection, space), recorded)
     connection.execute(
         "INSERT INTO events (space, agent, version, kind, data, at, actor, command)"
-        " SELECT ?, ?, ?, ?, ?, at, ?, ? FROM erasures WHERE id = ?",
-        (
-            *(space, other, grown[0], event.kind, event.data),
-            *(str(SYSTEM), f"erasure-{erasure}", erasure),
-        ),
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (space, other, grown[0], event.kind, event.data, at, str(SYSTEM), command),
     )
 
 
@@ -323,6 +355,7 @@ def _rewrite(
     rows = connection.execute(
         f"SELECT {ROW} FROM events WHERE space = ? AND agent = ? ORDER BY version", (space, other)
     ).fetchall()
+    cipher = cipher_of(connection, space)
     events = recorded_of(connection, space, rows)
     quoted = {
         turn
@@ -334,12 +367,12 @@ def _rewrite(
         event = without_agent(recorded.event, agent, quoted)
         if event is None:
             continue
-        encoded = encode(event)
+        encoded = encode_event(cipher, msgspec.structs.replace(recorded, event=event))
         for digest, text in encoded.contents.items():
             connection.execute(
                 "INSERT INTO contents SELECT ?1, ?2, ?3 WHERE NOT EXISTS"
                 " (SELECT 1 FROM contents WHERE space = ?1 AND hash = ?2)",
-                (space, digest, text.encode()),
+                (space, digest, seal_content(cipher, digest, text)),
             )
         connection.execute(
             "UPDATE events SET data = ?, contents = ? WHERE position = ?",
@@ -365,16 +398,21 @@ def _rewrite_receipts(
     connection: sqlite3.Connection, space: Space, agent: AgentId, other: str
 ) -> None:
     """Replaces mail of the agent in the answers to commands of another one."""
+    cipher = cipher_of(connection, space)
     rows = connection.execute(
         "SELECT command, says FROM receipts WHERE space = ?1 AND instr(says, ?2) AND command IN"
         " (SELECT command FROM events WHERE space = ?1 AND agent = ?3)",
-        (space, agent, other),
+        (space, agent if cipher is None else "", other),
     ).fetchall()
     for command, says in rows:
-        connection.execute(
-            "UPDATE receipts SET says = ? WHERE space = ? AND command = ?",
-            (text_without_agent(says, agent), space, command),
-        )
+        receipt = open_receipt(cipher, Receipt(CommandId(command), says))
+        message = text_without_agent(receipt.message, agent)
+        if message != receipt.message:
+            changed = seal_receipt(cipher, Receipt(CommandId(command), message))
+            connection.execute(
+                "UPDATE receipts SET says = ? WHERE space = ? AND command = ?",
+                (changed.message, space, command),
+            )
 
 
 def _erase_receipts(connection: sqlite3.Connection, space: Space, agent: AgentId) -> None:

@@ -3,13 +3,21 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 
 from sapwood.core.events import SYSTEM, Actor, Recorded, WordsErased
 from sapwood.core.events.codec import decode, unreadable
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import Cursor, Snapshot, steps_with_gaps, unknown_cursor
+from sapwood.store.space_cipher import (
+    SpaceCipher,
+    decode_event,
+    open_content,
+    open_snapshot,
+    require_plain,
+    seal_snapshot,
+)
+from sapwood.store.sqlite.key_table import cipher_of
 
 __all__ = [
     "ROW",
@@ -58,8 +66,9 @@ def read_part(
             _NO_LIMIT if limit is None else limit,
         ),
     ).fetchall()
-    texts = _contents(connection, space, [row[3] for row in rows])
-    return [_recorded(agent, row, texts) for row in rows]
+    cipher = cipher_of(connection, space)
+    texts = _contents(connection, space, [row[3] for row in rows], cipher)
+    return [_recorded(space, agent, row, texts, cipher) for row in rows]
 
 
 def read_after(
@@ -200,12 +209,16 @@ def recorded_of(
     connection: sqlite3.Connection, space: Space, rows: Sequence[Row]
 ) -> list[Recorded]:
     """Decodes rows of one space."""
-    texts = _contents(connection, space, [row[6] for row in rows])
-    return [_recorded(row[2], row[3:], texts) for row in rows]
+    cipher = cipher_of(connection, space)
+    texts = _contents(connection, space, [row[6] for row in rows], cipher)
+    return [_recorded(space, row[2], row[3:], texts, cipher) for row in rows]
 
 
 def _contents(
-    connection: sqlite3.Connection, space: Space, columns: Sequence[str | None]
+    connection: sqlite3.Connection,
+    space: Space,
+    columns: Sequence[str | None],
+    cipher: SpaceCipher | None,
 ) -> dict[str, str]:
     """The long texts named by these `contents` columns, by their hash."""
     hashes = {digest for column in columns if column for digest in column.split()}
@@ -218,14 +231,26 @@ def _contents(
     )
     texts: dict[str, str] = {}
     for digest, data in found:
-        with suppress(UnicodeDecodeError):  # a damaged text is handled like a missing one
-            texts[digest] = data.decode()
+        text = open_content(cipher, digest, data)
+        if text is not None:  # a damaged text is handled like a missing one
+            texts[digest] = text
     return texts
 
 
-def _recorded(agent: AgentId, row: _Event, texts: dict[str, str]) -> Recorded:
+def _recorded(
+    space: Space,
+    agent: AgentId,
+    row: _Event,
+    texts: dict[str, str],
+    cipher: SpaceCipher | None,
+) -> Recorded:
     version, kind, data, contents, at, actor, command = row
-    event = decode(kind, data, texts if contents else None)
+    long_texts = texts if contents else None
+    if cipher is None:
+        event = require_plain(space, decode(kind, data, long_texts))
+    else:
+        place = (agent, version, kind, at, actor, command)
+        event = decode_event(cipher, data, long_texts, place)
     who = _actor(actor)
     if who is None:
         event, who = unreadable(kind, data, "it is not known who did it"), SYSTEM
@@ -246,6 +271,7 @@ def insert_snapshot(connection: sqlite3.Connection, space: Space, snapshot: Snap
     Stores nothing if there is no such agent, or if words of another one were erased after it: then
     the snapshot may have them.
     """
+    snapshot = seal_snapshot(cipher_of(connection, space), snapshot)
     connection.execute(
         "INSERT INTO snapshots SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS"
         " (SELECT 1 FROM agents WHERE space = ?1 AND agent = ?2) AND NOT EXISTS"
@@ -267,4 +293,6 @@ def find_snapshot(
         " AND version <= ? ORDER BY version DESC LIMIT 1",
         (space, agent, schema, 2**62 if at is None else at),
     ).fetchone()
-    return Snapshot(agent, row[0], schema, row[1]) if row else None
+    if row is None:
+        return None
+    return open_snapshot(cipher_of(connection, space), Snapshot(agent, row[0], schema, row[1]))

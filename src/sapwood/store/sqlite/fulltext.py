@@ -24,6 +24,7 @@ from sapwood.store.sqlite.event_table import (
     read_all_after,
     recorded_of,
 )
+from sapwood.store.sqlite.key_table import cipher_of
 from sapwood.store.sqlite.writer import Writer
 
 __all__ = [
@@ -48,13 +49,16 @@ _CREATE = "CREATE VIRTUAL TABLE {table} USING fts5(terms, content='', tokenize='
 class WordBatch(Struct, frozen=True):
     """The words of the events after position `after`, up to and including position `last`.
 
-    `erased` is how many agents had been erased when the words were read.
+    `erased` is how many agents had been erased when the words were read. `closed` are encrypted
+    spaces whose events this program could not read: a program with their key makes their indexes
+    again.
     """
 
     after: int
     last: int
     erased: int
     words: dict[Space, list[tuple[int, str]]]
+    closed: frozenset[Space] = frozenset()
 
 
 def indexed_position(connection: sqlite3.Connection) -> int:
@@ -67,15 +71,20 @@ def next_words(connection: sqlite3.Connection) -> WordBatch:
     """The next words to add to the index; few enough to be written quickly."""
     after, erased = connection.execute("SELECT position, erased FROM indexed").fetchone()
     last, words, characters = after, dict[Space, list[tuple[int, str]]](), 0
+    closed = set[Space]()
     for row in read_all_after(connection, after, _MAX_EVENTS):
         last = row[0]
-        terms = _terms_of_row(connection, row)
+        try:
+            terms = _terms_of_row(connection, row)
+        except LogError:
+            closed.add(Space(row[1]))
+            continue
         if terms:
             words.setdefault(Space(row[1]), []).append((last, terms))
         characters += len(terms)
         if characters > _MAX_CHARACTERS:
             break
-    return WordBatch(after, last, erased, words)
+    return WordBatch(after, last, erased, words, frozenset(closed))
 
 
 def insert_words(connection: sqlite3.Connection, batch: WordBatch) -> None:
@@ -89,6 +98,10 @@ def insert_words(connection: sqlite3.Connection, batch: WordBatch) -> None:
     for space, words in batch.words.items():
         table = _table(connection, space) or _create_table(connection, space)
         connection.executemany(f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", words)
+    for space in batch.closed:
+        if _table(connection, space) is None:
+            _create_table(connection, space)
+        begin_rebuild(connection, space)
 
 
 def search_words(
@@ -102,6 +115,8 @@ def search_words(
     """A page of the events that contain every phrase of the query, best match first."""
     table = _table(connection, space)
     phrases = query_phrases(query)
+    if cipher := cipher_of(connection, space):
+        phrases = cipher.phrases(phrases)
     if table is None or not phrases:
         return []
     found = connection.execute(
@@ -193,7 +208,15 @@ def rebuild_page(connection: sqlite3.Connection, space: Space) -> bool:
 def _terms_of_row(connection: sqlite3.Connection, row: Row) -> str:
     (recorded,) = recorded_of(connection, Space(row[1]), [row])
     # Line by line, because one call for a huge text would block every other thread.
-    return " ".join(map(index_terms, text_of(recorded.event).split("\n"))).strip()
+    terms = " ".join(map(index_terms, text_of(recorded.event).split("\n"))).strip()
+    cipher = cipher_of(connection, Space(row[1]))
+    return terms if cipher is None else cipher.terms(terms)
+
+
+def needs_rebuild(connection: sqlite3.Connection, space: Space) -> bool:
+    """Whether the index of a space has to be made again."""
+    row = connection.execute("SELECT 1 FROM word_rebuilds WHERE space = ?", (space,)).fetchone()
+    return row is not None
 
 
 def _table(connection: sqlite3.Connection, space: Space) -> str | None:
@@ -239,6 +262,12 @@ class FulltextIndexer:
         end = await self._readers.run(last_position)
         while await self._readers.run(indexed_position) < end:
             await self._add_batch()
+
+    async def finish_rebuild(self, space: Space) -> None:
+        """Makes the index of an encrypted space again, if a program without its key skipped it."""
+        if await self._readers.run(lambda on: needs_rebuild(on, space)):
+            while await self._writer.run(lambda on: rebuild_page(on, space), in_thread=True):
+                pass
 
     async def close(self) -> None:
         """Stops the task. The next indexer continues at the same position."""

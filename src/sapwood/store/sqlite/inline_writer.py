@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from sapwood.store.master_keys import StoredKeys
 from sapwood.store.sqlite.connections import connect
 
 __all__ = ["InlineWriter", "WriteLockBusy"]
@@ -30,8 +31,9 @@ class WriteLockBusy(Exception):
 class InlineWriter:
     """A connection for the event loop. It never waits for a lock."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keys: StoredKeys | None = None) -> None:
         self._path = path
+        self._keys = keys
         self._connection: sqlite3.Connection | None = None
         self._average_seconds = 2 * _FAST_SECONDS
 
@@ -69,7 +71,7 @@ class InlineWriter:
 
     def _begin(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = connect(self._path, busy_seconds=0)
+            self._connection = connect(self._path, busy_seconds=0, keys=self._keys)
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:

@@ -19,6 +19,8 @@ from sapwood.core.log_values import (
     TailedEvent,
 )
 from sapwood.core.text_size import is_large
+from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey, StoredKeys
+from sapwood.store.space_cipher import SpaceCipher, open_summary, stored_name
 from sapwood.store.sqlite import agent_table, erasure_table
 from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
@@ -38,6 +40,13 @@ from sapwood.store.sqlite.fulltext import (
     rebuild_page,
     search_words,
 )
+from sapwood.store.sqlite.key_table import (
+    cipher_of,
+    is_empty,
+    list_keys,
+    make_key,
+    renew_keys,
+)
 from sapwood.store.sqlite.leader_lock import FileLock, try_lock
 from sapwood.store.sqlite.schema import prepare
 from sapwood.store.sqlite.scrub import scrub
@@ -45,6 +54,7 @@ from sapwood.store.sqlite.writer import Writer
 
 __all__ = ["SqliteLog"]
 
+_KEY_TRIES = 4
 _PAGE = 500
 """How many events a follower reads at once."""
 
@@ -55,21 +65,26 @@ class SqliteLog:
     Use it only on the event loop that opened it.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, keys: StoredKeys | None = None
+    ) -> None:
         self._path = path
-        self._readers = ReaderPool(path)
-        self._writer = Writer(connection, path)
+        self._keys = keys
+        self._ciphers: dict[Space, SpaceCipher | None] = {}
+        self._readers = ReaderPool(path, keys)
+        self._writer = Writer(connection, path, keys)
         self._watcher = CommitWatcher(path, self._readers)
         self._indexer = FulltextIndexer(self._readers, self._writer)
 
     @classmethod
-    async def open(cls, path: Path | str) -> "SqliteLog":
+    async def open(cls, path: Path | str, *, masters: MasterKeys | None = None) -> "SqliteLog":
         """Opens the log in this file and creates the file if it is missing.
 
-        Raises `LogError` if the file cannot be opened or was not written by this or an older
-        Sapwood.
+        `masters` are the keys of encrypted spaces. Raises `LogError` if the file cannot be opened
+        or was not written by this or an older Sapwood.
         """
-        return cls(*await asyncio.to_thread(_open, Path(path)))
+        keys = None if masters is None else StoredKeys(masters)
+        return cls(*await asyncio.to_thread(_open, Path(path), keys), keys)
 
     async def commit(self, space: Space, commit: Commit) -> Receipt | None:
         """Stores all appends and the receipt durably, or nothing.
@@ -78,9 +93,24 @@ class SqliteLog:
         `VersionConflict` if an agent is not at its expected version, and `LogError` if the database
         fails.
         """
+        if self._keys is None:
+            return await self._store(space, commit, None)
+        for _ in range(_KEY_TRIES):
+            cipher = await self._cipher_for(space, commit)
+            try:
+                return await self._store(space, commit, cipher)
+            except KeyChanged:
+                self._ciphers.pop(space, None)
+        raise KeyChanged(f"The key of the space '{space}' changes all the time. Try again.")
+
+    async def _store(
+        self, space: Space, commit: Commit, cipher: SpaceCipher | None
+    ) -> Receipt | None:
         in_thread = is_large(commit)
         rows = (
-            await asyncio.to_thread(rows_of, space, commit) if in_thread else rows_of(space, commit)
+            await asyncio.to_thread(rows_of, space, commit, cipher)
+            if in_thread
+            else rows_of(space, commit, cipher)
         )
 
         def notify() -> None:
@@ -88,6 +118,40 @@ class SqliteLog:
             self._indexer.schedule()
 
         return await self._writer.run(lambda on: store(on, rows), notify, in_thread=in_thread)
+
+    async def _cipher_for(self, space: Space, commit: Commit) -> SpaceCipher | None:
+        """The cipher for a commit. A new space that is to be encrypted gets its key.
+
+        It is kept without a look at the file: the commit is refused if it is no longer right.
+        """
+        assert self._keys is not None
+        masters = self._keys.masters
+        if space not in self._ciphers:
+            self._ciphers[space] = await self._readers.run(lambda on: cipher_of(on, space))
+        is_new = any(not append.expected for append in commit.appends)
+        if is_new and self._ciphers[space] is None and masters.encrypts(space):
+            if await self._readers.run(lambda on: is_empty(on, space)):
+                await self._writer.run(lambda on: make_key(on, space, masters), in_thread=True)
+            self._ciphers[space] = await self._readers.run(lambda on: cipher_of(on, space))
+        return self._ciphers[space]
+
+    async def seal(self, space: Space, data: bytes) -> bytes:
+        """The bytes of an archive, encrypted if the space is."""
+        cipher = await self._readers.run(lambda on: cipher_of(on, space))
+        return data if cipher is None else cipher.seal(data, "archive")
+
+    async def unseal(self, space: Space, data: bytes) -> bytes | None:
+        """What `seal` was given; None if it cannot be decrypted with the key of the space."""
+        cipher = await self._readers.run(lambda on: cipher_of(on, space))
+        return None if cipher is None else cipher.open(data, "archive")
+
+    async def space_keys(self) -> list[tuple[Space, SpaceKey]]:
+        """The wrapped keys of all encrypted spaces, ordered by space."""
+        return await self._readers.run(list_keys)
+
+    async def renew_keys(self, masters: MasterKeys) -> int:
+        """Wraps the keys of all spaces with the first master key. Returns how many were changed."""
+        return await self._writer.run(lambda on: renew_keys(on, masters), in_thread=True)
 
     async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
         """The receipt of this command, or None if it was never stored."""
@@ -120,7 +184,10 @@ class SqliteLog:
 
     async def facts(self, space: Space, agent: AgentId) -> AgentSummary | None:
         """The summary of one agent, or None if there is no such agent."""
-        return await self._readers.run(lambda on: agent_table.find_summary(on, space, agent))
+        found = await self._readers.run(
+            lambda on: _opened(on, space, [agent_table.find_summary(on, space, agent)])
+        )
+        return found[0] if found else None
 
     async def agents(
         self,
@@ -135,11 +202,17 @@ class SqliteLog:
         order: Order = "created",
     ) -> list[AgentSummary]:
         """A page of agents after the last one seen, newest first."""
-        return await self._readers.run(
-            lambda on: agent_table.list_agents(
-                on, space, after, limit, parent, status, owner, label, order
+
+        def listed(on: sqlite3.Connection) -> list[AgentSummary]:
+            found = agent_table.list_agents(
+                *(on, space, after, limit, parent, status),
+                _stored(on, space, "owner", owner),
+                _stored(on, space, "label", label),
+                order,
             )
-        )
+            return _opened(on, space, found)
+
+        return await self._readers.run(listed)
 
     async def conversations(
         self,
@@ -151,15 +224,21 @@ class SqliteLog:
         status: str | None = None,
     ) -> list[AgentSummary]:
         """A page of the root agents of a folder after the last one seen, latest event first."""
-        return await self._readers.run(
-            lambda on: agent_table.list_folder(on, space, folder, after, limit, status)
-        )
+
+        def listed(on: sqlite3.Connection) -> list[AgentSummary]:
+            stored = _stored(on, space, "folder", folder)
+            found = agent_table.list_folder(on, space, stored, after, limit, status)
+            return _opened(on, space, found)
+
+        return await self._readers.run(listed)
 
     async def working(
         self, space: Space, *, after: AgentId | None = None, limit: int = 100
     ) -> list[AgentSummary]:
         """A page of the running agents that have work to do, ordered by id."""
-        return await self._readers.run(lambda on: agent_table.list_working(on, space, after, limit))
+        return await self._readers.run(
+            lambda on: _opened(on, space, agent_table.list_working(on, space, after, limit))
+        )
 
     async def working_spaces(self, *, after: Space | None = None, limit: int = 100) -> list[Space]:
         """A page of the spaces in which an agent has work to do, ordered by name."""
@@ -167,7 +246,12 @@ class SqliteLog:
 
     async def find(self, space: Space, name: str, limit: int = 10) -> list[AgentSummary]:
         """The agent with this id, or else agents with this name, or else ids with this prefix."""
-        return await self._readers.run(lambda on: agent_table.find_agents(on, space, name, limit))
+
+        def found(on: sqlite3.Connection) -> list[AgentSummary]:
+            stored = _stored(on, space, "name", name)
+            return _opened(on, space, agent_table.find_agents(on, space, name, stored, limit))
+
+        return await self._readers.run(found)
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
         """The agent's parent, its parent, and so on up to the root."""
@@ -179,7 +263,9 @@ class SqliteLog:
 
     async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
         """The root of the agent and all its descendants, parents before their children."""
-        return await self._readers.run(lambda on: agent_table.family(on, space, agent))
+        return await self._readers.run(
+            lambda on: _opened(on, space, agent_table.family(on, space, agent))
+        )
 
     async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""
@@ -228,6 +314,8 @@ class SqliteLog:
     ) -> list[SearchHit]:
         """Events that contain these words, best match first; includes everything committed."""
         await self._indexer.catch_up()
+        if self._keys is not None:
+            await self._indexer.finish_rebuild(space)
         return await self._readers.run(
             lambda on: search_words(on, space, query, agents, limit, offset)
         )
@@ -327,11 +415,23 @@ class SqliteLog:
         await self._writer.close()
 
 
-def _open(path: Path) -> tuple[sqlite3.Connection, Path]:
+def _opened(
+    connection: sqlite3.Connection, space: Space, found: Sequence[AgentSummary | None]
+) -> list[AgentSummary]:
+    """The summaries with their words."""
+    cipher = cipher_of(connection, space)
+    return [open_summary(cipher, space, each) for each in found if each is not None]
+
+
+def _stored(connection: sqlite3.Connection, space: Space, what: str, text: str) -> str:
+    return stored_name(cipher_of(connection, space), what, text) if text else ""
+
+
+def _open(path: Path, keys: StoredKeys | None) -> tuple[sqlite3.Connection, Path]:
     path = path.expanduser().absolute()  # the process may change its folder later
     make_private(path)
     with translated_errors(path):
-        connection = connect(path)
+        connection = connect(path, keys=keys)
         try:
             prepare(connection, path)
         except BaseException:

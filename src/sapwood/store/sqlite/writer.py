@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Generic, TypeVar, cast
 
+from sapwood.store.master_keys import StoredKeys
 from sapwood.store.sqlite.database_errors import closed_error, translate_error
 from sapwood.store.sqlite.inline_writer import InlineWriter, WriteLockBusy
 
@@ -109,11 +110,13 @@ _Batch = list[_Job[Any]]
 class Writer:
     """Owns the connection that writes. Use it only on the event loop that created it."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, keys: StoredKeys | None = None
+    ) -> None:
         self._connection = connection
         self._path = path
         self._loop = asyncio.get_running_loop()
-        self._inline = InlineWriter(path)
+        self._inline = InlineWriter(path, keys)
         self._submitted: _Batch = []
         self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
         self._done: ThreadToLoop[_Batch | None] = ThreadToLoop(self._deliver)
