@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import base64
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ __all__ = ["main"]
 
 STORES = ("sqlite", "postgres")
 _SHOWN = 20
+_KEY = "SAPWOOD_ENCRYPTION_KEY"
 
 
 def main(arguments: list[str]) -> int:
@@ -24,8 +26,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--histories", type=int, default=1_000, help="in all, on both stores")
     parser.add_argument("--store", choices=(*STORES, "both"), default="both")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**9, help="to repeat a run")
+    parser.add_argument(
+        "--encrypted", action="store_true", help="in encrypted spaces: no marker is ever found"
+    )
     options = parser.parse_args(arguments)
     print(f"seed {options.seed}")
+    os.environ.pop(_KEY, None)
+    if options.encrypted:
+        os.environ[_KEY] = base64.b64encode(os.urandom(32)).decode()
     stores = STORES if options.store == "both" else (options.store,)
     total = Findings()
     for store in stores:
@@ -38,7 +46,7 @@ def main(arguments: list[str]) -> int:
     holds = (
         total.erasures
         and total.killed
-        and total.planted
+        and bool(total.planted) != options.encrypted
         and total.reread
         and not total.problems
         and not total.left
