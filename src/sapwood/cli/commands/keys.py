@@ -29,7 +29,7 @@ __all__ = ["command"]
 @json_option("Print the encrypted spaces as JSON, one object per line.")
 @click.pass_obj
 def command(invocation: Invocation, file: Path | None, renew: bool, as_json: bool) -> None:
-    """List the encrypted spaces, make a master key, or change it.
+    """List encrypted spaces, make a master key, or change it.
 
     Each encrypted space has a key of its own, which is stored in the database, encrypted with a
     master key. The setting encryption.key_file or the variable SAPWOOD_ENCRYPTION_KEY names the
