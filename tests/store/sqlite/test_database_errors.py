@@ -10,6 +10,7 @@ import pytest
 from sapwood.core.events import UnreadableEvent
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Commit, LogError
+from sapwood.store.master_keys import StoredKeys
 from sapwood.store.sqlite import SqliteLog, connections, sqlite_log
 from tests.store.contract import append, commit_of, prompt_event, start, texts
 
@@ -20,8 +21,8 @@ def connecting_with(monkeypatch: pytest.MonkeyPatch, pragma: str) -> list[sqlite
     """Makes the writer's connection run a pragma first, and adds the connection to the list."""
     made: list[sqlite3.Connection] = []
 
-    def connect(path: Path) -> sqlite3.Connection:
-        made.append(connections.connect(path, busy_seconds=0.05))
+    def connect(path: Path, keys: StoredKeys | None = None) -> sqlite3.Connection:
+        made.append(connections.connect(path, busy_seconds=0.05, keys=keys))
         made[-1].execute(pragma)
         return made[-1]
 
