@@ -10,6 +10,7 @@ from sapwood.core.ids import Space
 from sapwood.core.log_values import Commit
 from sapwood.core.text_size import LARGE_TEXT, text_size
 from sapwood.core.token_count import Count
+from sapwood.store.space_cipher import SpaceCipher
 from sapwood.store.sqlite import commit_rows, sqlite_log
 from sapwood.tokens.estimators import FeatureCounter
 
@@ -36,10 +37,12 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
             threads.note("count")
         return count(self, text)
 
-    def noted_rows(space: Space, commit: Commit) -> commit_rows.CommitRows:
+    def noted_rows(
+        space: Space, commit: Commit, cipher: SpaceCipher | None = None
+    ) -> commit_rows.CommitRows:
         if text_size(commit) >= LARGE_TEXT:
             threads.note("encode")
-        return rows_of(space, commit)
+        return rows_of(space, commit, cipher)
 
     monkeypatch.setattr(FeatureCounter, "count", noted_count)
     monkeypatch.setattr(sqlite_log, "rows_of", noted_rows)
