@@ -23,6 +23,7 @@ __all__ = [
     "agents_given_work",
     "configured_limits",
     "engine_for",
+    "import_in_thread",
     "import_slow",
     "local_engine",
     "require_durable_engine",
@@ -116,7 +117,12 @@ def require_durable_engine(config: Config) -> None:
 
 async def import_slow(*more: str) -> None:
     """Imports in a thread what takes long to import, so that no turn waits for it."""
-    for name in (*_SLOW_IMPORTS, *more):
+    await import_in_thread(*_SLOW_IMPORTS, *more)
+
+
+async def import_in_thread(*names: str) -> None:
+    """Imports these modules, if they are installed, while the event loop goes on."""
+    for name in names:
         if find_spec(name.partition(".")[0]) is not None:
             await asyncio.to_thread(import_module, name)
 
