@@ -299,8 +299,9 @@ async def open_log(
         from sapwood.store.memory import MemoryLog
 
         return MemoryLog()
+    from sapwood.store.configured_keys import configured_masters
+
     if is_postgres(text):
-        from sapwood.store.configured_keys import configured_masters
         from sapwood.store.postgres import PostgresLog
 
         return await PostgresLog.open(
@@ -317,7 +318,6 @@ async def open_log(
             f"There is no store for '{scheme}://'. "
             "Give a path for SQLite, postgresql://… or :memory:."
         )
-    from sapwood.store.configured_keys import configured_masters
     from sapwood.store.sqlite import SqliteLog
 
     return await SqliteLog.open(Path(text), masters=configured_masters())
