@@ -27,7 +27,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench import QUICK_SLACK
+from bench import QUICK_CLOCK_SLACK
 from bench.database import own_database
 from bench.runtime_bare import all_recorded, bare_workflows
 from bench.runtime_engines import (
@@ -229,7 +229,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer agents and turns")
     parser.add_argument("--engines", action="store_true", help="only DBOS beside Temporal")
     options = parser.parse_args(argv)
-    least = LEAST_RATIO / QUICK_SLACK if options.quick else LEAST_RATIO
+    least = LEAST_RATIO / QUICK_CLOCK_SLACK if options.quick else LEAST_RATIO
     with (
         tempfile.TemporaryDirectory(prefix="sapwood-bench-") as name,
         dsn_or_throwaway() as server,

@@ -11,6 +11,7 @@ import asyncpg
 from starlette.requests import Request
 
 import sapwood
+from bench import QUICK_CLOCK_SLACK
 from bench.database import own_database
 from sapwood.app.migration import grants
 from sapwood.config.serve_settings import ServeConfig
@@ -35,7 +36,7 @@ _READER = "sapwood_bench_reader"
 def measure_guards(folder: Path, *, quick: bool) -> bool:
     """Prints the figures; returns true if one misses its limit."""
     count = 2_000 if quick else 20_000
-    slack = 4.0 if quick else 1.0
+    slack = QUICK_CLOCK_SLACK if quick else 1.0
     files = FileTokens(TokenStore(folder / "tokens.json"))
     cost = asyncio.run(_guard(files, None, count))
     print(f"host, identity, origin, limits and scope: {cost:.3f} ms a request with a token file")

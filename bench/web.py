@@ -15,6 +15,7 @@ import msgspec
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
 import sapwood
+from bench import QUICK_CLOCK_SLACK
 from bench.served import ServedProcess
 
 __all__ = ["main"]
@@ -64,7 +65,9 @@ def main(args: list[str]) -> int:
                 missed |= late
                 if messages <= 20_000:
                     plain = _plain(page, served, agent)
-                    missed |= _too_slow(ours, plain, _MOST_FRAME * (4 if quick else 1))
+                    missed |= _too_slow(
+                        ours, plain, _MOST_FRAME * (QUICK_CLOCK_SLACK if quick else 1)
+                    )
         browser.close()
     return int(missed)
 
@@ -143,7 +146,7 @@ def _open(
     page.wait_for_timeout(1_000)
     wall, cpu = _scroll(page)
     nodes = page.evaluate("() => document.querySelectorAll('*').length")
-    slower = 4 if quick else 1
+    slower = QUICK_CLOCK_SLACK if quick else 1
     print(
         f"{messages:,} messages: painted after {paints[0]:.2f} s at first, {min(paints):.2f} s "
         f"later; limit {_MOST_PAINT * slower:g} s"
