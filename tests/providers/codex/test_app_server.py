@@ -34,6 +34,8 @@ for line in sys.stdin:
     elif method == "child":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         answer(result=child.pid)
+    elif method == "fall silent":
+        os.close(1)
     elif method == "die":
         print("out of memory", file=sys.stderr, flush=True)
         os._exit(3)
@@ -99,6 +101,17 @@ async def test_a_server_that_ends_fails_what_waits(program: str) -> None:
     assert await server.events.get() is None
     with pytest.raises(ServerEnded):
         await server.call("echo")
+    await server.close(5)
+
+
+async def test_a_server_that_closed_its_output_is_asked_nothing(program: str) -> None:
+    server = await start(program)
+    with pytest.raises(ServerEnded, match="ended"):
+        await server.call("fall silent")
+    assert server.is_running
+    async with asyncio.timeout(5):
+        with pytest.raises(ServerEnded, match="ended"):
+            await server.call("echo")
     await server.close(5)
 
 

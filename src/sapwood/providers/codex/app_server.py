@@ -72,6 +72,7 @@ class AppServer:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self._is_read = False
         self._numbers = itertools.count(1)
         self._waiting: dict[int | str, asyncio.Future[Raw]] = {}
         self._methods: dict[int | str, str] = {}
@@ -118,7 +119,8 @@ class AppServer:
     def send(self, message: Mapping[str, object]) -> None:
         """Sends a line. Raises `ServerEnded`."""
         stdin = self._process.stdin
-        if stdin is None or stdin.is_closing() or not self.is_running:
+        # Its output can be at the end before the system reports that the process has ended.
+        if stdin is None or stdin.is_closing() or self._is_read or not self.is_running:
             raise ServerEnded(self._end_message())
         stdin.write(msgspec.json.encode(message) + b"\n")
 
@@ -189,6 +191,7 @@ class AppServer:
                 for line in lines:
                     self._take(line)
         finally:
+            self._is_read = True
             self._fail_waiting()
             self.events.put_nowait(None)
 
