@@ -13,6 +13,7 @@ from sapwood.cli.commands import agents
 from sapwood.cli.error_messages import error_message, exit_code_for
 from sapwood.cli.exit_codes import MEANINGS, Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.root import NAMES_ELSEWHERE, summary_lines
 from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.model_calls import Failure
 from tests.cli.calling import Sapwooder
@@ -38,6 +39,20 @@ def test_a_mistyped_command_names_the_nearest(sapwood: Sapwooder) -> None:
     ran = sapwood("agnts")
     assert (ran.code, ran.out) == (Exit.USAGE, "")
     assert "There is no command 'agnts'. Did you mean agents?" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"), [("list", "agents"), ("rm", "erase"), ("web", "serve"), ("resume", "open")]
+)
+def test_a_command_of_other_programs_names_ours(word: str, ours: str, sapwood: Sapwooder) -> None:
+    ran = sapwood(word)
+    assert ran.code == Exit.USAGE
+    assert f"There is no command '{word}'. Did you mean {ours}?" in ran.err
+
+
+def test_the_commands_named_instead_exist() -> None:
+    assert set(NAMES_ELSEWHERE.values()) <= summary_lines().keys()
+    assert not NAMES_ELSEWHERE.keys() & summary_lines().keys()
 
 
 def test_a_mistyped_option_is_a_matter_of_usage(sapwood: Sapwooder) -> None:

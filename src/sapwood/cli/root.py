@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 __all__ = [
+    "NAMES_ELSEWHERE",
     "SECTIONS",
     "OutputClosed",
     "nearest_names",
@@ -89,6 +90,24 @@ _MODULES = {"continue": "continue_command", "import": "import_command"}
 """Commands whose name is a keyword of Python, with the name of their module."""
 
 
+NAMES_ELSEWHERE = {
+    "chat": "open",
+    "delete": "erase",
+    "history": "log",
+    "list": "agents",
+    "ls": "agents",
+    "ps": "agents",
+    "remove": "erase",
+    "resume": "open",
+    "rm": "erase",
+    "sessions": "agents",
+    "stop": "interrupt",
+    "tail": "log",
+    "web": "serve",
+}
+"""The names that other programs have for a command, with ours."""
+
+
 _SESSION_COMMANDS = frozenset(SECTIONS["Sessions of Claude Code and Codex"])
 
 
@@ -98,7 +117,9 @@ def summary_lines() -> dict[str, str]:
 
 
 def nearest_names(word: str) -> list[str]:
-    """Returns the sub-commands whose names are close to `word`."""
+    """Returns the sub-command that does what `word` does elsewhere, or those with close names."""
+    if word in NAMES_ELSEWHERE:
+        return [NAMES_ELSEWHERE[word]]
     from difflib import get_close_matches
 
     return get_close_matches(word, list(summary_lines()), n=3, cutoff=0.5)

@@ -135,7 +135,7 @@ async def scan_postgres(address: str, space: Space, progress: Progress | None = 
 def _finding(scan: Scan) -> Finding:
     part = "the newest " if scan.cut else ""
     if scan.closed and not scan.found:
-        said = f"{part}{scan.read:,} can be read; of an encrypted space none: {scan.closed}"
+        said = f"{part}{scan.read:,} can be read, those of an encrypted space cannot: {scan.closed}"
         return Finding("events", "broken", said, "sapwood config set encryption.key_file FILE")
     if not scan.found:
         return Finding("events", "ok", f"{part}{scan.read:,} can be read")
