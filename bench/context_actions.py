@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from bench import QUICK_SLACK
+from bench import QUICK_CPU_SLACK, QUICK_SLACK
 from bench.transcripts import write_claude
 from sapwood.app.connection import connect
 from sapwood.config.config_file import Config
@@ -75,7 +75,7 @@ def main(argv: list[str]) -> int:
     ratio = costs["drift"][0] / costs["drift"][1]
     limit = LIMIT / QUICK_SLACK if args.quick else LIMIT
     print(f"context_actions: drift again is {ratio:.1f} times cheaper (at least {limit:.1f})")
-    slack = QUICK_SLACK if args.quick else 1.0
+    slack = QUICK_CPU_SLACK if args.quick else 1.0
     first, again = costs["breakdown"]
     is_slow = first > FIRST_SECONDS * slack or again > AGAIN_SECONDS * slack
     print(

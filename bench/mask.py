@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 
 import sapwood
-from bench import QUICK_SLACK
+from bench import QUICK_CPU_SLACK
 from bench.mask_inputs import MEGABYTE, worst_inputs
 from bench.secret_dressings import DRESSINGS, is_masked
 from bench.secret_forms import samples, tuned_forms
@@ -61,7 +61,7 @@ def main(argv: list[str]) -> int:
 
 def _times(quick: bool) -> Iterator[str]:
     size = MEGABYTE // 5 if quick else MEGABYTE
-    limit = _LIMIT * size / MEGABYTE * (2 * QUICK_SLACK if quick else 1)
+    limit = _LIMIT * size / MEGABYTE * (QUICK_CPU_SLACK if quick else 1)
     slowest, count = 0.0, 0
     for name, text in worst_inputs(size):
         best = _best(text, limit)
@@ -86,7 +86,7 @@ def _best(text: str, limit: float) -> float:
 async def _waits(quick: bool) -> list[str]:
     """Records turns of long texts in a database, and measures how long the event loop waits."""
     size = MEGABYTE // 4 if quick else MEGABYTE
-    limit = _LONGEST_WAIT * (2 * QUICK_SLACK if quick else 1)
+    limit = _LONGEST_WAIT * (QUICK_CPU_SLACK if quick else 1)
     texts = list(worst_inputs(size))
     misses: list[str] = []
     with TemporaryDirectory() as folder:

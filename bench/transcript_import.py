@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench import QUICK_SLACK
+from bench import QUICK_CPU_SLACK
 from bench.transcripts import write_claude, write_codex
 from sapwood.app.connection import connect
 from sapwood.imports.importer import Importer
@@ -118,7 +118,7 @@ def main(argv: list[str]) -> int:
             print(f"  {rates.read:.0f} MB/s read, {rates.masked:.0f} MB/s with secrets masked")
             print(f"  {rates.imported:.0f} MB/s imported ({rates.clocked:.0f} by the clock)")
             print(f"  {rates.shares}")
-    limit = LIMIT / QUICK_SLACK if args.quick else LIMIT
+    limit = LIMIT / QUICK_CPU_SLACK if args.quick else LIMIT
     print(f"import: {slowest:.0f} MB/s of CPU (at least {limit:.0f})")
     return int(slowest < limit)
 
