@@ -186,3 +186,42 @@ def test_a_place_that_is_no_port_is_refused(sapwood: Sapwooder, place: str) -> N
     refused = sapwood("worker", "--health", place)
     assert refused.code == 2
     assert "Write a port" in refused.err
+
+
+def test_agents_of_an_encrypted_space_wait_for_a_worker_with_its_key(
+    sapwood: Sapwooder, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cryptography", reason="the extra 'encryption' is not installed")
+    space = f"closed-{secrets.token_hex(4)}"
+    monkeypatch.setenv("SAPWOOD_DATABASE", address)
+    monkeypatch.setenv("SAPWOOD_SPACE", space)
+    command = [sys.executable, "-m", "sapwood.cli", "worker", "--spaces", "closed-*"]
+    without_key = dict(os.environ)
+    monkeypatch.setenv("SAPWOOD_ENCRYPTION_KEY", "A" * 43 + "=")
+    with ScriptedModel() as model:
+        model.script(lambda _: "In the roof.")
+        sapwood("config", "set", "base_urls.den", model.openai_url)
+        asyncio.run(start(address, space))
+        forked = sapwood("fork", "lead", "--name", "leak", "--goal", "Find the leak.")
+        assert forked.code == 0
+        first = subprocess.Popen(command, stderr=subprocess.PIPE, env=without_key)
+        second: subprocess.Popen[bytes] | None = None
+        heard = b""
+        try:
+            assert first.stderr is not None
+            while b"wait for another worker" not in heard:
+                piece = os.read(first.stderr.fileno(), 10_000)
+                assert piece, heard
+                heard += piece
+            second = subprocess.Popen(command, stderr=subprocess.PIPE)
+            assert asyncio.run(answered(address, space, "leak")) == "In the roof."
+        finally:
+            first.terminate()
+            heard += first.communicate(timeout=60)[1]
+            if second is not None:
+                second.terminate()
+                heard += second.communicate(timeout=60)[1]
+    assert second is not None
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert heard.count(b"wait for another worker") == 1
+    assert b"Traceback" not in heard

@@ -123,7 +123,7 @@ async def worker(
     spaces = spaces or SpacePattern((connection.space,))
     limits = configured_limits(config)
     limits = limits.shared() if spaces.has_several else limits
-    engine = engine_for(config, connection.outages, limits, spaces.covers)
+    engine = engine_for(config, connection.outages, limits, lambda space: runners.serves(space))
 
     def make(of: Connection, engine_of_space: Engine) -> AgentRunner:
         return assemble(

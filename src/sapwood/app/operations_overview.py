@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sapwood.app.connection import Connection
 from sapwood.core.content import RecordedReply, Usage
-from sapwood.core.errors import LogAway, LogError
+from sapwood.core.errors import KeyMissing
 from sapwood.core.events import (
     ReplyAdded,
     TurnCompleted,
@@ -95,9 +95,7 @@ async def _space_overview(
     try:
         working = await log.working(space, limit=_MOST_WORKING)
         latest = await log.agents(space, limit=_MOST_AGENTS, order="updated")
-    except LogAway:
-        raise
-    except LogError:  # it is encrypted, and the key is missing
+    except KeyMissing:
         return SpaceOverview(space, running=running, waiting=waiting)
     turns, failed, spent = 0, 0, Usage(0)
     for facts in latest:

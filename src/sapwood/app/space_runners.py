@@ -2,6 +2,7 @@
 
 import asyncio
 import fnmatch
+import logging
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 
@@ -9,12 +10,14 @@ from msgspec import Struct
 
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
+from sapwood.core.errors import KeyMissing
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import NotServed, keep_awake
 from sapwood.runtime.scheduler import Drive, Engine
 
 __all__ = ["SpacePattern", "SpaceRunners"]
 
+_log = logging.getLogger(__name__)
 _PAGE = 200
 _MOST_IDLE = 200
 """Runners without work that are kept, so that the next turn of their space starts sooner."""
@@ -90,7 +93,7 @@ class SpaceRunners:
 
     `home` is a connection to one space of the log; it is used for that space. Runners of other
     spaces get connections of their own to the same log, and are closed when they are idle and too
-    many.
+    many. Agents of an encrypted space wait for a worker that has its key.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class SpaceRunners:
         self._spaces = spaces
         self._make = make
         self._served: dict[Space, _Served] = {}
+        self._without_key: set[Space] = set()
         self._opening = asyncio.Lock()
         self._waking: asyncio.Task[None] | None = None
 
@@ -124,6 +128,10 @@ class SpaceRunners:
         for space in list(self._served):
             await self._close(space)
 
+    def serves(self, space: Space) -> bool:
+        """Whether this worker drives the agents of a space."""
+        return self._spaces.covers(space) and space not in self._without_key
+
     async def interrupt(self, space: Space, agent: AgentId, reason: str = "") -> None:
         """Stops the open turn of an agent, after storing the words that have arrived."""
         async with self._held(space) as served:
@@ -139,16 +147,21 @@ class SpaceRunners:
         last: Space | None = None
         while page := await self._home.log.working_spaces(after=last, limit=_PAGE):
             for space in page:
-                if self._spaces.covers(space):
+                if self.serves(space):
                     yield space
             last = page[-1]
 
     async def _drive(self, space: Space, agent: AgentId) -> None:
-        if not self._spaces.covers(space):
+        if not self.serves(space):
             raise NotServed(space)
-        async with self._held(space) as served:
-            if served.engine.drive is not None:
-                await served.engine.drive(space, agent)
+        try:
+            async with self._held(space) as served:
+                if served.engine.drive is not None:
+                    await served.engine.drive(space, agent)
+        except KeyMissing as problem:
+            self._without_key.add(space)
+            _log.warning("Agents of the space '%s' wait for another worker: %s", space, problem)
+            raise NotServed(space) from problem
 
     @asynccontextmanager
     async def _held(self, space: Space) -> AsyncGenerator[_Served]:

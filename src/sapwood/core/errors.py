@@ -2,6 +2,7 @@
 
 SapwoodError
 ├── LogError              the log could not be read or written
+│   ├── KeyMissing        a space is encrypted with a key that this program does not have
 │   ├── LogAway           its database does not answer; try again when it does
 │   └── VersionConflict   another process appended first
 └── RefusedError          a command was refused; `refusal` has the reason and the remedy
@@ -13,6 +14,7 @@ from sapwood.core.refusals import Refusal, UnknownAgent
 
 __all__ = [
     "AgentNotFound",
+    "KeyMissing",
     "LogAway",
     "LogError",
     "RefusedError",
@@ -43,6 +45,10 @@ class LogError(SapwoodError):
     ...     print(error)
     There is no store for 'redis://'. Give a path for SQLite, postgresql://… or :memory:.
     """
+
+
+class KeyMissing(LogError):
+    """A space is encrypted with a key that this program does not have. Nothing was changed."""
 
 
 class LogAway(LogError):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sapwood.core.errors import LogError
+from sapwood.core.errors import KeyMissing
 from sapwood.core.events import Recorded, UnreadableEvent
 from sapwood.core.ids import Space
 from sapwood.doctor import Finding
@@ -95,7 +95,7 @@ def scan_sqlite(path: Path, progress: Progress | None = None) -> Scan:
             for space, some in groupby(rows, key=lambda row: row[1]):
                 try:
                     yield from recorded_of(file, space, list(some))
-                except LogError as error:
+                except KeyMissing as error:
                     scan.closed = str(error)
 
         while rows := read_all_before(file, before, _PAGE):
@@ -125,7 +125,7 @@ async def scan_postgres(address: str, space: Space, progress: Progress | None = 
             scan.take(events)
             if place is None or clock.is_over(scan):
                 return scan
-    except LogError as error:
+    except KeyMissing as error:
         scan.closed = str(error)
         return scan
     finally:

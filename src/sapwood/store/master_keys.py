@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from sapwood.core.errors import LogError
+from sapwood.core.errors import KeyMissing, LogError
 from sapwood.core.ids import Space
 from sapwood.store.space_cipher import KEY_BYTES, SpaceCipher, aes_gcm
 
@@ -81,18 +81,18 @@ class MasterKeys:
         return self._wrapped(space, key)
 
     def renewed(self, space: Space, stored: SpaceKey) -> SpaceKey:
-        """The same key, wrapped by the first master key. Raises `LogError`."""
+        """The same key, wrapped by the first master key. Raises `KeyMissing`."""
         return self._wrapped(space, self._unwrapped(space, stored))
 
     def cipher(self, space: Space, stored: SpaceKey) -> SpaceCipher:
-        """The cipher of a space. Raises `LogError` if none of the master keys fits."""
+        """The cipher of a space. Raises `KeyMissing` if none of the master keys fits."""
         return SpaceCipher(space, self._unwrapped(space, stored))
 
     def fits(self, space: Space, stored: SpaceKey) -> bool:
         """Whether one of the master keys opens the key of a space."""
         try:
             self._unwrapped(space, stored)
-        except LogError:
+        except KeyMissing:
             return False
         return True
 
@@ -111,7 +111,7 @@ class MasterKeys:
                 return aes_gcm(master).decrypt(nonce, sealed, _bound_to(space))
         except (InvalidTag, ValueError):
             pass
-        raise LogError(
+        raise KeyMissing(
             f"The space '{space}' is encrypted with the master key {stored.master}, and this "
             f"program has {', '.join(self._keys)}. Nothing was changed. Add that key to the file "
             "of encryption.key_file, or to SAPWOOD_ENCRYPTION_KEY."
@@ -126,7 +126,7 @@ class StoredKeys:
         self._known: dict[Space, tuple[SpaceKey, SpaceCipher]] = {}
 
     def cipher(self, space: Space, stored: SpaceKey | None) -> SpaceCipher | None:
-        """The cipher of a stored key; None for a space without one. Raises `LogError`."""
+        """The cipher of a stored key; None for a space without one. Raises `KeyMissing`."""
         if stored is None:
             self._known.pop(space, None)
             return None

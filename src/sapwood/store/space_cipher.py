@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from sapwood.core.erasure import ERASED, OutsideData
-from sapwood.core.errors import LogError
+from sapwood.core.errors import KeyMissing, LogError
 from sapwood.core.events import Event, Recorded, UnreadableEvent
 from sapwood.core.events.codec import Encoded, decode, encode, unreadable
 from sapwood.core.ids import AgentId, Space
@@ -81,9 +81,9 @@ def aes_gcm(key: bytes) -> "AESGCM":
     return AESGCM(key)
 
 
-def key_is_missing(space: Space) -> LogError:
+def key_is_missing(space: Space) -> KeyMissing:
     """The error of a program without a key that was asked for an encrypted space."""
-    return LogError(
+    return KeyMissing(
         f"The space '{space}' is encrypted, and this program has no key. Nothing was changed. Name "
         "the file with the key in the setting encryption.key_file, or set SAPWOOD_ENCRYPTION_KEY."
     )

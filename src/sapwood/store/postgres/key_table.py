@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from sapwood.core.errors import KeyMissing
 from sapwood.core.ids import Space
-from sapwood.core.log_values import AgentSummary, Append, LogAway, LogError
+from sapwood.core.log_values import AgentSummary, Append
 from sapwood.store.master_keys import MasterKeys, SpaceKey, StoredKeys
 from sapwood.store.postgres.connections import Reader
 from sapwood.store.space_cipher import SpaceCipher, open_summary, sealed_with, summary_key
@@ -33,7 +34,7 @@ class KeyTable:
     async def of(self, space: Space) -> SpaceCipher | None:
         """The cipher of a space; None if it is not encrypted.
 
-        Raises `LogError` if none of the master keys fits.
+        Raises `KeyMissing` if none of the master keys fits.
         """
         known = self._known.get(space)
         if known is not None and known[0] > asyncio.get_running_loop().time():
@@ -51,9 +52,7 @@ class KeyTable:
         """Whether this program has the key of a space, if the space has one."""
         try:
             await self.read(space)
-        except LogAway:
-            raise
-        except LogError:
+        except KeyMissing:
             return False
         return True
 
@@ -97,7 +96,7 @@ async def list_keys(readers: Reader) -> list[tuple[Space, SpaceKey]]:
 
 
 async def renew_keys(readers: Reader, masters: MasterKeys) -> int:
-    """Wraps all keys with the first master key. Returns how many. Raises `LogError`."""
+    """Wraps all keys with the first master key. Returns how many. Raises `KeyMissing`."""
     old = [(space, key) for space, key in await list_keys(readers) if key.master != masters.first]
     for space, key in old:
         new = masters.renewed(space, key)

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from sapwood.core.errors import KeyMissing
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import LogError, SearchHit
 from sapwood.core.search_text import index_terms, query_phrases, snippet_of, text_of
@@ -76,7 +77,7 @@ def next_words(connection: sqlite3.Connection) -> WordBatch:
         last = row[0]
         try:
             terms = _terms_of_row(connection, row)
-        except LogError:
+        except KeyMissing:
             closed.add(Space(row[1]))
             continue
         if terms:

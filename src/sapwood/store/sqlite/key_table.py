@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from sapwood.core.errors import LogError
+from sapwood.core.errors import KeyMissing
 from sapwood.core.ids import Space
 from sapwood.core.log_values import Append
 from sapwood.store.master_keys import KeyChanged, MasterKeys, SpaceKey
@@ -25,7 +25,7 @@ _FIND = "SELECT id, master, wrapped FROM space_keys WHERE space = ?"
 def cipher_of(connection: sqlite3.Connection, space: Space) -> SpaceCipher | None:
     """The cipher of a space; None if it is not encrypted, or if this program has no keys.
 
-    Raises `LogError` if none of the master keys fits.
+    Raises `KeyMissing` if none of the master keys fits.
     """
     if not isinstance(connection, KeyedConnection) or connection.keys is None:
         return None
@@ -37,7 +37,7 @@ def is_closed(connection: sqlite3.Connection, space: Space) -> bool:
     """Whether a space is encrypted with a key that this program does not have."""
     try:
         cipher = cipher_of(connection, space)
-    except LogError:
+    except KeyMissing:
         return True
     return cipher is None and connection.execute(_FIND, (space,)).fetchone() is not None
 
@@ -68,7 +68,7 @@ def require_cipher(
     """Raises `KeyChanged` if the space has another key than the one that encoded a commit.
 
     A program without keys has read every agent to which it appends, so for it only new agents are
-    checked. It gets a `LogError` with what to do.
+    checked. It gets a `KeyMissing` with what to do.
     """
     if isinstance(connection, KeyedConnection) and connection.keys is not None:
         stored = cipher_of(connection, space)
@@ -87,7 +87,7 @@ def list_keys(connection: sqlite3.Connection) -> list[tuple[Space, SpaceKey]]:
 
 
 def renew_keys(connection: sqlite3.Connection, masters: MasterKeys) -> int:
-    """Wraps all keys with the first master key. Returns how many. Raises `LogError`."""
+    """Wraps all keys with the first master key. Returns how many. Raises `KeyMissing`."""
     old = [(space, key) for space, key in list_keys(connection) if key.master != masters.first]
     for space, key in old:
         new = masters.renewed(space, key)
