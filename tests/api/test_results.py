@@ -131,8 +131,10 @@ async def test_a_tail_begins_now(wood: Sapwood, agent: Agent) -> None:
             return
 
     task = asyncio.ensure_future(more())
-    while not task.done():
-        await agent.mark("C")
+    number = 0
+    while not task.done():  # a mark that is there already appends no event
+        number += 1
+        await agent.mark(f"C{number}")
         await asyncio.sleep(0.01)
     assert events[0].version > (await agent.events())[1].version
     with pytest.raises((RefusedError, sapwood.LogError)):

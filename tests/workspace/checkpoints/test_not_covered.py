@@ -122,8 +122,8 @@ from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 
 async def main(folder):
-    keeper, workspace = GitCheckpoints(), Workspace(folder)
-    await keeper.restore(workspace, *[await keeper.save(workspace, AgentId("a"))] * 2)
+    keeper, workspace, agent = GitCheckpoints(), Workspace(folder), AgentId("a")
+    await keeper.restore(workspace, *[await keeper.save(workspace, agent)] * 2)
     if os.geteuid() == 0:  # everything is imported, so the folder of Python need not be readable
         for base, _, names in os.walk(os.environ["SAPWOOD_DATA"]):
             for path in [base, *(os.path.join(base, name) for name in names)]:
@@ -131,38 +131,74 @@ async def main(folder):
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)
-    closed = os.path.join(folder, "closed")
-    os.chmod(closed, 0)
-    os.chmod(os.path.join(folder, "alone"), 0)
-    files = await keeper.save(workspace, AgentId("a"))
-    os.chmod(closed, 0o755)
-    os.chmod(os.path.join(folder, "alone"), 0o644)
-    present = await keeper.save(workspace, AgentId("a"))
-    restored = await keeper.restore(workspace, present, files)
-    print(sorted(each.path for each in files.left_out), restored.removed)
+    closed, alone = os.path.join(folder, "closed"), os.path.join(folder, "alone")
+    await steps(keeper, workspace, agent, closed, alone)
 
 asyncio.run(main(sys.argv[1]))
 """
 
+_UNREADABLE_THEN = """
+async def steps(keeper, workspace, agent, closed, alone):
+    os.chmod(closed, 0)
+    os.chmod(alone, 0)
+    files = await keeper.save(workspace, agent)
+    os.chmod(closed, 0o755)
+    os.chmod(alone, 0o644)
+    present = await keeper.save(workspace, agent)
+    restored = await keeper.restore(workspace, present, files)
+    print(sorted(each.path for each in files.left_out), restored.removed)
+"""
+
+_REPOSITORY_SHOWN = """
+async def steps(keeper, workspace, agent, closed, alone):
+    files = await keeper.save(workspace, agent)
+    os.makedirs(os.path.join(closed, ".git", "objects"))
+    os.makedirs(os.path.join(closed, ".git", "refs"))
+    with open(os.path.join(closed, ".git", "HEAD"), "w") as head:
+        head.write("ref: refs/heads/main")
+    with open(os.path.join(closed, "file"), "w") as theirs:
+        theirs.write("theirs")
+    os.chmod(closed, 0o400)
+    os.chmod(alone, 0o600)
+    present = await keeper.save(workspace, agent)
+    for to in (files, present):
+        await keeper.restore(workspace, await keeper.save(workspace, agent), to)
+        print(f"{os.stat(closed).st_mode & 0o777:o} {os.stat(alone).st_mode & 0o777:o}")
+"""
+
+
+def _as_another_user(top: Path, steps: str) -> str:
+    """Takes these steps as a user who cannot read everything, and returns what was printed."""
+    (top / "closed").mkdir()
+    (top / "closed" / "file").write_text("mine")
+    (top / "alone").write_text("mine")
+    (top / "alone").chmod(0o644)
+    if os.geteuid() == 0:
+        for path in (top.parent, *top.parent.rglob("*")):
+            os.chown(path, 65534, 65534)
+    done = subprocess.run(
+        [sys.executable, "-c", steps + _SCRIPT, str(top), json.dumps(sys.path)],
+        env={"PATH": os.environ["PATH"], "SAPWOOD_DATA": str(top.parent / "data")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
 
 def test_a_folder_that_could_not_be_read_then_stays() -> None:
     with tempfile.TemporaryDirectory() as folder:  # other users cannot enter pytest's own folders
-        base, top = Path(folder), repository(Path(folder, "top"))
-        (top / "closed").mkdir()
-        (top / "closed" / "file").write_text("mine")
-        (top / "alone").write_text("mine")
-        if os.geteuid() == 0:
-            for path in (base, *base.rglob("*")):
-                os.chown(path, 65534, 65534)
-        done = subprocess.run(
-            [sys.executable, "-c", _SCRIPT, str(top), json.dumps(sys.path)],
-            env={"PATH": os.environ["PATH"], "SAPWOOD_DATA": str(base / "data")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.stdout == "['alone', 'closed/'] 0\n", done.stderr
+        top = repository(Path(folder, "top"))
+        assert _as_another_user(top, _UNREADABLE_THEN) == "['alone', 'closed/'] 0\n"
         assert files_of(top).keys() == {"closed/file", "alone"}
+
+
+def test_a_repository_that_only_a_revert_could_see_stays() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        top = repository(Path(folder, "top"))
+        assert _as_another_user(top, _REPOSITORY_SHOWN) == "400 644\n400 600\n"
+        (top / "closed").chmod(0o755)
+        assert (top / "closed" / "file").read_text() == "theirs"
 
 
 async def test_permissions_come_back_exactly(tmp_path: Path) -> None:

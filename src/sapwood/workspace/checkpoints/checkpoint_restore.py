@@ -9,7 +9,7 @@ import stat
 from contextlib import suppress
 from errno import EDQUOT, ENOSPC, EROFS
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.checkpoint import Restored, Why
 from sapwood.workspace.checkpoints.checkpoint_record import (
@@ -30,6 +30,7 @@ from sapwood.workspace.checkpoints.file_replacement import (
 )
 from sapwood.workspace.checkpoints.git_command import Git, GitError
 from sapwood.workspace.checkpoints.git_objects import ObjectReader, object_reader
+from sapwood.workspace.checkpoints.workspace_paths import Folders
 from sapwood.workspace.places import Place, open_parent
 from sapwood.workspace.tool_output import ToolError
 
@@ -126,9 +127,27 @@ class _Restoration:
 
     def open_folders(self) -> None:
         """Gives the owner access to folders that had it then and do not have it now."""
-        for path in self._changed_modes():
-            if path.endswith(b"/") and self._then.mode_of(path, FOLDER) & 0o700 == 0o700:
-                self._change_mode(path, self._now.mode_of(path, FOLDER) | 0o700)
+        opened = [
+            path
+            for path in self._changed_modes()
+            if path.endswith(b"/")
+            and self._then.mode_of(path, FOLDER) & 0o700 == 0o700
+            and self._change_mode(path, self._now.mode_of(path, FOLDER) | 0o700)
+        ]
+        self._close_repositories(opened)
+
+    def _close_repositories(self, opened: list[bytes]) -> None:
+        """Leaves repositories alone that only opening their folder has shown."""
+        folders, known = Folders(os.fsencode(self._store.root)), self._now.not_covered
+        unread = [path for path, why in known.items() if why == "unreadable"] if opened else []
+        shown = {folders.repository_around(path) for path in (*opened, *unread)} - {b""}
+        if not shown:
+            return
+        repositories = dict.fromkeys(shown, "repository")
+        self._now = structs.replace(self._now, not_covered={**known, **repositories})
+        for path in reversed(opened):
+            if self._now.reason_not_covered(path) is not None:
+                self._change_mode(path, self._now.mode_of(path, FOLDER))
 
     def remove(self, each: FileDifference) -> None:
         """Removes a file that did not exist then."""
