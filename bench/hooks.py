@@ -173,7 +173,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench hooks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     quick = parser.parse_args(argv).quick
-    rounds = 10 if quick else 40
+    rounds = 5 if quick else 40
     with tempfile.TemporaryDirectory(prefix="sapwood-", ignore_cleanup_errors=True) as folder:
         found, bare = measure(Path(folder), rounds)
     slowness = max(1.0, statistics.median(bare) / USUAL_START_MS)

@@ -53,7 +53,7 @@ from sapwood.testing import NoTools, PlannedModel
 from tools.postgres import dsn_or_throwaway
 from tools.temporal_server import throwaway
 
-AGENTS, QUICK_AGENTS = (1, 50, 500), (1, 50)
+AGENTS, ENGINE_AGENTS, QUICK_AGENTS = (1, 50, 500), (1, 50), (20,)
 STEPS = 3
 LEAST_RATIO = 0.5
 MOST_MEGABYTES = 200
@@ -211,7 +211,7 @@ def report_engines(folder: Path, server: str, *, quick: bool) -> list[float]:
         )
         for kind in kinds:
             address = str(folder / "engines.db") if "SQLite" in kind.name else log
-            for agents in QUICK_AGENTS:
+            for agents in QUICK_AGENTS if quick else ENGINE_AGENTS:
                 turns = max(20, agents * (1 if quick else 4))
                 rate = asyncio.run(measure_ours(address, agents, turns, kind))
                 print(f"{kind.name}, {agents:>3} agents: {rate:4.0f} turns/s", flush=True)
