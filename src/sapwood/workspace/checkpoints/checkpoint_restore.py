@@ -144,7 +144,9 @@ class _Restoration:
         if not shown:
             return
         repositories = dict.fromkeys(shown, "repository")
-        self._now = structs.replace(self._now, not_covered={**known, **repositories})
+        now = structs.replace(self._now, not_covered={**known, **repositories})
+        self._first = now if self._first is self._now else self._first
+        self._now = now
         for path in reversed(opened):
             if self._now.reason_not_covered(path) is not None:
                 self._change_mode(path, self._now.mode_of(path, FOLDER))
