@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from temporalio import workflow
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistory
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
@@ -14,8 +15,12 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits, EngineError, NotServed, wake_all
 from sapwood.engine.temporal import TemporalEngine, agent_workflow, limit_workflow
 from sapwood.engine.temporal.agent_workflow import AgentWorkflow
-from sapwood.engine.temporal.limit_workflow import LimitWorkflow
-from sapwood.engine.temporal.workflow_values import agent_workflow_id, limit_workflow_id
+from sapwood.engine.temporal.limit_workflow import LimitWorkflow, Slots
+from sapwood.engine.temporal.workflow_values import (
+    AgentRun,
+    agent_workflow_id,
+    limit_workflow_id,
+)
 from tests.engine.another_worker import SPACE
 from tests.engine.backends import TemporalBackend
 from tests.engine.drive_recorder import DriveRecorder
@@ -237,6 +242,26 @@ async def test_histories_of_released_versions_are_replayed(file: Path) -> None:
         workflows=[AgentWorkflow, LimitWorkflow], workflow_runner=UnsandboxedWorkflowRunner()
     )
     await replayer.replay_workflow(history)
+
+
+def test_a_workflow_that_is_dropped_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python may delete it while another workflow runs, which would send its commands."""
+    sent: list[str] = []
+
+    async def never(*_: object, **__: object) -> None:
+        await asyncio.Future[None](loop=loop)
+
+    async def release(_: object) -> None:
+        sent.append("release")
+
+    loop = asyncio.new_event_loop()
+    monkeypatch.setattr(workflow, "execute_local_activity", never)
+    monkeypatch.setattr(Slots, "release", release)
+    driving = AgentWorkflow(AgentRun("queue", SPACE, ADA, 10.0))._drive()  # pyright: ignore[reportPrivateUsage]
+    driving.send(None)
+    driving.close()
+    loop.close()
+    assert sent == []
 
 
 def test_there_are_histories() -> None:

@@ -105,7 +105,12 @@ class AgentWorkflow:
         return True
 
     async def _drive(self) -> None:
-        """Drives the agent. If every try fails, it rests until the next wake."""
+        """Drives the agent. If every try fails, it rests until the next wake.
+
+        A workflow that is only dropped from memory releases nothing: Python may delete it in the
+        middle of another workflow, which would send the release.
+        """
+        is_dropped = False
         try:
             await self._slots.acquire(await self._limits())
             self._wake = None  # the drive that starts now reads the log
@@ -119,8 +124,12 @@ class AgentWorkflow:
         except ActivityError as problem:
             if is_cancelled_exception(problem):
                 raise
+        except GeneratorExit:
+            is_dropped = True
+            raise
         finally:
-            await self._slots.release()
+            if not is_dropped:
+                await self._slots.release()
 
     async def _limits(self) -> list[Limit]:
         """The limits that hold for the next drive. The workers have them, not who wakes agents."""
