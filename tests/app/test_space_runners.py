@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from sapwood.app.agent_runner import AgentRunner
-from sapwood.app.connection import Connection, connect
+from sapwood.app.connection import connect
 from sapwood.app.space_runners import SpacePattern, SpaceRunners
 from sapwood.core.errors import KeyMissing
 from sapwood.core.ids import AgentId, Space
@@ -31,18 +31,19 @@ class _Engine:
 class _Runner(AgentRunner):
     """Drives the agents of every space but one."""
 
-    def __init__(self, connection: Connection, engine: Engine, driven: list[Space]) -> None:
-        self._parts = connection, engine, driven
+    def __init__(self, engine: Engine, driven: list[Space]) -> None:
+        self._engine_of_space = engine
+        self._driven = driven
 
     async def start(self) -> None:
-        await self._parts[1].launch(self._drive_one)
+        await self._engine_of_space.launch(self._drive_one)
 
     async def close(self) -> None: ...
 
     async def _drive_one(self, space: Space, agent: AgentId) -> None:
         if space == CLOSED:
             raise KeyMissing("The space 'closed' is encrypted, and this program has no key.")
-        self._parts[2].append(space)
+        self._driven.append(space)
 
 
 async def test_agents_of_a_space_without_key_wait_for_another_worker(
@@ -50,7 +51,7 @@ async def test_agents_of_a_space_without_key_wait_for_another_worker(
 ) -> None:
     connection, engine, driven = await connect(":memory:"), _Engine(), list[Space]()
     runners = SpaceRunners(
-        connection, engine, SpacePattern(("*",)), lambda of, by: _Runner(of, by, driven)
+        connection, engine, SpacePattern(("*",)), lambda _, by: _Runner(by, driven)
     )
     await runners.start()
     assert runners.serves(CLOSED)

@@ -21,8 +21,8 @@ _GRACE = 3.0
 _OBJECTS_A_COLLECTION = 50_000
 """How many new objects start a garbage collection.
 
-Python's 700 makes it search the modules again and again while they are imported, which is a sixth
-of the time until the first word of a reply.
+With Python's 700, it searches the modules again and again while they are imported, and the first
+word of a reply comes later.
 """
 
 

@@ -72,7 +72,7 @@ class AppServer:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self._is_read = False
+        self._output_ended = False
         self._numbers = itertools.count(1)
         self._waiting: dict[int | str, asyncio.Future[Raw]] = {}
         self._methods: dict[int | str, str] = {}
@@ -120,7 +120,7 @@ class AppServer:
         """Sends a line. Raises `ServerEnded`."""
         stdin = self._process.stdin
         # Its output can be at the end before the system reports that the process has ended.
-        if stdin is None or stdin.is_closing() or self._is_read or not self.is_running:
+        if stdin is None or stdin.is_closing() or self._output_ended or not self.is_running:
             raise ServerEnded(self._end_message())
         stdin.write(msgspec.json.encode(message) + b"\n")
 
@@ -191,7 +191,7 @@ class AppServer:
                 for line in lines:
                     self._take(line)
         finally:
-            self._is_read = True
+            self._output_ended = True
             self._fail_waiting()
             self.events.put_nowait(None)
 

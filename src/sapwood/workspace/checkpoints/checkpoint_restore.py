@@ -138,8 +138,10 @@ class _Restoration:
 
     def _close_repositories(self, opened: list[bytes]) -> None:
         """Leaves repositories alone that only opening their folder has shown."""
+        if not opened:
+            return
         folders, known = Folders(os.fsencode(self._store.root)), self._now.not_covered
-        unread = [path for path, why in known.items() if why == "unreadable"] if opened else []
+        unread = [path for path, why in known.items() if why == "unreadable"]
         shown = {folders.repository_around(path) for path in (*opened, *unread)} - {b""}
         if not shown:
             return
