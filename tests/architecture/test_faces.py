@@ -31,6 +31,7 @@ MADE_FOR_FACES = ("sapwood.core.timeline", "sapwood.runtime.conversion")
 PURE_FUNCTIONS = {
     "sapwood.core.checkpoint": {"describe_left_out"},  # files without a checkpoint, in words
     "sapwood.core.ids": {"can_be_stored"},  # whether a text can be an id
+    "sapwood.core.plural": {"counted"},  # a number with its noun
     "sapwood.core.token_count": {"show"},  # `77k` or `~77k`
     "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
     "sapwood.core.search_text": {"text_of"},  # the text of an event
@@ -42,11 +43,6 @@ PURE_FUNCTIONS = {
     "sapwood.redaction": {"mask_secrets"},  # a text without its secrets
     "sapwood.sources.source_programs": {"resume_command_for"},  # what to type to go on
     "sapwood.core.view.frames": {"how_it_ended", "how_it_was_cut"},  # the end of a reply, in words
-}
-
-# What faces still do by themselves. Remove an entry when its use case has a package; never add one.
-STILL_TO_MOVE = {
-    ("cli/commands/import_command.py", "sapwood.sources", "program_homes"),
 }
 
 Import = tuple[str, str, str]
@@ -99,7 +95,7 @@ def is_allowed(found: Import) -> bool:
 
 def test_a_face_imports_use_cases_display_and_values() -> None:
     found = {each for path in face_files() for each in imports(path)}
-    assert {each for each in found if not is_allowed(each)} == STILL_TO_MOVE
+    assert sorted(each for each in found if not is_allowed(each)) == []
 
 
 @pytest.mark.parametrize(

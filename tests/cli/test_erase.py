@@ -81,7 +81,7 @@ def test_what_was_erased_is_erased_again_after_a_restore(
     assert "nothing of what" in sapwood("erase", "--again", listed).out
     ran = sapwood("erase", "--again", listed, "--database", copy)
     assert ran.code != 0
-    assert "1 agents were erased and are back" in ran.err
+    assert "1 agent came back that had been erased" in ran.err
     ran = sapwood("erase", "--again", listed, "--yes", "--database", copy)
     assert ran.code == 0, ran.err
     assert "1 agent, 2 events" in ran.out

@@ -18,7 +18,7 @@ def test_without_an_act_it_only_lists(database: Database, sapwood: Sapwooder) ->
     database(_three)
     ran = sapwood("retain", "--days", "0", "--label", "trial")
     assert ran.code == 0, ran.err
-    assert "2 conversations would go, 0 left as they are." in ran.out
+    assert "2 conversations would go, 0 left unchanged." in ran.out
     assert "demo" in ran.err
     assert "plain" not in ran.err
     assert "demo" in sapwood("agents").out
@@ -29,7 +29,7 @@ def test_it_erases_what_is_idle_and_not_held(database: Database, sapwood: Sapwoo
     database(_three)
     assert sapwood("hold", "other").code == 0
     ran = sapwood("retain", "--days", "0", "--label", "trial", "--erase")
-    assert "1 conversations erased, 1 left as they are." in ran.out
+    assert "1 conversation erased, 1 left unchanged." in ran.out
     left = sapwood("agents").out
     assert "demo" not in left
     assert "other" in left

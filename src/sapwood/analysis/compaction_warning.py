@@ -5,6 +5,7 @@ A hook imports this module on every prompt, so it imports other analysis modules
 
 from msgspec import Struct
 
+from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, Counter, show
 
 TYPE_CHECKING = False  # as in `typing`; importing `typing` would take longer than this module
@@ -46,7 +47,7 @@ class CompactionLoss(Struct, frozen=True):
             "open question": self.questions,
             "failing command": self.failing,
         }
-        return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for word, n in parts.items() if n)
+        return ", ".join(counted(n, word) for word, n in parts.items() if n)
 
 
 def loss_of(session: "Session", ledger: "Ledger", counter: Counter) -> CompactionLoss:

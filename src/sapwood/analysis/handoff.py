@@ -11,6 +11,7 @@ from msgspec import Struct
 from sapwood.analysis.ledger import FileTouched, Ledger, ledger_of
 from sapwood.analysis.session import Session
 from sapwood.core.content import Text
+from sapwood.core.plural import counted
 from sapwood.core.turn import Reply
 from sapwood.redaction import mask_secrets
 
@@ -167,7 +168,7 @@ def _last_reply(session: Session) -> str:
 def _file(file: HandoffFile) -> str:
     counts = lines_changed(file.added, file.removed)
     state = f"{file.state} {counts}".rstrip() if file.state == "modified" else file.state
-    lines = "" if file.lines is None else f"{file.lines} line{'' if file.lines == 1 else 's'}, "
+    lines = "" if file.lines is None else f"{counted(file.lines, 'line')}, "
     return f"{file.path} ({lines}{state})"
 
 

@@ -32,6 +32,7 @@ from sapwood.context_actions.project_focus import ProjectFocus
 from sapwood.context_actions.session_finder import Connect
 from sapwood.context_actions.session_notes import SessionNotes, Statements
 from sapwood.core.content import Usage
+from sapwood.core.plural import counted
 from sapwood.runtime.clock_and_ids import new_nonce
 from sapwood.tokens import CachingCounter, FeatureCounter
 
@@ -64,8 +65,8 @@ class JudgeOutcome(Struct, frozen=True):
         cost = f", ${self.usage.cost / 1_000_000:.4f}" if self.usage.cost else ""
         match self.result:
             case "judged":
-                counts = f"{_count(self.stretches, 'stretch', 'stretches')} and "
-                counts += _count(self.sentences, "sentence", "sentences")
+                counts = f"{counted(self.stretches, 'stretch', 'stretches')} and "
+                counts += counted(self.sentences, "sentence")
                 return f"{judge} judged {counts} ({used}{cost})."
             case "nothing":
                 return "There was nothing to judge."
@@ -125,10 +126,6 @@ class SessionJudge:
         limit = self._config.tending.judge_cost
         is_over = bool(limit) and usage.cost >= limit * 1_000_000
         return is_over or usage.input + usage.output >= _MOST_TOKENS
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def _request(session: Session, stated: Statements, said: Said) -> JudgeRequest | None:

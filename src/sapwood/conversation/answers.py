@@ -13,6 +13,7 @@ from sapwood.core.command_table import Argument
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import AgentSummary, SearchHit
+from sapwood.core.plural import counted
 from sapwood.core.settings import PermissionMode, Settings, typed_name
 from sapwood.core.state import Letter
 from sapwood.runtime.replay import Replayed
@@ -210,7 +211,7 @@ class AgentTree(Struct, frozen=True, tag=True):
     def message(self) -> str:
         """How many there are."""
         count = len(self.agents)
-        return f"{count} agent{'' if count == 1 else 's'}."
+        return f"{counted(count, 'agent')}."
 
 
 class ContextShown(Struct, frozen=True, tag=True):
@@ -255,7 +256,8 @@ class ContextsCompared(Struct, frozen=True, tag=True):
         if self.diff.same:
             return f"{self.left} and {self.right} show the model the same."
         count = len(self.diff.only_left) + len(self.diff.only_right)
-        return f"{count} turn{'' if count == 1 else 's'} are in one of them alone."
+        are = "is" if count == 1 else "are"
+        return f"{counted(count, 'turn')} {are} in one of them alone."
 
 
 class FilesReverted(Struct, frozen=True, tag=True):

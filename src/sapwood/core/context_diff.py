@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from sapwood.core.events import ContextSummarized
 from sapwood.core.live_path import LivePath
+from sapwood.core.plural import counted
 from sapwood.core.turn import Turn
 from sapwood.core.view.build import front_texts
 
@@ -53,9 +54,9 @@ def view_change(before: LivePath, after: LivePath) -> str:
 
 
 def _listed(turns: int, summary: ContextSummarized | None, loaded: int) -> str:
-    parts = [f"{turns} turn{'' if turns == 1 else 's'}"] if turns else []
+    parts = [counted(turns, "turn")] if turns else []
     parts += ["the summary"] if summary else []
-    parts += [f"{loaded} loaded turn{'' if loaded == 1 else 's'}"] if loaded > 0 else []
+    parts += [counted(loaded, "loaded turn")] if loaded > 0 else []
     return " and ".join(parts)
 
 

@@ -26,6 +26,7 @@ from sapwood.context_actions.context_answers import (
     WrittenArchives,
     WrittenHandoff,
 )
+from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, show
 from sapwood.display.quantities import clock
 from sapwood.display.text import cut, entries, plain, section, wrapped
@@ -80,7 +81,7 @@ def archived_lines(topic: str, turns: int, tokens: Count, path: str, text: str) 
     """Returns the path of a written archive, or its text if it was not stored."""
     if not path:
         return plain(text).splitlines()
-    count = f"{turns} turn{'' if turns == 1 else 's'}"
+    count = counted(turns, "turn")
     return [f'Archived "{plain(topic)}": {count}, {show(tokens)} tokens.', f"  {path}"]
 
 

@@ -8,6 +8,7 @@ from msgspec import structs
 from sapwood.conversation.answers import ContextsCompared
 from sapwood.conversation.timeline_reader import ConversationRow, ConversationRows
 from sapwood.core.content import Text, ToolCall
+from sapwood.core.plural import counted
 from sapwood.core.timeline.row_content import (
     LeftBehind,
     MarkName,
@@ -156,7 +157,7 @@ def comparison_lines(compared: ContextsCompared, width: int) -> list[str]:
         return [compared.message]
     lines = [_turn("-", turn, width) for turn in found.only_left]
     lines += [_turn("+", turn, width) for turn in found.only_right]
-    lines.append(f"{found.shared} turn{'' if found.shared == 1 else 's'} in both.")
+    lines.append(f"{counted(found.shared, 'turn')} in both.")
     if found.front_differs:
         lines.append("The summary or the carried request before the turns differs.")
     if found.mask_differs:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sapwood.analysis.chapter_report import Chapter, ChapterReport, turns_text
 from sapwood.analysis.prune_advice import Prunable, PruneAdvice
 from sapwood.analysis.window_breakdown import Amount, Breakdown, Estimate
+from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, show
 from sapwood.display.text import cut, entries, one_line, padded, width_of, wrapped
 
@@ -43,7 +44,7 @@ def estimate_lines(estimate: Estimate, width: int) -> list[str]:
         lines.append("Estimated without the prompt of the program, because it reported no usage.")
     turns = f"{estimate.in_view} of {estimate.turns} turns in view"
     times = estimate.compactions
-    lines.append(f"{turns}, {times} compaction{'' if times == 1 else 's'}.")
+    lines.append(f"{turns}, {counted(times, 'compaction')}.")
     return [*lines, _NEXT_STEPS[estimate.level]] if estimate.level else lines
 
 

@@ -11,6 +11,7 @@ from sapwood.config.config_file import Config
 from sapwood.config.database_address import is_postgres, shown_address
 from sapwood.config.folders import is_full
 from sapwood.core.errors import LogError
+from sapwood.core.plural import counted
 from sapwood.doctor import Finding
 from sapwood.doctor.unreadable_events import Progress, check_events
 
@@ -75,7 +76,7 @@ def _sqlite(address: str) -> _Database:
         raise LogError(f"its schema {schema} is newer than this Sapwood, which knows {NEWEST}.")
     if not os.access(path, os.W_OK):
         raise LogError("it cannot be written.")
-    description = f"schema {schema}, {agents:,} agent{'' if agents == 1 else 's'}"
+    description = f"schema {schema}, {counted(agents, 'agent')}"
     return _Database(description, has_tables=bool(schema))
 
 

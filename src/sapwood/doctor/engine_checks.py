@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 from sapwood.config.config_file import Config
+from sapwood.core.plural import counted
 from sapwood.doctor import Finding
 from sapwood.engine import EngineError
 
@@ -36,5 +37,5 @@ async def _temporal(config: Config) -> Finding:
     except EngineError as problem:
         return Finding("engine", "broken", str(problem))
     place = f"Temporal at {server.address}, namespace {server.namespace}"
-    running = f"{workers} worker{'' if workers == 1 else 's'}"
+    running = counted(workers, "worker")
     return Finding("engine", "ok", f"{place}, task queue {server.task_queue} with {running}")

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sapwood.config.config_file import Config, McpServer
 from sapwood.core.checkpoint import Unsaved
+from sapwood.core.plural import counted
 from sapwood.core.settings import Workspace
 from sapwood.doctor import Finding
 from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
@@ -69,4 +70,4 @@ async def _check_server(name: str, box: McpToolbox) -> Finding:
         await box.close()
     if box.trouble:
         return Finding(topic, "broken", box.trouble)
-    return Finding(topic, "ok", f"offers {tools} tool{'' if tools == 1 else 's'}")
+    return Finding(topic, "ok", f"offers {counted(tools, 'tool')}")

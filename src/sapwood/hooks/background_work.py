@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.context_actions.hook_memory import forget_old, hook_memory_folder
+from sapwood.core.plural import counted
 from sapwood.hooks.background_judge import count_turns, judge_if_due
 from sapwood.hooks.hook_archives import complete_archives
 from sapwood.hooks.prepared_context import prepare
@@ -103,7 +104,7 @@ def _import_session(watched: WatchedSession, environ: Mapping[str, str]) -> int:
     ended = bool(watched.memory.number("ended"))
     turns = asyncio.run(_import_turns(Path(watched.path), load_config(environ), ended=ended))
     if turns:
-        message = f"Imported {turns} new turn{'' if turns == 1 else 's'}."
+        message = f"Imported {counted(turns, 'new turn')}."
         add_to_journal("indexed", message, session=watched.session, folder=watched.folder)
     return turns
 
@@ -117,13 +118,12 @@ async def _import_turns(path: Path, config: "Config", *, ended: bool) -> int:
     from sapwood.config.config_file import prepare_folder
     from sapwood.imports.importer import Importer
     from sapwood.imports.transcript_selection import select_transcripts
-    from sapwood.sources import program_homes
 
     prepare_folder(config)
     connection = await connect(config.address, config.space, patience=_DATABASE_SECONDS)
     importer = Importer(connection)
     try:
-        found = await asyncio.to_thread(select_transcripts, [path], program_homes())
+        found = await asyncio.to_thread(select_transcripts, [path])
         results = [await importer.bring(each.path, each.source) for each in found]
         if problem := next((each.problem for each in results if each.problem), ""):
             add_to_journal("failed", f"Importing stopped: {problem}", session=path.stem)

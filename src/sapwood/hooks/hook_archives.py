@@ -22,6 +22,7 @@ from sapwood.context_actions.archive_files import (
 )
 from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
 from sapwood.core.errors import SapwoodError
+from sapwood.core.plural import counted
 from sapwood.hooks.watched_session import BACKGROUND_BYTES, WatchedSession
 from sapwood.journal import add_to_journal, now
 from sapwood.private_files import replace_file
@@ -50,7 +51,7 @@ def archive_session(watched: WatchedSession, reason: str, last_message: str = ""
     watched.memory.put("archives", "\n".join([*known, path][-_REMEMBERED:]))
     watched.memory.put("archived", digest)
     _unfinished().put(os.path.basename(path), watched.path)
-    message = f"{reason}: {len(turns)} turn{'' if len(turns) == 1 else 's'}."
+    message = f"{reason}: {counted(len(turns), 'turn')}."
     about = {"source": session.source, "session": session.id, "folder": session.folder}
     add_to_journal("archived", message, path=path, **about)
 

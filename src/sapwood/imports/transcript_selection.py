@@ -10,16 +10,23 @@ from sapwood.sources import (
     ProgramHomes,
     detect_file,
     discover,
+    program_homes,
     session_id,
     subagents_of,
 )
 
-__all__ = ["select_transcripts"]
+__all__ = ["select_transcripts", "session_folders"]
+
+
+def session_folders() -> tuple[Path, ...]:
+    """The folders in which the programs of this user keep their sessions."""
+    homes = program_homes()
+    return homes.claude, homes.codex, homes.gemini
 
 
 def select_transcripts(
     paths: Iterable[Path],
-    homes: ProgramHomes,
+    homes: ProgramHomes | None = None,
     sources: frozenset[str] = frozenset(),
     since: int = 0,
 ) -> list[FoundSession]:
@@ -27,8 +34,10 @@ def select_transcripts(
 
     A path is a transcript or a folder. A folder selects the sessions that ran in it; if there are
     none, the transcripts that it contains. Without a path, every session is selected. `sources`
-    and `since` (in microseconds) limit the selection. Raises `NotATranscript` for other paths.
+    and `since` (in microseconds) limit the selection; `homes` are the folders of the programs, by
+    default those of this user. Raises `NotATranscript` for other paths.
     """
+    homes = homes or program_homes()
     wanted = [found for path in paths for found in _at(path, homes)] or None
     found = discover(homes) if wanted is None else wanted
     chosen = [

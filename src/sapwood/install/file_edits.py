@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from sapwood.core.errors import SapwoodError
+from sapwood.core.plural import counted
 from sapwood.private_files import replace_file
 
 __all__ = [
@@ -120,7 +121,7 @@ def edit_lines(edits: Sequence[FileEdit], folders: Sequence[Path] = ()) -> Itera
     for folder in folders:
         inside = [edit for edit in edits if edit.path.is_relative_to(folder)]
         for title, count in Counter(map(_title, inside)).items():
-            yield f"{title}: {folder} ({count} files)"
+            yield f"{title}: {folder} ({counted(count, 'file')})"
     for edit in edits:
         if not any(edit.path.is_relative_to(folder) for folder in folders):
             yield f"{_title(edit)}: {edit.path}"

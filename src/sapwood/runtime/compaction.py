@@ -32,6 +32,7 @@ from sapwood.core.events import SYSTEM
 from sapwood.core.history_size import calibrated, history
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Failure, ToolSpec
+from sapwood.core.plural import counted
 from sapwood.core.refusals import (
     BudgetReached,
     Imported,
@@ -122,7 +123,7 @@ class Compactor:
         state, turns = opened.state, opened.live.all_turns
         leaving = turns[: max(0, len(turns) - max(0, keep))]
         if not leaving:
-            return Done(f"Nothing to compact: {len(turns)} turns in view.")
+            return Done(f"Nothing to compact: {counted(len(turns), 'turn')} in view.")
         with self._tracing.compaction(state) as ended:
             account = Account()
             try:

@@ -15,6 +15,7 @@ from sapwood.core.budget import Budget
 from sapwood.core.events import NoteKind
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
+from sapwood.core.plural import counted
 from sapwood.core.state import State
 from sapwood.core.token_count import Count, show
 from sapwood.display.agent_tree import branches, tree
@@ -237,9 +238,7 @@ def warnings(state: State, content: SidebarContent) -> list[Content]:
     budget, chapters = content.budget, content.chapters
     if state.inbox:
         count = len(state.inbox)
-        lines.append(
-            Content.assemble((f"✉ {count} unread mail{'' if count == 1 else 's'}", "$mark"))
-        )
+        lines.append(Content.assemble((f"✉ {counted(count, 'unread mail')}", "$mark")))
         lines.append(Content.assemble("  ", ("/check-mail", "bold $accent")))
     if budget and budget.level and budget.share is not None:
         share = f"{budget.share:.0%}".replace("%", " %")

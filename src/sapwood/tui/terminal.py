@@ -15,6 +15,7 @@ from textual.app import App
 from textual.dom import DOMNode
 
 from sapwood.config.config_file import ScreenConfig
+from sapwood.core.plural import counted
 from sapwood.display.text import plain
 
 __all__ = [
@@ -109,7 +110,7 @@ def clipboard_programs(environ: Mapping[str, str] = os.environ) -> list[tuple[st
 
 def copy_text(app: App[object], text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Copies a text; returns a sentence that says where to."""
-    size = f"{len(text):,} character{'' if len(text) == 1 else 's'}"
+    size = counted(len(text), "character")
     for place, command in clipboard_programs(environ):
         try:
             done = subprocess.run(

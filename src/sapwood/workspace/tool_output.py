@@ -4,6 +4,7 @@ The runtime has a smaller limit of its own for what a model sees of a result.
 """
 
 from sapwood.core.errors import SapwoodError
+from sapwood.core.plural import counted
 
 __all__ = ["MAX_RESULT_BYTES", "BoundedOutput", "ToolBlocked", "ToolError", "byte_size", "truncate"]
 
@@ -18,7 +19,7 @@ def byte_size(count: int) -> str:
     >>> byte_size(1), byte_size(12_345)
     ('1 byte', '12,345 bytes')
     """
-    return "1 byte" if count == 1 else f"{count:,} bytes"
+    return counted(count, "byte")
 
 
 def truncate(text: str, most: int = MAX_RESULT_BYTES) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from sapwood.core.plural import counted
 from sapwood.core.refusals import BranchExists, NoRepository, Refusal, WorktreeNotMade
 from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints.git_command import Git, GitError
@@ -155,7 +156,7 @@ def _within(place: Path, top: Path, folder: Path) -> Path:
 def _notice(changed: int, folder: str) -> str:
     if not changed:
         return ""
-    files = "1 changed file" if changed == 1 else f"{changed} changed files"
+    files = counted(changed, "changed file")
     return f"It starts from the last commit: {files} in {folder} are not in it."
 
 

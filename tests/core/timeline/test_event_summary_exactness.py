@@ -12,9 +12,9 @@ def test_a_line_of_the_log_marks_estimates() -> None:
     assert event_summary(TurnCompleted(Size(77, "features"))) == "~77 tokens"
     assert event_summary(TurnCompleted(Size(77, "o200k_base"))) == "77 tokens"
     trimmed = ContextTrimmed("window", None, 3, 6, 1834)
-    assert event_summary(trimmed) == "window: 3 turns, ~1834 tokens left behind"
+    assert event_summary(trimmed) == "window: 3 turns, ~1,834 tokens left behind"
     exact = ContextTrimmed("window", None, 3, 6, 1834, exact=True)
-    assert event_summary(exact) == "window: 3 turns, 1834 tokens left behind"
+    assert event_summary(exact) == "window: 3 turns, 1,834 tokens left behind"
 
 
 def test_the_divider_marks_estimates_only() -> None:

@@ -10,6 +10,7 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
+from sapwood.core.plural import counted
 
 if TYPE_CHECKING:
     from sapwood.core.erasure import Erasure
@@ -128,7 +129,10 @@ async def _erase_again(
             click.echo("The database has nothing of what these lists name.")
             return
         for space, agents in found.items():
-            click.echo(f"{space}: {len(agents)} agents were erased and are back.", err=True)
+            click.echo(
+                f"{space}: {counted(len(agents), 'agent')} came back that had been erased.",
+                err=True,
+            )
         if not yes:
             _require_confirmation("again")
         refused = False
@@ -148,11 +152,13 @@ async def _erase_again(
 def _show(preview: "ErasurePreview") -> None:
     for facts in preview.agents[:_SHOWN]:
         name = f"  {facts.name}" if facts.name else ""
-        click.echo(f"{facts.agent}{name}  {facts.version} events", err=True)
+        click.echo(f"{facts.agent}{name}  {counted(facts.version, 'event')}", err=True)
     if len(preview.agents) > _SHOWN:
         click.echo(f"and {len(preview.agents) - _SHOWN} more", err=True)
     click.echo(
-        f"To be erased: {len(preview.agents)} agents with {preview.events} events.", err=True
+        f"To be erased: {counted(len(preview.agents), 'agent')} "
+        f"with {counted(preview.events, 'event')}.",
+        err=True,
     )
     for facts in preview.receivers[:_SHOWN]:
         click.echo(f"Mail that {facts.agent} got from them becomes [erased].", err=True)
@@ -184,8 +190,6 @@ def _print(record: "Erasure", as_json: bool) -> None:
     from datetime import UTC, datetime
 
     import msgspec
-
-    from sapwood.core.timeline.row_labels import counted
 
     if as_json:
         click.echo(msgspec.json.encode(record).decode())

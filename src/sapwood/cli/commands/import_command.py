@@ -10,6 +10,7 @@ from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.core.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,19 +78,15 @@ async def _import(
 
     from sapwood.cli.run.stop_request import stop_on_signals
     from sapwood.imports.importer import Importer
-    from sapwood.imports.transcript_selection import select_transcripts
-    from sapwood.sources import program_homes
-
-    homes = program_homes()
+    from sapwood.imports.transcript_selection import select_transcripts, session_folders
 
     def find_sessions() -> "list[FoundSession]":
-        return select_transcripts(
-            [Path(path).expanduser() for path in paths], homes, sources, since
-        )
+        named = [Path(path).expanduser() for path in paths]
+        return select_transcripts(named, sources=sources, since=since)
 
     found = await asyncio.to_thread(find_sessions)
     if not found and not follow:
-        searched = ", ".join(str(home) for home in (homes.claude, homes.codex, homes.gemini))
+        searched = ", ".join(map(str, session_folders()))
         click.echo(
             f"No sessions were found in {searched}. Type: sapwood import TRANSCRIPT",
             err=True,
@@ -193,14 +190,10 @@ def _summary(done: "list[ImportResult]", new: "list[ImportResult]") -> str:
     known = f" {old} had nothing new." if old else ""
     if not new:
         return f"Nothing to import.{known}"
-    turns = _number(sum(each.turns for each in new), "turn")
-    compactions = _number(sum(each.compactions for each in new), "compaction")
-    of = _number(len(new), "conversation")
+    turns = counted(sum(each.turns for each in new), "turn")
+    compactions = counted(sum(each.compactions for each in new), "compaction")
+    of = counted(len(new), "conversation")
     return f"Imported {turns} and {compactions} of {of}.{known} sapwood agents lists them."
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _parse_since(since: str | None) -> int:

@@ -29,7 +29,7 @@ async def _restore(invocation: Invocation, typed: str, address: str, by: str) ->
     from sapwood.app.archive import restore_agent
     from sapwood.conversation.agent_lookup import find
     from sapwood.core.events import Actor
-    from sapwood.core.timeline.row_labels import counted
+    from sapwood.core.plural import counted
 
     async with invocation.connected() as connection:
         agent = await find(connection, typed) if typed else None

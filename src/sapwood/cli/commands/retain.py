@@ -7,6 +7,7 @@ import click
 from sapwood.cli.command import Number
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
+from sapwood.core.plural import counted
 
 if TYPE_CHECKING:
     from sapwood.lifecycle.retention import IdleConversation
@@ -72,7 +73,9 @@ async def _retain(
         if archive or erase:
             await let_go(connection, free, archive, by=str(Actor("system", by)))
         done = "archived" if archive else "erased" if erase else "would go"
-        click.echo(f"{len(free)} conversations {done}, {len(found) - len(free)} left as they are.")
+        click.echo(
+            f"{counted(len(free), 'conversation')} {done}, {len(found) - len(free)} left unchanged."
+        )
 
 
 def _is_stub(found: "IdleConversation") -> bool:
@@ -87,4 +90,6 @@ def _show(found: "IdleConversation") -> None:
     when = datetime.fromtimestamp(found.updated / 1_000_000, UTC).strftime("%Y-%m-%d")
     name = f"  {found.root.name}" if found.root.name else ""
     held = "  (held)" if found.held else "  (archived)" if _is_stub(found) else ""
-    click.echo(f"{when}  {found.root.agent}{name}  {found.agents} agents{held}", err=True)
+    click.echo(
+        f"{when}  {found.root.agent}{name}  {counted(found.agents, 'agent')}{held}", err=True
+    )

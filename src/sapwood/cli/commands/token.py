@@ -5,6 +5,7 @@ import click
 from sapwood.cli.command import WholeNumber, group
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.invocation import Invocation
+from sapwood.core.plural import counted
 
 __all__ = ["command"]
 
@@ -97,7 +98,7 @@ def revoke(invocation: Invocation, name: str) -> None:
     gone = invocation.run(remove)
     if not gone:
         raise SapwoodError(f"There is no token '{name}'. To list them, type: sapwood token ls")
-    click.echo(f"Revoked {len(gone)} token{'' if len(gone) == 1 else 's'}.")
+    click.echo(f"Revoked {counted(len(gone), 'token')}.")
 
 
 for _each in (new, ls, revoke):

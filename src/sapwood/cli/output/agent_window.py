@@ -5,6 +5,7 @@ from sapwood.cli.output_gate import styled
 from sapwood.conversation.context_breakdown import ContextBreakdown
 from sapwood.core.budget import Budget
 from sapwood.core.content import Usage
+from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, show
 from sapwood.display.quantities import cache_share, percent_of, short_usage, usage_line
 from sapwood.display.text import cut, one_line
@@ -95,7 +96,7 @@ def _front(window: ContextBreakdown) -> str:
 
 
 def _turns(count: int) -> str:
-    return f"{count} turn{'' if count == 1 else 's'} in view"
+    return f"{counted(count, 'turn')} in view"
 
 
 def _of_window(budget: Budget) -> str:

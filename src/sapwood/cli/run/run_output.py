@@ -22,6 +22,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta
+from sapwood.core.plural import counted
 from sapwood.core.view.frames import how_it_was_cut
 from sapwood.display.quantities import usage_line
 from sapwood.display.text import cut, plain, wrapped
@@ -93,7 +94,7 @@ class TextOutput:
                 for line in wrapped(cut(content, _EXCERPT), columns(), "  "):
                     self._write_note(line)
             case ContextTrimmed(cause, _, turns):
-                self._write_note(f"({cause}: {turns} turns left view)")
+                self._write_note(f"({cause}: {counted(turns, 'turn')} left view)")
             case CheckpointMissed(reason):
                 self._write_note(f"(no checkpoint: {reason})")
             case MailReceived(_, _, sender):

@@ -52,6 +52,7 @@ from sapwood.core.events import (
 )
 from sapwood.core.history_size import size_of
 from sapwood.core.ids import EventRef, TurnRef
+from sapwood.core.plural import counted
 from sapwood.core.refusals import (
     BadArguments,
     HumanOnly,
@@ -141,8 +142,8 @@ def keep_last(inputs: DecisionInput, command: KeepLast, meta: CommandMeta) -> Ac
     _keep(draft, command.turns, inputs.counter)
     count = len(live.turns) - leaving
     if not draft.events:
-        return Accepted((), f"Nothing to trim: {count} {_turns(count)} in view.")
-    gone = [f"{leaving} {_turns(leaving)}"] if leaving else []
+        return Accepted((), f"Nothing to trim: {counted(count, 'turn')} in view.")
+    gone = [counted(leaving, "turn")] if leaving else []
     gone += ["the summary"] if live.summary else []
     gone += ["what was loaded"] if live.loaded else []
     left = " and ".join(gone) or "the carried request"
@@ -306,11 +307,11 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     at_least = overflow(draft, inputs.counter) if due else 0
     leaving = max(at_least, count - max(0, command.keep))
     if leaving <= 0:
-        return draft.accepted(f"Nothing to compact: {count} {_turns(count)} in view.")
+        return draft.accepted(f"Nothing to compact: {counted(count, 'turn')} in view.")
     _replace_by_summary(draft, command, leaving, inputs.counter)
     share = "" if command.score is None else f" It holds {command.score:.0%} of what was checked."
     return draft.accepted(
-        f"Compacted {leaving} {_turns(leaving)} into a summary.{share.replace('%', ' %')}"
+        f"Compacted {counted(leaving, 'turn')} into a summary.{share.replace('%', ' %')}"
     )
 
 
@@ -465,7 +466,3 @@ def _defer(inputs: DecisionInput, event: ClearDeferred, meta: CommandMeta) -> Ac
     if restarts_turn(draft.state):
         return draft.accepted("This turn ends here, and its request starts again with your note.")
     return draft.accepted("Takes effect when this turn completes.")
-
-
-def _turns(count: int) -> str:
-    return "turn" if count == 1 else "turns"

@@ -11,6 +11,7 @@ from sapwood.core.commands import (
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.guards import require_running
 from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverted, RevertStarted
+from sapwood.core.plural import counted
 from sapwood.core.refusals import RevertOvertaken
 from sapwood.core.state import State
 
@@ -80,7 +81,7 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
 def _counted(restored: Restored) -> str:
     if not restored.written + restored.removed:
         return "no file differed"
-    files = "1 file" if restored.written == 1 else f"{restored.written:,} files"
+    files = counted(restored.written, "file")
     return f"{files} restored, {restored.removed:,} removed"
 
 

@@ -1,5 +1,6 @@
 """Refusals of summaries: key facts are missing, or the summary is too long."""
 
+from sapwood.core.plural import counted
 from sapwood.core.refusals.refusal import Refusal
 
 __all__ = ["SummaryLacking", "SummaryTooLong"]
@@ -23,7 +24,7 @@ class SummaryLacking(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        turns = f"{self.turns} {'turn' if self.turns == 1 else 'turns'} summarised"
+        turns = f"{counted(self.turns, 'turn')} summarised"
         found = self.probes - len(self.missing)
         if found <= 0:
             return f"{turns}, but none of the key facts are in the summary. {_REMEDY}"

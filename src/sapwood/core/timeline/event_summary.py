@@ -16,6 +16,7 @@ from sapwood.core.content import (
     ToolCall,
 )
 from sapwood.core.events import Event
+from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, is_exact, show
 from sapwood.core.view.frames import how_it_was_cut
 
@@ -87,7 +88,7 @@ def _words(event: Event) -> str:
         case events.ToolFinished(call, content, error):
             return f"{'failed: ' if error else ''}{content[:500]}" or call
         case events.TurnCompleted(size):
-            return f"{_tilde(is_exact(size.counter))}{size.tokens} tokens"
+            return f"{_tilde(is_exact(size.counter))}{counted(size.tokens, 'token')}"
         case events.TurnInterrupted(_, reason):
             return reason
         case events.TurnFailed(_, error):
@@ -97,7 +98,8 @@ def _words(event: Event) -> str:
         case events.MarkSet(name):
             return name or "(unnamed)"
         case events.ContextTrimmed(cause, _, turns, _, tokens, exact=exact):
-            return f"{cause}: {turns} turns, {_tilde(exact)}{tokens} tokens left behind"
+            size = f"{_tilde(exact)}{counted(tokens, 'token')}"
+            return f"{cause}: {counted(turns, 'turn')}, {size} left behind"
         case events.ContextSummarized(text, _, score):
             return f"{'' if score is None else f'{score:.0%} '}{text}"
         case events.ContextLoaded(source, text):
@@ -122,7 +124,7 @@ def _words(event: Event) -> str:
         case events.ResultsMasked(mask):
             return f"results of more than {mask.over} characters"
         case events.ClearDeferred(mark, _, keep, _, compact):
-            how = f"to {mark}" if mark else f"keeping {keep} turns" if keep else "all"
+            how = f"to {mark}" if mark else f"keeping {counted(keep, 'turn')}" if keep else "all"
             return f"{how} with a summary" if compact else how
         case events.MailSent(_, to, text):
             return f"to {to}: {text}"

@@ -12,13 +12,13 @@ from msgspec.json import decode
 from sapwood.core import events
 from sapwood.core.content import Note
 from sapwood.core.events import Event
+from sapwood.core.plural import counted
 from sapwood.core.timeline.event_summary import event_summary
 from sapwood.core.timeline.rows import Banner, Divider, Fold, WayBack
 from sapwood.core.token_count import Count, show
 
 __all__ = [
     "call_arguments",
-    "counted",
     "divider_label",
     "edge_label",
     "fold_label",
@@ -197,15 +197,6 @@ def way_back_label(back: WayBack | None) -> str:
         return ""
     times = f", {back.times} times," if back.times > 1 else ""
     return f"/{back.command}{times} brings them back"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "turn"), counted(1_200, "message")
-    ('1 turn', '1,200 messages')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def call_arguments(args: str) -> str:

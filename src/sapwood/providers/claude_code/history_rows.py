@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from sapwood.core.plural import counted
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.providers.claude_code.row_forms import NewRow, RowContext, copied_row, turn_rows
 from sapwood.providers.claude_code.transcript import LinkRow, Transcript
@@ -135,7 +136,7 @@ def _is_trailing(row: LinkRow) -> bool:
 def _loss(unreasoned: int) -> str:
     if not unreasoned:
         return ""
-    turns = "1 turn" if unreasoned == 1 else f"{unreasoned} turns"
+    turns = counted(unreasoned, "turn")
     return f"The reasoning in {turns} of another program could not be carried."
 
 

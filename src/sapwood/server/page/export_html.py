@@ -12,9 +12,10 @@ from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.open_timeline import OpenTimeline, RowsPage, key_text
 from sapwood.core.content import File
 from sapwood.core.ids import AgentId
+from sapwood.core.plural import counted
 from sapwood.core.state import State
 from sapwood.core.timeline.row_content import LeftBehind, MessageEvent, PromptText, message_parts
-from sapwood.core.timeline.row_labels import counted, fold_label
+from sapwood.core.timeline.row_labels import fold_label
 from sapwood.core.timeline.rows import Fold, Row
 from sapwood.display.quantities import clock, now
 from sapwood.server.page.html_text import line, text, time_ago

@@ -1,6 +1,7 @@
 """A tool call that waits for approval, as HTML: the exact text, and the answers."""
 
 from sapwood.app.permission_questions import PostedQuestion
+from sapwood.core.plural import counted
 from sapwood.display.permission_text import (
     AnswerChoice,
     answer_choices,
@@ -25,8 +26,8 @@ def question_html(posted: PostedQuestion, agent_name: str, waiting: int) -> str:
     alert = ""
     if hidden:
         alert = (
-            f'<div class="alert" role="alert"><span class="bad">▲</span><span><b>{hidden} '
-            f"place{'' if hidden == 1 else 's'} with invisible characters.</b> They are shown as "
+            f'<div class="alert" role="alert"><span class="bad">▲</span><span><b>'
+            f"{counted(hidden, 'place')} with invisible characters.</b> They are shown as "
             "chips. What you see here is what runs.</span></div>"
         )
     more = f'<span class="num faint">{waiting} wait</span>' if waiting > 1 else ""

@@ -11,6 +11,7 @@ from msgspec import Struct
 from sapwood.conversation.open_timeline import key_text, row_version
 from sapwood.conversation.timeline_reader import ConversationRow
 from sapwood.core.content import ToolCall
+from sapwood.core.plural import counted
 from sapwood.core.timeline.row_content import (
     LeftBehind,
     MarkName,
@@ -22,7 +23,7 @@ from sapwood.core.timeline.row_content import (
     ToolUse,
     TurnEnd,
 )
-from sapwood.core.timeline.row_labels import call_arguments, counted, fold_label, way_back_label
+from sapwood.core.timeline.row_labels import call_arguments, fold_label, way_back_label
 from sapwood.core.timeline.rows import Banner, Divider, Fold, Row, WayBack
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Result

@@ -7,7 +7,7 @@ from sapwood.conversation.open_timeline import LeftTurns, key_text
 from sapwood.conversation.surroundings import WindowUse
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
-from sapwood.core.timeline.row_labels import counted
+from sapwood.core.plural import counted
 from sapwood.core.token_count import Count
 from sapwood.display.agent_tree import state_of
 from sapwood.server.page.html_text import attribute, line, size

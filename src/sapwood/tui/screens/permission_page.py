@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from sapwood.core.plural import counted
 from sapwood.display.permission_text import (
     AnswerChoice,
     answer_choices,
@@ -108,7 +109,7 @@ class PermissionPage(ModalPage[PermissionAnswer]):
             line.display = self._text.is_long
             self._fit()
         if left:
-            lines = "1 more line" if left == 1 else f"{left:,} more lines"
+            lines = counted(left, "more line")
             line.update(Content.styled(f"▼ {lines}: space or page down, then answer", "$warning"))
         else:
             line.update(Content.styled("■ shown to its end · page up scrolls back", "$faint"))

@@ -9,6 +9,7 @@ from sapwood.app.connection import Connection
 from sapwood.conversation.rewind_preview import RewindPlace, preview_rewind, rewind_places
 from sapwood.core.command_table import TABLE
 from sapwood.core.ids import AgentId
+from sapwood.core.plural import counted
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Turn
 from sapwood.display.text import cut
@@ -74,7 +75,7 @@ def _part(
 ) -> list[Content]:
     if not turns:
         return []
-    count = f"{len(turns)} turn{'' if len(turns) == 1 else 's'}"
+    count = counted(len(turns), "turn")
     head = f"{title}: {count}, {show(size)} tokens"
     lines = [Content.styled(head, f"bold {colour}")]
     lines += [

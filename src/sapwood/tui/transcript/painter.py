@@ -14,6 +14,7 @@ from textual.strip import Strip
 
 from sapwood.conversation.timeline_reader import EventCache
 from sapwood.core.content import ToolCall
+from sapwood.core.plural import counted
 from sapwood.core.timeline.row_content import (
     LeftBehind,
     MarkName,
@@ -208,7 +209,7 @@ class Painter(RowRenderer):
             yield Words(f"  {line}", style=style, no_wrap=True, overflow="ellipsis")
         more = result.content.rstrip("\n").count("\n") + 1 - _RESULT_LINES
         if more > 0:
-            yield Words(f"  ▸ {more:,} more line{'' if more == 1 else 's'}", style=colours.faint)
+            yield Words(f"  ▸ {counted(more, 'more line')}", style=colours.faint)
         yield from self._diff(result.diff, _DIFF_LINES)
 
     def _diff(self, diff: str, most: int) -> Iterable[RenderableType]:
@@ -266,7 +267,7 @@ class Painter(RowRenderer):
             (" Summary" if summary else " Last request", f"bold {colours.model}")
         )
         if row.messages:
-            title.append(f" of {row.messages:,} messages", colours.model)
+            title.append(f" of {counted(row.messages, 'message')}", colours.model)
         if summary is not None and summary.score is not None:
             title.append(f" · check {summary.score:.0%} ", colours.model)
         text = summary.text if summary else content.request

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from difflib import SequenceMatcher, unified_diff
 
+from sapwood.core.plural import counted
 from sapwood.redaction import find_masks, mask_secrets
 from sapwood.workspace.places import Place, open_file
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, byte_size
@@ -34,9 +35,7 @@ def write_file(place: Place, content: str, secrets: Sequence[str]) -> str:
     was_there = replace_file(place, data)
     lines = content.count("\n") + (not content.endswith("\n") and bool(content))
     done = "Replaced" if was_there else "Created"
-    return (
-        f"{done} {place.shown}: {lines:,} line{'' if lines == 1 else 's'}, {byte_size(len(data))}."
-    )
+    return f"{done} {place.shown}: {counted(lines, 'line')}, {byte_size(len(data))}."
 
 
 def preview_write(place: Place, content: str) -> str:

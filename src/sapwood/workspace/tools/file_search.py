@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from sapwood.core.plural import counted
 from sapwood.workspace.file_walk import Entry, ShouldStop, walk
 from sapwood.workspace.globs import glob_regex
 from sapwood.workspace.places import Place, is_folder, open_file
@@ -124,7 +125,7 @@ async def search_files(
     text = _BINARY.sub("", truncate("".join(found)).replace("\r\n", "\n")).rstrip("\n")
     if not text:
         count = len(selected.files)
-        notes.insert(0, f"no match in {count:,} file{'' if count == 1 else 's'}")
+        notes.insert(0, f"no match in {counted(count, 'file')}")
     return "\n".join([*([text] if text else []), *(f"[{note}]" for note in notes)])
 
 
