@@ -224,9 +224,8 @@ async def connect(
             on_availability=outages.report,
             reader=reader,
         )
-        connection = Connection(log, name, outages=outages, address=str(address), secrets=known)
-        await _finish_erasures(connection)
-        return connection
+        await _finish_erasures(log, str(address))
+        return Connection(log, name, outages=outages, address=str(address), secrets=known)
     return Connection(address, name, owner=False, secrets=known)
 
 
@@ -265,17 +264,17 @@ async def _connect_server(
     )
 
 
-async def _finish_erasures(connection: Connection) -> None:
+async def _finish_erasures(log: Log, address: str) -> None:
     """Finishes erasures that a process could not finish. Logs a warning if that fails again."""
     from sapwood.lifecycle.erasable_log import ErasableLog
 
-    log = connection.log
     if not isinstance(log, ErasableLog) or not await log.unfinished_erasures():
         return
-    from sapwood.app.erasure import finish_erasures
+    from sapwood.app.erasure_places import outside_places
+    from sapwood.lifecycle.erasure import resume_erasures
 
     try:
-        await finish_erasures(connection)
+        await resume_erasures(log, outside_places(log, address))
     except (LogError, OSError) as error:
         _log.warning("An erasure that was interrupted could not be finished: %s", error)
 

@@ -1,0 +1,80 @@
+"""The places outside of the log where this machine has data of a conversation."""
+
+import asyncio
+from importlib.util import find_spec
+
+from sapwood.core.erasure import ErasureItem, Senders
+from sapwood.core.ids import AgentId, Space
+from sapwood.lifecycle.erasable_log import ErasableLog
+from sapwood.lifecycle.erasure import OutsideEraser, OutsidePlaces
+
+__all__ = ["outside_places"]
+
+
+def outside_places(log: ErasableLog, address: str) -> OutsidePlaces:
+    """The places outside of the log; of a log that has no address, only archives."""
+    archived = _Archives(log).senders
+    if not address or address == ":memory:":
+        return OutsidePlaces(archived=archived)
+    from sapwood.lifecycle.local_files import erase_local_files
+
+    found: list[OutsideEraser] = [_erase_archives, _erase_checkpoints, erase_local_files]
+    if find_spec("dbos") is not None:
+        found.append(_EngineEraser(address))
+    return OutsidePlaces(tuple(found), archived, _remember)
+
+
+async def _remember(space: Space, agent: AgentId, at: int) -> None:
+    from sapwood.config.folders import erasures_file
+    from sapwood.lifecycle.erasure_list import append_erased
+
+    await asyncio.to_thread(append_erased, erasures_file(), space, agent, at)
+
+
+class _Archives:
+    """Reads what archived conversations have, to erase their words elsewhere.
+
+    Only their own events say to whom they sent mail.
+    """
+
+    def __init__(self, log: ErasableLog) -> None:
+        self._log = log
+
+    async def senders(self, space: Space, agent: AgentId) -> Senders:
+        """The agents of the conversation of which this one is the stub. Raises `LogError`."""
+        from sapwood.lifecycle.archive import archive_address, read_senders
+
+        facts = await self._log.facts(space, agent)
+        address = archive_address(facts) if facts is not None else ""
+        return await read_senders(self._log, space, address) if address else {}
+
+
+async def _erase_archives(space: Space, item: ErasureItem) -> None:
+    if item.outside.archives:
+        from sapwood.lifecycle.archive import delete_object
+
+        for address in item.outside.archives:
+            await delete_object(address)
+
+
+async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:
+    from sapwood.workspace.checkpoints.checkpoint_erasure import erase_checkpoints
+
+    await asyncio.to_thread(erase_checkpoints, item.agent, item.outside.folders)
+
+
+class _EngineEraser:
+    """Deletes agents from the tables of the durable engine."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    async def __call__(self, space: Space, item: ErasureItem) -> None:
+        """Deletes the agent, and what a file of the engine still has of it."""
+        await asyncio.to_thread(self._erase, space, item)
+
+    def _erase(self, space: Space, item: ErasureItem) -> None:
+        from sapwood.engine.dbos.engine_erasure import erase_from_engine, scrub_engine
+
+        erase_from_engine(self._address, space, item.agent)
+        scrub_engine(self._address)
