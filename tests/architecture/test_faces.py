@@ -98,6 +98,29 @@ def test_a_face_imports_use_cases_display_and_values() -> None:
     assert sorted(each for each in found if not is_allowed(each)) == []
 
 
+# A hook answers within milliseconds and before there is a database. It reads the transcript itself.
+READ_BY_HOOKS = ("sapwood.analysis", "sapwood.sources", "sapwood.tokens")
+"""Packages that only read: what a transcript says, what it means, and how many tokens it has."""
+
+PURE_FOR_HOOKS = {
+    "sapwood.models": {"window_of"},  # the window of a model, by its name
+    "sapwood.private_files": {"replace_file"},  # an archive is completed later
+    "sapwood.runtime.clock_and_ids": {"new_nonce"},  # the fence around quoted text
+}
+
+
+def may_be_used_by_hooks(found: Import) -> bool:
+    _, module, name = found
+    is_reader = module.startswith(READ_BY_HOOKS) or name in PURE_FOR_HOOKS.get(module, ())
+    return is_reader or is_allowed(found)
+
+
+def test_a_hook_reads_transcripts_and_changes_conversations_by_use_cases_alone() -> None:
+    found = {each for path in (SOURCE / "hooks").rglob("*.py") for each in imports(path)}
+    assert sorted(each for each in found if not may_be_used_by_hooks(each)) == []
+    assert not may_be_used_by_hooks(("hooks/x.py", "sapwood.runtime.dispatch", "Dispatcher"))
+
+
 @pytest.mark.parametrize(
     "found",
     [

@@ -107,6 +107,8 @@ class SessionChanges:
                 compare=True,
             )
         except (SessionBusy, Failure) as error:
+            if not needs_assume(opened.state):
+                return ""  # the command changed nothing, so the session lacks nothing
             return (
                 f"{PROGRAMS[before.program].title} does not have it yet: {str(error).rstrip('.')}. "
                 "It is stored; the next command on this session brings it there."

@@ -32,7 +32,6 @@ from sapwood.core.context import Context
 from sapwood.core.context_diff import view_change
 from sapwood.core.errors import RefusedError
 from sapwood.core.ids import AgentId, EventRef, TurnRef
-from sapwood.core.plural import counted
 from sapwood.core.quoted_turn import quoted_turn
 from sapwood.core.refusals import ModelNeeded, NoCheckpoint, NoPassage, Refusal, UnknownTurn
 from sapwood.core.turn import Turn
@@ -215,9 +214,6 @@ async def _compact_by_rules(call: Call, keep: int) -> Compacted:
 
     opened = await call.opened()
     turns = opened.live.turns[: max(0, len(opened.live.turns) - keep)]
-    if not turns:
-        in_view = counted(len(opened.live.turns), "turn")
-        return Compacted(call.agent, f"Nothing to compact: {in_view} in view.")
     listed = render_ledger(ledger_of(turns, opened.state.workspace.folder))
     command = Compact(call.agent, _BY_RULES, keep, listed, of=opened.state.context.tip)
     done = await call.give(command)
