@@ -3,6 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -166,6 +167,48 @@ async def test_cancelling_twice_does_not_either(workspace: ToolWorkspace) -> Non
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not is_running(pid)
+
+
+async def test_nor_cancelling_twice_while_the_program_starts(
+    workspace: ToolWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    start = loop.subprocess_exec
+
+    async def start_slowly(*arguments: Any, **options: Any) -> Any:
+        started = await start(*arguments, **options)
+        await asyncio.sleep(0.2)
+        return started
+
+    monkeypatch.setattr(loop, "subprocess_exec", start_slowly)
+    pipe = workspace.folder / "pipe"
+    os.mkfifo(pipe)
+    task = asyncio.create_task(workspace.call("shell", command=f"echo $$ > {pipe}; sleep 1000"))
+    pid = int(await asyncio.to_thread(pipe.read_text))
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not is_running(pid)
+
+
+async def test_a_cancellation_is_not_lost_while_a_program_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending = asyncio.Event()
+
+    async def end_slowly(*_: object) -> None:
+        ending.set()
+        await asyncio.sleep(0.05)
+
+    monkeypatch.setattr("sapwood.workspace.programs._kill_program", end_slowly)
+    program = run_program(["true"], folder=str(tmp_path), environment={}, seconds=60)
+    task = asyncio.create_task(program)
+    await ending.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 async def test_many_at_once_do_not_disturb_each_other(workspace: ToolWorkspace) -> None:

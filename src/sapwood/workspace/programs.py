@@ -9,7 +9,7 @@ import asyncio
 import os
 import secrets
 import signal
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import cast
@@ -92,11 +92,15 @@ async def _started(starting: asyncio.Future[_Started], mark: str) -> _Started:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
         starting.add_done_callback(partial(_abandon, mark))
-        await asyncio.wait({starting})
-        await _end_all_marked(mark)
-        if not starting.cancelled() and not starting.exception():
-            await _wait(_KILL_WAIT, starting.result()[1].exited)
+        await _to_its_end(_end_started(starting, mark))
         raise
+
+
+async def _end_started(starting: asyncio.Future[_Started], mark: str) -> None:
+    await asyncio.wait({starting})
+    await _end_all_marked(mark)
+    if not starting.cancelled() and not starting.exception():
+        await _wait(_KILL_WAIT, starting.result()[1].exited)
 
 
 def _abandon(mark: str, starting: asyncio.Future[_Started]) -> None:
@@ -156,11 +160,28 @@ async def _end_program(group: int, child: _Child, mark: str) -> None:
             _signal(group, signal.SIGTERM)
             await _wait(_GRACE, child.exited)
     finally:  # also when this is cancelled once more
-        _signal(group, signal.SIGKILL)
-        _end_marked(mark)
-        await _wait(_KILL_WAIT, child.exited)
-    await _end_all_marked(mark)
+        await _to_its_end(_kill_program(group, child, mark))
     await _wait(_DRAIN, child.drained)
+
+
+async def _kill_program(group: int, child: _Child, mark: str) -> None:
+    _signal(group, signal.SIGKILL)
+    _end_marked(mark)
+    await _wait(_KILL_WAIT, child.exited)
+    await _end_all_marked(mark)
+
+
+async def _to_its_end(work: Coroutine[None, None, None]) -> None:
+    """Waits until the work is done. If the caller is cancelled meanwhile, raises that after it."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 async def _wait(seconds: float, event: asyncio.Event) -> bool:
