@@ -10,8 +10,12 @@ __all__ = ["eventually"]
 _T = TypeVar("_T")
 
 
-async def eventually(look: Callable[[], _T], within: float = 60.0) -> _T:
-    """What `look` returns as soon as that is true; fails if it is not after so many seconds."""
+async def eventually(look: Callable[[], _T], within: float = 150.0) -> _T:
+    """What `look` returns as soon as that is true; fails if it is not after so many seconds.
+
+    Temporal gives out a task that was lost on the way to a worker only after `dead_after`, which
+    is a minute in these tests. So the limit is longer than that.
+    """
     deadline = time.monotonic() + within
     while not (found := look()):
         assert time.monotonic() < deadline, f"not within {within} s: {look()!r}"
