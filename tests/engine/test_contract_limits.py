@@ -28,7 +28,7 @@ def under_way(recorder: DriveRecorder) -> list[str]:
 
 async def all_done(recorder: DriveRecorder, agents: int) -> None:
     recorder.release()
-    await eventually(lambda: len(recorder.done) == agents, within=60)
+    await eventually(lambda: len(recorder.done) == agents)
 
 
 async def test_a_worker_drives_so_many_at_once(open_engine: OpenEngine) -> None:

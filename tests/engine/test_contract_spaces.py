@@ -35,7 +35,7 @@ async def test_a_space_has_so_many_agents_at_work(open_engine: OpenEngine) -> No
     await woken(engine, QUIET, 1)
     await eventually(lambda: under_way(recorder) == ["flood", "flood", "quiet"])
     recorder.release()
-    await eventually(lambda: len(recorder.done) == 7, within=60)
+    await eventually(lambda: len(recorder.done) == 7)
     assert recorder.most_at_once == 3
 
 
@@ -48,7 +48,7 @@ async def test_a_space_that_floods_a_worker_leaves_room_for_others(open_engine: 
     await woken(engine, QUIET, 1)
     await eventually(lambda: "quiet" in under_way(recorder))
     recorder.release()
-    await eventually(lambda: len(recorder.done) == 21, within=60)
+    await eventually(lambda: len(recorder.done) == 21)
 
 
 class _InOrder(DriveRecorder):
@@ -78,7 +78,7 @@ async def test_quiet_spaces_wait_for_one_drive_of_each_other_space_at_most(
     for space in quiet:
         await woken(engine, space, 1)
     recorder.release()
-    await eventually(lambda: len(recorder.done) == 38, within=60)
+    await eventually(lambda: len(recorder.done) == 38)
     await engine.close()
     first = recorder.order[1 : 1 + len(flooding) + len(quiet)]
     assert set(quiet) <= set(first), " ".join(recorder.order)
@@ -94,7 +94,7 @@ async def test_spaces_that_wait_get_equal_parts_of_the_free_places(durable: Dura
     await eventually(lambda: len(recorder.order) == 4)
     assert sorted(recorder.order) == [FLOOD, *quiet]
     recorder.release()
-    await eventually(lambda: len(recorder.done) == 26, within=60)
+    await eventually(lambda: len(recorder.done) == 26)
     await engine.close()
 
 
@@ -165,7 +165,7 @@ async def test_a_process_without_limits_obeys_those_of_the_workers(
     await eventually(lambda: len(under_way(recorder)) == 2)
     assert under_way(recorder) == ["a", "b"]
     recorder.release()
-    await eventually(lambda: len(recorder.done) == 4, within=60)
+    await eventually(lambda: len(recorder.done) == 4)
     assert recorder.most_at_once == 2
     await waking.close()
     await engine.close()
