@@ -99,7 +99,7 @@ class DevelopmentServer:
                 env={**os.environ, "HOME": str(self._folder)},
             )
         deadline = time.monotonic() + _START_SECONDS
-        while not self._is_healthy():
+        while not self._is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise TemporalUnavailable(f"The server did not start: {log.read_text()[-2000:]}")
             time.sleep(0.1)
@@ -116,8 +116,10 @@ class DevelopmentServer:
             process.kill()
             process.wait()
 
-    def _is_healthy(self) -> bool:
-        command = (str(_program()), "operator", "cluster", "health", "--address", self.address)
+    def _is_ready(self) -> bool:
+        """Whether the server has its namespace: it answers a moment before that."""
+        look = ("operator", "namespace", "describe", "--namespace", "default")
+        command = (str(_program()), *look, "--address", self.address)
         environment = {**os.environ, "HOME": str(self._folder)}
         return subprocess.run(command, capture_output=True, env=environment).returncode == 0
 

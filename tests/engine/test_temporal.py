@@ -1,6 +1,7 @@
 """What only the engine on Temporal does: server restarts, long histories, limits, old histories."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from temporalio import workflow
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistory
-from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
+from temporalio.worker import Replayer, UnsandboxedWorkflowRunner, Worker
 
 from sapwood.config.config_file import TemporalConfig
 from sapwood.core.ids import AgentId, Space
@@ -16,6 +17,7 @@ from sapwood.engine import DriveLimits, EngineError, NotServed, wake_all
 from sapwood.engine.temporal import TemporalEngine, agent_workflow, limit_workflow
 from sapwood.engine.temporal.agent_workflow import AgentWorkflow
 from sapwood.engine.temporal.limit_workflow import LimitWorkflow, Slots
+from sapwood.engine.temporal.temporal_engine import allow_slow_steps
 from sapwood.engine.temporal.workflow_values import (
     AgentRun,
     agent_workflow_id,
@@ -30,6 +32,20 @@ from tools.temporal_server import throwaway
 
 ADA, BOB = AgentId("ada"), AgentId("bob")
 HISTORIES = Path(__file__).with_name("temporal_histories")
+
+
+@workflow.defn(sandboxed=False)
+class SlowWorkflow:
+    """A workflow whose first step is slow in its first try, and fails in a second one."""
+
+    tries = 0
+
+    @workflow.run
+    async def run(self) -> None:
+        """Takes longer than the two seconds that Temporal allows."""
+        SlowWorkflow.tries += 1
+        assert SlowWorkflow.tries == 1, "the first try was stopped"
+        time.sleep(2.5)  # noqa: ASYNC251 # as a machine that halts
 
 
 @pytest.fixture
@@ -262,6 +278,17 @@ def test_a_workflow_that_is_dropped_sends_nothing(monkeypatch: pytest.MonkeyPatc
     driving.close()
     loop.close()
     assert sent == []
+
+
+async def test_a_step_may_be_slow(client: Client) -> None:
+    """On a machine that halts for seconds, Temporal must not stop threads in the middle."""
+    runner = UnsandboxedWorkflowRunner()
+    slow = Worker(client, task_queue="slow", workflows=[SlowWorkflow], workflow_runner=runner)
+    allow_slow_steps(slow)
+    async with slow:
+        handle = await client.start_workflow(SlowWorkflow.run, id="slow", task_queue="slow")
+        async with asyncio.timeout(120):
+            await handle.result()
 
 
 def test_there_are_histories() -> None:

@@ -130,7 +130,7 @@ def test_compact_puts_a_summary_in_place_with_its_score(stage: Stage) -> None:
 
 def test_a_prompt_while_a_turn_is_open_is_queued_and_sent_after_it(stage: Stage) -> None:
     stage.begin(TURNS[0])
-    stage.prompt("Slow. [[sleep: 2]] [[say: Slow answer.]]")
+    stage.prompt("Slow. [[sleep: 15]] [[say: Slow answer.]]")
     expect(stage.page.locator("#interrupt")).to_be_visible()
     stage.prompt("Later. [[say: Later answer.]]")
     expect(stage.page.locator(".queue")).to_contain_text("Later.")

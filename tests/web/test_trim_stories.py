@@ -43,13 +43,14 @@ def test_clear_without_a_number_starts_afresh_in_the_same_conversation(stage: St
 
 def test_a_trim_is_refused_while_a_turn_is_open_and_says_why(stage: Stage) -> None:
     stage.begin(*TURNS[:2])
-    stage.prompt("Slow. [[sleep: 4]] [[say: Slow answer.]]")
+    stage.prompt("Slow. [[sleep: 300]] [[say: Never.]]")
     expect(stage.page.locator("#interrupt")).to_be_visible()
     for line in ("/clear 1", "/compact", "/new"):
         stage.type(line)
         expect(stage.page.locator("#says.refused")).to_contain_text("turn")
         expect(stage.page.locator("#message")).to_have_value(line)
-    stage.see("Slow answer.")
+    stage.page.click("#interrupt")
+    stage.idle()
     expect(stage.page.locator(FOLD)).to_have_count(0)
 
 

@@ -70,11 +70,11 @@ async def _look_for_model(call: Call, caller: ModelCall) -> Waited | StillWaitin
 async def _look(space: OpenSpace, wanted: _Wait, left: float) -> Waited | StillWaiting:
     """Whether the wait is over with so many seconds left, and what ended it."""
     agent, agents = wanted.agent, wanted.agents
-    own = await space.log.facts(space.space, agent)
+    facts = [await space.log.facts(space.space, each) for each in agents]
+    own = await space.log.facts(space.space, agent)  # last: a child that has ended has sent mail
     if own is not None and own.unread:
         count = own.unread
         return Waited(agent, "mail", f"Mail has arrived: {count} unread. check-mail reads it.")
-    facts = [await space.log.facts(space.space, each) for each in agents]
     busy = [each.agent for each in facts if each is not None and each.working]
     if agents and not busy:
         return Waited(agent, "idle", f"Idle: {', '.join(agents)}.")

@@ -2,7 +2,7 @@
 
 Temporal replays workflows, so this code must make the same decisions from the same history. A
 change of what it asks Temporal to do needs `workflow.patched`; the stored histories of
-`tests/engine/temporal` are replayed with every version.
+`tests/engine/temporal_histories` are replayed with every version.
 """
 
 import math

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from contextvars import Context
 from datetime import timedelta
+from typing import Any
 
 from msgspec import Struct
 from temporalio.client import Client
@@ -27,12 +28,16 @@ from sapwood.engine.temporal.workflow_values import (
     fairness_key,
 )
 
-__all__ = ["TemporalEngine"]
+__all__ = ["TemporalEngine", "allow_slow_steps"]
 
 _INTERVALS = Intervals(heartbeat=3.0, dead_after=10.0)
 _RESTART_SECONDS = 5.0
 _STICKY = timedelta(seconds=1)
 """How long a workflow waits for the worker that has it in memory. Another one reads its history."""
+_WORKFLOW_TASKS = 20
+"""How many workflows of a worker run at once. Each takes a thread for a few milliseconds."""
+_DEADLOCK_SECONDS = 60.0
+"""How long a step of a workflow may take. Ours never wait, but a machine may be slow or halted."""
 
 _log = logging.getLogger("sapwood.engine")
 
@@ -130,13 +135,25 @@ class TemporalEngine:
                 workflows=[AgentWorkflow, LimitWorkflow],
                 activities=[activity.drive, activity.limits],
                 workflow_runner=UnsandboxedWorkflowRunner(),
+                max_concurrent_workflow_tasks=_WORKFLOW_TASKS,
                 max_concurrent_activities=self._limits.per_worker,
                 max_heartbeat_throttle_interval=timedelta(seconds=self._intervals.heartbeat),
                 default_heartbeat_throttle_interval=timedelta(seconds=self._intervals.heartbeat),
                 sticky_queue_schedule_to_start_timeout=_STICKY,
             )
+            allow_slow_steps(worker)
             try:
                 await worker.run()
             except Exception as problem:
                 _log.warning("The worker stopped and is started again soon: %s", problem)
                 await asyncio.sleep(_RESTART_SECONDS)
+
+
+def allow_slow_steps(worker: Worker) -> None:
+    """Lets a step of a workflow take longer than two seconds.
+
+    After that time Temporal would stop its thread by an exception, wherever the thread is then. It
+    has no option for the time (sdk-python issue 1050).
+    """
+    inner: Any = worker._workflow_worker  # pyright: ignore[reportPrivateUsage]
+    inner._deadlock_timeout_seconds = _DEADLOCK_SECONDS
