@@ -110,7 +110,9 @@ def wait_for_background(folder: Path) -> None:
     marks = os.fsencode(folder)
     for _ in range(600):
         commands = [_command_of(process) for process in Path("/proc").glob("[0-9]*")]
-        if not any(marks in command and b"tending.indexing" in command for command in commands):
+        if not any(
+            marks in command and b"hooks.background_work" in command for command in commands
+        ):
             return
         time.sleep(0.1)
     raise RuntimeError("what hooks started in the background does not end")
@@ -171,7 +173,7 @@ def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float
 def main(argv: list[str]) -> int:
     """Prints every hook; returns 1 if one costs more than its limit."""
     parser = argparse.ArgumentParser(prog="python -m bench hooks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--quick", action="store_true", help="few rounds, judged by the median")
     quick = parser.parse_args(argv).quick
     rounds = 5 if quick else 40
     with tempfile.TemporaryDirectory(prefix="sapwood-", ignore_cleanup_errors=True) as folder:
@@ -189,9 +191,10 @@ def main(argv: list[str]) -> int:
             f"95th {percentile(large, 0.95):4.0f} ms   400 kB: {statistics.median(small):4.0f} ms, "
             f"95th {percentile(small, 0.95):4.0f} ms   {ratios[hook]:.2f}x"
         )
-    worst = max(percentile(values, 0.95) for values in found.values())
+    share, place = (0.5, "in the median") if quick else (0.95, "at the 95th percentile")
+    worst = max(percentile(values, share) for values in found.values())
     print(
-        f"hooks: at most {worst:.0f} ms of CPU at the 95th percentile (limit {limit:.0f} ms), "
+        f"hooks: at most {worst:.0f} ms of CPU {place} (limit {limit:.0f} ms), "
         f"40 MB against 400 kB {max(ratios.values()):.2f}x (limit {longer:.2f}x)"
     )
     return 0 if worst <= limit and max(ratios.values()) <= longer else 1
