@@ -102,7 +102,7 @@ def test_a_face_imports_use_cases_display_and_values() -> None:
 READ_BY_HOOKS = ("sapwood.analysis", "sapwood.sources", "sapwood.tokens")
 """Packages that only read: what a transcript says, what it means, and how many tokens it has."""
 
-PURE_FOR_HOOKS = {
+ALSO_FOR_HOOKS = {
     "sapwood.models": {"window_of"},  # the window of a model, by its name
     "sapwood.private_files": {"replace_file"},  # an archive is completed later
     "sapwood.runtime.clock_and_ids": {"new_nonce"},  # the fence around quoted text
@@ -111,7 +111,7 @@ PURE_FOR_HOOKS = {
 
 def may_be_used_by_hooks(found: Import) -> bool:
     _, module, name = found
-    is_reader = module.startswith(READ_BY_HOOKS) or name in PURE_FOR_HOOKS.get(module, ())
+    is_reader = module.startswith(READ_BY_HOOKS) or name in ALSO_FOR_HOOKS.get(module, ())
     return is_reader or is_allowed(found)
 
 

@@ -286,7 +286,9 @@ async def test_a_step_may_be_slow(client: Client) -> None:
     slow = Worker(client, task_queue="slow", workflows=[SlowWorkflow], workflow_runner=runner)
     allow_slow_steps(slow)
     async with slow:
-        handle = await client.start_workflow(SlowWorkflow.run, id="slow", task_queue="slow")
+        handle = await client.start_workflow(
+            SlowWorkflow.run, id="slow", task_queue="slow", task_timeout=timedelta(seconds=60)
+        )
         async with asyncio.timeout(120):
             await handle.result()
 

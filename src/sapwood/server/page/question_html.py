@@ -26,7 +26,7 @@ def question_html(posted: PostedQuestion, agent_name: str, waiting: int) -> str:
     alert = ""
     if hidden:
         alert = (
-            f'<div class="alert" role="alert"><span class="bad">▲</span><span><b>'
+            '<div class="alert" role="alert"><span class="bad">▲</span><span><b>'
             f"{counted(hidden, 'place')} with invisible characters.</b> They are shown as "
             "chips. What you see here is what runs.</span></div>"
         )
