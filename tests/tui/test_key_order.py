@@ -1,6 +1,7 @@
 """Keys that arrive in one read are handled in the order in which they were typed."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -13,6 +14,7 @@ from sapwood.app.connection import connect
 from sapwood.core.events import TurnStarted
 from sapwood.tui.app import SapwoodApp
 from sapwood.tui.composer import Composer
+from sapwood.tui.key_order import KeyOrder
 from sapwood.tui.pages import Pages
 from sapwood.tui.screens.context_pages import ContextPage
 from sapwood.tui.screens.help_page import HelpPage
@@ -123,6 +125,23 @@ async def test_text_after_enter_belongs_to_the_next_message(screen: Screen) -> N
     await screen.burst(f"one{ENTER}two")
     assert (await screen.prompts())[-1] == "one"
     assert screen.text == "two"
+
+
+async def test_letters_that_arrive_right_before_a_letter_is_released_stay_behind_it(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, late = KeyOrder._settle, deque(" third")
+
+    async def settle_and_type(order: KeyOrder, event: events.Key | events.Paste | None) -> None:
+        await settle(order, event)
+        while late and event is not None:  # as the thread that reads the terminal does
+            letter = late.popleft()
+            screen.app.post_message(events.Key("space" if letter == " " else letter, letter))
+
+    monkeypatch.setattr(KeyOrder, "_settle", settle_and_type)
+    await screen.burst("A")
+    await until(lambda: len(screen.text) == len("A third"))
+    assert screen.text == "A third"
 
 
 async def test_the_editor_opens_with_the_whole_text(screen: Screen) -> None:

@@ -84,7 +84,8 @@ class KeyOrder:
             self._released.popleft()
             self._typed_at = event.time
             return False
-        if self._empty.is_set() and self._continues_text(event):
+        # A released key may still be in the queue, behind keys that arrived just before it.
+        if self._empty.is_set() and not self._released and self._continues_text(event):
             self._typed_at = event.time
             return False
         if _is_leaving(event) and any(_is_leaving(each) for each in self._arrived):
