@@ -80,8 +80,6 @@ __all__ = ["HANDLERS", "ConversationService", "Handler", "Outcome", "require_bou
 
 _log = logging.getLogger("sapwood.commands")
 _CALLS_PAGE = 500
-_ON_SESSIONS = frozenset({"mark", "clear", "rewind", "edit", "undo", "redo", "compact"})
-"""Commands that may be given for the session of another program."""
 
 Handler = Callable[[Call], Awaitable[Answer]]
 
@@ -177,7 +175,7 @@ class ConversationService:
             await self._require_allowed(call)
             sessions = await self._sessions_for(call)
             if sessions is not None:
-                await sessions.prepare(call.agent, changes=run.command.name != "mark")
+                await sessions.prepare(call.agent, changes=run.command.on_session == "changes")
             answer = await HANDLERS[run.command.name](call)
             if sessions is not None:
                 answer = await _assumed(sessions, call, answer)
@@ -506,20 +504,19 @@ class ConversationService:
     async def _sessions_for(self, call: Call) -> ProgramSessions | None:
         """What changes the session of the agent in another program after this command.
 
-        None if the command changes no history, or if the agent has no session, or if this face
+        None if the command does nothing with sessions, or if the agent has none, or if this face
         runs the agent: then its driver changes the session. Raises `RefusedError` if sessions
         cannot be changed here.
         """
-        if call.run.command.name not in _ON_SESSIONS or call.current is None or call.by_model:
+        row = call.run.command
+        if not row.on_session or call.current is None or call.by_model:
             return None
         state = (await call.opened()).state
         if state.session is None or state.session.session.program not in PROGRAMS:
             return None
         runs = self.services.start_work is not None or self.services.assume is not None
         is_run_here = runs and state.origin is None
-        if self.services.sessions is None and call.run.command.name == "mark":
-            return None
-        if self.services.sessions is None and state.origin is not None:
+        if self.services.sessions is None and state.origin and row.on_session == "changes":
             raise RefusedError(Imported(state.agent, state.origin.source))
         return None if is_run_here else self.services.sessions
 
@@ -539,7 +536,8 @@ async def _assumed(sessions: ProgramSessions, call: Call, answer: Answer) -> Ans
     """The answer, with how to go on in the program whose session was changed."""
     if not isinstance(answer, Changed | Compacted | PromptToEdit):
         return answer
-    how = await sessions.assume(call.agent) if call.run.command.name != "mark" else ""
+    changes = call.run.command.on_session == "changes"
+    how = await sessions.assume(call.agent) if changes else ""
     return structs.replace(answer, message=f"{answer.message} {how}".rstrip())
 
 

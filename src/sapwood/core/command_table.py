@@ -62,6 +62,7 @@ Who = Literal["both", "human"]
 Scope = Literal["read", "write", "approve"]
 """What a token for the server must allow: looking, changing, or deciding what tools may do."""
 WithoutAgent = Literal["answers", "answers bare", "starts", "refused"]
+OnSession = Literal["", "reads", "changes"]
 
 
 class Argument(Struct, frozen=True):
@@ -97,6 +98,8 @@ class SlashCommand(Struct, frozen=True):
     only without arguments), starts a conversation first, or is refused. `waits`: a model's call
     stays open until something happens. `slow`: a person may want to stop it before it answers.
     `whole`: once started it runs to its end, because half of it would be worse than either.
+    `on_session` is what it does with the agent's session in another program, if there is one:
+    nothing, it reads what is new there, or it changes the history there too.
     `scope` is what a token for the server must allow.
     `confirm` is what a screen says before it runs the command; the person presses enter again.
     """
@@ -113,6 +116,7 @@ class SlashCommand(Struct, frozen=True):
     waits: bool = False
     slow: bool = False
     whole: bool = False
+    on_session: OnSession = ""
     scope: Scope = "write"
     confirm: str = ""
 
@@ -232,6 +236,7 @@ TABLE = CommandTable(
             (Argument("NAME", ("name",)),),
             "both",
             decides=(SetMark,),
+            on_session="reads",
         ),
         SlashCommand(
             "clear",
@@ -241,6 +246,7 @@ TABLE = CommandTable(
             while_open=False,
             decides=(Clear, KeepLast),
             by_model=(Clear, KeepLast, Rewind),
+            on_session="changes",
         ),
         SlashCommand(
             "rewind",
@@ -248,17 +254,29 @@ TABLE = CommandTable(
             (Argument("MARK | TURN", ("mark", "turn")),),
             while_open=False,
             decides=(Rewind,),
+            on_session="changes",
         ),
         SlashCommand(
             "edit",
             "Go back to before a turn, with its prompt to change",
             (Argument("TURN", ("turn",)),),
             while_open=False,
+            on_session="changes",
         ),
         SlashCommand(
-            "undo", "Take the last context command back", while_open=False, decides=(Undo,)
+            "undo",
+            "Take the last context command back",
+            while_open=False,
+            decides=(Undo,),
+            on_session="changes",
         ),
-        SlashCommand("redo", "Take the last undo back", while_open=False, decides=(Redo,)),
+        SlashCommand(
+            "redo",
+            "Take the last undo back",
+            while_open=False,
+            decides=(Redo,),
+            on_session="changes",
+        ),
         SlashCommand(
             "fork",
             "Make a child, from here or from a mark",
@@ -314,6 +332,7 @@ TABLE = CommandTable(
             while_open=False,
             by_model=(DeferCompact,),
             slow=True,
+            on_session="changes",
         ),
         SlashCommand(
             "recall",
