@@ -1,6 +1,8 @@
 """`sapwood acp`: a real client of the protocol talks to the program over its stdin and stdout."""
 
 import asyncio
+import base64
+import json
 import os
 import sys
 from collections.abc import AsyncGenerator
@@ -15,12 +17,20 @@ from scripted_model import ModelRequest, ScriptedModel, call
 pytest.importorskip("acp", reason="the extra 'acp' is not installed")
 pytest.importorskip("pydantic_ai", reason="the extra 'models' is not installed")
 
-from acp import PROTOCOL_VERSION, RequestError, connect_to_agent, text_block
+from acp import (
+    PROTOCOL_VERSION,
+    RequestError,
+    connect_to_agent,
+    image_block,
+    resource_block,
+    text_block,
+)
 from acp.client import ClientSideConnection
 from acp.connection import StreamDirection, StreamEvent
 from acp.schema import (
     AllowedOutcome,
     AvailableCommandsUpdate,
+    BlobResourceContents,
     DeniedOutcome,
     PermissionOption,
     RequestPermissionResponse,
@@ -143,6 +153,26 @@ async def test_commands_trim_what_the_model_sees(model: ScriptedModel) -> None:
     assert requests[2] == ["Second.", "Two.", "Third."]
     assert requests[3][0] == "First."
     assert "Three." in requests[3]
+
+
+async def test_pictures_and_other_files_are_sent_with_the_prompt(model: ScriptedModel) -> None:
+    model.replies(["A dot."])
+    dot = base64.b64encode(b"GIF89a\2\0\1\0").decode()
+    paper = base64.b64encode(b"%PDF-1.7").decode()
+    picture = image_block(dot, "image/gif", uri="file:///my%20dot.gif")
+    blob = BlobResourceContents(blob=paper, mime_type="application/pdf", uri="file:///paper.pdf")
+    async with connected(Editor()) as agent:
+        session = (await agent.new_session(cwd=os.getcwd(), mcp_servers=[])).session_id
+        await agent.prompt(
+            session_id=session, prompt=[text_block("What is it?"), picture, resource_block(blob)]
+        )
+        with pytest.raises(RequestError, match="Invalid params"):
+            await agent.prompt(session_id=session, prompt=[text_block("/undo"), picture])
+        with pytest.raises(RequestError, match="Invalid params"):
+            await agent.prompt(session_id=session, prompt=[image_block("no base64!", "image/gif")])
+    [request] = model.requests
+    assert dot in (body := json.dumps(request.body))
+    assert paper in body
 
 
 async def test_tools_ask_in_the_editor(model: ScriptedModel) -> None:

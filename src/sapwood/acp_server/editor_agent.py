@@ -120,7 +120,9 @@ class EditorAgent:
             agent_info=Implementation(name="sapwood", version=version("sapwood")),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
-                prompt_capabilities=PromptCapabilities(embedded_context=True),
+                prompt_capabilities=PromptCapabilities(
+                    image=True, audio=True, embedded_context=True
+                ),
                 session_capabilities=SessionCapabilities(
                     list=SessionListCapabilities(),
                     fork=SessionForkCapabilities(),

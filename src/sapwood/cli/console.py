@@ -5,14 +5,10 @@ import sys
 import time
 from collections.abc import Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 import click
 
 from sapwood.cli.output_gate import ungated
-
-if TYPE_CHECKING:
-    from sapwood.core.content import File
 
 __all__ = [
     "INPUT_LIMIT",
@@ -22,7 +18,6 @@ __all__ = [
     "given_text",
     "piped_text",
     "print_lines",
-    "read_file",
 ]
 
 INPUT_LIMIT = 1_000_000
@@ -80,25 +75,6 @@ def given_text() -> str:
     cut = f"The input is longer than {INPUT_LIMIT:,} bytes; the rest was left out."
     click.echo(cut, err=True)
     return f"{text}\n[{cut}]"
-
-
-def read_file(name: str) -> "File":
-    """Returns a file for a prompt. Raises `SapwoodError` if it cannot be read or is too large."""
-    from pathlib import Path
-
-    from sapwood.core.errors import SapwoodError
-    from sapwood.core.file_part import LARGEST_FILE, File
-
-    path = Path(name).expanduser()
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise SapwoodError(f"{name} is too large: a file may have {LARGEST_FILE:,} bytes.")
-        content = path.read_bytes()
-    except OSError as error:
-        raise SapwoodError(f"{name} cannot be read: {error.strerror}.") from error
-    if not content:
-        raise SapwoodError(f"{name} is empty. Nothing was sent.")
-    return File.of(content, name=path.name)
 
 
 def file_text(source: str) -> str:

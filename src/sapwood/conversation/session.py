@@ -4,10 +4,12 @@ Prompts that come while a turn is open are queued. The steps after a prompt wait
 ended, so that a script runs in the order in which it was written.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 
 from sapwood.conversation.answers import ConversationStarted
+from sapwood.conversation.prompt_files import with_named_files
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, has_prompt, parse
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.errors import RefusedError
@@ -45,11 +47,13 @@ class ConversationSession:
         """Carries out a submission, or queues it while a turn is open; an empty one sends the next.
 
         Yields what came of each step and ends after a refusal. Raises `RefusedError` if the text
-        cannot be parsed, and `Failure` if a model cannot be called.
+        cannot be parsed, `SapwoodError` if a file that it names cannot be sent, and `Failure` if a
+        model cannot be called.
         """
         script = parse(text)
         if isinstance(script, Refusal):
             raise RefusedError(script)
+        script = await asyncio.to_thread(with_named_files, script)
         if not script:
             async for outcome in self.send_next():
                 yield outcome

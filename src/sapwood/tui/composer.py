@@ -1,5 +1,6 @@
 """The text field for messages, with its list of completions and the history of sent messages."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
 from sapwood.conversation.completion import Choice
+from sapwood.conversation.prompt_files import dropped_files, files_named
 from sapwood.display.text import one_line
 
 __all__ = ["CompletionPopup", "Composer", "SentHistory"]
@@ -71,7 +73,8 @@ _LIST_KEYS = ("up", "down", "tab", "enter")
 class Composer(TextArea):
     """A field of several lines. Enter sends; a pasted text of several lines does not.
 
-    Shift+enter, alt+enter, ctrl+j, and enter after a backslash make a new line.
+    Shift+enter, alt+enter, ctrl+j, and enter after a backslash make a new line. A picture that is
+    dropped on the terminal is written as `@path`.
 
     `pick` handles the keys of the completion list first, and returns whether it did.
     """
@@ -80,7 +83,7 @@ class Composer(TextArea):
     Composer {
         height: auto; max-height: 12; padding: 0 1; background: $background;
         border: round $primary 50%; scrollbar-size-vertical: 1;
-        border-subtitle-color: $accent;
+        border-title-color: $accent; border-subtitle-color: $accent;
     }
     Composer:focus { border: round $primary; }
     Composer .text-area--cursor-line { background: transparent; }
@@ -121,6 +124,11 @@ class Composer(TextArea):
         else:
             await super()._on_key(event)
 
+    async def _on_paste(self, event: events.Paste) -> None:
+        if names := dropped_files(event.text):
+            event.prevent_default()
+            self.insert(names)
+
     def _handled(self, key: str) -> bool:
         if key in _LIST_KEYS and self.pick(key):
             return True
@@ -159,6 +167,12 @@ class Composer(TextArea):
         """Removes a text that was sent, and keeps what was typed after it."""
         if self.text.startswith(text):
             self.put(self.text[len(text) :])
+
+    def show_files(self) -> None:
+        """Names the files that the text sends in the upper line of the frame."""
+        names = [os.path.basename(name) for name in files_named(self.text)]
+        title = f"sends {one_line(', '.join(names))}" if names else ""
+        self.border_title = Content(title).markup
 
     def complete(self, word: str) -> None:
         """Replaces the word before the cursor by a completion."""

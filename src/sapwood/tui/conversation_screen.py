@@ -136,6 +136,7 @@ class ConversationScreen(ConversationView):
     def _typed(self) -> None:
         if self.composer.text != self._asked_about:
             self._asked_about = ""
+        self.composer.show_files()
         if self.composer.text:
             self._typed_at = time.monotonic()
             self._warm_up()

@@ -149,7 +149,7 @@ def _script(prompt: str | None, source: str | None) -> "Script | None":
 
 def _with_files(script: "Script | None", names: tuple[str, ...]) -> "Script":
     """Returns the script with files in its first prompt. Raises `SapwoodError`."""
-    from sapwood.cli.console import read_file
+    from sapwood.conversation.prompt_files import read_file
     from sapwood.conversation.script import with_files
 
     found = with_files(script or (), tuple(read_file(name) for name in names))

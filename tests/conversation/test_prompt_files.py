@@ -1,0 +1,109 @@
+"""Files that a prompt names after an @, and files that are dropped on a terminal."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sapwood.conversation.prompt_files import (
+    dropped_files,
+    files_named,
+    read_file,
+    with_named_files,
+)
+from sapwood.conversation.script import CommandStep, TextStep, parse
+from sapwood.core.errors import SapwoodError
+from sapwood.core.file_part import LARGEST_FILE
+
+GIF = b"GIF89a\2\0\1\0"
+PDF = b"%PDF-1.7\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with some files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    for name, content in {
+        "dot.gif": GIF,
+        "my dot.gif": GIF,
+        "paper.pdf": PDF,
+        "home/shot.png": b"\x89PNG\r\n\x1a\n",
+        "notes.md": b"# Notes",
+        "secret.pem": b"-----BEGIN PRIVATE KEY-----",
+        "data.bin": b"\x00\xff\xfe",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("What is @dot.gif?", ("dot.gif",)),
+        ("Compare (see @dot.gif) with @paper.pdf.", ("dot.gif", "paper.pdf")),
+        ("@dot.gif and @dot.gif again", ("dot.gif",)),
+        ('Look: @"my dot.gif"', ("my dot.gif",)),
+        ("@~/shot.png", ("~/shot.png",)),
+        ("Read @notes.md, @secret.pem and @data.bin", ()),
+        ("Ask ada@dot.gif or @ada about @missing.png", ()),
+        ("@. @/ @ @\x00 @~nobody/x.png", ()),
+        (f"@{'x' * 5_000}", ()),
+        ("(@dot.gif)", ("dot.gif",)),
+    ],
+)
+def test_pictures_and_papers_are_named_after_an_at_sign(text: str, named: tuple[str, ...]) -> None:
+    assert files_named(text) == named
+
+
+def test_a_pipe_that_nobody_writes_to_is_no_file(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.gif")
+    assert files_named("@pipe.gif") == ()
+
+
+def test_each_prompt_has_the_files_that_it_names() -> None:
+    script = parse("What is @dot.gif?\n/mark A\nAnd @paper.pdf?")
+    assert isinstance(script, tuple)
+    first, mark, second = with_named_files(script)
+    assert isinstance(first, TextStep)
+    assert isinstance(second, TextStep)
+    assert isinstance(mark, CommandStep)
+    assert [(each.name, each.media_type) for each in first.files] == [("dot.gif", "image/gif")]
+    assert [each.media_type for each in second.files] == ["application/pdf"]
+    assert first.text == "What is @dot.gif?"
+
+
+def test_the_goal_of_a_fork_has_no_files() -> None:
+    script = parse("What is @dot.gif?\n/fork")
+    assert isinstance(script, tuple)
+    assert with_named_files(script) == script
+
+
+def test_a_file_that_is_too_large_is_refused(folder: Path) -> None:
+    with (folder / "dot.gif").open("r+b") as file:
+        file.truncate(LARGEST_FILE + 1)
+    with pytest.raises(SapwoodError, match="too large"):
+        read_file("dot.gif")
+
+
+@pytest.mark.parametrize(
+    ("pasted", "written"),
+    [
+        ("dot.gif", "@dot.gif "),
+        ("'{here}/my dot.gif'", '@"{here}/my dot.gif" '),
+        ("{here}/my\\ dot.gif ", '@"{here}/my dot.gif" '),
+        ("file://{here}/my%20dot.gif", '@"{here}/my dot.gif" '),
+        ("dot.gif\npaper.pdf", "@dot.gif @paper.pdf "),
+        ("dot.gif notes.md", ""),
+        ("notes.md", ""),
+        ("What is dot.gif?", ""),
+        ("it's", ""),
+        (" \n", ""),
+        ("dot.gif " * 2_000, ""),
+    ],
+)
+def test_a_dropped_file_is_written_as_a_name(folder: Path, pasted: str, written: str) -> None:
+    assert dropped_files(pasted.replace("{here}", str(folder))) == written.replace(
+        "{here}", str(folder)
+    )
