@@ -140,6 +140,7 @@ async def test_the_service_checks_what_the_table_says(
 
 
 LABEL = re.compile(r"/[a-z]")
+NAMES_A_ROW = re.compile(r"\b(command|row)\.(name|typed)$")
 
 
 @pytest.mark.parametrize("folder", ["core", "runtime"])
@@ -156,3 +157,17 @@ def test_no_guard_names_a_command_by_hand(folder: str) -> None:
                 texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
                 named += [str(text) for text in texts if LABEL.match(str(text))]
     assert named == []
+
+
+def test_nothing_is_decided_by_the_name_of_a_command() -> None:
+    """What differs between commands is a field of their rows."""
+    found: list[str] = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Compare):
+                continue
+            sides = [node.left, *node.comparators]
+            texts = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+            if texts & set(TABLE.names) and any(NAMES_A_ROW.search(ast.unparse(s)) for s in sides):
+                found.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
+    assert found == []
