@@ -37,6 +37,11 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
+from sapwood.acp_server.editor_agent import EditorAgent
+from sapwood.app.agent_runner import AgentRunner
+from sapwood.app.connection import connect
+from sapwood.config.config_file import Config
+
 
 class Editor:
     """What an editor does: it keeps the updates and answers questions."""
@@ -249,3 +254,21 @@ async def test_a_mode_is_a_permission_mode(model: ScriptedModel) -> None:
             await agent.set_session_mode(session_id=session.session_id, mode_id="everything")
     assert written() == "kept\n"
     assert editor.asked == []
+
+
+async def test_what_a_prompt_needs_is_imported_when_a_session_opens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warmed = asyncio.Queue[str]()
+
+    async def warm_up(self: AgentRunner, model: str) -> None:
+        warmed.put_nowait(model)
+
+    monkeypatch.setattr(AgentRunner, "warm_up", warm_up)
+    connection = await connect(":memory:")
+    agent = EditorAgent(connection, Config(model="claude-sonnet-5-5"), {})
+    await agent.new_session(cwd=os.getcwd())
+    async with asyncio.timeout(120):
+        assert await warmed.get() == "claude-sonnet-5-5"
+    await agent.close()
+    await connection.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -45,6 +45,7 @@ from sapwood.app.agent_runner import AgentOutput, AgentRunner
 from sapwood.app.assembly import assemble
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import conversation_service
+from sapwood.app.engines import LazyEngine
 from sapwood.app.permission_questions import PermissionQuestions
 from sapwood.app.prompt_end import PromptProgress
 from sapwood.config.config_file import Config
@@ -98,8 +99,10 @@ class EditorAgent:
         self._client: Client | None = None
         self._runner: AgentRunner | None = None
         self._start = asyncio.Lock()
+        self._started = False
         self._sessions: dict[AgentId, None] = {}
-        self._sending: set[asyncio.Task[None]] = set()
+        self._engine = LazyEngine(config)
+        self._background: set[asyncio.Task[None]] = set()
         self._service = conversation_service(
             connection, config, keys, compact=self._compact, assume=self._assume
         )
@@ -297,25 +300,44 @@ class EditorAgent:
         return agent, state.settings.permission_mode
 
     def _open(self, agent: AgentId) -> None:
-        """Opens a session. Its commands are sent after the answer that tells the editor its id."""
+        """Opens a session.
+
+        Its commands are sent after the answer that tells the editor its id. What the first prompt
+        needs is imported while the person writes it.
+        """
         self._sessions[agent] = None
-        sending = asyncio.create_task(self._send(agent, [available_commands()]))
-        self._sending.add(sending)
-        sending.add_done_callback(self._sending.discard)
+        for work in (self._send(agent, [available_commands()]), self._warm_up(agent)):
+            task = asyncio.create_task(work)
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+
+    async def _warm_up(self, agent: AgentId) -> None:
+        if self._connection.server is None:
+            with suppress(SapwoodError):  # the prompt reports it
+                state = (await self._connection.dispatcher.open(agent)).state
+                await self._engine.warm_up()
+                await self._assembled().warm_up(state.settings.model)
 
     async def _send(self, agent: AgentId, updates: Iterable[SessionUpdate]) -> None:
         for update in updates:
             if self._client is not None:
                 await self._client.session_update(session_id=agent, update=update)
 
-    async def _running(self) -> AgentRunner:
-        async with self._start:
-            if self._runner is None:
-                asked = PermissionQuestions(self._connection, self._ask).ask
-                runner = assemble(self._connection, self._config, self._keys, approve=asked)
-                await runner.start()
-                self._runner = runner
+    def _assembled(self) -> AgentRunner:
+        if self._runner is None:
+            asked = PermissionQuestions(self._connection, self._ask).ask
+            self._runner = assemble(
+                self._connection, self._config, self._keys, engine=self._engine, approve=asked
+            )
         return self._runner
+
+    async def _running(self) -> AgentRunner:
+        runner = self._assembled()
+        async with self._start:
+            if not self._started:
+                await runner.start()
+                self._started = True
+        return runner
 
     async def _compact(self, agent: AgentId, keep: int, anyway: bool) -> Done | Refusal:
         return await (await self._running()).compact(agent, keep, anyway)

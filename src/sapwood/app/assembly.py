@@ -100,6 +100,7 @@ def assemble(
         checkpoints=checkpoints_for(connection, config),
         reconfigure=models.reconfigure,
         programs=programs,
+        warm=models.warm,
     )
 
 

@@ -53,7 +53,8 @@ class ConversationSession:
         script = parse(text)
         if isinstance(script, Refusal):
             raise RefusedError(script)
-        script = await asyncio.to_thread(with_named_files, script)
+        if "@" in text:
+            script = await asyncio.to_thread(with_named_files, script)
         if not script:
             async for outcome in self.send_next():
                 yield outcome

@@ -5,7 +5,7 @@ It has no widgets. It passes the answers to a `ConversationFace`, which draws th
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -77,6 +77,7 @@ class ConversationController:
         self._started = False
         self._starting: asyncio.Task[None] | None = None
         self._assuming: set[asyncio.Task[None]] = set()
+        self._warming: asyncio.Task[None] | None = None
 
     def configure(self, config: Config, keys: dict[str, str]) -> None:
         """Replaces the configuration, for example after the first run chose a model."""
@@ -206,11 +207,18 @@ class ConversationController:
             self._started = False  # the next prompt tries again
             self.face.show_refusal(f"The prompt is stored, but agents cannot run now: {error}")
 
-    async def warm_up(self) -> None:
-        """Imports what the first prompt needs, while the person is still typing it."""
-        _ = self.running
-        if self._engine is not None and not self._started:
-            await self._engine.warm_up()
+    def warm_up(self) -> None:
+        """Imports what the first prompt needs, once, while the person is still typing it."""
+        if self._warming is None and not self._started and self.connection.server is None:
+            self._warming = asyncio.ensure_future(self._warm_up())
+
+    async def _warm_up(self) -> None:
+        running = self.running
+        with suppress(SapwoodError):  # the prompt reports it
+            state = await self.state()
+            if self._engine is not None:
+                await self._engine.warm_up()
+            await running.warm_up(state.settings.model if state else self.config.model)
 
     async def resume(self) -> None:
         """Continues a turn that an earlier process left open."""
@@ -235,6 +243,8 @@ class ConversationController:
 
     async def close(self) -> None:
         """Stops the agents. Open turns stay open; the next process continues them."""
+        if self._warming is not None:
+            self._warming.cancel()
         if self._starting is not None:
             await asyncio.gather(self._starting, return_exceptions=True)
         if self._running is not None:

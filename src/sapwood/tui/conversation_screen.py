@@ -139,7 +139,7 @@ class ConversationScreen(ConversationView):
         self.composer.show_files()
         if self.composer.text:
             self._typed_at = time.monotonic()
-            self._warm_up()
+            self.controller.warm_up()
         self._show_completions()
 
     def _show_completions(self) -> None:
@@ -156,10 +156,6 @@ class ConversationScreen(ConversationView):
     def _place_popup(self, popup: CompletionPopup) -> None:
         """Places the list right above the composer, which grows with its text."""
         popup.styles.margin = (0, 0, self.composer.outer_size.height + 2, 1)
-
-    @work(group="warm", exclusive=True)
-    async def _warm_up(self) -> None:
-        await self.controller.warm_up()
 
     def _use_completion_key(self, key: str) -> bool:
         """Handles a key of the completion list; returns false if the key is not for the list."""
