@@ -169,7 +169,7 @@ class Cluster:
                     *("-k", str(self.folder)),
                     *("-p", str(self._port)),
                     *("-c", "listen_addresses=127.0.0.1"),
-                    *("-c", "max_connections=200"),
+                    *("-c", "max_connections=400"),
                 ],
                 cwd=self.folder,
                 user=self._owner,

@@ -1,5 +1,6 @@
 """The acts on a conversation that Sapwood drives: each is checked by the next request."""
 
+import base64
 import json
 import subprocess
 from collections.abc import Callable
@@ -11,6 +12,12 @@ from proofs.providers_e2e.interrupted_story import INTERRUPTED
 from proofs.providers_e2e.sent_history import history_in, words
 
 __all__ = ["ACTS", "run_acts", "title_of"]
+
+_DATA = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+)
+_DOT = base64.b64decode(_DATA)
+"""A picture with one red dot."""
 
 
 def run_acts(talk: Conversation, only: list[str]) -> None:
@@ -163,6 +170,30 @@ def fork_to_a_worktree(talk: Conversation) -> None:
     talk.checks.expect("a fork to a worktree: it works there", "project-fix" in shown)
 
 
+def picture(talk: Conversation) -> None:
+    """A picture in a prompt: the model sees it, also after a clear and in the other program"""
+    (talk.home.project / "dot.png").write_bytes(_DOT)
+    seen = talk.other("pictures", [])
+    seen.start([turn(talk.program, "TURN61")])
+
+    def expect(when: str, *options: str) -> None:
+        asked = seen.probe()
+        seen.sapwood("run", "--agent", seen.name, "-p", asked, *options)
+        body = json.dumps(history_in(seen.request(seen.path[-1], last=False)))
+        talk.checks.expect(f"{when}: the model sees the picture", _DATA in body, body[-500:])
+
+    expect("a picture", "--file", "dot.png")
+    expect("the next prompt")
+    seen.do("/clear 2")
+    expect("a clear at rest")
+    seen.do("/undo")
+    expect("its undo")
+    differed = seen.events("session.differed")
+    talk.checks.expect("a picture: no request differed from its history", not differed, differed)
+    seen.do(f"/model {'codex' if talk.program == 'claude-code' else 'claude-code'}")
+    expect("the other program")
+
+
 ACTS = (
     live_changes,
     clear_at_rest,
@@ -173,6 +204,7 @@ ACTS = (
     fork_from_a_mark,
     fork_to_a_worktree,
     clip,
+    picture,
     *INTERRUPTED,
     *BESIDE,
 )

@@ -243,6 +243,17 @@ async def test_children_are_waited_for() -> None:
         assert answer == "heard Find the leak."
 
 
+async def test_a_child_that_was_faster_is_named_too_and_one_without_a_goal_is_not() -> None:
+    async with talking(lambda _, __: "Done.") as at:
+        await at.play("/fork -- Find the leak.\n/fork")
+        async with asyncio.timeout(120):
+            while await at.talk._working():  # noqa: ASYNC110 # pyright: ignore[reportPrivateUsage]
+                await asyncio.sleep(0.01)
+        assert (await at.talk.wait_for_descendants()).exit == Exit.OK
+        busy, _ = at.talk.forked
+        assert at.shown.notes == [f"{busy} is done. To read it, type: sapwood show {busy}"]
+
+
 async def test_children_are_stopped_with_everything_else() -> None:
     async with talking(Halting()) as at:
         await at.play("/fork -- Find the leak.")

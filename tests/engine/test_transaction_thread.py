@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
 
 from sapwood.engine.dbos.transaction_thread import TransactionThread, Work
 
@@ -93,3 +94,35 @@ async def test_work_that_was_cancelled_is_dropped_or_done(
     await asyncio.sleep(0)
     waiting.cancel()
     assert await thread.run(words) in ([], ["a"])
+
+
+class Deadlock(Exception):
+    """What the driver of PostgreSQL raises for a deadlock."""
+
+    sqlstate = "40P01"
+
+
+class ConnectionLost(Exception):
+    """What it raises when the server has gone: there is no code."""
+
+    sqlstate = None
+
+
+@pytest.mark.parametrize(("cause", "told"), [(Deadlock, []), (ConnectionLost, [False, True])])
+async def test_a_conflict_is_tried_again_and_is_no_outage(
+    database: sa.Engine, cause: type[Exception], told: list[bool]
+) -> None:
+    reports: list[bool] = []
+    thread = TransactionThread(database, reports.append)
+    tries: list[int] = []
+
+    def work(connection: sa.Connection) -> int:
+        tries.append(1)
+        if len(tries) == 1:
+            raise OperationalError("SELECT 1", {}, cause())
+        return len(tries)
+
+    assert await thread.run(work) == 2
+    assert reports == told
+    await thread.close()
+    database.dispose()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from sapwood.core.content import Text
+from sapwood.core.content import File, Text
 from sapwood.core.events import Pin
 from sapwood.core.ids import AgentId, Origin, Space
 from sapwood.core.live_path import LivePath
@@ -79,7 +79,7 @@ async def read_history(log: Log, space: Space, state: State, live: LivePath) -> 
     return history_of(state, live, origins)
 
 
-def sent_prompt(live: LivePath) -> tuple[Text, ...]:
+def sent_prompt(live: LivePath) -> tuple[Text | File, ...]:
     """The prompt of the open turn as it is sent: with how the turn before it ended, if badly.
 
     Raises ValueError if no turn is open.
@@ -87,8 +87,7 @@ def sent_prompt(live: LivePath) -> tuple[Text, ...]:
     if live.open is None:
         raise ValueError("no turn is open")
     note = note_after(live.turns[-1]) if live.turns else None
-    prompt = [Text(part.text) for part in framed_prompt(live.open.prompt)]
-    return ((note,) if note else ()) + tuple(prompt)
+    return ((note,) if note else ()) + framed_prompt(live.open.prompt)
 
 
 def _native(turn: Turn, origins: Mapping[AgentId, Origin]) -> NativeRows | None:

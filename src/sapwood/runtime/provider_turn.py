@@ -15,7 +15,7 @@ from typing import assert_never
 from msgspec import structs
 
 from sapwood.core.commands import AddReply, CallModel, Command, FinishTool, RecordNative, StartTool
-from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
+from sapwood.core.content import File, ReplyPart, Text, ToolCall, Usage
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.model_calls import Delta, Failure
 from sapwood.core.program_session import ProgramSession
@@ -82,7 +82,7 @@ class ProviderTurn:
         self._stopping = False
         self._stopped = asyncio.Event()
 
-    async def finish(self, prompt: tuple[Text, ...]) -> TurnEnd | BudgetReached:
+    async def finish(self, prompt: tuple[Text | File, ...]) -> TurnEnd | BudgetReached:
         """Sends the prompt and stores everything until the turn has ended in the program."""
         reached = await self._call()
         if reached is not None:
@@ -114,7 +114,7 @@ class ProviderTurn:
                 await self._stopped.wait()
 
     async def _pump(
-        self, prompt: tuple[Text, ...], events: "asyncio.Queue[ProviderEvent | Exception]"
+        self, prompt: tuple[Text | File, ...], events: "asyncio.Queue[ProviderEvent | Exception]"
     ) -> None:
         name = f"{self._turn.agent}:{self._turn.first}"
         try:

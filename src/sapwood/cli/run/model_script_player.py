@@ -90,7 +90,10 @@ class ModelScriptPlayer(ScriptPlayer):
         return await self._print_turn(version)
 
     async def wait_for_descendants(self) -> StepResult:
-        """Waits until no descendant has work to do. A stop request interrupts them."""
+        """Waits until no descendant has work to do. A stop request interrupts them.
+
+        Names those that were waited for, and the children of this run that had finished before.
+        """
         announced: list[AgentId] = []
         waited: dict[AgentId, None] = {}
         while working := await self._working():
@@ -102,6 +105,7 @@ class ModelScriptPlayer(ScriptPlayer):
                 await asyncio.wait_for(self._stop.wait(), _POLL_SECONDS)
                 await self._interrupt_all()
                 return self._stopped()
+        waited |= {child: None for child in self.forked if await self._has_run(child)}
         for agent in waited:
             self.output.note(f"{agent} is done. To read it, type: sapwood show {agent}")
         return OK
@@ -182,6 +186,11 @@ class ModelScriptPlayer(ScriptPlayer):
                 await self._runner.interrupt(agent, reason or self._stop.reason)
             known = {*stopping}
             stopping = [agent for agent in await self._working() if agent not in known]
+
+    async def _has_run(self, agent: AgentId) -> bool:
+        """Whether the last turn that an agent sees is its own: a fork without a goal has none."""
+        tip = (await self.connection.dispatcher.open(agent)).state.context.tip
+        return tip is not None and tip.agent == agent
 
     async def _working(self) -> list[AgentId]:
         """The descendants that have work to do, as of one moment: no new child is missed."""

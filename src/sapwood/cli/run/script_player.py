@@ -6,7 +6,7 @@ from sapwood.cli.console import columns
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.output.answer_text import answer_text
 from sapwood.cli.run.run_output import RunOutput
-from sapwood.conversation.answers import Answer, ArgumentNeeded, Left
+from sapwood.conversation.answers import Answer, ArgumentNeeded, Forked, Left
 from sapwood.conversation.script import CommandStep, Script, TextStep, chunks
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
@@ -44,6 +44,7 @@ async def slash_answer(
 class ScriptPlayer:
     """Runs scripts of commands on an agent. A command such as /switch changes `agent`.
 
+    `forked` are the children that the commands made, in order.
     With `by_model`, the commands are those of the agent's model, which may not use all of them.
     """
 
@@ -58,6 +59,7 @@ class ScriptPlayer:
         self.service = service
         self.agent = agent
         self.output = output
+        self.forked: list[AgentId] = []
         self._by_model = by_model
 
     async def play(self, script: Script) -> StepResult:
@@ -91,4 +93,6 @@ class ScriptPlayer:
         line = outcome.step.line if isinstance(outcome.step, CommandStep) else ""
         self.output.answer(line, answer_text(answer, columns(), now()))
         self.agent = outcome.agent or self.agent
+        if isinstance(answer, Forked):
+            self.forked.append(answer.child)
         return OK

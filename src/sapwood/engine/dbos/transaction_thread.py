@@ -35,6 +35,8 @@ _SMALLEST_BATCH, _LARGEST_BATCH = 8, 64
 _BATCH_SECONDS = 0.1
 _GIVE_UP_AFTER = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_CONFLICTS = frozenset({"40001", "40P01", "55P03", "57014"})
+"""Codes of PostgreSQL: serialization failure, deadlock, lock not available, query cancelled."""
 
 
 class _Job:
@@ -116,7 +118,8 @@ class TransactionThread:
                 self._note_availability(away=False)
                 return _set_results(jobs, results)
             except OperationalError as problem:
-                self._note_availability(away=True)
+                if not _is_conflict(problem):
+                    self._note_availability(away=True)
                 if time.monotonic() > deadline:
                     away = f"The engine's database does not answer: {problem.orig}"
                     return _set_errors(jobs, EngineError(away))
@@ -139,6 +142,11 @@ class TransactionThread:
     def _commit(self, jobs: list[_Job]) -> list[Any]:
         with self._database.begin() as connection:
             return [job.work(connection) for job in jobs]
+
+
+def _is_conflict(problem: OperationalError) -> bool:
+    """Whether another transaction was in the way: then the database does answer."""
+    return str(getattr(problem.orig, "sqlstate", None)) in _CONFLICTS
 
 
 def _batch_size(seconds: float) -> int:

@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from sapwood.core.content import File, Text, Thinking, ToolCall
+from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view.request import Message, MessagePart, ToolResult
 from sapwood.core.view.turns import messages_of
 from sapwood.providers.claude_code.history_end import HistoryEnd
+from sapwood.providers.prompt_parts import PICTURES, prompt_text
 
 __all__ = [
     "WRITER",
@@ -27,6 +28,7 @@ __all__ = [
     "closing_rows",
     "copied_row",
     "front_row",
+    "prompt_blocks",
     "prompt_id",
     "turn_rows",
 ]
@@ -37,6 +39,7 @@ INTERRUPTED = "[Request interrupted by user]"
 
 _SPACE = uuid.UUID("6f2d7a0e-6c0f-5f0a-9a4e-2b7f6a1d9c35")
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PDF = "application/pdf"
 _TOOL_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _NO_USAGE = {
     "input_tokens": 0,
@@ -176,8 +179,9 @@ def turn_rows(
     if messages[-1].role == "user":
         messages.append(Message("user", (Text(INTERRUPTED),)))
     for number, message in enumerate(messages):
-        blocks = [block for part in message.parts if (block := _block(part)) is not None]
-        lost = lost or len(blocks) < len(message.parts)
+        made = [_blocks(part) for part in message.parts]
+        blocks = [block for each in made for block in each]
+        lost = lost or not all(made)
         if not blocks:
             continue
         digest = msgspec.json.encode([context.session, turn.agent, turn.first, number, blocks])
@@ -206,20 +210,32 @@ def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
     return blocks
 
 
-def _block(part: MessagePart) -> dict[str, Any] | None:
+def prompt_blocks(part: PromptPart) -> list[dict[str, Any]]:
+    """A part of a prompt: its text, and after the name of a picture or a PDF its content."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt_text(part)}]
+    if isinstance(part, File) and part.media_type in {*PICTURES, _PDF}:
+        source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+        kind = "document" if part.media_type == _PDF else "image"
+        blocks.append({"type": kind, "source": source})
+    return blocks
+
+
+def _blocks(part: MessagePart) -> list[dict[str, Any]]:
+    """The blocks of a part; none if the program cannot take it."""
     match part:
         case Text() | File():
-            return {"type": "text", "text": part.text}
+            return prompt_blocks(part)
         case Thinking():
             if part.provider != "anthropic" or not part.signature:
-                return None
-            return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+                return []
+            return [{"type": "thinking", "thinking": part.text, "signature": part.signature}]
         case ToolCall():
             name = _TOOL_NAME.sub("_", part.name)[:128] or "unknown"
-            return {"type": "tool_use", "id": call_id(part.id), "name": name, "input": _input(part)}
+            use = {"type": "tool_use", "id": call_id(part.id), "name": name, "input": _input(part)}
+            return [use]
         case ToolResult():
             block = {"type": "tool_result", "tool_use_id": call_id(part.call)}
-            return {**block, "content": part.content, "is_error": part.error}
+            return [{**block, "content": part.content, "is_error": part.error}]
 
 
 def call_id(call: str) -> str:

@@ -13,9 +13,11 @@ from sapwood.core.program_session import ProgramSession
 from sapwood.providers.claude_code.process import ClaudeProcess
 from sapwood.providers.claude_code.read_files import KnownFile
 from sapwood.providers.claude_code.request_check import ExpectedRequest, difference
+from sapwood.providers.claude_code.row_forms import prompt_blocks
 from sapwood.providers.claude_code.transcript import file_size
 from sapwood.providers.claude_code.turn_record import wait_for_rows
 from sapwood.providers.claude_code.turn_stream import TurnStream
+from sapwood.providers.prompt_parts import prompt_text
 from sapwood.runtime.agent_provider import (
     ProviderAnswer,
     ProviderEvent,
@@ -77,8 +79,7 @@ class RunningSession:
         since = time.time_ns() // 1_000
         path = self.session.path
         offset = file_size(path) or 0
-        texts = [part.text for part in prompt]
-        process.send(_user_message(self.session.id, own, texts))
+        process.send(_user_message(self.session.id, own, prompt))
         while stream.result is None and (row := await process.rows.get()) is not None:
             if row.type == "control_request" and row.request is not None and row.request_id:
                 self._questions[row.request_id] = row.request.input
@@ -90,6 +91,7 @@ class RunningSession:
         end = await self._end(stream, own, offset)
         told = end.difference
         if expected is not None:
+            texts = [prompt_text(part) for part in prompt]
             found = await asyncio.to_thread(difference, Path(path), since, expected, texts)
             told = f"{told} {found}".strip()
         yield structs.replace(end, difference=told)
@@ -155,16 +157,16 @@ def _command(
     return command
 
 
-def _user_message(session: str, own: str, texts: list[str]) -> dict[str, object]:
+def _user_message(session: str, own: str, prompt: tuple[PromptPart, ...]) -> dict[str, object]:
     """A prompt that the program sends as it is: without files for `@` and commands for `/`."""
-    blocks = [{"type": "text", "text": text} for text in texts]
+    blocks = [block for part in prompt for block in prompt_blocks(part)]
     return {
         "type": "user",
         "uuid": own,
         "session_id": session,
         "parent_tool_use_id": None,
         "client_composed": True,
-        "message": {"role": "user", "content": texts[0] if len(texts) == 1 else blocks},
+        "message": {"role": "user", "content": blocks[0]["text"] if len(blocks) == 1 else blocks},
     }
 
 

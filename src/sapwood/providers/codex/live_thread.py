@@ -21,6 +21,7 @@ from sapwood.providers.codex.installed_program import PROGRAM
 from sapwood.providers.codex.live_turn import LiveTurn
 from sapwood.providers.codex.permissions import permission_params
 from sapwood.providers.codex.request_check import difference_in_rows, difference_in_tokens
+from sapwood.providers.codex.response_items import picture_url
 from sapwood.providers.codex.thread_history import (
     HistoryItem,
     RolloutReader,
@@ -28,6 +29,7 @@ from sapwood.providers.codex.thread_history import (
     ThreadTurn,
 )
 from sapwood.providers.codex.turn_rows import TurnRows
+from sapwood.providers.prompt_parts import prompt_text
 from sapwood.runtime.agent_provider import (
     ProviderAnswer,
     ProviderEvent,
@@ -153,12 +155,9 @@ class LiveThread:
     async def _start_turn(self, prompt: tuple[PromptPart, ...], client: str) -> LiveTurn:
         size = self.path.stat().st_size if self.path.exists() else 0
         self._forget_events()
-        texts: list[dict[str, object]] = [
-            {"type": "text", "text": part.text, "text_elements": []} for part in prompt
-        ]
         params: dict[str, Any] = {
             "threadId": self.id,
-            "input": texts,
+            "input": [item for part in prompt for item in _input(part)],
             "clientUserMessageId": client,
             "approvalPolicy": permission_params(self.options.mode).approval,
         }
@@ -225,3 +224,13 @@ class LiveThread:
             return  # the turn has ended meanwhile
         except (TimeoutError, ServerEnded):
             await self.server.kill()
+
+
+def _input(part: PromptPart) -> list[dict[str, object]]:
+    """A part of a prompt: its text, and after the name of a picture its content."""
+    items: list[dict[str, object]] = [
+        {"type": "text", "text": prompt_text(part), "text_elements": []}
+    ]
+    if url := picture_url(part):
+        items.append({"type": "image", "url": url})
+    return items

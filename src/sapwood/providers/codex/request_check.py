@@ -8,6 +8,7 @@ Codex only by an earlier turn of the thread, and characters are a rough measure 
 reports only a clear difference, and nothing if the thread has no earlier turn.
 """
 
+import re
 from collections.abc import Sequence
 
 from sapwood.providers.codex.history_change import has_same
@@ -16,6 +17,8 @@ from sapwood.providers.codex.thread_history import HistoryItem, ThreadHistory, T
 __all__ = ["difference_in_rows", "difference_in_tokens"]
 
 _CHARACTERS = 4.0
+_PICTURE = re.compile(rb'data:image/[^"]*')
+_PICTURE_TOKENS = 1_000
 _FACTOR = 2.0
 _SLACK = 4_000
 
@@ -59,4 +62,8 @@ def _base_tokens(history: ThreadHistory, turn: ThreadTurn) -> float | None:
 
 
 def _estimate(items: Sequence[HistoryItem]) -> float:
-    return sum(len(item.key) for item in items) / _CHARACTERS
+    tokens = 0.0
+    for item in items:
+        text, pictures = _PICTURE.subn(b"", item.key)
+        tokens += len(text) / _CHARACTERS + pictures * _PICTURE_TOKENS
+    return tokens

@@ -7,15 +7,23 @@ from pathlib import Path
 
 import msgspec
 
-from sapwood.core.content import Text, Thinking, ToolCall
+from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.program_session import NativeRows
 from sapwood.core.view.request import Message, ToolResult
 from sapwood.providers.codex.rollout_files import find_file, is_id, segment_of, split_key
 from sapwood.providers.codex.rollout_rows import decode_payload, decode_row, is_announcement
 from sapwood.providers.codex.thread_history import HistoryItem
+from sapwood.providers.prompt_parts import PICTURES, prompt_text
 from sapwood.runtime.agent_provider import History
 
-__all__ = ["WantedHistory", "items_of_messages", "items_of_rows", "user_item", "wanted_history"]
+__all__ = [
+    "WantedHistory",
+    "items_of_messages",
+    "items_of_rows",
+    "picture_url",
+    "user_item",
+    "wanted_history",
+]
 
 _LONGEST_ID = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -64,7 +72,8 @@ def wanted_history(history: History, home: Path, copies: Path | None = None) -> 
 
 def user_item(*texts: str) -> HistoryItem:
     """A message of the user."""
-    return HistoryItem(msgspec.json.encode(_message("user", "input_text", list(texts))))
+    content = [{"type": "input_text", "text": text} for text in texts]
+    return HistoryItem(msgspec.json.encode({"type": "message", "role": "user", "content": content}))
 
 
 def items_of_messages(messages: tuple[Message, ...]) -> list[bytes]:
@@ -86,9 +95,14 @@ def _items(message: Message) -> Iterator[dict[str, object]]:
                 "call_id": _call_id(part.call),
                 "output": part.content,
             }
-    texts = [part.text for part in message.parts if isinstance(part, Text)]
-    if texts:
-        yield _message(message.role, kind, texts)
+    content = [
+        block
+        for part in message.parts
+        if isinstance(part, Text | File)
+        for block in _content(part, kind)
+    ]
+    if content:
+        yield {"type": "message", "role": message.role, "content": content}
     for part in message.parts:
         if isinstance(part, ToolCall):
             yield {
@@ -99,9 +113,17 @@ def _items(message: Message) -> Iterator[dict[str, object]]:
             }
 
 
-def _message(role: str, kind: str, texts: list[str]) -> dict[str, object]:
-    content = [{"type": kind, "text": text} for text in texts]
-    return {"type": "message", "role": role, "content": content}
+def _content(part: Text | File, kind: str) -> Iterator[dict[str, object]]:
+    yield {"type": kind, "text": prompt_text(part)}
+    if kind == "input_text" and (url := picture_url(part)):
+        yield {"type": "input_image", "image_url": url}
+
+
+def picture_url(part: PromptPart) -> str:
+    """The data URL of a picture; '' for every other part."""
+    if not isinstance(part, File) or part.media_type not in PICTURES:
+        return ""
+    return f"data:{part.media_type};base64,{part.data}"
 
 
 def _call_id(call: str) -> str:
