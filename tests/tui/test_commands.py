@@ -158,7 +158,7 @@ async def test_a_command_that_must_wait_says_so_while_a_turn_runs() -> None:
     connection = await connect(":memory:")
     agent = await talk(Sapwood(connection))
     async with on_stage(agent.id, connection=connection, delay=0.05) as stage:
-        stage.server.replies(["word " * 300])
+        stage.server.replies(["word " * 3_000])  # more than anybody waits for
         await stage.type("Go.")
         await stage.sees("word word")
         await stage.type("/clear")

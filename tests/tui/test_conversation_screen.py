@@ -1,5 +1,8 @@
 """A conversation is held on the screen: asked, answered, interrupted, left."""
 
+import threading
+
+from scripted_model import ModelRequest
 from tests.tui.stage import on_stage, until
 
 
@@ -23,7 +26,7 @@ async def test_an_answer_is_shown_while_it_comes() -> None:
 
 async def test_escape_interrupts_and_keeps_what_was_there() -> None:
     async with on_stage(delay=0.05) as stage:
-        stage.server.replies(["word " * 400])
+        stage.server.replies(["word " * 3_000])  # more than anybody waits for
         await stage.type("Go.")
         await stage.sees("word word")
         await stage.pilot.press("escape")
@@ -52,12 +55,19 @@ async def test_ctrl_c_twice_leaves() -> None:
 
 
 async def test_what_is_typed_during_a_turn_waits_for_its_end() -> None:
-    async with on_stage(delay=0.03) as stage:
-        stage.server.replies(["word " * 200, "the second answer"])
+    is_queued = threading.Event()
+
+    def wait(_: ModelRequest) -> None:
+        is_queued.wait(120)
+
+    async with on_stage() as stage:
+        stage.server.replies(["the first answer", "the second answer"])
+        stage.server.script(wait)
         await stage.type("One.")
-        await stage.sees("word word")
+        await stage.sees("working")
         await stage.type("Two.")
         await stage.sees("queued: Two.")
+        is_queued.set()
         await stage.sees("the second answer")
         await until(lambda: "queued" not in stage.screen(), shown=stage.screen)
 

@@ -150,4 +150,17 @@ def test_two_contexts_are_compared_on_the_page_of_calls(stage: Stage) -> None:
     stage.page.fill("[data-compare] [name=a]", "START")
     stage.page.click("[data-compare] button")
     expect(stage.page.locator(".differs .add")).to_contain_text("Two?")
-    expect(stage.page.locator(".differs .same")).to_contain_text("1 turn")
+    expect(stage.page.locator(".differs .same")).to_have_text("1 turn in both")
+
+
+def test_contexts_are_compared_before_the_script_has_arrived(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.command("/mark START")
+    stage.prompt("Two? [[say: Second answer.]]")
+    stage.see("Second answer.")
+    stage.idle()
+    stage.page.route("**/*.js*", lambda route: route.abort())
+    stage.page.goto(f"{stage.server.address}/c/{stage.agent}?view=calls")
+    stage.page.fill("[data-compare] [name=a]", "START")
+    stage.page.click("[data-compare] button")
+    expect(stage.page.locator(".differs .add")).to_contain_text("Two?")

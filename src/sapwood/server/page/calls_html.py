@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sapwood.conversation.answers import ContextsCompared, RequestReplayed
 from sapwood.core.content import File, Text, Thinking, ToolCall
 from sapwood.core.events import ModelCalled, Recorded
+from sapwood.core.plural import counted
 from sapwood.core.timeline.row_labels import call_arguments
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import MessagePart, ToolResult
@@ -91,9 +92,11 @@ def _part(part: MessagePart) -> str:
 
 
 def _compare_form(marks: Sequence[str]) -> str:
+    """The form that opens this page again with a comparison. It needs no script."""
     options = "".join(f"<option>{line(name)}</option>" for name in marks if name)
     return (
-        '<form class="row-x pad" data-compare><label>A <input name="a" list="places" required '
+        '<form class="row-x pad" data-compare><input type="hidden" name="view" value="calls">'
+        '<label>A <input name="a" list="places" required '
         'placeholder="mark or version"></label><label>B <input name="b" list="places" '
         f'placeholder="now"></label><datalist id="places">{options}</datalist>'
         '<button class="btn">Compare</button></form>'
@@ -108,7 +111,7 @@ def comparison_html(found: ContextsCompared) -> str:
     front = '<li class="chg">~ the summary or the carried request differs</li>'
     return (
         f'<p class="pad" role="status">{line(found.message)}</p><ul class="differs">'
-        f'<li class="same">{diff.shared} turns in both</li>{left}{right}'
+        f'<li class="same">{counted(diff.shared, "turn")} in both</li>{left}{right}'
         f"{front if diff.front_differs else ''}</ul>"
     )
 

@@ -99,13 +99,6 @@ document.addEventListener('click', async (/** @type {any} */ event) => {
   const drawer = target.closest('[data-drawer]');
   if (drawer) body.classList.toggle(`show-${drawer.dataset.drawer}`);
 });
-document.addEventListener('submit', (/** @type {any} */ event) => {
-  if (!event.target.matches('[data-compare]')) return;
-  event.preventDefault();
-  const data = new FormData(event.target);
-  const query = new URLSearchParams({ view: 'calls', a: String(data.get('a')), b: String(data.get('b') || '') });
-  location.search = String(query);
-});
 $('new').addEventListener('click', () => { location.href = '/?new=1'; });
 $('theme').addEventListener('click', () => {
   const all = ['dark', 'light', 'contrast'], root = document.documentElement;
