@@ -16,7 +16,10 @@ compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-
 audit_tools := "uv run --quiet --isolated --no-project --with-requirements requirements/audit.txt"
 
 # The whole check; the tests come last so that their closing line does
-check: fmt-check lint types contracts bench-quick tui-tmux attack test-parallel
+check: types check-all-but-types
+
+# The same without the types, which CI checks beside something else
+check-all-but-types: fmt-check lint contracts bench-quick tui-tmux attack test-parallel
 
 # Make `.venv` with every extra and group from the hashed requirements
 setup:
