@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.private_files import create_file, locked, replace_file, slug, write_new_file
+from sapwood.private_files import (
+    create_file,
+    lock_held,
+    locked,
+    release_lock,
+    replace_file,
+    slug,
+    try_lock,
+    write_new_file,
+)
 
 
 @given(st.text())
@@ -81,3 +90,22 @@ def test_a_new_file_never_takes_the_place_of_another(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         create_file(tmp_path / "new" / "session.jsonl", b"two\n")
     assert [path.read_bytes() for path in (tmp_path / "new").iterdir()] == [b"one\n"]
+
+
+def test_a_lock_ends_even_while_a_program_that_is_started_has_a_copy_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "lock"
+    handle = try_lock(file)
+    assert handle is not None
+    copy = os.dup(handle)  # as between fork and exec, in another thread
+    assert try_lock(file) is None
+    release_lock(handle)
+    again = try_lock(file)
+    os.close(copy)
+    assert again is not None
+    release_lock(again)
+
+
+def test_a_folder_can_be_locked_without_a_file(tmp_path: Path) -> None:
+    with lock_held(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []

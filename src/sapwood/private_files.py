@@ -11,8 +11,10 @@ from pathlib import Path
 __all__ = [
     "append_line",
     "create_file",
+    "lock_held",
     "locked",
     "new_file",
+    "release_lock",
     "replace_file",
     "slug",
     "try_lock",
@@ -113,21 +115,29 @@ def slug(words: str, length: int = 48) -> str:
 @contextmanager
 def locked(file: Path) -> Generator[None]:
     """Holds a lock on a file, so that no other process changes it between a read and a write."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with lock_held(file.with_name(f".{file.name}.lock")):
+        yield
+
+
+@contextmanager
+def lock_held(path: str | Path, mode: int = 0o600) -> Generator[None]:
+    """Waits for the lock on a folder, or on a file, which is created with `mode`, and holds it."""
     import fcntl
 
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    flags = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | os.O_CREAT
+    handle = os.open(path, flags, mode)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(handle)
+        release_lock(handle)
 
 
 def try_lock(file: Path) -> int | None:
     """Locks a file, which stays empty, and returns its handle; None if another process has it.
 
-    The lock ends when the handle is closed, or with the process.
+    `release_lock` or the end of the process ends it.
     """
     import fcntl
 
@@ -140,6 +150,20 @@ def try_lock(file: Path) -> int | None:
             return None
         raise
     return handle
+
+
+def release_lock(handle: int) -> None:
+    """Ends the lock and closes its handle.
+
+    Closing alone would not end the lock at once: a program that another thread is about to start
+    has a copy of the handle for a moment.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    finally:
+        os.close(handle)
 
 
 def _rename_to_free(temporary: str, path: Path) -> None:

@@ -5,8 +5,9 @@ Imports a store only when an address names it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from sapwood.config.database_address import is_postgres, is_server
 from sapwood.config.login_tokens import server_token
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
-from sapwood.core.log_values import Append
+from sapwood.core.log_values import Append, AvailabilityListener
 from sapwood.core.token_count import Counter
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
@@ -30,10 +31,7 @@ _SHORTEST_SECRET = 8
 """Characters. The masker finds no secret in a shorter text."""
 
 _SETTLED = 3.0
-"""Seconds without a failure after which an outage is over."""
-
-_ECHO, _CONFIRMED = 60.0, 5.0
-"""Seconds after an outage in which a new one must last, and for how long."""
+"""Seconds for which the database must stay away, or answer, before it is said."""
 
 _log = logging.getLogger("sapwood.database")
 
@@ -143,22 +141,20 @@ class OutageReporter:
     """Logs a warning when the database stops answering, and one when it answers again.
 
     The log and the engine use the same database and report independently, from several threads.
-    Each outage is logged once. It is over when a report was positive and none was negative for
-    three seconds after it. A connection that broke in an outage may be found broken later. So in
-    the first minute after an outage, a negative report counts only if no positive one follows
-    within five seconds. An instance belongs to the event loop in which it was created.
+    Each outage is logged once. A report counts if no opposite one follows within three seconds:
+    a connection that broke and was replaced at once is no outage, and an outage is not over at the
+    first answer. An instance belongs to the event loop in which it was created.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._is_away = False
-        self._ended = -_ECHO
         self._timer: asyncio.TimerHandle | None = None
 
-    def report(self, answers: bool) -> None:
-        """Reports that the database answered or did not. May be called from any thread."""
+    def report(self, problem: str) -> None:
+        """Reports why the database did not answer, or "" if it did, from any thread."""
         with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._reported, answers)
+            self._loop.call_soon_threadsafe(self._reported, problem)
 
     def close(self) -> None:
         """Logs the end of an outage whose last report was positive, without waiting longer."""
@@ -167,29 +163,24 @@ class OutageReporter:
             if self._is_away:
                 self._end()
 
-    def _reported(self, answers: bool) -> None:
-        if self._timer is not None and answers == self._is_away:
-            return  # the timer of an earlier report that said the same runs
-        if self._timer is not None:
+    def _reported(self, problem: str) -> None:
+        is_news = bool(problem) != self._is_away
+        if not is_news and self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if answers and self._is_away:
-            self._timer = self._loop.call_later(_SETTLED, self._end)
-        elif not answers and not self._is_away:
-            if self._loop.time() - self._ended < _ECHO:
-                self._timer = self._loop.call_later(_CONFIRMED, self._begin)
-            else:
-                self._begin()
+        elif is_news and self._timer is None:
+            change = partial(self._begin, problem) if problem else self._end
+            self._timer = self._loop.call_later(_SETTLED, change)
 
-    def _begin(self) -> None:
+    def _begin(self, problem: str) -> None:
         self._timer = None
         self._is_away = True
-        _log.warning("The database does not answer. Open work waits until it does.")
+        reason = problem.partition("\n")[0].rstrip(". ")
+        _log.warning("The database does not answer: %s. Open work waits until it does.", reason)
 
     def _end(self) -> None:
         self._timer = None
         self._is_away = False
-        self._ended = self._loop.time()
         _log.warning("The database is back. Open work continues.")
 
 
@@ -284,14 +275,13 @@ async def open_log(
     *,
     patience: float = 30.0,
     opening: float | None = None,
-    on_availability: Callable[[bool], None] | None = None,
+    on_availability: AvailabilityListener | None = None,
     reader: str = "",
 ) -> Log:
     """Opens `:memory:`, a path (an SQLite file, created if missing), or `postgresql://…`.
 
     `patience` is the number of seconds to wait for a server that does not answer, `opening` the
-    number of seconds to wait now. `on_availability` is called with False when the server stops
-    answering and with True when it answers again. `reader` is as for `connect`. Raises `LogError`.
+    number of seconds to wait now. `reader` is as for `connect`. Raises `LogError`.
     """
     text = str(address)
     if text == ":memory:":

@@ -5,7 +5,7 @@ Nothing is sent twice with an effect: whatever changes something carries an id.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
@@ -15,6 +15,7 @@ import msgspec
 
 from sapwood.client.problem_errors import error_of
 from sapwood.core.errors import LogAway, LogError
+from sapwood.core.log_values import AvailabilityListener
 
 __all__ = ["HttpSession", "path_of"]
 
@@ -31,10 +32,7 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 class HttpSession:
-    """Sends requests with a token. `patience` is how long a server may stay away, in seconds.
-
-    `on_availability` is called with False when the server stops answering, and with True after.
-    """
+    """Sends requests with a token. `patience` is how long a server may stay away, in seconds."""
 
     def __init__(
         self,
@@ -43,7 +41,7 @@ class HttpSession:
         *,
         patience: float = 30.0,
         transport: httpx2.AsyncBaseTransport | None = None,
-        on_availability: Callable[[bool], None] | None = None,
+        on_availability: AvailabilityListener | None = None,
     ) -> None:
         parts = urlsplit(address)
         if parts.scheme == "http" and parts.hostname not in _LOCAL:
@@ -110,13 +108,13 @@ class HttpSession:
                 if answer.status_code != 200:
                     body = await answer.aread()
                     raise error_of(answer.status_code, body, self.address)
-                self._report(True)
+                self._report("")
                 source = httpx2.EventSource(answer, max_event_size=None)
                 async for message in source:
                     if message.data:
                         yield message
         except httpx2.HTTPError as error:
-            self._report(False)
+            self._report(_reason(error))
             raise self._away(error) from error
 
     async def _sent(
@@ -136,11 +134,11 @@ class HttpSession:
                     method, path, content=content, params=query or None, headers=headers
                 )
             except httpx2.HTTPError as error:
-                self._report(False)
+                self._report(_reason(error))
                 problem, wait = self._away(error), pause
             else:
                 if answer.is_success:
-                    self._report(True)
+                    self._report("")
                     return answer.content
                 problem = error_of(answer.status_code, answer.content, self.address)
                 if answer.status_code not in (429, 502, 503, 504):
@@ -154,15 +152,19 @@ class HttpSession:
             pause = min(_LONGEST_PAUSE, pause * 2)
 
     def _away(self, error: Exception) -> LogAway:
-        why = str(error) or type(error).__name__
+        why = _reason(error)
         return LogAway(f"The server at {self.address} does not answer: {why}. Try again later.")
 
     def _deadline(self) -> float:
         return asyncio.get_running_loop().time() + self.patience
 
-    def _report(self, answers: bool) -> None:
+    def _report(self, problem: str) -> None:
         if self._on_availability is not None:
-            self._on_availability(answers)
+            self._on_availability(problem)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _decoded(content: bytes, kind: type[T]) -> T:

@@ -3,7 +3,7 @@
 The interface of the log is `sapwood.runtime.log.Log`; `sapwood.store` implements it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
 from msgspec import Struct, field
@@ -18,6 +18,7 @@ from sapwood.core.token_count import Count
 __all__ = [
     "AgentSummary",
     "Append",
+    "AvailabilityListener",
     "Commit",
     "Cursor",
     "LogAway",
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 T = TypeVar("T", int, tuple[int, int])
+
+AvailabilityListener = Callable[[str], None]
+"""Called with the reason when a database does not answer, and with "" when it answers again."""
 
 
 class AgentSummary(Struct, frozen=True, omit_defaults=True):

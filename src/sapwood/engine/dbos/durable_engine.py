@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import Struct
 
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.dbos.dbos_runtime import DbosRuntime, LoopThread, run_in_loop
 from sapwood.engine.dbos.drive_attempts import DriveAttempts
 from sapwood.engine.dbos.engine_database import EngineDatabase
 from sapwood.engine.dbos.heartbeat import Heartbeat
 from sapwood.engine.dbos.system_database import SystemDatabase
-from sapwood.engine.dbos.transaction_thread import AvailabilityListener
 from sapwood.engine.dbos.wake_requests import WakeRequest, new_drive_id
 from sapwood.engine.dbos.workers import new_worker_id
 from sapwood.engine.drives import DriveFunction, EngineError
@@ -42,9 +42,8 @@ class DbosEngine:
 
     `address` is the log's: a path or `postgresql://…`. A process that only wakes agents need not
     launch its engine. A process can have one launched engine at a time, and it belongs to the
-    event loop that launched it. `on_availability` is called from threads: with False when the
-    database does not answer, with True when it is back. `serves` says of which spaces this worker
-    takes work, by default of all.
+    event loop that launched it. `on_availability` is called from threads. `serves` says of which
+    spaces this worker takes work, by default of all.
     """
 
     def __init__(

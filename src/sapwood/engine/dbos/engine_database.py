@@ -9,10 +9,11 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 from sqlalchemy.exc import SQLAlchemyError
 
+from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.dbos.dbos_logging import quiet_dbos_logging
 from sapwood.engine.dbos.drive_queue import DriveQueue
 from sapwood.engine.dbos.system_database import open_system_database
-from sapwood.engine.dbos.transaction_thread import AvailabilityListener, TransactionThread
+from sapwood.engine.dbos.transaction_thread import TransactionThread
 from sapwood.engine.dbos.wake_requests import WakeRequest, WakeRequestTable, new_drive_id
 from sapwood.engine.dbos.workers import WorkerTable
 from sapwood.engine.drives import EngineError

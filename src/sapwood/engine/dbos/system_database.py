@@ -5,12 +5,9 @@ survive a power cut, because `wake_all` rebuilds it from the log. So commits are
 but not flushed to disk one by one, which halves the cost of a drive.
 """
 
-import fcntl
 import os
 import sqlite3
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -20,6 +17,7 @@ from msgspec import Struct
 from sqlalchemy import event
 
 from sapwood.engine.drives import EngineError
+from sapwood.private_files import lock_held
 
 __all__ = [
     "SCHEMA",
@@ -115,7 +113,7 @@ def find_system_database(address: str | Path) -> SystemDatabase | None:
 
 def _open_sqlite(log: Path) -> SystemDatabase:
     file = log.with_name(f"{log.stem}.engine{log.suffix}")
-    with _locked(file.parent):
+    with lock_held(file.parent):  # the folder itself, so that no lock file is left behind
         if file.exists():
             DBOS.migrate(f"sqlite:///{file}")
         else:
@@ -136,17 +134,6 @@ def _create_file(file: Path) -> None:
         Path(name).rename(file)
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-@contextmanager
-def _locked(folder: Path) -> Generator[None]:
-    """Holds a lock on the folder itself, so that no lock file is left behind."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _open_postgres(dsn: str) -> SystemDatabase:

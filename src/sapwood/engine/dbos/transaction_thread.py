@@ -17,17 +17,15 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
+from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import EngineError
 from sapwood.engine.turn_line import TurnLine
 
-__all__ = ["AvailabilityListener", "TransactionThread", "Work"]
+__all__ = ["TransactionThread", "Work"]
 
 _T = TypeVar("_T")
 Work = Callable[[sa.Connection], _T]
 """A few statements that run inside a transaction. It may run twice, so it must be repeatable."""
-
-AvailabilityListener = Callable[[bool], None]
-"""Called from a thread: with False when the database does not answer, with True when it is back."""
 
 _log = logging.getLogger("sapwood.engine")
 
@@ -56,7 +54,7 @@ class TransactionThread:
     ) -> None:
         self._database = database
         self._on_availability = on_availability
-        self._is_away = False
+        self._problem = ""
         self._closed = False
         self._batch = _SMALLEST_BATCH
         self._line: TurnLine[_Job] = TurnLine()
@@ -115,13 +113,14 @@ class TransactionThread:
         while True:
             try:
                 results = self._commit(jobs)
-                self._note_availability(away=False)
+                self._note_availability("")
                 return _set_results(jobs, results)
             except OperationalError as problem:
+                reason = str(problem.orig) or type(problem.orig).__name__
                 if not _is_conflict(problem):
-                    self._note_availability(away=True)
+                    self._note_availability(reason)
                 if time.monotonic() > deadline:
-                    away = f"The engine's database does not answer: {problem.orig}"
+                    away = f"The engine's database does not answer: {reason}"
                     return _set_errors(jobs, EngineError(away))
             except Exception as problem:
                 if len(jobs) == 1:
@@ -132,12 +131,12 @@ class TransactionThread:
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _note_availability(self, *, away: bool) -> None:
-        if away != self._is_away:
-            _log.info("The engine's database %s.", "does not answer" if away else "is back")
-        if self._on_availability and (away or self._is_away):
-            self._on_availability(not away)
-        self._is_away = away
+    def _note_availability(self, problem: str) -> None:
+        if bool(problem) != bool(self._problem):
+            _log.info("The engine's database %s.", "does not answer" if problem else "is back")
+        if self._on_availability and (problem or self._problem):
+            self._on_availability(problem)
+        self._problem = problem
 
     def _commit(self, jobs: list[_Job]) -> list[Any]:
         with self._database.begin() as connection:

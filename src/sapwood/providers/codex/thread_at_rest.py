@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw
 
+from sapwood.private_files import lock_held, release_lock
 from sapwood.providers.codex.rollout_files import row_key
 from sapwood.providers.codex.thread_history import HistoryItem, ThreadHistory
 from sapwood.runtime.agent_provider import SessionBusy
@@ -35,7 +36,7 @@ def is_open(home: Path, thread: str) -> bool:
     except OSError:
         return True
     finally:
-        os.close(handle)
+        release_lock(handle)
     return False
 
 
@@ -45,7 +46,7 @@ def hold_thread(home: Path, thread: str) -> Generator[None]:
     folder = home / _LOCKS
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{thread}.lock"
-    with _lock(folder / _COORDINATION):
+    with lock_held(folder / _COORDINATION, 0o644):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -57,20 +58,10 @@ def hold_thread(home: Path, thread: str) -> Generator[None]:
     try:
         yield
     finally:
-        with _lock(folder / _COORDINATION):
+        with lock_held(folder / _COORDINATION, 0o644):
             with suppress(OSError):
                 path.unlink()
-            os.close(handle)
-
-
-@contextmanager
-def _lock(path: Path) -> Generator[None]:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+            release_lock(handle)
 
 
 def replacement_rows(

@@ -128,21 +128,23 @@ class CommitNotifier:
         while not self.closed or self._unsent:
             try:
                 connection = await self._server.connect()
-            except DRIVER_ERRORS:
-                self._server.availability.lost()
+            except DRIVER_ERRORS as error:
+                self._server.availability.lost(error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 continue
             pause = _MIN_PAUSE
+            lost: Exception = ConnectionError("the connection was closed")
             try:
                 await self._run_on(connection)
-            except DRIVER_ERRORS:
+            except DRIVER_ERRORS as error:
                 connection.terminate()
+                lost = error
             else:
                 await connection.close()
             self.listening = False
             if not self.closed:
-                self._server.availability.lost()
+                self._server.availability.lost(lost)
 
     async def _run_on(self, connection: "Connection") -> None:
         connection.add_termination_listener(lambda _: self._work.set())

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import asyncpg
 
 from sapwood.core.ids import Space
-from sapwood.core.log_values import LogError
-from sapwood.store.postgres.database_errors import (
-    AvailabilityCallback,
-    ServerAvailability,
-    with_retries,
-)
+from sapwood.core.log_values import AvailabilityListener, LogError
+from sapwood.store.postgres.database_errors import ServerAvailability, with_retries
 
 if TYPE_CHECKING:
     from asyncpg.pool import Pool, PoolConnectionProxy
@@ -85,7 +81,7 @@ class Server:
     """The address of the database, its availability, and how many seconds to wait for it."""
 
     def __init__(
-        self, dsn: str, patience: float, on_availability: AvailabilityCallback | None = None
+        self, dsn: str, patience: float, on_availability: AvailabilityListener | None = None
     ) -> None:
         self.patience = patience
         self.availability = ServerAvailability(on_availability)

@@ -6,12 +6,11 @@ from typing import TypeVar
 
 import asyncpg
 
-from sapwood.core.log_values import LogAway, LogError
+from sapwood.core.log_values import AvailabilityListener, LogAway, LogError
 from sapwood.store.master_keys import KeyChanged
 
 __all__ = [
     "DRIVER_ERRORS",
-    "AvailabilityCallback",
     "ServerAvailability",
     "is_conflict",
     "is_connection_loss",
@@ -21,9 +20,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-AvailabilityCallback = Callable[[bool], None]
-"""Called with False when a connection is lost or refused, and with True when one works again."""
 
 DRIVER_ERRORS = (
     asyncpg.PostgresError,
@@ -61,22 +57,22 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
 class ServerAvailability:
     """Reports changes of the server's availability. All connections of a log share one."""
 
-    def __init__(self, on_change: AvailabilityCallback | None) -> None:
+    def __init__(self, on_change: AvailabilityListener | None) -> None:
         self._on_change = on_change
         self._away = False
 
-    def lost(self) -> None:
+    def lost(self, error: BaseException) -> None:
         """A connection was lost or could not be opened."""
         self._away = True
         if self._on_change:
-            self._on_change(False)
+            self._on_change(_reason(error))
 
     def answered(self) -> None:
         """The server has answered a statement."""
         if self._away:
             self._away = False
             if self._on_change:
-                self._on_change(True)
+                self._on_change("")
 
 
 def is_conflict(error: BaseException) -> bool:
@@ -103,7 +99,8 @@ def log_error(error: BaseException | str, kept: str) -> LogError:
     `KeyChanged` if a commit was not sealed with the key of its space. `kept` is the sentence about
     what was stored.
     """
-    sentence = f"PostgreSQL could not do it: {str(error) or type(error).__name__}. {kept}"
+    reason = error if isinstance(error, str) else _reason(error)
+    sentence = f"PostgreSQL could not do it: {reason}. {kept}"
     if isinstance(error, str):
         return LogError(sentence)
     raised = LogAway(sentence) if is_connection_loss(error) else LogError(sentence)
@@ -127,7 +124,7 @@ async def with_retries(
             result = await action()
         except DRIVER_ERRORS as error:
             if is_connection_loss(error):
-                availability.lost()
+                availability.lost(error)
             if not is_temporary(error) or loop.time() + pause > deadline:
                 raise log_error(error, kept) from error
         else:
@@ -135,3 +132,7 @@ async def with_retries(
             return result
         await asyncio.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__

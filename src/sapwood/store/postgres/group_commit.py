@@ -204,7 +204,7 @@ class _Writer:
     def _drop_if_lost(self, error: BaseException) -> None:
         if not is_connection_loss(error):
             return
-        self._server.availability.lost()
+        self._server.availability.lost(error)
         if self._appender:
             self._appender.connection.terminate()
             self._appender = None

@@ -9,6 +9,7 @@ from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import (
     AgentSummary,
+    AvailabilityListener,
     Commit,
     Cursor,
     Order,
@@ -22,7 +23,6 @@ from sapwood.store.postgres import agent_table, erasure_table, event_table, sche
 from sapwood.store.postgres.commit_notifier import CommitNotifier, Topic
 from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server
-from sapwood.store.postgres.database_errors import AvailabilityCallback
 from sapwood.store.postgres.epochs import shift_of
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
@@ -94,7 +94,7 @@ class PostgresLog:
         writers: int = 3,
         readers: int = 4,
         poll: float = 5.0,
-        on_availability: AvailabilityCallback | None = None,
+        on_availability: AvailabilityListener | None = None,
         migrate: bool = False,
         reader: str = "",
         masters: MasterKeys | None = None,
@@ -102,13 +102,11 @@ class PostgresLog:
         """Opens the database at an address such as `postgresql://me@localhost/team`.
 
         Creates the tables in an empty database. With `migrate`, also migrates an older one; the
-        login must own the tables. A call waits `patience`
-        seconds for a server that does not answer; this call waits `opening` seconds, if given.
-        `on_availability` is called with False when the server is lost, and with True when it
-        answers again. Followers also check for new events every `poll` seconds, in case a
-        notification was lost. `writers` and `readers` limit the number of connections. `reader` is
-        the address for a login of the role `sapwood_reader`, by which spaces are then read.
-        `masters` are the keys of encrypted spaces.
+        login must own the tables. A call waits `patience` seconds for a server that does not
+        answer; this call waits `opening` seconds, if given. Followers also check for new events
+        every `poll` seconds, in case a notification was lost. `writers` and `readers` limit the
+        number of connections. `reader` is the address for a login of the role `sapwood_reader`, by
+        which spaces are then read. `masters` are the keys of encrypted spaces.
 
         Raises `LogError` if the server cannot be reached or the database cannot be used.
         """

@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING
 
 from sapwood.core.ids import Space
-from sapwood.core.log_values import LogError
+from sapwood.core.log_values import AvailabilityListener, LogError
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server
-from sapwood.store.postgres.database_errors import AvailabilityCallback
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
@@ -70,7 +69,7 @@ class _SpaceReader:
 
 
 async def walled_server(
-    dsn: str, patience: float, on_availability: AvailabilityCallback | None
+    dsn: str, patience: float, on_availability: AvailabilityListener | None
 ) -> Server:
     """The server at an address whose login sees one space at a time.
 

@@ -1,8 +1,8 @@
 """A lock that one process at a time has, for work that only one of them should do."""
 
-import os
 from pathlib import Path
 
+from sapwood.private_files import release_lock
 from sapwood.private_files import try_lock as try_file
 
 __all__ = ["FileLock", "try_lock"]
@@ -20,7 +20,7 @@ class FileLock:
 
     async def release(self) -> None:
         """Lets another process have it."""
-        os.close(self._handle)
+        release_lock(self._handle)
 
 
 def try_lock(path: Path, task: str) -> FileLock | None:

@@ -6,7 +6,6 @@ repository's `.git`, nothing of the user's changes how files become objects and 
 runs. Of the user's repository only the ignore rules, the index and HEAD are read.
 """
 
-import fcntl
 import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from msgspec import Struct, structs
 from sapwood.config.folders import checkpoints_folder
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.ids import AgentId
-from sapwood.private_files import slug
+from sapwood.private_files import lock_held, slug
 from sapwood.workspace.checkpoints.file_replacement import remove_unfinished
 from sapwood.workspace.checkpoints.git_command import Git, GitError
 
@@ -235,15 +234,10 @@ def locked(store: CheckpointStore) -> Generator[None]:
     """Holds the lock of the store, which is created and updated first."""
     os.makedirs(store.folder, mode=0o700, exist_ok=True)
     os.chmod(os.path.dirname(store.folder), 0o700)
-    path = os.path.join(store.folder, "lock")
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock_held(os.path.join(store.folder, "lock")):
         _prepare(store)
         remove_unfinished(store.folder)
         yield
-    finally:
-        os.close(lock)
 
 
 def reset_store(store: CheckpointStore) -> None:
