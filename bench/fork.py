@@ -18,7 +18,7 @@ from pathlib import Path
 
 import sapwood
 from bench import QUICK_CLOCK_SLACK
-from bench.peers import PeerFigures, measure_peers
+from bench.peers import PEERS, PeerFigures, measure_peers
 from bench.peers.conversation import Message, conversation, turns
 
 FORKS = 25
@@ -118,11 +118,12 @@ def main(argv: list[str]) -> int:
     """Prints the table; returns 1 if another framework is better or a fork costs too much."""
     parser = argparse.ArgumentParser(prog="python -m bench fork", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="1,000 messages, without the peers")
+    parser.add_argument("--peer", choices=PEERS, action="append", help="compare with this one only")
     options = parser.parse_args(argv)
     messages = 1_000 if options.quick else 10_000
     most_appends = MOST_APPENDS * QUICK_CLOCK_SLACK if options.quick else MOST_APPENDS
     ours = asyncio.run(measure_sapwood(messages))
-    peers = [] if options.quick else measure_peers(messages)
+    peers = [] if options.quick else measure_peers(messages, options.peer or PEERS)
     _print([ours, *peers])
     behind = [
         f"{row} ({peer.name})"

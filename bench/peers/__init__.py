@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from bench.peers.environment import PeersError, peers_python
 from bench.peers.figures import PeerFigures
 
-__all__ = ["PeerFigures", "PeersError", "measure_peers"]
+__all__ = ["PEERS", "PeerFigures", "PeersError", "measure_peers"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -39,13 +40,23 @@ _SILENCE = {
 _TIMEOUT_SECONDS = 300
 
 
-def measure_peers(messages: int, directory: Path | None = None) -> list[PeerFigures]:
-    """Measures every peer on a conversation of `messages` messages, one after another.
+PEERS = tuple(f"{program.removesuffix('.py')}-{store}" for program, store in _STORES)
+"""The names of all peers."""
+
+
+def measure_peers(
+    messages: int, names: Collection[str] = PEERS, directory: Path | None = None
+) -> list[PeerFigures]:
+    """Measures these peers on a conversation of `messages` messages, one after another.
 
     The databases are created in `directory`, or in the usual temporary one, and then removed.
     """
     python = peers_python()
-    return [_measure(python, program, store, messages, directory) for program, store in _STORES]
+    return [
+        _measure(python, program, store, messages, directory)
+        for name, (program, store) in zip(PEERS, _STORES, strict=True)
+        if name in names
+    ]
 
 
 def _measure(
