@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +23,10 @@ __all__ = ["Plan", "prove"]
 
 _MODEL = "team:any"
 _ENDING = 120.0
+"""Seconds after the last kill within which every turn must have ended."""
 _UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
 """Left out for workers. Without compiled modules, each needs ten seconds of CPU to start, which is
 longer than `_ENDING` on a busy machine."""
-"""Seconds after the last kill within which every turn must have ended."""
 
 _CONFIG = """
 permissions = ["allow shell"]
@@ -56,7 +57,7 @@ async def prove(
 ) -> Findings:
     """Runs agents on this database, kills their workers, and checks everything."""
     chance = random.Random(plan.seed)
-    space = f"crash-{chance.getrandbits(64):016x}"
+    space = f"crash-{secrets.token_hex(8)}"  # not from the seed: runs may share a database
     ledger, trace = folder / "ledger", folder / "searches"
     ledger.touch()
     with scripted_team(ledger, chance) as model:
