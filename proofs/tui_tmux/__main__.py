@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -62,6 +63,7 @@ class Day(Program):
         terminal = self._terminal
         terminal.type("And storks?")
         terminal.sees("On roofs.")
+        terminal.misses("working")
         terminal.keys("Escape", "Escape")
         terminal.sees("leaves view: 1 turn", "- And storks?")
         terminal.keys("Enter")
@@ -87,9 +89,18 @@ class Day(Program):
         found = re.search(r"· (\w{10}) #", terminal.screen())
         if found is None:
             raise Failed("the head does not name the agent")
+        is_seen = threading.Event()
+
+        def answer_when_seen(asked: ModelRequest) -> ReplyLike | None:
+            if "Count the nests." in asked.prompt:
+                is_seen.wait(self._terminal.patience)
+            return answer(asked)
+
+        self._server.script(answer_when_seen)
         mail = f'{{"command": "send", "args": "{found[1]} Eleven nests."}}'
         terminal.type(f"/fork -- Count the nests. [[tool: slash {mail}]] [[say: Done.]]")
         terminal.sees("Forked. Child:", "◐")
+        is_seen.set()
         terminal.sees("✉ From", "Eleven nests.", "1 unread mail")
 
     def window(self) -> None:

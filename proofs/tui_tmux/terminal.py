@@ -29,7 +29,7 @@ class Terminal:
             raise Failed("tmux is not installed. On Debian: apt-get install tmux")
         self._name = ""
         self.size = (columns, lines)
-        self._patience = patience
+        self.patience = patience
 
     def start(
         self, command: Sequence[str], folder: str, env: Mapping[str, str], without: Sequence[str]
@@ -97,13 +97,13 @@ class Terminal:
 
         `fault` returns what is wrong with the text, or an empty text.
         """
-        end, before = time.monotonic() + self._patience, ""
+        end, before = time.monotonic() + self.patience, ""
         while True:
             text = self.everything()
             wrong = fault(text)
             if time.monotonic() > end:
                 wrong = wrong or "it still moves"
-                raise Failed(f"waited {self._patience:.0f} s; {wrong}; this is there:\n{text}")
+                raise Failed(f"waited {self.patience:.0f} s; {wrong}; this is there:\n{text}")
             if not wrong and text == before:
                 return
             before = text
@@ -125,13 +125,13 @@ class Terminal:
         subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
 
     def _wait(self, seen: Callable[[str], bool], wanted: str) -> str:
-        end = time.monotonic() + self._patience
+        end = time.monotonic() + self.patience
         while True:
             shown = self.screen()
             if seen(shown):
                 return shown
             if time.monotonic() > end:
-                raise Failed(f"waited {self._patience:.0f} s {wanted}; this is shown:\n{shown}")
+                raise Failed(f"waited {self.patience:.0f} s {wanted}; this is shown:\n{shown}")
             time.sleep(_GLANCE)
 
     def _tmux(self, *args: str) -> str:
