@@ -16,10 +16,10 @@ compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-
 audit_tools := "uv run --quiet --isolated --no-project --with-requirements requirements/audit.txt"
 
 # The whole check; the tests come last so that their closing line does
-check: types check-all-but-types
+check: types contracts tui-tmux check-alone
 
-# The same without the types, which CI checks beside something else
-check-all-but-types: fmt-check lint contracts bench-quick tui-tmux attack test-parallel
+# The part of it that needs the whole machine; CI runs the rest side by side
+check-alone: fmt-check lint bench-quick attack test-parallel
 
 # Make `.venv` with every extra and group from the hashed requirements
 setup:

@@ -125,7 +125,6 @@ def _home(
     )
     return {
         **{name: each for name, each in os.environ.items() if name != _UNCOMPILED},
-        "PYTHONPYCACHEPREFIX": str(folder / "compiled"),
         "HOME": str(folder / "home"),
         "XDG_STATE_HOME": str(folder / "home" / "state"),
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
