@@ -2,7 +2,8 @@
 
 Both send the same conversation of 100,000 tokens, alternately and over an open connection, to the
 same server, which is a separate process and answers at once. Each call adds a message. The median
-of the added delay must stay under 20 ms. `new` is a call with a history that this process has not
+of the added delay must stay under 20 ms, or more on a slower machine: nearly all of it is work of
+the processor. `new` is a call with a history that this process has not
 sent before: after a start, a switch of models, or a move of `head`. `load` is the time that a
 process needs once to import a provider's library, before its first call and off the event loop.
 
@@ -27,6 +28,7 @@ from msgspec import Struct
 from bench import QUICK_CLOCK_SLACK
 from bench.first_token_agent import running_agent
 from bench.first_token_server import PLAIN, WIRES, serving
+from bench.machine_speed import python_start_ms, slowness_by
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.model_calls import ToolSpec
 from sapwood.core.view import Block, Message, Request, ToolResult
@@ -37,6 +39,7 @@ MOST_MS = 20.0
 TOKENS = 100_000
 A_MESSAGE = 250
 NEW = 5
+STARTS = 5
 AGENT = "den:oak"
 TOOL = ToolSpec("run", "Runs a command.", '{"type":"object","properties":{"it":{"type":"string"}}}')
 WORDS = "the quick brown fox jumps over a lazy dog while parsing json output of tests".split()
@@ -154,14 +157,19 @@ async def through_http(client: httpx2.AsyncClient, url: str, body: str) -> float
     return first * 1e3
 
 
-async def run(tokens: int, rounds: int) -> list[Figures]:
-    """Measures every wire format."""
+async def run(tokens: int, rounds: int) -> tuple[list[Figures], list[float]]:
+    """Measures every wire format and an agent, and starts of the bare Python around each."""
     keys = {"anthropic": "none", "openai": "none", "google": "none"}
     with serving() as url:
         urls = {"anthropic": url, "openai": f"{url}/v1", "google": url, "den": url + PLAIN}
         async with Models(keys, urls=urls) as models:
-            rows = [await measure(models, url, wire, tokens, rounds) for wire in WIRES]
-            return [*rows, await measure_agent(models, url, tokens, rounds)]
+            rows: list[Figures] = []
+            starts = [python_start_ms() for _ in range(STARTS)]
+            for wire in WIRES:
+                rows.append(await measure(models, url, wire, tokens, rounds))
+                starts += [python_start_ms() for _ in range(STARTS)]
+            rows.append(await measure_agent(models, url, tokens, rounds))
+            return rows, [*starts, *(python_start_ms() for _ in range(STARTS))]
 
 
 def main(argv: list[str]) -> int:
@@ -173,7 +181,7 @@ def main(argv: list[str]) -> int:
     counter = counter_for("gpt-5")
     tokens = sum(counter.count(text).tokens for text in request.texts())
     print(f"{len(request.messages)} messages, {tokens:,} tokens")
-    rows = asyncio.run(run(TOKENS, 10 if options.quick else 60))
+    rows, starts = asyncio.run(run(TOKENS, 10 if options.quick else 60))
     print(f"{'wire':<10} {'body':>9} {'bare':>9} {'ours':>9} {'added':>9} {'new':>9} {'load':>8}")
     for row in rows:
         print(
@@ -181,8 +189,9 @@ def main(argv: list[str]) -> int:
             f"{statistics.median(row.ours):>6.1f} ms {row.added:>6.1f} ms "
             f"{statistics.median(row.new):>6.0f} ms {row.load:>6.1f} s"
         )
-    worst = max(row.added for row in rows)
-    most = MOST_MS * (QUICK_CLOCK_SLACK if options.quick else 1)
+    worst, slowness = max(row.added for row in rows), slowness_by(starts)
+    print(f"Python alone starts in {statistics.median(starts):.0f} ms, {slowness:.2f}x the usual")
+    most = MOST_MS * slowness * (QUICK_CLOCK_SLACK if options.quick else 1)
     print(f"first token: {worst:.1f} ms added at most, of {most:.0f} allowed")
     return int(worst > most)
 

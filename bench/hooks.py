@@ -10,7 +10,6 @@ import json
 import math
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench import QUICK_SLACK
+from bench.machine_speed import cpu_ms, python_start_ms, slowness_by
 from sapwood.hooks.prepared_context import prepare
 from sapwood.hooks.watched_session import WatchedSession
 from sapwood.install.plugin_files import own_command
@@ -25,8 +25,6 @@ from sapwood.journal import read_entries
 from sapwood.testing.claude_transcript import ClaudeTranscript
 
 LIMIT_MS, LENGTH_LIMIT = 150.0, 1.5
-USUAL_START_MS = 12.0
-"""The start-up time of Python, in milliseconds, on the machine that the limit was set for."""
 SMALL, LARGE = 400_000, 40_000_000
 
 # In the order of a session's life; each does all that it can do.
@@ -62,29 +60,6 @@ def write_transcript(path: Path, size: int) -> ClaudeTranscript:
             f"Module {number} logs now. We use structlog. Should the tests log too?", used=60_000
         )
     return talk
-
-
-def cpu_ms(command: list[str], hook_input: bytes, environ: Mapping[str, str]) -> float:
-    """Processor time of one run, in milliseconds."""
-    reading, writing = os.pipe()
-    silence = os.open(os.devnull, os.O_RDWR)
-    child = os.posix_spawn(
-        command[0],
-        command,
-        dict(environ),
-        file_actions=[
-            (os.POSIX_SPAWN_DUP2, reading, 0),
-            (os.POSIX_SPAWN_DUP2, silence, 1),
-            (os.POSIX_SPAWN_DUP2, silence, 2),
-        ],
-    )
-    os.write(writing, hook_input)
-    for handle in (reading, writing, silence):
-        os.close(handle)
-    _, status, usage = os.wait4(child, 0)
-    if status:
-        raise RuntimeError(f"{' '.join(command)} ended with {status}")
-    return (usage.ru_utime + usage.ru_stime) * 1000
 
 
 def a_session_before(talk: ClaudeTranscript, name: str, locks: ExitStack) -> dict[str, object]:
@@ -158,7 +133,7 @@ def measure(folder: Path, rounds: int) -> tuple[dict[tuple[str, int], list[float
     bare: list[float] = []
     with ExitStack() as locks:
         for number in range(-1, rounds):  # the first round warms up
-            bare += [cpu_ms([sys.executable, "-c", "pass"], b"", environ)] * (number >= 0)
+            bare += [python_start_ms()] * (number >= 0)
             for size, talk in talks.items():
                 hook_input = a_session_before(talk, f"{size}-{number}", locks)
                 for hook, spent in call_all(hook_input, environ):
@@ -178,7 +153,7 @@ def main(argv: list[str]) -> int:
     rounds = 5 if quick else 40
     with tempfile.TemporaryDirectory(prefix="sapwood-", ignore_cleanup_errors=True) as folder:
         found, bare = measure(Path(folder), rounds)
-    slowness = max(1.0, statistics.median(bare) / USUAL_START_MS)
+    slowness = slowness_by(bare)
     limit = LIMIT_MS * slowness * (QUICK_SLACK if quick else 1.0)
     longer = LENGTH_LIMIT * (QUICK_SLACK if quick else 1.0)
     print(f"  Python alone starts in {statistics.median(bare):.0f} ms, {slowness:.2f}x the usual")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.machine_speed import USUAL_START_MS
 from sapwood.api import Sapwood
 from sapwood.core.commands import StartAgent
 from sapwood.core.ids import AgentId
@@ -22,8 +23,6 @@ HELP_NEEDS = frozenset({"click", "sapwood"})
 LOOKING_NEEDS = HELP_NEEDS | {"msgspec", "platformdirs", "typing_extensions"}
 HEAVY = frozenset({"asyncio", "logging", "sqlite3", "tomllib"})
 
-# A machine on which Python itself starts in so many milliseconds is what the limits are for.
-USUAL_START = 12.0
 HELP, AGENTS = 100.0, 500.0
 
 
@@ -55,7 +54,7 @@ def cpu(command: Sequence[str], compiled: Path, tries: int = 5) -> float:
 
 def slowness(compiled: Path) -> float:
     """How many times slower than usual Python starts here and now."""
-    return max(1.0, cpu([sys.executable, "-c", "pass"], compiled) / USUAL_START)
+    return max(1.0, cpu([sys.executable, "-c", "pass"], compiled) / USUAL_START_MS)
 
 
 def others(modules: set[str]) -> set[str]:

@@ -4,6 +4,7 @@ The samples are joined from parts, because secret scanners would report whole to
 """
 
 import base64
+import re
 import string
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +18,10 @@ from hypothesis import strategies as st
 from bench.mask_inputs import worst_inputs
 from bench.secret_dressings import DRESSINGS, is_masked
 from bench.secret_forms import samples, tuned_forms
-from sapwood.redaction import find_masks, find_secrets, mask_secrets
+from sapwood.redaction import assignments, find_masks, find_secrets, mask_secrets, value_shapes
 from sapwood.redaction.token_forms import FORMS, VAGUE_FORMS
+
+# pyright: reportPrivateUsage=false
 
 ROOT = Path(__file__).parents[2]
 ALNUM = "a8Fk2Lm9Qw3Er7Ty1Ui5Op4As6Df0GhJ"
@@ -150,6 +153,24 @@ def test_a_whole_private_key_is_masked(gutter: str) -> None:
 def test_a_private_key_without_footer_is_masked() -> None:
     text = f"-----BEGIN {ARMOUR}\n{KEY_LINES}\n\nafter"
     assert mask_secrets(text) == "[secret: private-key]\n\nafter"
+
+
+# Before Python 3.11.5, a possessive repetition of a group takes what its last, failed round took.
+@pytest.mark.parametrize(
+    ("pattern", "text", "end"),
+    [
+        (assignments._REST["env"], r"cedar\nbirch", 5),
+        (assignments._REST["env"], r"cedar\oak birch", 9),
+        (value_shapes._NAME, "cedar_birch-", 11),
+        (value_shapes._NAME, "cedar.:birch", 12),
+    ],
+)
+def test_patterns_end_alike_in_every_release_of_python(
+    pattern: re.Pattern[str], text: str, end: int
+) -> None:
+    matched = pattern.match(text)
+    assert matched
+    assert matched.end() == end
 
 
 def test_a_private_key_in_base64_is_masked() -> None:

@@ -44,7 +44,7 @@ _MOST_MATCHED = 128
 _REST = {
     "quoted": re.compile(r"""[^\s"'`\\]*+"""),
     "bare": re.compile(r"""[^\s"'`\\,;&|<>(){}\[\]]*+"""),
-    "env": re.compile(r"""(?:[^\s"'`\\]|\\(?![nrt]))*+"""),
+    "env": re.compile(r"""(?:[^\s"'`\\]++|\\(?![nrt]))*"""),
     "element": re.compile(r"[^\s<>]*+"),
 }
 _NOT_THE_VALUE = frozenset(

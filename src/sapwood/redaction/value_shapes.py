@@ -24,7 +24,7 @@ _LETTER_AND_DIGIT = (
     r"(?=[^0-9A-Za-z]*+(?:[0-9][^A-Za-z]*+[A-Za-z]|[A-Za-z][^0-9]*+[0-9]))"
 )
 _LETTER_OR_DIGIT = re.compile(rf"(?!{_PATH_OR_URL})[^0-9A-Za-z]*+[0-9A-Za-z]")
-_NAME = re.compile(r"[A-Za-z_]+(?:[._:-]+[A-Za-z_]+)*+")
+_NAME = re.compile(r"[A-Za-z_]++(?:[.:-]++[A-Za-z_]++)*")
 _RANDOM_LENGTH = 12
 _RANDOM_CHARACTERS = 8
 """Different characters. Random texts of twelve characters or more have more, most words less."""

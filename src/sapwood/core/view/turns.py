@@ -57,11 +57,12 @@ def messages_of(turn: Turn, edge: int = 0, over: int = 0, *, version: int = VIEW
 
 def note_after(turn: Turn) -> Text | None:
     """What the next prompt tells the model about the end of this turn; None if it just ended."""
-    replies = [item for item in turn.items if type(item) is Reply]
-    if turn.status == "completed" and replies and (cut := how_it_was_cut(replies[-1].ended)):
-        return Text(told_by_program(f"Your reply before this was {cut.strip('[]')}."))
-    if turn.status == "completed" and any(_answers_in(reply) for reply in replies[-1:]):
-        return None
+    last = next((item for item in reversed(turn.items) if type(item) is Reply), None)
+    if turn.status == "completed" and last is not None:
+        if cut := how_it_was_cut(last.ended):
+            return Text(told_by_program(f"Your reply before this was {cut.strip('[]')}."))
+        if _answers_in(last):
+            return None
     return None if turn.status == "open" else Text(told_by_program(how_the_turn_ended(turn)))
 
 

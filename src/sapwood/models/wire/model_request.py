@@ -71,15 +71,21 @@ def thinking_field(messages: Iterable[Message], route: ModelRoute) -> str:
     """The field in which a chat server gets its thinking back, '' if it never sent any."""
     if route.wire != "chat":
         return ""
-    return next((part.signature for each in messages for part in _own_thinking(each, route)), "")
+    own = (
+        part.signature
+        for each in messages
+        for part in each.parts
+        if type(part) is Thinking and _is_own(part, route)
+    )
+    return next(own, "")
 
 
 def model_messages(
     messages: Sequence[Message], route: ModelRoute, start: int = 0
 ) -> list[ModelMessage]:
     """The messages from index `start` on, converted for the provider of the route."""
-    has_thought = any(_own_thinking(each, route) for each in messages[:start])
     field = thinking_field(messages, route)
+    has_thought = bool(field) and any(_own_thinking(each, route) for each in messages[:start])
     mapped: list[ModelMessage] = []
     for message in messages[start:]:
         if message.role == "user":
