@@ -1,7 +1,7 @@
 """How much slower this machine is than the one that limits in milliseconds were set for.
 
-Machines differ, and the same one is slower at times. A benchmark with such a limit starts a bare
-Python between its measurements, and its limit grows with the processor time of these starts.
+Machines differ, and the same one is slower at times. A benchmark starts a bare Python between its
+measurements and compares the processor time of these starts with the usual one.
 """
 
 import os
