@@ -15,11 +15,19 @@ compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-
 
 audit_tools := "uv run --quiet --isolated --no-project --with-requirements requirements/audit.txt"
 
-# The whole check; the tests come last so that their closing line does
-check: types contracts tui-tmux check-alone
+# The check of a change; the tests come last so that their closing line does
+check: check-static test-parallel
 
-# The part of it that needs the whole machine; CI runs the rest side by side
-check-alone: fmt-check lint bench-quick attack test-parallel
+# The part of it that runs no test but doctests: `.ci/run` runs it next to the tests
+check-static: fmt-check lint contracts types doctest
+
+# Format, lint, contracts, types, and the tests of what changed, in at most 3 minutes
+quick *ARGS:
+    python -m tools.quick "$@"
+
+# The long checks, one line each: `just night`, or `just night attack e2e` for some
+night *ARGS:
+    python -m tools.night "$@"
 
 # Make `.venv` with every extra and group from the hashed requirements
 setup:
@@ -50,13 +58,23 @@ types *ARGS:
 contracts:
     lint-imports --no-logo
 
-# Tests and doctests; arguments go to pytest
+# Tests; arguments go to pytest
 test *ARGS:
     python -m pytest "$@"
 
-# All tests and doctests, several files at a time, since many tests wait
+# The tests of the check, several at a time, since many wait; durations of all go to dist/tests.xml
 test-parallel *ARGS:
-    python -m pytest -n 4 --dist loadfile "$@"
+    python -m tools.postgres --volatile -- python -m pytest -n 4 --dist worksteal -m 'not night' \
+        --durations 20 --junitxml dist/tests.xml "$@"
+
+# The tests that are too long for the check of a change
+test-night *ARGS:
+    python -m tools.postgres --volatile -- python -m pytest -n 3 --dist worksteal -m night "$@"
+
+# The examples in docstrings
+doctest *ARGS:
+    python -m pytest -q --doctest-modules src packages/scripted-model/src \
+        --ignore src/sapwood/integrations/google_adk.py --ignore src/sapwood/integrations/langgraph.py "$@"
 
 # One benchmark; prints its figure last and fails when it is short
 bench NAME *ARGS:

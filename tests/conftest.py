@@ -31,7 +31,7 @@ def own_data_folder(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]
 @pytest.fixture(scope="session")
 def postgres_dsn() -> Generator[str]:
     """The address of a real server. Without one the test fails; it is never skipped."""
-    with dsn_or_throwaway() as dsn:
+    with dsn_or_throwaway(volatile=True) as dsn:
         yield dsn
 
 

@@ -1,13 +1,14 @@
 """A PostgreSQL server for tests and benchmarks: an existing one, or a temporary one.
 
-    python -m tools.postgres -- just check
+    python -m tools.postgres [--volatile] -- just check
 
 runs the command with `SAPWOOD_TEST_POSTGRES` set. If the variable is already set, the command uses
 that server. Otherwise a temporary cluster starts on a free port of the loopback interface. It is
 stopped and deleted when the command ends, also after an error or a signal.
 
 A temporary cluster flushes its commits (`fsync` stays on), so measurements include the disk of the
-temporary folder; `TMPDIR` chooses another one.
+temporary folder; `TMPDIR` chooses another one. `--volatile` turns `fsync` off, which is right for
+tests: what was committed then survives every end of a process, but not the end of the machine.
 """
 
 import contextlib
@@ -47,25 +48,28 @@ class PostgresUnavailable(RuntimeError):
 
 
 @contextlib.contextmanager
-def dsn_or_throwaway() -> Generator[str]:
+def dsn_or_throwaway(*, volatile: bool = False) -> Generator[str]:
     """The address in `SAPWOOD_TEST_POSTGRES`, or that of a temporary cluster."""
     if named := os.environ.get(VARIABLE):
         yield named
     else:
-        with throwaway() as dsn:
+        with throwaway(volatile=volatile) as dsn:
             yield dsn
 
 
 @contextlib.contextmanager
-def throwaway() -> Generator[str]:
+def throwaway(*, volatile: bool = False) -> Generator[str]:
     """The address of a temporary cluster, which runs until the end of the `with` block."""
-    with cluster() as server:
+    with cluster(volatile=volatile) as server:
         yield server.dsn
 
 
 @contextlib.contextmanager
-def cluster() -> Generator["Cluster"]:
-    """Starts a temporary cluster, which runs until the end of the `with` block."""
+def cluster(*, volatile: bool = False) -> Generator["Cluster"]:
+    """Starts a temporary cluster, which runs until the end of the `with` block.
+
+    A volatile one never waits for the disk.
+    """
     programs = _programs()
     owner = _owner()
     with tempfile.TemporaryDirectory(prefix="sapwood-pg-") as name:
@@ -73,7 +77,7 @@ def cluster() -> Generator["Cluster"]:
         if owner:
             shutil.chown(folder, owner)
         _initialise(programs, folder, owner)
-        server = Cluster(programs, folder, owner)
+        server = Cluster(programs, folder, owner, volatile=volatile)
         try:
             server.start()
             yield server
@@ -139,10 +143,11 @@ def _free_port() -> int:
 class Cluster:
     """A server that keeps its port and its data when it is stopped and started."""
 
-    def __init__(self, programs: Path, folder: Path, owner: str | None) -> None:
+    def __init__(self, programs: Path, folder: Path, owner: str | None, *, volatile: bool) -> None:
         self._programs = programs
         self.folder = folder
         self._owner = owner
+        self._flush = "off" if volatile else "on"
         self._port = _free_port()
         self._server: subprocess.Popen[bytes] | None = None
 
@@ -170,6 +175,8 @@ class Cluster:
                     *("-p", str(self._port)),
                     *("-c", "listen_addresses=127.0.0.1"),
                     *("-c", "max_connections=400"),
+                    *("-c", f"fsync={self._flush}"),
+                    *("-c", f"full_page_writes={self._flush}"),
                 ],
                 cwd=self.folder,
                 user=self._owner,
@@ -236,16 +243,20 @@ def _terminated(signum: int, frame: object) -> NoReturn:
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command after `--` with a server, and returns its exit code."""
-    command = list(arguments[1:] if arguments[:1] == ["--"] else arguments)
+    volatile = arguments[:1] == ["--volatile"]
+    rest = arguments[1:] if volatile else arguments
+    command = list(rest[1:] if rest[:1] == ["--"] else rest)
     if not command:
-        print("usage: python -m tools.postgres -- COMMAND [ARGUMENT…]", file=sys.stderr)
+        print(
+            "usage: python -m tools.postgres [--volatile] -- COMMAND [ARGUMENT…]", file=sys.stderr
+        )
         return 2
     if not shutil.which(command[0]):
         print(f"no such command: {command[0]}", file=sys.stderr)
         return 127
     signal.signal(signal.SIGTERM, _terminated)  # so that the clean-up runs
     try:
-        with dsn_or_throwaway() as dsn:
+        with dsn_or_throwaway(volatile=volatile) as dsn:
             return _run(command, dsn)
     except PostgresUnavailable as problem:
         print(problem, file=sys.stderr)

@@ -26,6 +26,7 @@ from tests.engine.backends import (
 from tests.engine.drive_journal import DriveJournal
 
 _numbers = itertools.count(1)
+_TEMPORAL = pytest.param("temporal", marks=pytest.mark.night)
 
 OpenEngine = Callable[..., Engine]
 StartWorker = Callable[..., AnotherWorker]
@@ -49,7 +50,7 @@ def _durable(kind: str, request: pytest.FixtureRequest, folder: Path) -> Durable
     return backend
 
 
-@pytest.fixture(params=["local", "sqlite", "postgres", "temporal"])
+@pytest.fixture(params=["local", "sqlite", "postgres", _TEMPORAL])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Each kind of engine in turn."""
     if request.param == "local":
@@ -65,7 +66,7 @@ def durable(request: pytest.FixtureRequest, tmp_path: Path) -> DurableBackend:
     return _durable(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=["sqlite", "postgres", "temporal"])
+@pytest.fixture(params=["sqlite", "postgres", _TEMPORAL])
 def shared(request: pytest.FixtureRequest, tmp_path: Path) -> SharedBackend:
     """Each kind of engine that outlives its process."""
     if request.param == "temporal":

@@ -17,11 +17,13 @@ from sapwood.core.content import Text
 from sapwood.core.turn import Turn
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", NAMES)
 def test_an_eval_passes_its_limits(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("chosen", SETS)
 def test_counting_keywords_would_not_pass(chosen: SessionSet) -> None:
     labelled = read_set(chosen)
@@ -29,6 +31,7 @@ def test_counting_keywords_would_not_pass(chosen: SessionSet) -> None:
     assert recap.survivors(labelled, chosen, recap.summary) < recap.LIMIT
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("name", chapters.LIMITS)
 @pytest.mark.parametrize("rule", [chapters.one_chapter, chapters.every_fourth_turn])
 def test_simple_rules_for_chapters_would_not_pass(

@@ -39,6 +39,7 @@ SENT = MailSent("m", OAK, "Mail oak0.1.2.0.")
 RECEIVED = MailReceived("m", "Mail oak0.1.2.0.", OAK)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("engine", "database"),
     [("dbos", "sqlite"), ("dbos", "postgres"), ("temporal", "postgres"), ("local", "sqlite")],

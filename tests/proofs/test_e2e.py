@@ -12,6 +12,7 @@ from proofs.e2e.wires import WIRES
 IN_A_SHELL = "messages"
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("wire", WIRES)
 async def test_everything_holds_end_to_end(wire: str) -> None:
     checks = Checks()

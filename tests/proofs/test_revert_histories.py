@@ -12,6 +12,7 @@ from sapwood.workspace.checkpoints import checkpoint_restore
 from tests.workspace.checkpoints.repositories import repository
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_is_lost_in_a_history(seed: int) -> None:
     findings = play(seed)

@@ -62,7 +62,15 @@ def _backend(kind: str, request: pytest.FixtureRequest, folder: Path) -> Backend
             return PostgresBackend(request.getfixturevalue("encrypted_database"), kind)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres", "sqlite-encrypted", "postgres-encrypted"])
+@pytest.fixture(
+    params=[
+        "memory",
+        "sqlite",
+        "postgres",
+        "sqlite-encrypted",
+        pytest.param("postgres-encrypted", marks=pytest.mark.night),
+    ]
+)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Each kind of database."""
     return _backend(request.param, request, tmp_path)
