@@ -104,3 +104,48 @@ async def test_what_a_prompt_needs_is_imported_once_while_it_is_typed(
         await stage.pilot.press("!")
         assert warmed == [MODEL]
         assert not stage.server.requests
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "/etc/hosts is wrong",
+        "Why does this end my agent?\n```\n/kill demo\n```",
+        "/mark before\nFind the leak.",
+    ],
+)
+async def test_a_text_that_holds_a_prompt_stays_in_the_composer_until_it_is_stored(
+    prompt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with on_stage() as stage:
+        log, go_on = stage.app.controller.connection.log, asyncio.Event()
+        commit = log.commit
+
+        async def slow(space: Space, what: Commit) -> Receipt | None:
+            await go_on.wait()
+            return await commit(space, what)
+
+        monkeypatch.setattr(log, "commit", slow)
+        composer = stage.conversation.composer
+        composer.put(prompt)
+        stage.app.post_message(stage.key("enter"))
+        await until(lambda: bool(stage.app.workers))
+        assert composer.text == prompt
+        go_on.set()
+        await until(lambda: composer.text == "")
+        assert await prompts(stage) == 1
+
+
+async def test_a_command_in_a_fenced_block_is_sent_without_a_question() -> None:
+    async with on_stage() as stage:
+        await stage.type("What does this do?\n```\n/kill demo\n```")
+        await until(lambda: bool(stage.server.requests))
+        assert "Press enter again" not in stage.screen()
+        assert await prompts(stage) == 1
+
+
+async def test_a_command_after_a_prompt_is_confirmed_before_the_prompt_is_sent() -> None:
+    async with on_stage() as stage:
+        await stage.type("Find the leak.\n/kill demo")
+        await stage.sees("Press enter again")
+        assert await prompts(stage) == 0

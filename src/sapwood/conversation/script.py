@@ -10,6 +10,7 @@ commands or not.
 
 import re
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct, structs
 
@@ -50,6 +51,8 @@ class TextStep(Struct, frozen=True):
     text: str
     goal: bool = False
     files: tuple[File, ...] = ()
+    confirm: ClassVar[str] = ""
+    slow: ClassVar[bool] = False
 
     @property
     def parts(self) -> tuple[PromptPart, ...]:
@@ -69,6 +72,16 @@ class CommandStep(Struct, frozen=True):
     def line(self) -> str:
         """The command as it was typed."""
         return f"{self.command.typed} {self.args}".rstrip()
+
+    @property
+    def confirm(self) -> str:
+        """What a person is asked before the command runs; empty if nothing."""
+        return self.command.confirm
+
+    @property
+    def slow(self) -> bool:
+        """Whether the command may take long, so that a face must not wait for it."""
+        return self.command.slow or self.command.whole
 
     @property
     def scope(self) -> Scope:

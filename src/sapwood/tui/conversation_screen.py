@@ -12,10 +12,12 @@ from textual.widgets import TextArea
 
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.completion import KnownNames, choices, is_complete
+from sapwood.conversation.script import CommandStep, Script, parse
 from sapwood.core.command_table import TABLE
 from sapwood.core.errors import LogAway, SapwoodError
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId
+from sapwood.core.refusals import Refusal
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.conversation_view import POLL_SECONDS, ConversationView
@@ -39,22 +41,26 @@ _PAUSE = 1.5
 _SLOW = "slow"
 """The worker group of commands that may take long. Keys do not wait for it: escape must stop it."""
 
-_SLOW_COMMANDS = tuple(row.typed for row in TABLE.rows if row.slow or row.whole)
+
+def _steps(text: str) -> Script:
+    """The steps of a submission; none if it is refused, as a mistyped command is."""
+    script = parse(text)
+    return () if isinstance(script, Refusal) else script
 
 
-def _group_of(text: str) -> str:
+def _group_of(steps: Script) -> str:
     """The worker group in which a submission runs."""
-    lines = text.splitlines()
-    if any(line.startswith(_SLOW_COMMANDS) for line in lines):
+    if any(step.slow for step in steps):
         return _SLOW
-    return COMMAND if text.startswith("/") else PROMPT
+    return COMMAND if steps and isinstance(steps[0], CommandStep) else PROMPT
 
 
-def _question_about(text: str) -> str:
-    """What the person is told before the first command in a text that has to be confirmed."""
-    words = (line.split(maxsplit=1)[0] for line in text.splitlines() if line.startswith("/"))
-    found = (TABLE.get(word.removeprefix("/")) for word in words)
-    return next((command.confirm for command in found if command and command.confirm), "")
+def _activity_of(steps: Script) -> str:
+    """The command that the status line names while a submission runs; empty for a prompt."""
+    if _group_of(steps) == PROMPT:
+        return ""
+    commands = [step for step in steps if isinstance(step, CommandStep)]
+    return next((each for each in commands if each.slow), commands[0]).command.name
 
 
 class ConversationScreen(ConversationView):
@@ -84,9 +90,11 @@ class ConversationScreen(ConversationView):
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
-        if _group_of(event.text) != PROMPT:  # a command is nothing to keep
+        steps = _steps(event.text)
+        if steps and all(isinstance(step, CommandStep) for step in steps):  # nothing to keep
             self.composer.forget(event.text)
-        if (question := _question_about(event.text)) and event.text != self._asked_about:
+        question = next((step.confirm for step in steps if step.confirm), "")
+        if question and event.text != self._asked_about:
             self._asked_about = event.text
             self.composer.put(event.text)
             self.show_message(f"{question} Press enter again to do it.")
@@ -96,12 +104,11 @@ class ConversationScreen(ConversationView):
 
     def submit(self, text: str) -> None:
         """Runs a submission in the background; the status line shows it while it runs."""
-        self.run_worker(self._submit(text), group=_group_of(text))
+        self.run_worker(self._submit(text), group=_group_of(_steps(text)))
 
     async def _submit(self, text: str) -> None:
         self._set_notice("")
-        word = text.split(maxsplit=1)[0] if text.startswith("/") else ""
-        with self._busy(word.removeprefix("/")):
+        with self._busy(_activity_of(_steps(text))):
             taken = await self.controller.submit(text)
         if taken:
             self.composer.sent.add(text)
