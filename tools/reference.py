@@ -22,6 +22,7 @@ import sapwood
 from sapwood.cli.exit_codes import MEANINGS
 from sapwood.cli.root import root
 from sapwood.config import config_file as config
+from sapwood.config.known_settings import known_settings
 from sapwood.conversation.service import HANDLERS
 from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.events import (
@@ -52,6 +53,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "commands.md": commands_page(),
         "events.md": events_page(),
+        "settings.md": settings_page(),
     }
 
 
@@ -149,6 +151,27 @@ def events_page() -> str:
             values.setdefault(inner.__name__, inner)
     for name, value in values.items():
         lines += _struct(name, value)
+    return _page(lines)
+
+
+def settings_page() -> str:
+    """The settings of the configuration."""
+    lines = [
+        "# Settings",
+        "",
+        _MADE.format(source="the fields of `sapwood.config.config_file.Config`"),
+        "",
+        "`sapwood config set NAME VALUE` writes a setting into the file, `sapwood config get NAME`",
+        "prints it, and `sapwood config` lists all. You choose what stands for NAME in a setting.",
+        "A setting without a default is not set, or must be given.",
+        "",
+        "| setting | what it does | values | default | example |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for setting in known_settings():
+        code = (f"`{each}`" if each else "" for each in (setting.default, setting.example))
+        cells = (f"`{setting.name}`", setting.help, setting.values, *code)
+        lines.append(f"| {' | '.join(cells)} |")
     return _page(lines)
 
 

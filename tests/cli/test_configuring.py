@@ -38,7 +38,7 @@ def test_a_database_is_remembered_by_its_whole_path(sapwood: Sapwooder, home: Pa
 def test_a_mistyped_setting_names_the_nearest(sapwood: Sapwooder) -> None:
     ran = sapwood("config", "set", "modle", "gpt-5")
     assert ran.code == 2
-    assert "There is no setting 'modle'. There is model" in ran.err
+    assert "Unknown setting 'modle'. Did you mean model" in ran.err
 
 
 def test_a_value_that_does_not_fit_changes_nothing(sapwood: Sapwooder, home: Path) -> None:

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field, structs
 
+from sapwood.config.field_types import Natural, NotNegative, Positive, Share, explained
 from sapwood.config.folders import config_folder, data_folder
 from sapwood.config.serve_settings import ServeConfig
 from sapwood.core.errors import LogError, SapwoodError
@@ -51,10 +52,6 @@ __all__ = [
 _FROM_ENVIRONMENT = ("database", "server", "space", "model")
 _SPAN_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
-Natural = Annotated[int, Meta(ge=0)]
-Share = Annotated[float, Meta(gt=0, le=1)]
-NotNegative = Annotated[float, Meta(ge=0)]
-
 _DEFAULTS = Settings()
 
 
@@ -63,108 +60,182 @@ class ConfigError(SapwoodError):
 
 
 class ContextConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The context settings of new agents.
+    """What the model of a new agent sees."""
 
-    With `default_prompt`, the model gets folder, date, system and git branch. With `instructions`,
-    it gets AGENTS.md and CLAUDE.md of the workspace.
-    """
-
-    cap: Natural = 100_000
-    low_water: Share = 0.6
-    mask_over: Natural = 0
-    levels: tuple[Share, Share, Share] = (0.5, 0.65, 0.85)
-    system: str = ""
-    default_prompt: bool = True
-    instructions: bool = True
-    summary_cap: Natural = _DEFAULTS.summary_cap
-    summary_score: Annotated[float, Meta(ge=0, le=1)] = _DEFAULTS.summary_score
-    extend_summary: bool = _DEFAULTS.extend_summary
+    cap: Annotated[
+        Natural, explained("Tokens of history that the model sees at most. 0 means no limit.")
+    ] = 100_000
+    low_water: Annotated[
+        Share,
+        explained(
+            "How much of the cap is left when old turns leave view. A smaller share keeps the "
+            "provider's cache longer."
+        ),
+    ] = 0.6
+    mask_over: Annotated[
+        Natural, explained("Tool results of more characters than this are masked. 0 masks none.")
+    ] = 0
+    levels: Annotated[
+        tuple[Share, Share, Share], explained("Shares of the window at which Sapwood warns.")
+    ] = (0.5, 0.65, 0.85)
+    system: Annotated[str, explained("The system prompt of new conversations.")] = ""
+    default_prompt: Annotated[
+        bool, explained("Whether the model gets folder, date, system and git branch.")
+    ] = True
+    instructions: Annotated[
+        bool, explained("Whether the model gets AGENTS.md and CLAUDE.md of the workspace.")
+    ] = True
+    summary_cap: Annotated[Natural, explained("Tokens of a summary at most. 0 means no limit.")] = (
+        _DEFAULTS.summary_cap
+    )
+    summary_score: Annotated[
+        float,
+        Meta(ge=0, le=1),
+        explained("Share of checked facts that a summary must contain."),
+    ] = _DEFAULTS.summary_score
+    extend_summary: Annotated[
+        bool, explained("Whether turns that leave the window are added to the summary.")
+    ] = _DEFAULTS.extend_summary
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the agents of one conversation may spend and start; 0 for no limit.
+    """What the agents of one conversation may spend and start; 0 for no limit."""
 
-    `cost` is in dollars. `depth` counts levels of agents below the first one, `agents` those that
-    run, `turns` those in a row that no human started, `turn_calls` the model calls of one turn.
-    """
-
-    cost: NotNegative = _DEFAULTS.budget_cost
-    calls: Natural = _DEFAULTS.budget_calls
-    depth: Natural = _DEFAULTS.budget_depth
-    agents: Natural = _DEFAULTS.budget_agents
-    turns: Natural = _DEFAULTS.budget_turns
-    turn_calls: Natural = _DEFAULTS.budget_turn_calls
+    cost: Annotated[
+        NotNegative,
+        explained("Dollars that an agent and its descendants may spend. 0 means no limit."),
+    ] = _DEFAULTS.budget_cost
+    calls: Annotated[
+        Natural,
+        explained("Model calls that an agent and its descendants may make. 0 means no limit."),
+    ] = _DEFAULTS.budget_calls
+    depth: Annotated[
+        Natural, explained("Levels of agents below the first one. 0 means no limit.")
+    ] = _DEFAULTS.budget_depth
+    agents: Annotated[
+        Natural, explained("Agents of one conversation that run at once. 0 means no limit.")
+    ] = _DEFAULTS.budget_agents
+    turns: Annotated[
+        Natural, explained("Turns in a row that no person started. 0 means no limit.")
+    ] = _DEFAULTS.budget_turns
+    turn_calls: Annotated[Natural, explained("Model calls in one turn. 0 means no limit.")] = (
+        _DEFAULTS.budget_turn_calls
+    )
 
 
 class TendingConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """What Sapwood does for other programs.
+    """What Sapwood does for Claude Code and Codex."""
 
-    `budget` and `subagent_budget` are the tokens that a hook may add after a compaction and for a
-    subagent, 0 for none. With `after_clear`, a hook also adds a recap after a clear. With
-    `all_projects`, the MCP tool `context` may read other projects. `judge` is who judges chapters
-    and decisions in the background: a model, `claude-code`, `codex`, or `off`. `judge_cost` is what
-    that may cost for one session, in dollars, 0 for no limit.
-    """
-
-    budget: Natural = 2_000
-    subagent_budget: Natural = 500
-    after_clear: bool = False
-    all_projects: bool = False
-    judge: str = "off"
-    judge_cost: NotNegative = 0.1
+    budget: Annotated[
+        Natural, explained("Tokens that a hook may add after a compaction. 0 means none.")
+    ] = 2_000
+    subagent_budget: Annotated[
+        Natural, explained("Tokens that a hook may add for a subagent. 0 means none.")
+    ] = 500
+    after_clear: Annotated[bool, explained("Whether a hook also adds a recap after a clear.")] = (
+        False
+    )
+    all_projects: Annotated[
+        bool, explained("Whether the MCP tool context may read other projects.")
+    ] = False
+    judge: Annotated[
+        str,
+        explained(
+            "Who judges chapters and decisions in the background: a model, claude-code, codex or "
+            "off."
+        ),
+    ] = "off"
+    judge_cost: Annotated[
+        NotNegative,
+        explained("Dollars that the judge may spend on one session. 0 means no limit."),
+    ] = 0.1
 
 
 class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How the terminal screen looks and behaves. `keys` assigns other keys to actions."""
+    """How the terminal screen looks and behaves."""
 
-    theme: str = "sapwood-dark"
-    mouse: bool = True
-    bell: bool = True
-    print_on_leaving: bool = False
-    keys: dict[str, str] = {}
+    theme: Annotated[
+        str, explained("The colours of the screen. F4 switches to the next theme.")
+    ] = "sapwood-dark"
+    mouse: Annotated[
+        bool, explained("Whether the screen takes the mouse. F2 switches it for now.")
+    ] = True
+    bell: Annotated[
+        bool, explained("Whether the terminal rings after long work, and when a tool asks.")
+    ] = True
+    print_on_leaving: Annotated[
+        bool, explained("Whether the conversation is printed when you leave the screen.")
+    ] = False
+    keys: Annotated[
+        dict[str, str], explained("Another key for an action, by the name that F1 lists.")
+    ] = {}
 
 
 class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Checkpoints of files: whether they are made, and the largest file they contain, in bytes."""
+    """How files are saved around turns, for /revert."""
 
-    enabled: bool = True
-    largest: Natural = 10_000_000
+    enabled: Annotated[
+        bool, explained("Whether files are saved around each turn, so that /revert can go back.")
+    ] = True
+    largest: Annotated[
+        Natural, explained("The largest file that a checkpoint contains, in bytes.")
+    ] = 10_000_000
 
 
 class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     """An MCP server whose tools agents may use: a command to start, or a URL."""
 
-    command: tuple[str, ...] = ()
-    url: str = ""
-    env: dict[str, str] = {}
-    headers: dict[str, str] = {}
+    command: Annotated[
+        tuple[str, ...], explained("The command that starts the server, as a list of words.")
+    ] = ()
+    url: Annotated[str, explained("The address of the server, instead of a command.")] = ""
+    env: Annotated[
+        dict[str, str], explained("An environment variable of the command. Its value is not shown.")
+    ] = {}
+    headers: Annotated[
+        dict[str, str], explained("A header of requests to the URL. Its value is not shown.")
+    ] = {}
 
 
 class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many agents run at once in all workers, for one model, owner and space; 0 for no limit.
+    """How many agents run at once; 0 for no limit."""
 
-    `share` is the most agents of one space that one worker runs.
-    """
-
-    per_model: Natural = 0
-    per_user: Natural = 0
-    per_space: Natural = 0
-    share: Natural = 0
+    per_model: Annotated[
+        Natural,
+        explained(
+            "The most agents that run at once with one model, in all workers. 0 means no limit."
+        ),
+    ] = 0
+    per_user: Annotated[
+        Natural,
+        explained(
+            "The most agents of one owner that run at once, in all workers. 0 means no limit."
+        ),
+    ] = 0
+    per_space: Annotated[
+        Natural,
+        explained(
+            "The most agents of one space that run at once, in all workers. 0 means no limit."
+        ),
+    ] = 0
+    share: Annotated[
+        Natural, explained("The most agents of one space that one worker runs. 0 means no limit.")
+    ] = 0
 
 
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule that workers carry out: what happens to conversations idle for `days`.
+    """A rule that workers carry out: what happens to idle conversations."""
 
-    `spaces` is a name with `*` and `?`. `label` and `owner` narrow it. With `erase`, they are
-    erased. `archive` is the address of object storage to which they are moved.
-    """
-
-    days: Annotated[float, Meta(gt=0)]
-    spaces: str = "*"
-    label: str = ""
-    owner: str = ""
-    erase: bool = False
-    archive: str = ""
+    days: Annotated[Positive, explained("Days without an event after which the rule applies.")]
+    spaces: Annotated[
+        str, explained("The spaces that the rule applies to: a name with * and ?.")
+    ] = "*"
+    label: Annotated[str, explained("Only conversations with this label. Empty means all.")] = ""
+    owner: Annotated[str, explained("Only conversations of this owner. Empty means all.")] = ""
+    erase: Annotated[bool, explained("Whether the conversations are erased.")] = False
+    archive: Annotated[
+        str, explained("The address of object storage to which the conversations are moved.")
+    ] = ""
 
     def __post_init__(self) -> None:
         if self.erase == bool(self.archive):
@@ -172,78 +243,151 @@ class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EncryptionConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which new spaces are encrypted, and the file with the master keys.
+    """Which new spaces are stored encrypted, and with which master key."""
 
-    Without a key, none is. `spaces` is a name with `*` and `?`. The variable SAPWOOD_ENCRYPTION_KEY
-    takes the place of the file.
-    """
-
-    key_file: str = ""
-    spaces: str = "*"
+    key_file: Annotated[
+        str,
+        explained(
+            "The file with the master keys of encrypted spaces; sapwood keys --new makes one. "
+            "Empty means SAPWOOD_ENCRYPTION_KEY, or no encryption."
+        ),
+    ] = ""
+    spaces: Annotated[str, explained("Which new spaces are encrypted: a name with * and ?.")] = "*"
 
 
 class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Spans for OpenTelemetry: where they are sent, and whether they contain the conversation."""
+    """Spans for OpenTelemetry."""
 
-    endpoint: str = ""
-    content: bool = False
+    endpoint: Annotated[
+        str, explained("Where spans for OpenTelemetry are sent. Empty means nowhere.")
+    ] = ""
+    content: Annotated[bool, explained("Whether spans contain the conversation.")] = False
 
 
 class TemporalConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The Temporal server of `engine = "temporal"`.
 
     What is left empty comes from Temporal's own settings: the environment variables TEMPORAL_…, or
-    the `profile` of its file temporal.toml. The API key is read only from there. Each log needs a
-    `task_queue` of its own. With `tls` "auto", the other settings decide. `server_ca`,
-    `client_cert` and `client_key` are paths of PEM files.
+    the `profile` of its file temporal.toml. The API key is read only from there.
     """
 
-    address: str = ""
-    namespace: str = ""
-    task_queue: str = "sapwood"
-    profile: str = ""
-    tls: Literal["auto", "on", "off"] = "auto"
-    server_name: str = ""
-    server_ca: str = ""
-    client_cert: str = ""
-    client_key: str = ""
+    address: Annotated[
+        str, explained("Host and port of the Temporal server. Empty means TEMPORAL_ADDRESS.")
+    ] = ""
+    namespace: Annotated[
+        str, explained("The namespace in Temporal. Empty means TEMPORAL_NAMESPACE.")
+    ] = ""
+    task_queue: Annotated[
+        str, explained("The task queue in Temporal. Each database needs a different one.")
+    ] = "sapwood"
+    profile: Annotated[
+        str, explained("The profile of temporal.toml that has the settings left empty here.")
+    ] = ""
+    tls: Annotated[
+        Literal["auto", "on", "off"],
+        explained("Whether the connection is encrypted. With auto, the other settings decide."),
+    ] = "auto"
+    server_name: Annotated[str, explained("The name that the server's certificate must have.")] = ""
+    server_ca: Annotated[
+        str, explained("The PEM file of the certificate that the server is checked with.")
+    ] = ""
+    client_cert: Annotated[
+        str, explained("The PEM file of the certificate that Sapwood shows the server.")
+    ] = ""
+    client_key: Annotated[str, explained("The PEM file of the key of that certificate.")] = ""
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that can be configured.
+    """Everything that can be configured."""
 
-    `engine` decides which process drives an agent. "auto" is DBOS if it is installed, else an
-    engine of this process alone. `ask_seconds` is how long a worker waits for a person who approves
-    a tool call; 0 to deny at once. `retention_hours` is how often a worker carries out the rules in
-    `retention`.
-    """
-
-    database: str = ""
-    server: str = ""
-    space: str = "local"
-    model: str = ""
-    base_urls: dict[str, str] = {}
+    database: Annotated[
+        str, explained("Where conversations are stored: a path, or postgresql://… for a team.")
+    ] = ""
+    server: Annotated[
+        str,
+        explained(
+            "The address of a server whose conversations are used: https://… Empty for none."
+        ),
+    ] = ""
+    space: Annotated[
+        str,
+        explained(
+            "The space of your conversations in the database. Nothing of another space is seen."
+        ),
+    ] = "local"
+    model: Annotated[
+        str,
+        explained("The model of new conversations, such as claude-sonnet-5-5 or openai:gpt-5."),
+    ] = ""
+    base_urls: Annotated[
+        dict[str, str],
+        explained("The address of a provider, or of a server of your own with the OpenAI API."),
+    ] = {}
     context: ContextConfig = ContextConfig()
     budget: BudgetConfig = BudgetConfig()
     tending: TendingConfig = TendingConfig()
     screen: ScreenConfig = ScreenConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()
-    permissions: tuple[str, ...] = ()
-    sandbox: Literal["auto", "on", "off"] = "auto"
-    sandbox_network: bool = True
-    sandbox_readable: tuple[str, ...] = ()
-    permission_mode: PermissionMode = "ask"
-    servers: dict[str, McpServer] = field(default_factory=dict[str, McpServer])
-    engine: Literal["auto", "dbos", "temporal", "local"] = "auto"
+    permissions: Annotated[
+        tuple[str, ...],
+        explained(
+            'Rules for tools, such as "allow shell(git *)" or "deny read_file(.env)".',
+            example='["allow shell(git *)"]',
+        ),
+    ] = ()
+    sandbox: Annotated[
+        Literal["auto", "on", "off"],
+        explained("Whether shell commands of a model run in a sandbox."),
+    ] = "auto"
+    sandbox_network: Annotated[
+        bool, explained("Whether shell commands in the sandbox may use the network.")
+    ] = True
+    sandbox_readable: Annotated[
+        tuple[str, ...],
+        explained("Folders of your home that shell commands in the sandbox may read."),
+    ] = ()
+    permission_mode: Annotated[
+        PermissionMode,
+        explained(
+            "What tools may do where no rule decides: ask, accept edits, only read, or do all."
+        ),
+    ] = "ask"
+    servers: Annotated[
+        dict[str, McpServer],
+        explained(
+            "An MCP server whose tools agents may use: a command to start, or a URL.",
+            example='{command = ["files", "--here"]}',
+        ),
+    ] = field(default_factory=dict[str, McpServer])
+    engine: Annotated[
+        Literal["auto", "dbos", "temporal", "local"],
+        explained(
+            "What decides which process drives an agent. auto is DBOS if it is installed, else an "
+            "engine of this process alone."
+        ),
+    ] = "auto"
     temporal: TemporalConfig = TemporalConfig()
-    workers: Annotated[int, Meta(ge=1)] = 100
+    workers: Annotated[int, Meta(ge=1), explained("How many agents run at once.")] = 100
     limits: LimitConfig = LimitConfig()
-    ask_seconds: Natural = 60
+    ask_seconds: Annotated[
+        Natural,
+        explained(
+            "How long a worker waits for a person who approves a tool call. 0 denies at once."
+        ),
+    ] = 60
     telemetry: TelemetryConfig = TelemetryConfig()
     encryption: EncryptionConfig = EncryptionConfig()
     serve: ServeConfig = ServeConfig()
-    retention: dict[str, RetentionConfig] = field(default_factory=dict[str, RetentionConfig])
-    retention_hours: Annotated[float, Meta(gt=0)] = 6.0
+    retention: Annotated[
+        dict[str, RetentionConfig],
+        explained(
+            "A rule for idle conversations, which workers carry out: erase or archive.",
+            example="{days = 90, erase = true}",
+        ),
+    ] = field(default_factory=dict[str, RetentionConfig])
+    retention_hours: Annotated[
+        Positive, explained("Hours between two looks of a worker for idle conversations.")
+    ] = 6.0
 
     @property
     def address(self) -> str:

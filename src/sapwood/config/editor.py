@@ -1,7 +1,6 @@
 """Lists the settings of the configuration with their origins, and changes them in its file."""
 
 import os
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,24 +18,19 @@ from sapwood.config.config_file import (
     read_config,
 )
 from sapwood.config.database_address import shown_address
+from sapwood.config.known_settings import known_settings, setting_path
 from sapwood.config.toml_edit import CannotEditToml, KeyPath, toml_value, with_value, without_value
-from sapwood.core.refusals import nearest
 from sapwood.private_files import replace_file
 
 __all__ = [
     "Setting",
+    "get_setting",
     "list_settings",
     "set_setting",
     "shown_value",
     "unset_setting",
     "write_config_file",
 ]
-
-_NAMED = re.compile(
-    r"(base_urls)\.(.+)|(screen)\.(keys)\.(.+)|(servers)\.([^.]+)\.(command|url)"
-    r"|(servers)\.([^.]+)\.(env|headers)\.(.+)"
-)
-"""Settings whose names contain a name that the user chose."""
 
 
 class Setting(Struct, frozen=True):
@@ -84,18 +78,37 @@ def _without_passwords(value: object) -> str:
     return toml_value([shown_address(item) if isinstance(item, str) else item for item in items])
 
 
+def get_setting(name: str, environ: Mapping[str, str] = os.environ) -> Setting:
+    """The value of a setting. Raises `ConfigError` for an unknown one, or a name without a value.
+
+    The value of a table that the user named, such as `servers.files`, is the whole table.
+    """
+    settings = list_settings(environ)
+    for setting in settings:
+        if setting.name == name:
+            return setting
+    path = setting_path(name)
+    config = parse_config(read_config(environ), config_file(environ))
+    found: Any = msgspec.to_builtins(config)
+    for part in path:
+        found = found.get(part)
+        if not isinstance(found, dict):
+            raise ConfigError(f"'{name}' is not set.")
+    return Setting(name, cast("dict[str, object]", found), str(config_file(environ)))
+
+
 def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) -> Setting:
     """Writes a value into the file: as TOML if that fits the setting, else as text.
 
     Raises `ConfigError` and changes nothing if the value does not fit.
     """
     file, text = config_file(environ), read_config(environ)
-    path = _path(name)
+    path = setting_path(name)
     parse_config(text, file)
     problem = ""
     for value in _readings(typed):
         try:
-            edited = with_value(text, path, value)
+            edited = _with_values(text, path, value)
             parse_config(edited, file)
         except CannotEditToml:
             problem = (
@@ -107,18 +120,56 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
         else:
             write_config_file(file, edited, mode=0o644)
             return Setting(name, value, str(file))
-    raise ConfigError(f"'{name}' cannot be {typed!r}: {problem.rstrip('.')}. Nothing was changed.")
+    instead = _whole_setting(name)
+    raise ConfigError(
+        f"'{name}' cannot be {typed!r}: {problem.rstrip('.')}. Nothing was changed.{instead}"
+    )
 
 
 def unset_setting(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     """Removes a value from the file, so that its default applies. Raises `ConfigError`."""
     file, text = config_file(environ), read_config(environ)
+    path = setting_path(name)
     try:
-        edited = without_value(text, _path(name))
+        edited = text
+        for leaf in _leaves(tomllib.loads(text), path):
+            edited = without_value(edited, leaf)
+        parse_config(edited, file)
     except CannotEditToml:
         raise ConfigError(f"'{name}' is not set in {file}. Nothing was changed.") from None
     write_config_file(file, edited, mode=0o644)
     return file
+
+
+def _with_values(text: str, path: KeyPath, value: object) -> str:
+    """The text with a value; each value of a table is set on a line of its own."""
+    if not isinstance(value, dict):
+        return with_value(text, path, value)
+    for name, inner in cast("dict[str, object]", value).items():
+        text = _with_values(text, (*path, name), inner)
+    return text
+
+
+def _leaves(tables: Mapping[str, Any], path: KeyPath) -> list[KeyPath]:
+    """The paths of the values at and below a path. Raises `CannotEditToml` if there are none."""
+    found: Any = tables
+    for part in path:
+        if not isinstance(found, dict) or part not in found:
+            raise CannotEditToml
+        found = cast("dict[str, Any]", found)[part]
+    if not isinstance(found, dict):
+        return [path]
+    return [
+        leaf for name in cast("dict[str, Any]", found) for leaf in _leaves(tables, (*path, name))
+    ]
+
+
+def _whole_setting(name: str) -> str:
+    """What to type to set a table at once whose values do not fit alone; empty for other names."""
+    for whole in known_settings():
+        if whole.is_whole and (path := whole.path_in(".".join(name.split(".")[:2]))):
+            return f" Set all of it: sapwood config set {'.'.join(path)} '{whole.example}'"
+    return ""
 
 
 def write_config_file(file: Path, text: str, *, mode: int) -> None:
@@ -129,36 +180,6 @@ def write_config_file(file: Path, text: str, *, mode: int) -> None:
         raise ConfigError(
             f"{file} cannot be written: {error.strerror}. Nothing was changed."
         ) from error
-
-
-def _path(name: str) -> KeyPath:
-    """The path of a dotted name; its last part may contain dots. Raises `ConfigError`."""
-    if named := _NAMED.fullmatch(name):
-        return tuple(part for part in named.groups() if part)
-    known = list(_names())
-    if name in known:
-        return tuple(name.split("."))
-    close = " or ".join(nearest(name, known)) or ", ".join(known)
-    raise ConfigError(f"There is no setting '{name}'. There is {close}.")
-
-
-_TABLES = ("budget", "checkpoints", "context", "encryption", "tending", "telemetry", "temporal")
-
-
-def _names() -> Iterator[str]:
-    for name in Config.__struct_fields__:
-        if name in _TABLES:
-            yield from (f"{name}.{each}" for each in getattr(Config(), name).__struct_fields__)
-        elif name == "screen":
-            plain = (each for each in Config().screen.__struct_fields__ if each != "keys")
-            yield from (f"screen.{each}" for each in plain)
-            yield "screen.keys.NAME"
-        elif name == "base_urls":
-            yield "base_urls.NAME"
-        elif name == "servers":
-            yield from (f"servers.NAME.{each}" for each in ("command", "url", "env.VARIABLE"))
-        else:
-            yield name
 
 
 def _readings(typed: str) -> Iterator[object]:

@@ -3,14 +3,13 @@
 import re
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
+from sapwood.config.field_types import Natural, explained
 from sapwood.config.server_tokens import SCOPES, TokenScope
 from sapwood.core.errors import SapwoodError
 
 __all__ = ["AccessRule", "ServeConfig", "parse_rule"]
-
-Natural = Annotated[int, Meta(ge=0)]
 
 _RULE = re.compile(r"\s*([^=\s]+)\s*=\s*(.+?)\s*->\s*(\S+?)\s*:\s*([a-z,\s]+?)\s*")
 
@@ -18,25 +17,43 @@ _RULE = re.compile(r"\s*([^=\s]+)\s*=\s*(.+?)\s*->\s*(\S+?)\s*:\s*([a-z,\s]+?)\s
 class ServeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The server: who may use it with a token of an OpenID Connect issuer, and its limits.
 
-    Each of `oidc_rules` is a line such as `groups=engineering -> team: read, write`. Without rules,
-    the claim `scope` decides, with `sapwood:read`, `sapwood:write` and `sapwood:approve`, and
-    everybody has the space of the configuration. `oidc_name` is the claim that names a person in
-    the log; by default a verified e-mail address, else the subject.
-
-    A token may send `rate` requests a second and `burst` at once, all tokens of a space together
-    `space_rate` and `space_burst`; 0 for no limit. `streams` are the event streams that a token may
-    have open in one server.
+    Without `oidc_rules`, the claim `scope` decides, with `sapwood:read`, `sapwood:write` and
+    `sapwood:approve`, and everybody has the space of the configuration.
     """
 
-    oidc_issuer: str = ""
-    oidc_audience: str = ""
-    oidc_name: str = ""
-    oidc_rules: tuple[str, ...] = ()
-    rate: Natural = 100
-    burst: Natural = 400
-    space_rate: Natural = 1000
-    space_burst: Natural = 4000
-    streams: Natural = 4096
+    oidc_issuer: Annotated[
+        str, explained("The OpenID Connect issuer whose tokens the server takes.")
+    ] = ""
+    oidc_audience: Annotated[
+        str, explained("The audience that tokens of the issuer must have.")
+    ] = ""
+    oidc_name: Annotated[
+        str,
+        explained(
+            "The claim that names a person in the log. Empty means a verified e-mail address, else "
+            "the subject."
+        ),
+    ] = ""
+    oidc_rules: Annotated[
+        tuple[str, ...],
+        explained(
+            "Access rules: which claims grant which scopes in which space.",
+            example='["groups=engineering -> team: read, write"]',
+        ),
+    ] = ()
+    rate: Annotated[
+        Natural, explained("Requests a second that one token may send. 0 means no limit.")
+    ] = 100
+    burst: Annotated[Natural, explained("Requests that one token may send at once.")] = 400
+    space_rate: Annotated[
+        Natural, explained("Requests a second of all tokens of one space. 0 means no limit.")
+    ] = 1000
+    space_burst: Annotated[Natural, explained("Requests of all tokens of one space at once.")] = (
+        4000
+    )
+    streams: Annotated[
+        Natural, explained("Event streams that one token may have open in one server.")
+    ] = 4096
 
 
 class AccessRule(Struct, frozen=True):

@@ -33,23 +33,26 @@ def command(context: click.Context, as_json: bool) -> None:
 
 @command.command("get", cls=Command, examples=["sapwood config get model"])
 @click.argument("name")
-@click.pass_obj
-def get(invocation: Invocation, name: str) -> None:
+def get(name: str) -> None:
     """Print one value."""
-    from sapwood.config.config_file import ConfigError
-    from sapwood.config.editor import list_settings
-    from sapwood.core.refusals import nearest
+    from sapwood.config.editor import get_setting
 
-    found = {each.name: each.value for each in list_settings()}
-    if name not in found:
-        close = " or ".join(nearest(name, list(found)))
-        instead = f"Did you mean {close}?" if close else "Type: sapwood config"
-        raise ConfigError(f"There is no setting '{name}'. {instead}")
-    click.echo(_shown(found[name]))
+    click.echo(get_setting(name).typed)
+
+
+class _SetCommand(Command):
+    """`config set`, whose help explains every setting."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from sapwood.config.known_settings import known_settings
+
+        with formatter.section("Settings"):
+            formatter.write_dl([(each.name, each.help) for each in known_settings()])
+        super().format_options(ctx, formatter)
 
 
 @command.command(
-    "set", cls=Command, examples=["sapwood config set permissions '[\"allow shell(git *)\"]'"]
+    "set", cls=_SetCommand, examples=["sapwood config set permissions '[\"allow shell(git *)\"]'"]
 )
 @click.argument("name")
 @click.argument("value")
@@ -57,6 +60,7 @@ def set_(name: str, value: str) -> None:
     """Write a value into the file.
 
     VALUE is read as TOML if it is valid TOML, else as text. The rest of the file does not change.
+    You choose what stands for NAME in the name of a setting.
     """
     from pathlib import Path
 
@@ -70,7 +74,7 @@ def set_(name: str, value: str) -> None:
     if name == "permissions":
         _require_rules(value)
     setting = set_setting(name, value)
-    click.echo(f"{name} = {_shown(setting.value)}  ({setting.origin})")
+    click.echo(f"{name} = {setting.typed}  ({setting.origin})")
     if name == "model" and (problem := model_problem(value, load_config())):
         click.echo(f"Stored, but: {problem}", err=True)
 
@@ -157,9 +161,3 @@ def _list(invocation: Invocation, as_json: bool) -> None:
     short = [(name, value, origin.rpartition("/")[2]) for name, value, origin in rows]
     print_lines(table(("NAME", "VALUE", "FROM"), short, columns()))
     click.echo(f"\nThe file is {config_file()}", err=True)
-
-
-def _shown(value: object) -> str:
-    from sapwood.config.toml_edit import toml_value
-
-    return value if isinstance(value, str) else toml_value(value)
