@@ -3,11 +3,13 @@
 `{A36}` is 36 letters and digits, `H` lower hex digits, `X` upper hex digits, `U` capitals and
 digits, `L` small letters and digits, `W` letters, digits, `_` and `-`, `B` base64, `D` digits, and
 `{P}` a password as a person chooses it. `«…»` encloses what must be masked. `|n|` is a line break.
+`⟨base64:…⟩`, `⟨hex:…⟩`, `⟨hidden:…⟩` and `⟨wrapped:…⟩` change what they enclose.
 """
 
 import re
 import string
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from random import Random
 
 from msgspec import Struct
@@ -28,6 +30,14 @@ _LETTERS = {
     "D": string.digits,
 }
 _FIELD = re.compile(r"\{([A-Z])(\d*)\}")
+_SECRET = re.compile(r"«([^»]*)»")
+_ENCODED = re.compile(r"⟨(\w+):([^⟩]*)⟩")
+_ENCODERS: dict[str, Callable[[str], str]] = {
+    "base64": lambda text: b64encode(text.encode()).decode(),
+    "hex": lambda text: text.encode().hex(),
+    "hidden": lambda text: f"{text[: len(text) // 2]}\u200b{text[len(text) // 2 :]}",
+    "wrapped": lambda text: f"{text[: len(text) // 2]}\n{text[len(text) // 2 :]}",
+}
 _WORDS = "maple river stone winter copper lantern harbor violet thunder pepper".split()
 _AROUND = ("{}", "the key is {} for now", "- {}", "export IT={}", "f({})")
 
@@ -45,7 +55,8 @@ def samples(forms: dict[str, str], seed: int = 1) -> Iterator[Sample]:
     random = Random(seed)
     for name, form in forms.items():
         filled = _FIELD.sub(lambda field: _filled(random, field), form).replace("|n|", "\n")
-        secret = filled[filled.index("«") + 1 : filled.index("»")]
+        filled = _ENCODED.sub(lambda part: _ENCODERS[part[1]](part[2]), filled)
+        secret = "\n".join(_SECRET.findall(filled))
         yield Sample(name, filled.replace("«", "").replace("»", ""), secret)
 
 
