@@ -108,9 +108,8 @@ class SessionWriter:
         group += self.reply(f"msg_{name}_1", {"type": "text", "text": f"ANSWER {name}"})
         last = self.path.read_bytes().splitlines(keepends=True)[-1]
         self.raw(last)  # the program writes rows twice after a compaction
-        self.add("system", subtype="turn_duration", moves=False)
-        self.groups.append(group)
         self.turns.append(NativeRows(self.program_session, Passage(group[0], group[-1])))
+        self.groups.append([*group, self.add("system", subtype="turn_duration")])
 
     @property
     def program_session(self) -> ProgramSession:
@@ -169,3 +168,33 @@ def imported_history(path: Path, session: ProgramSession) -> History:
             for each in turns
         )
     )
+
+
+def command_turn(writer: SessionWriter, name: str) -> list[str]:
+    """A turn that the user typed as a command of their own. Returns the ids of its rows."""
+    typed = f"<command-message>{name}</command-message>\n<command-name>/{name}</command-name>"
+    return [
+        writer.prompt(typed),
+        writer.add(
+            "user", isMeta=True, message={"role": "user", "content": [text_block(f"DO {name}")]}
+        ),
+        writer.attach("command_permissions"),
+        *writer.reply(f"msg_{name}", text_block(f"DONE {name}")),
+        writer.add("system", subtype="stop_hook_summary"),
+    ]
+
+
+def local_command(writer: SessionWriter, name: str) -> list[str]:
+    """A command that the program ran itself, with its output. Returns the ids of its rows."""
+    caveat = "<local-command-caveat>The command below was run directly.</local-command-caveat>"
+    output = f"<local-command-stdout>{name} said</local-command-stdout>"
+    return [
+        writer.add("user", isMeta=True, message={"role": "user", "content": caveat}),
+        writer.prompt(f"<command-name>/{name}</command-name>\n<command-args></command-args>"),
+        writer.add("system", subtype="local_command", content=output, isMeta=False),
+    ]
+
+
+def text_block(text: str) -> dict[str, str]:
+    """A block of a message."""
+    return {"type": "text", "text": text}

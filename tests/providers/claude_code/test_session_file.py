@@ -23,7 +23,9 @@ from sapwood.runtime.agent_provider import History, HistoryTurn, SessionBusy
 from tests.providers.claude_code.claude_sessions import (
     SESSION,
     SessionWriter,
+    command_turn,
     imported_history,
+    local_command,
     native_turn,
     neutral_turn,
     session_file,
@@ -375,7 +377,8 @@ def test_any_sequence_of_histories_can_be_assumed_and_undone(
         before = writer.path.read_bytes()
         file.assume(writer.history(*numbers))
         assert writer.path.read_bytes().startswith(before)
-        known = {row.get("uuid") for row in writer.rows() if row.get("type") != "system"}
+        is_boundary = "compact_boundary"
+        known = {row.get("uuid") for row in writer.rows() if row.get("subtype") != is_boundary}
         assert known.issuperset(loaded(writer))
         assert loaded(writer) == flat([writer.groups[n] for n in numbers])
     file.assume(writer.history(*range(6)))
@@ -423,3 +426,58 @@ def test_an_interruption_that_the_program_wrote_needs_only_a_date(
     written.prompt("PROMPT 6")
     written.prompt("[Request interrupted by user]")
     assert len(written.file(tmp_path).close_open_turn()) == 1
+
+
+def test_a_turn_typed_as_a_command_keeps_every_row(written: SessionWriter, tmp_path: Path) -> None:
+    rows = command_turn(written, "review")
+    whole = loaded(written)
+    written.turn("7")
+    history = imported_history(written.path, written.program_session)
+    file = written.file(tmp_path)
+    file.assume(History(history.turns[6:7]))
+    assert loaded(written) == rows
+    file.assume(History(history.turns[6:]))
+    assert loaded(written)[: len(rows)] == rows
+    file.assume(History(history.turns[:7]))
+    assert loaded(written) == whole
+
+
+def test_the_output_of_a_local_command_stays_with_the_prompt_after_it(
+    written: SessionWriter, tmp_path: Path
+) -> None:
+    rows = [*local_command(written, "cost"), *local_command(written, "context")]
+    written.turn("6")
+    history = imported_history(written.path, written.program_session)
+    written.file(tmp_path).assume(History(history.turns[6:]))
+    assert loaded(written) == [*rows, *written.groups[6]]
+    written.file(tmp_path).assume(History(history.turns[5:6]))
+    assert loaded(written) == written.groups[5]
+
+
+def test_texts_that_wait_for_the_next_prompt_stay_behind_the_last_turn(
+    written: SessionWriter, tmp_path: Path
+) -> None:
+    rows = local_command(written, "context")
+    whole = loaded(written)
+    file = written.file(tmp_path)
+    assert file.assume(written.history(*range(6))).by == "nothing"
+    file.assume(written.history(5))
+    assert loaded(written) == [*written.groups[5], *rows]
+    file.assume(written.history(3))
+    assert loaded(written) == written.groups[3]
+    file.assume(written.history(*range(6)))
+    assert loaded(written) == whole
+
+
+def test_a_queued_prompt_belongs_to_its_own_turn(written: SessionWriter, tmp_path: Path) -> None:
+    asked = written.prompt("FIRST")
+    use = {"type": "tool_use", "id": "toolu_q", "name": "Bash", "input": {"command": "ls"}}
+    (called,) = written.reply("msg_q", use)
+    result = written.result("toolu_q", "RESULT", called)
+    queued = written.add("attachment", attachment={"type": "queued_command", "prompt": "SECOND"})
+    answer = written.reply("msg_r", {"type": "text", "text": "BOTH"})
+    history = imported_history(written.path, written.program_session)
+    written.file(tmp_path).assume(History(history.turns[6:7]))
+    assert loaded(written) == [asked, called, result]
+    written.file(tmp_path).assume(History(history.turns[7:]))
+    assert loaded(written) == [queued, *answer]

@@ -17,22 +17,29 @@ __all__ = ["HistoryRows", "find_rows", "native_row_ids", "require_known", "rows_
 
 _LEADING = frozenset({"command", "output", "note", "caveat"})
 """Texts of the program before a prompt: they belong to the turn that the prompt starts."""
+_LOCAL_COMMAND = "local_command"
+"""A row of the type `system` that the program sends in the user's name."""
 
 OpenSession = Callable[[ProgramSession], Transcript | None]
 """Opens the transcript of another session, or its private copy; None if there is neither."""
 
 
 class HistoryRows(Struct, frozen=True):
-    """The ids of all rows in order, one group a turn, and the rows that have to be added."""
+    """The ids of all rows in order, one group a turn, and the rows that have to be added.
+
+    `waiting` are rows behind the last turn that belong to the next prompt, such as the output of a
+    command that the program ran itself.
+    """
 
     groups: tuple[tuple[str, ...], ...]
     new: tuple[NewRow, ...] = ()
     loss: str = ""
+    waiting: tuple[str, ...] = ()
 
     @property
     def uuids(self) -> list[str]:
         """All ids, in order."""
-        return [uuid for group in self.groups for uuid in group]
+        return [uuid for group in (*self.groups, self.waiting) for uuid in group]
 
 
 def rows_for_history(
@@ -60,14 +67,16 @@ def rows_for_history(
                 added.add(row.uuid)
                 new.append(row)
         groups.append(tuple(group))
-    return HistoryRows(tuple(groups), tuple(new), _loss(unreasoned))
+    waiting = _waiting_rows(transcript, groups[-1][-1:]) if groups else []
+    left = tuple(row.uuid for row in waiting if row.uuid and row.uuid not in used)
+    return HistoryRows(tuple(groups), tuple(new), _loss(unreasoned), left)
 
 
 def native_row_ids(transcript: Transcript, rows: NativeRows) -> list[str] | None:
     """The ids of the rows of a turn; None if the transcript does not have all of them.
 
-    Beside the rows from the first to the last one of the turn, these are texts of the program
-    directly before, and attachments directly after.
+    Beside the rows from the first to the last one of the turn, these are the rows of the program
+    that its first row follows, and what the program wrote about the turn afterwards.
     """
     found = find_rows(transcript, rows)
     return None if found is None else [row.uuid for row in found if row.uuid]
@@ -79,14 +88,50 @@ def find_rows(transcript: Transcript, rows: NativeRows) -> list[LinkRow] | None:
     last = transcript.place.get(_uuid_in(rows.passage.last))
     if first is None or last is None or first > last:
         return None
-    start, end = first, last + 1
-    while start > 0 and _is_leading(transcript, transcript.rows[start - 1]):
-        start -= 1
-    if not any(_is_said(row) for row in transcript.rows[:start]):
-        start = 0  # what the program attached before the first prompt
+    end = last + 1
     while end < len(transcript.rows) and _is_trailing(transcript.rows[end]):
         end += 1
-    return [row for row in transcript.rows[start:end] if row.is_message]
+    before = _leading_rows(transcript, transcript.rows[first])
+    return [row for row in (*before, *transcript.rows[first:end]) if row.is_message]
+
+
+def _leading_rows(transcript: Transcript, first: LinkRow) -> list[LinkRow]:
+    """The rows of the program that the first row of a turn follows.
+
+    These are texts that it wrote in the user's name, with everything between them and the first
+    row: a command, for example, is followed by its text and by an attachment. What the program
+    attached before the first prompt of a session belongs to its turn too.
+    """
+    found: list[LinkRow] = []
+    between: list[LinkRow] = []
+    row = first
+    while row.parent_uuid is not None:
+        parent = transcript.row(row.parent_uuid)
+        if parent is None or not (_is_leading(transcript, parent) or _is_trailing(parent)):
+            return found
+        between.insert(0, parent)
+        if _is_leading(transcript, parent):
+            found, between = [*between, *found], []
+        row = parent
+    return [*between, *found]
+
+
+def _waiting_rows(transcript: Transcript, last: Sequence[str]) -> list[LinkRow]:
+    """The rows behind a turn that no turn has yet: texts of the program for the next prompt."""
+    found: list[LinkRow] = []
+    place = transcript.place.get(last[0]) if last else None
+    if place is None:
+        return []
+    tail = last[0]
+    for row in transcript.rows[place + 1 :]:
+        if row.parent_uuid != tail or row.is_sidechain or row.closes_turn or not row.uuid:
+            continue
+        if not (_is_leading(transcript, row) or _is_trailing(row)):
+            return []  # they belong to the turn that begins here
+        found.append(row)
+        tail = row.uuid
+    has_text = any(_is_leading(transcript, row) for row in found)
+    return [row for row in found if row.is_message] if has_text else []
 
 
 def _found_here(each: HistoryTurn, transcript: Transcript, context: RowContext) -> list[str] | None:
@@ -112,6 +157,8 @@ def _uuid_in(key: str) -> str:
 
 
 def _is_leading(transcript: Transcript, row: LinkRow) -> bool:
+    if row.type == "system":
+        return row.subtype == _LOCAL_COMMAND
     if row.type != "user" or not row.is_message:
         return False
     decoded = decode_row(transcript.bytes_of(row))
@@ -123,14 +170,10 @@ def _is_leading(transcript: Transcript, row: LinkRow) -> bool:
     return classify_user_text(text_of(content), meta=bool(row.is_meta)).kind in _LEADING
 
 
-def _is_said(row: LinkRow) -> bool:
-    return row.type in ("user", "assistant") or row.is_boundary
-
-
 def _is_trailing(row: LinkRow) -> bool:
-    if row.is_sidechain or row.type == "progress":
-        return True
-    return row.type == "attachment" or (row.type == "system" and not row.is_boundary)
+    if row.is_sidechain or row.type in ("progress", "attachment"):
+        return not row.closes_turn and not row.is_queued_prompt
+    return row.type == "system" and not row.is_boundary and row.subtype != _LOCAL_COMMAND
 
 
 def _loss(unreasoned: int) -> str:

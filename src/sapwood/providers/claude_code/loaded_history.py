@@ -21,7 +21,8 @@ def gives(transcript: Transcript, wanted: HistoryRows, front: Sequence[str]) -> 
     if loaded is None or any(not group for group in wanted.groups):
         return False
     rows = [row for row in loaded if row.is_message]
-    if not set(wanted.uuids).issuperset([row.uuid or "" for row in rows]):
+    ids = {row.uuid or "" for row in rows}
+    if not set(wanted.uuids) >= ids or not ids.issuperset(wanted.waiting):
         return False
     if front_texts(transcript, loaded) != tuple(front):
         return False
@@ -45,7 +46,7 @@ def _groups_are_in(rows: Sequence[LinkRow], transcript: Transcript, wanted: Hist
 
 
 def _speaks(row: LinkRow | None) -> bool:
-    return row is not None and row.type != "attachment"
+    return row is not None and row.is_spoken
 
 
 def front_texts(transcript: Transcript, loaded: Sequence[LinkRow]) -> tuple[str, ...]:

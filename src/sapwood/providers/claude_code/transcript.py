@@ -16,8 +16,9 @@ from sapwood.sources.row_decoder import row_decoder
 
 __all__ = ["MESSAGE_TYPES", "LinkRow", "Transcript", "file_size", "read_transcript"]
 
-MESSAGE_TYPES = frozenset({"user", "assistant", "attachment"})
-"""The rows that make up what the model is given."""
+MESSAGE_TYPES = frozenset({"user", "assistant", "attachment", "system"})
+"""The rows that make up what the model is given. Some rows of the type `system` are sent too, such
+as the output of a local command."""
 
 _NOISE = (
     b'{"type":"api-request',  # also -blob and -shape, which are large
@@ -31,7 +32,13 @@ _BOUNDARY = "compact_boundary"
 _BUFFER = 128 * 1024
 """Larger pieces leave the cache of the processor before their rows are decoded."""
 
-_HOLDING = MESSAGE_TYPES | {"system", "progress", "last-prompt"}
+_HOLDING = MESSAGE_TYPES | {"progress", "last-prompt"}
+
+
+class AttachmentKind(Struct, gc=False):
+    """The kind of an attachment."""
+
+    type: str | None = None
 
 
 class LinkRow(Struct, rename="camel", gc=False):
@@ -49,6 +56,7 @@ class LinkRow(Struct, rename="camel", gc=False):
     explicit: bool | None = None
     version: str | None = None
     closes_turn: bool | None = None
+    attachment: AttachmentKind | None = None
     start: int = msgspec.field(name=" start", default=0)
     end: int = msgspec.field(name=" end", default=0)
 
@@ -59,12 +67,22 @@ class LinkRow(Struct, rename="camel", gc=False):
 
     @property
     def is_message(self) -> bool:
-        """Whether the row may be kept: a message or attachment of the main conversation.
+        """Whether the row may be kept: any row of the main conversation but a boundary.
 
         A row that Sapwood wrote to close a turn without an answer is none.
         """
         is_own = self.is_sidechain or self.is_compact_summary or self.closes_turn
-        return self.type in MESSAGE_TYPES and not is_own
+        return self.type in MESSAGE_TYPES and not self.is_boundary and not is_own
+
+    @property
+    def is_queued_prompt(self) -> bool:
+        """Whether the user typed this while the model was working."""
+        return self.attachment is not None and self.attachment.type == "queued_command"
+
+    @property
+    def is_spoken(self) -> bool:
+        """Whether the row is a message of the user or of the model in the main conversation."""
+        return self.is_message and self.type in ("user", "assistant")
 
 
 _decode = row_decoder(LinkRow)

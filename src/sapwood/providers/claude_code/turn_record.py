@@ -92,7 +92,7 @@ def native_rows(
     start = transcript.place.get(first)
     if start is None:
         return None
-    rows = [row for row in transcript.rows[start:] if row.is_message and row.type != "attachment"]
+    rows = [row for row in transcript.rows[start:] if row.is_spoken]
     known = [place for place, row in enumerate(rows) if row.uuid == last]
     rows = rows[: known[-1] + 1] if known else rows
     digest = hashlib.sha256(b"\n".join(map(transcript.bytes_of, rows))).hexdigest()
