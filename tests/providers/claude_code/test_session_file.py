@@ -481,3 +481,24 @@ def test_a_queued_prompt_belongs_to_its_own_turn(written: SessionWriter, tmp_pat
     assert loaded(written) == [asked, called, result]
     written.file(tmp_path).assume(History(history.turns[7:]))
     assert loaded(written) == [queued, *answer]
+
+
+def test_a_local_command_at_the_end_needs_no_answer(written: SessionWriter, tmp_path: Path) -> None:
+    waiting = local_command(written, "context")
+    file = written.file(tmp_path)
+    assert file.close_open_turn() == ()
+    assert len(file.assume(written.history(4, 5)).rows) == 1, "the boundary alone"
+    written.last = waiting[-1]
+    written.turn("6")
+    history = imported_history(written.path, written.program_session)
+    file.assume(History(history.turns))
+    assert loaded(written)[-len(written.groups[6]) - 3 :] == [*waiting, *written.groups[6]]
+
+
+def test_a_command_that_the_model_never_answered_is_closed(
+    written: SessionWriter, tmp_path: Path
+) -> None:
+    written.prompt("<command-message>review</command-message>\n<command-name>/review</command-name>")
+    asked = {"role": "user", "content": [{"type": "text", "text": "Review it."}]}
+    written.add("user", isMeta=True, message=asked)
+    assert len(written.file(tmp_path).close_open_turn()) == 2

@@ -1,15 +1,17 @@
 """How a history ends: with an answer of the model, or in the middle of a turn."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from sapwood.sources.claude.contents import text_of
-from sapwood.sources.claude.rows import Block, decode_row
+from sapwood.sources.claude.rows import Block, Row, decode_row
+from sapwood.sources.claude.user_text import Kind, classify_user_text
 
 __all__ = ["HistoryEnd", "history_end"]
 
 _INTERRUPTION = "[Request interrupted by user"
+_OF_THE_PROGRAM: frozenset[Kind] = frozenset({"command", "output", "note", "caveat"})
 
 
 class HistoryEnd(Struct, frozen=True):
@@ -32,9 +34,9 @@ def history_end(rows: Iterable[bytes]) -> HistoryEnd:
     calls: list[str] = []
     done: set[str] = set()
     has_user = False
-    for row in rows:
-        decoded = decode_row(row)
-        if decoded is None or decoded.message is None or decoded.type == "attachment":
+    decoded_rows = [each for each in map(decode_row, rows) if each and each.message]
+    for decoded in _without_local_commands(decoded_rows):
+        if decoded.message is None or decoded.type == "attachment":
             continue
         content = decoded.message.content
         blocks = [Block("text", content)] if isinstance(content, str) else content or []
@@ -56,3 +58,29 @@ def history_end(rows: Iterable[bytes]) -> HistoryEnd:
     if not has_user and not waiting:
         return HistoryEnd(bool(message), is_empty=not message)
     return HistoryEnd(False, text.startswith(_INTERRUPTION), open_calls=waiting)
+
+
+def _without_local_commands(rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows without commands at the end that the program ran itself, the last row first.
+
+    They need no answer. The program writes a caveat in front of each, and none in front of a
+    command that it gives to the model.
+    """
+    start = 0
+    for number, row in enumerate(rows):
+        kind = _kind(row)
+        if kind not in _OF_THE_PROGRAM:
+            break
+        if kind == "caveat":
+            start = number + 1
+    return rows[start:]
+
+
+def _kind(row: Row) -> Kind | None:
+    """The kind of the text of a user row; None for a row that is none or has a result."""
+    content = row.message.content if row.message else None
+    if row.type != "user" or not content:
+        return None
+    if not isinstance(content, str) and any(each.type == "tool_result" for each in content):
+        return None
+    return classify_user_text(text_of(content), meta=bool(row.is_meta)).kind

@@ -107,7 +107,7 @@ def _leading_rows(transcript: Transcript, first: LinkRow) -> list[LinkRow]:
     row = first
     while row.parent_uuid is not None:
         parent = transcript.row(row.parent_uuid)
-        if parent is None or not (_is_leading(transcript, parent) or _is_trailing(parent)):
+        if parent is None or not _is_of_the_program(transcript, parent):
             return found
         between.insert(0, parent)
         if _is_leading(transcript, parent):
@@ -124,9 +124,9 @@ def _waiting_rows(transcript: Transcript, last: Sequence[str]) -> list[LinkRow]:
         return []
     tail = last[0]
     for row in transcript.rows[place + 1 :]:
-        if row.parent_uuid != tail or row.is_sidechain or row.closes_turn or not row.uuid:
+        if row.parent_uuid != tail or row.is_sidechain or not row.uuid:
             continue
-        if not (_is_leading(transcript, row) or _is_trailing(row)):
+        if not _is_of_the_program(transcript, row):
             return []  # they belong to the turn that begins here
         found.append(row)
         tail = row.uuid
@@ -168,6 +168,11 @@ def _is_leading(transcript: Transcript, row: LinkRow) -> bool:
     if not isinstance(content, str) and any(each.type == "tool_result" for each in content or ()):
         return False
     return classify_user_text(text_of(content), meta=bool(row.is_meta)).kind in _LEADING
+
+
+def _is_of_the_program(transcript: Transcript, row: LinkRow) -> bool:
+    """Whether the program, or Sapwood at the end of a history, wrote a row by itself."""
+    return _is_leading(transcript, row) or _is_trailing(row) or bool(row.closes_turn)
 
 
 def _is_trailing(row: LinkRow) -> bool:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["UserText", "classify_user_text"]
+__all__ = ["Kind", "UserText", "classify_user_text"]
 
 Kind = Literal["prompt", "command", "output", "note", "interruption", "caveat"]
 
