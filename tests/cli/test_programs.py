@@ -121,12 +121,12 @@ def test_a_session_continues_in_the_other_program_and_stays_as_it_is(
     sapwood: Sapwooder, programs: dict[str, FakeProgram]
 ) -> None:
     sapwood("run", "--with", "claude-code", "--agent", "demo", "--new", "-p", "Hello!")
-    programs["codex"].loss = "1 image"
+    programs["codex"].loss = "1 image was left out."
     ran = sapwood("continue", "demo", "--with", "codex", "--name", "there")
     assert ran.code == 0
     [session] = programs["codex"].sessions
     assert f"codex resume {session}" in ran.out
-    assert "Not carried: 1 image" in ran.out
+    assert "\n1 image was left out.\n" in ran.out
     assert programs["codex"].sessions[session] == ["Hello!", "heard Hello!"]
     assert sapwood("run", "--agent", "there", "-p", "More.").out == "heard More.\n"
     assert programs["codex"].sent[-1] == ["Hello!", "heard Hello!", "More."]

@@ -205,3 +205,27 @@ def test_nothing_to_undo_is_refused_and_changes_nothing(
     ran = sapwood("undo")
     assert ran.code == Exit.FAILED
     assert claude.path.read_bytes() == before
+
+
+def test_a_command_that_changes_nothing_writes_no_session(
+    sapwood: Sapwooder, claude: ClaudeFile, home: Path
+) -> None:
+    (home / "claude").write_text("#!/bin/sh\necho '2.1.999 (Claude Code)'\n")
+    ran = sapwood("clear", "9", "--session", SESSION)
+    assert ran.code == Exit.OK, ran.err
+    assert ran.out == f"Nothing to trim: 4 turns in view. Go on with: claude --resume {SESSION}\n"
+    assert list(claude.path.parent.glob("*.jsonl")) == [claude.path]
+    assert not boundaries(claude)
+
+
+def test_a_new_session_is_announced_in_whole_sentences(
+    sapwood: Sapwooder, claude: ClaudeFile, home: Path
+) -> None:
+    (home / "claude").write_text("#!/bin/sh\necho '2.1.999 (Claude Code)'\n")
+    ran = sapwood("clear", "1", "--session", SESSION)
+    assert ran.code == Exit.OK, ran.err
+    assert "Not carried" not in ran.out
+    assert ".." not in ran.out
+    assert "so its sessions are not changed in place. It continues in a new session" in ran.out
+    [new] = [path for path in claude.path.parent.glob("*.jsonl") if path != claude.path]
+    assert f"Go on with: claude --resume {new.stem}\n" in ran.out

@@ -43,7 +43,7 @@ class Continuation(Struct, frozen=True):
         """What to tell a person, with what to type next."""
         lines = [f"Continued as {self.agent} with {self.model}. {self.source} stays as it is."]
         if self.loss:
-            lines.append(f"Not carried: {self.loss}")
+            lines.append(self.loss)
         lines.append(f"To go on here, type: sapwood open {self.agent}")
         if self.session is not None:
             own = resume_command_for(self.session.program, self.session.id)

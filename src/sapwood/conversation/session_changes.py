@@ -12,7 +12,7 @@ from typing import Protocol
 
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import SessionAssumed
+from sapwood.core.events import SessionAssumed, SessionDiffered
 from sapwood.core.executor import PROGRAMS
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
@@ -156,18 +156,26 @@ class SessionChanges:
     async def _how_to_go_on(
         self, agent: AgentId, before: ProgramSession, session: ProgramSession
     ) -> str:
-        lines = [await self._loss(agent)]
+        lines = await self._warnings(agent)
         if session.id != before.id:
-            lines.append("It goes on in a new session; the former one stays as it is.")
+            lines.append("It continues in a new session; the former one stays as it is.")
         lines.append(f"Go on with: {resume_command_for(session.program, session.id)}")
-        return " ".join(filter(None, lines))
+        return " ".join(lines)
 
-    async def _loss(self, agent: AgentId) -> str:
-        """What the newest change of the session could not carry; empty if everything was."""
+    async def _warnings(self, agent: AgentId) -> list[str]:
+        """What the newest change of the session could not carry, and what differs since."""
         space = self._space
         recent = await space.log.read(space.space, agent, 1, None, limit=_RECENT, backward=True)
-        found = [each.event for each in recent if isinstance(each.event, SessionAssumed)]
-        return f"Not carried: {found[0].loss}." if found and found[0].loss else ""
+        found: list[str] = []
+        for each in recent:
+            match each.event:
+                case SessionDiffered(text):
+                    found.insert(0, f"Warning: {text}")
+                case SessionAssumed(loss=loss):
+                    return [loss, *found] if loss else found
+                case _:
+                    pass
+        return []
 
 
 def _options(state: State) -> ProviderOptions:

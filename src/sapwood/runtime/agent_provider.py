@@ -98,13 +98,15 @@ class Assumed(Struct, frozen=True):
     """The result of `assume`: the session that now has the history, and how.
 
     `rows` are the keys of the rows that were appended, so that an import passes over them. `loss`
-    says what could not be carried; empty if everything was.
+    says what could not be carried; empty if everything was. `difference` says how the session as
+    its program would load it differs from the history; empty if it does not.
     """
 
     session: ProgramSession
     by: AssumedBy
     rows: tuple[str, ...] = ()
     loss: str = ""
+    difference: str = ""
 
 
 class SessionBusy(Exception):

@@ -4,7 +4,7 @@ The log is changed first, by a context command. If a process ends before the ses
 the next contact sees that the session has another context and does it then.
 """
 
-from sapwood.core.commands import RecordAssumed
+from sapwood.core.commands import RecordAssumed, RecordDifference
 from sapwood.core.context import Context
 from sapwood.core.events import SYSTEM
 from sapwood.core.executor import ProgramExecutor
@@ -57,14 +57,16 @@ async def assume_history(
     """Brings the agent's session to the present history and records it.
 
     With `compare`, also a session that has this history according to the log: a process may have
-    changed the session and ended before it recorded that. The program's own rows decide then.
+    changed the session and ended before it recorded that. The program's own rows decide then. A
+    version of the program whose sessions are not changed in place is left alone: comparing could
+    only write a session that nobody asked for.
     Returns the session; None if there is none and nothing to put into one. Raises `SessionBusy` if
     the session is open elsewhere, and `Failure`.
     """
     state = opened.state
     session = session_in(state, provider.program)
     lags = needs_assume(state, provider.program)
-    if session is not None and not lags and not compare:
+    if session is not None and not lags and not (compare and _changes_in_place(provider)):
         return session
     history = await read_history(log, space, state, opened.live)
     if session is None and not history.turns and not history.front:
@@ -72,7 +74,15 @@ async def assume_history(
     assumed = await provider.assume(session, history, options)
     if lags or assumed.by != "nothing":
         await record_assumed(dispatcher, state, assumed)
+    if assumed.difference:
+        differs = RecordDifference(state.agent, assumed.difference)
+        await dispatcher.dispatch(differs, command_meta(SYSTEM))
     return assumed.session
+
+
+def _changes_in_place(provider: AgentProvider) -> bool:
+    info = provider.find()
+    return info is None or info.supported  # without the program, `assume` says so
 
 
 async def record_assumed(

@@ -141,8 +141,8 @@ def test_rows_are_refused_without_an_open_turn() -> None:
 def test_a_difference_and_a_loss_have_a_row_and_the_rest_has_none() -> None:
     world, agent = conversation(1)
     assumed(world, agent)
-    assumed(world, agent, loss="1 image")
-    assert notice(last_event(world, agent)) == ("⚠", "Not carried into claude-code: 1 image")
+    assumed(world, agent, loss="1 image was left out.")
+    assert notice(last_event(world, agent)) == ("⚠", "claude-code: 1 image was left out.")
     by_system(world, RecordDifference(agent, "Turn 3 was sent."))
     assert notice(last_event(world, agent))[0] == "⚠"
     timeline = Timeline()

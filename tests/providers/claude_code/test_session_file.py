@@ -498,7 +498,9 @@ def test_a_local_command_at_the_end_needs_no_answer(written: SessionWriter, tmp_
 def test_a_command_that_the_model_never_answered_is_closed(
     written: SessionWriter, tmp_path: Path
 ) -> None:
-    written.prompt("<command-message>review</command-message>\n<command-name>/review</command-name>")
+    written.prompt(
+        "<command-message>review</command-message>\n<command-name>/review</command-name>"
+    )
     asked = {"role": "user", "content": [{"type": "text", "text": "Review it."}]}
     written.add("user", isMeta=True, message=asked)
     assert len(written.file(tmp_path).close_open_turn()) == 2

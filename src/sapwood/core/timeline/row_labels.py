@@ -77,7 +77,7 @@ def notice(event: Event) -> tuple[str, str]:
             size = show(Count(tokens, exact=False))
             return "↻", f"Asked again, may be billed twice ({size} tokens): its process had ended"
         case events.SessionAssumed(session, loss=loss) if loss:
-            return "⚠", f"Not carried into {session.program}: {_one_line(loss)}"
+            return "⚠", f"{session.program}: {_one_line(loss)}"
         case events.SessionDiffered(text):
             return "⚠", f"The program's request differed from the history here: {_one_line(text)}"
         case events.QuestionAnswered(_, allowed):

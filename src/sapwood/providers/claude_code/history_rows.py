@@ -6,7 +6,13 @@ from msgspec import Struct
 
 from sapwood.core.plural import counted
 from sapwood.core.program_session import NativeRows, ProgramSession
-from sapwood.providers.claude_code.row_forms import NewRow, RowContext, copied_row, turn_rows
+from sapwood.providers.claude_code.row_forms import (
+    NewRow,
+    RowContext,
+    copied_row,
+    opening_row,
+    turn_rows,
+)
 from sapwood.providers.claude_code.transcript import LinkRow, Transcript
 from sapwood.runtime.agent_provider import History, HistoryTurn
 from sapwood.sources.claude.contents import text_of
@@ -60,6 +66,9 @@ def rows_for_history(
                 made, lost = turn_rows(context, each.turn, each.messages)
                 unreasoned += lost
             found = [row.uuid for row in made]
+        elif not groups and not history.front and _begins_with_a_reply(transcript, found):
+            made = [opening_row(context, each.turn, each.messages)]
+            found = [made[0].uuid, *found]
         group = [uuid for uuid in found if uuid not in used]
         used.update(group)
         for row in made:
@@ -132,6 +141,13 @@ def _waiting_rows(transcript: Transcript, last: Sequence[str]) -> list[LinkRow]:
         tail = row.uuid
     has_text = any(_is_leading(transcript, row) for row in found)
     return [row for row in found if row.is_message] if has_text else []
+
+
+def _begins_with_a_reply(transcript: Transcript, uuids: Sequence[str]) -> bool:
+    """Whether the first message of these rows is no prompt: a reply, or the result of a call."""
+    rows = [row for uuid in uuids if (row := transcript.row(uuid)) is not None]
+    first = next((row for row in rows if row.is_spoken or row.is_queued_prompt), None)
+    return first is None or first.type == "assistant" or transcript.has_result(first)
 
 
 def _found_here(each: HistoryTurn, transcript: Transcript, context: RowContext) -> list[str] | None:

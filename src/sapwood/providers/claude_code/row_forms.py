@@ -28,6 +28,7 @@ __all__ = [
     "closing_rows",
     "copied_row",
     "front_row",
+    "opening_row",
     "prompt_blocks",
     "prompt_id",
     "turn_rows",
@@ -161,6 +162,20 @@ def copied_row(context: RowContext, row: bytes, own: str) -> NewRow:
     fields: dict[str, Any] = msgspec.json.decode(row)
     fields.pop("parentUuid", None)
     return NewRow(own, {**fields, "uuid": own, "sessionId": context.session, "writtenBy": WRITER})
+
+
+def opening_row(context: RowContext, turn: Turn, shown: Sequence[Message] = ()) -> NewRow:
+    """The prompt of a turn as our view sends it: for a turn whose own rows begin with a reply.
+
+    No provider takes a history that begins with a reply. The id depends on the content alone.
+    """
+    first, *_ = shown or messages_of(turn)
+    blocks = [block for part in first.parts for block in _blocks(part)]
+    digest = msgspec.json.encode([context.session, turn.agent, turn.first, "opening", blocks])
+    own = str(uuid.uuid5(_SPACE, digest.decode()))
+    message = {"role": "user", "content": _content(blocks)}
+    fields = {"isSidechain": False, "type": "user", "message": message}
+    return NewRow(own, _completed(context, own, fields))
 
 
 def turn_rows(

@@ -28,6 +28,7 @@ from sapwood.providers.claude_code.row_forms import (
     closing_rows,
     front_row,
 )
+from sapwood.providers.claude_code.session_check import session_difference
 from sapwood.providers.claude_code.transcript import (
     Transcript,
     file_size,
@@ -100,7 +101,8 @@ class SessionFile:
                 return Assumed(self.session, "nothing", loss=wanted.loss)
             plan = self._plan(transcript, wanted, history.front)
             self._append(transcript, plan.lines)
-        return Assumed(self.session, "boundary", plan.rows, plan.loss)
+            difference = session_difference(read_transcript(self.path), history)
+        return Assumed(self.session, "boundary", plan.rows, plan.loss, difference)
 
     def cut_before(self, uuid: str) -> tuple[str, ...]:
         """Takes a prompt and everything after it out of the history. Returns the new rows.
