@@ -1,10 +1,12 @@
 """Imports of sessions that Sapwood changed: its own rows are passed over, and turns continue."""
 
+import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from sapwood.app.connection import Connection, connect
 from sapwood.core.commands import (
@@ -18,7 +20,7 @@ from sapwood.core.commands import (
     Undo,
 )
 from sapwood.core.context import Context
-from sapwood.core.events import SYSTEM, ContextTrimmed, TurnRecorded
+from sapwood.core.events import SYSTEM, ContextRewound, ContextTrimmed, TurnRecorded
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import Refusal
@@ -27,9 +29,12 @@ from sapwood.runtime.clock_and_ids import command_meta
 from sapwood.runtime.open_agent import OpenAgent
 from sapwood.runtime.provider_history import history_of, needs_assume
 from sapwood.sources.source_programs import imported_agent_id
+from sapwood.sources.transcript_events import microseconds
 from tests.imports.assumed_sessions import ClaudeSession, CodexSession, ProgramFile
 
 NEVER = float("inf")
+EARLIER = microseconds("2026-11-14T11:00:00Z")
+"""Before the rows of every turn: the plugin's command runs before its rows are written."""
 
 
 class Contact:
@@ -58,9 +63,11 @@ class Contact:
     async def view(self) -> list[str]:
         return [turn.prompt[-1].text for turn in (await self.opened()).live.turns]
 
-    async def give(self, command: Command) -> bool:
+    async def give(self, command: Command, at: int | None = None) -> bool:
         """Gives a command of a person, without changing the session. Whether it was accepted."""
-        done = await self.held.dispatcher.dispatch(command, command_meta())
+        meta = command_meta()
+        meta = meta if at is None else structs.replace(meta, at=at)
+        done = await self.held.dispatcher.dispatch(command, meta)
         return not isinstance(done, Refusal)
 
     async def assume(self, *, recorded: bool = True) -> None:
@@ -272,3 +279,53 @@ async def test_a_bare_clear_and_its_undo_are_followed(contact: Contact) -> None:
     await contact.bring()
     assert await contact.view() == ["one", "two", "three"]
     assert await seen_from_nothing(contact) == ["one", "two", "three"]
+
+
+async def test_the_turn_of_a_rewind_does_not_keep_it_from_applying(contact: Contact) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.bring()
+    await contact.give(await before(contact, "two"), EARLIER)
+    contact.file.turn("/sapwood:rewind ONE")
+    await contact.bring()
+    assert await contact.view() == ["one"]
+    assert needs_assume((await contact.opened()).state)
+    await contact.assume()
+    assert contact.file.view == ["one"]
+    await contact.bring()
+    await contact.give(Undo(contact.agent))
+    await contact.assume()
+    assert await contact.view() == contact.file.view == ["one", "two", "three"]
+    contact.file.turn("four")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == ["one", "two", "three", "four"]
+
+
+async def test_a_program_that_goes_on_after_the_turn_of_a_rewind_drops_the_rewind(
+    contact: Contact,
+) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.bring()
+    await contact.give(await before(contact, "two"), EARLIER)
+    contact.file.turn("/sapwood:rewind ONE")
+    await contact.bring()
+    contact.file.turn("five")
+    await contact.bring()
+    assert await contact.view() == contact.file.view
+    events = await contact.held.log.read(contact.held.space, contact.agent)
+    assert sum(isinstance(each.event, ContextRewound) for each in events) == 1, "the one typed"
+    assert not await contact.give(Undo(contact.agent)), "there is nothing left to undo"
+
+
+async def test_a_rewind_that_a_tool_call_asked_for_stays_too(contact: Contact) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.bring()
+    rewind = await before(contact, "two")
+    contact.file.turn("Please rewind.")
+    fresh = [json.loads(line) for line in contact.file.path.read_text().splitlines()]
+    during = microseconds(fresh[-2]["timestamp"])
+    await contact.give(rewind, during)
+    await contact.bring()
+    assert await contact.view() == ["one"]

@@ -548,23 +548,30 @@ class ReadMail(_Command, frozen=True):
 
 
 class RecordTurn(_Command, frozen=True):
-    """Record a whole turn of another program. In a completed one every call has a result."""
+    """Record a whole turn of another program. In a completed one every call has a result.
+
+    `aside`: it follows the turn `after` and leaves the context as it is.
+    """
 
     prompt: tuple[PromptPart, ...]
     items: tuple[RecordedReply | RecordedResult, ...] = ()
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
     passage: Passage | None = None
+    aside: bool = False
+    after: TurnRef | None = None
 
 
 class ReturnTo(_Command, frozen=True):
     """Go back to the end of an earlier turn of an imported log, as its program did.
 
-    `whole`: everything before it is in view, also what had left view.
+    `whole`: everything before it is in view, also what had left view. `after` is the turn before it,
+    if it was recorded aside.
     """
 
     turn: TurnRef | None
     whole: bool = False
+    after: TurnRef | None = None
 
 
 class RecordAssumed(_Command, frozen=True):

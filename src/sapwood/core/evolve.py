@@ -272,6 +272,9 @@ def _ended(state: State, recorded: Recorded) -> State:
 def _recorded(state: State, recorded: Recorded, event: events.TurnRecorded) -> State:
     tip = TurnRef(state.agent, recorded.version, recorded.version)
     used = [item.usage for item in event.items if isinstance(item, RecordedReply) and item.usage]
+    if event.aside:
+        upto = event.passage or state.upto
+        return structs.replace(state, spent=sum(used, state.spent), upto=upto)
     return structs.replace(
         state,
         context=structs.replace(state.context, tip=tip),

@@ -104,6 +104,8 @@ def _grown(live: LivePath, recorded: Recorded) -> LivePath | None:
             return structs.replace(live, open=open_turn(recorded, event))
         case TurnCompleted() | TurnInterrupted() | TurnFailed() if live.open is not None:
             return _joined(live, grow(live.open, recorded))
+        case TurnRecorded(aside=True):
+            return live
         case TurnRecorded() as event:
             return _joined(live, recorded_turn(recorded.agent, recorded.version, event))
         case _ if live.open is not None:

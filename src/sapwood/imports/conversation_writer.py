@@ -9,11 +9,12 @@ from sapwood.core.commands import Compact, RecordTurn
 from sapwood.core.content import RecordedResult, ToolCall
 from sapwood.core.ids import Passage, Space, TurnRef
 from sapwood.core.refusals import Refusal
+from sapwood.imports.command_turns import has_own_command, parent_of_aside
 from sapwood.imports.import_commands import ImportCommands
 from sapwood.runtime.command_batch import SentCommand
 from sapwood.runtime.dispatch import Dispatcher
 from sapwood.runtime.log import Log
-from sapwood.runtime.provider_history import history_of
+from sapwood.runtime.provider_history import history_of, needs_assume
 from sapwood.sources.transcript_events import (
     TranscriptCompaction,
     TranscriptEvent,
@@ -105,6 +106,8 @@ class ConversationWriter:
                     self._batch.append(commands.start(self._reader.details, each))
                 if self._checks_parent:
                     self._checks_parent = False
+                    if await self._record_aside(each, commands):
+                        return
                     await self._follow_parent(each, commands)
                 self._turn_keys.append(each.first.key)
                 await self._add(commands.turn(each), _weight(each))
@@ -141,6 +144,26 @@ class ConversationWriter:
         if turn is not None or rewound.to < 0:
             await self._dispatch(commands.return_to(rewound.ref, turn))
 
+    async def _record_aside(self, turn: TranscriptTurn, commands: ImportCommands) -> bool:
+        """Records the turn in which a command was given that moved the context away from it.
+
+        The program's session follows the command when it is closed, so the turn of the command
+        itself never comes into view. Returns whether it was such a turn.
+        """
+        if turn.parent is None or turn.parent >= len(self._turn_keys):
+            return False
+        await self._flush()
+        state = (await self._dispatcher.open(commands.agent)).state
+        parent = await self._turn(turn.parent, commands)
+        if parent is None or parent == state.context.tip or not needs_assume(state):
+            return False
+        if not await has_own_command(self._log, self._space, commands.agent, turn):
+            return False
+        self._turn_keys.append(turn.first.key)
+        self._checks_parent = True
+        await self._dispatch(commands.turn(turn, aside=True, after=parent))
+        return True
+
     async def _follow_parent(self, turn: TranscriptTurn, commands: ImportCommands) -> None:
         """Goes to the turn that the first new turn follows in the program.
 
@@ -152,7 +175,8 @@ class ConversationWriter:
         opened = await self._dispatcher.open(commands.agent)
         parent = await self._turn(turn.parent, commands)
         if opened.state.context.tip != parent and (parent is not None or turn.parent < 0):
-            await self._dispatch(commands.return_to(turn.first, parent))
+            after = await parent_of_aside(self._log, self._space, parent)
+            await self._dispatch(commands.return_to(turn.first, parent, after=after))
 
     async def _keep_turns(self, compacted: TranscriptCompaction, commands: ImportCommands) -> None:
         """Brings exactly the turns that a boundary names into view, unless they are the view."""

@@ -64,8 +64,13 @@ class ImportCommands:
         )
         return command, self._meta("start", "", first.first.at)
 
-    def turn(self, turn: TranscriptTurn) -> tuple[RecordTurn, CommandMeta]:
-        """Records a turn. One that is still open is recorded as interrupted."""
+    def turn(
+        self, turn: TranscriptTurn, *, aside: bool = False, after: TurnRef | None = None
+    ) -> tuple[RecordTurn, CommandMeta]:
+        """Records a turn. One that is still open is recorded as interrupted.
+
+        One `aside` follows the turn `after`, and does not come into view.
+        """
         first, last = turn.first, turn.last
         is_open = turn.status == "open"
         command = RecordTurn(
@@ -75,6 +80,8 @@ class ImportCommands:
             "interrupted" if turn.status == "open" else turn.status,
             _CUT_OFF if is_open else turn.reason,
             Passage(first.key, last.key, last.offset),
+            aside,
+            after,
         )
         return command, self._meta("turn", first.key, max(first.at, last.at))
 
@@ -112,11 +119,19 @@ class ImportCommands:
         return imported_command_id(origin.source, origin.session, "compaction", compacted.ref.key)
 
     def return_to(
-        self, ref: RowRef, turn: TurnRef | None, *, whole: bool = False
+        self,
+        ref: RowRef,
+        turn: TurnRef | None,
+        *,
+        whole: bool = False,
+        after: TurnRef | None = None,
     ) -> tuple[ReturnTo, CommandMeta]:
-        """Returns to an earlier turn, or to the beginning, because of this row."""
+        """Returns to an earlier turn, or to the beginning, because of this row.
+
+        `after` is the turn before it, if it was recorded aside.
+        """
         meta = self._meta("rewind", ref.key, ref.at)
-        return ReturnTo(self.agent, turn, whole), meta
+        return ReturnTo(self.agent, turn, whole, after), meta
 
     def turn_id(self, key: str) -> CommandId:
         """The id of the command that records the turn whose first row has this key."""

@@ -210,12 +210,24 @@ def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Ac
     context = Context(turn)
     if turn == state.context.tip and not command.whole:
         return Accepted((), "The conversation is there already.")
+    draft = Draft(state, inputs.live, meta)
+    dropped = _context_without_lag(state)
+    if dropped is not None and dropped.tip in (turn, command.after):
+        draft.add(ContextUndone(structs.replace(dropped, tip=turn)))
+        return draft.accepted("The program went on, so the last change was undone.")
     in_view = any(each.ref == turn for each in inputs.live.turns)
     if not command.whole and (in_view or turn == state.context.head):
         context = structs.replace(state.context, tip=turn, mask=None)
-    draft = Draft(state, inputs.live, meta)
     draft.add(ContextRewound("", turn.last if turn else 0, context))
     return draft.accepted("Returned to an earlier turn.")
+
+
+def _context_without_lag(state: State) -> Context | None:
+    """The context before the last move of the tip, if the program's session never followed it."""
+    lags = state.session is not None and state.session.context != state.context
+    if not lags or not state.undo or state.undo[-1].moved != "tip":
+        return None
+    return undo_step(state.undo[-1], state.context, state.marks)[0]
 
 
 def load(inputs: DecisionInput, command: Load, meta: CommandMeta) -> Accepted:

@@ -256,23 +256,26 @@ def fail_turn(inputs: DecisionInput, command: FailTurn, meta: CommandMeta) -> Ac
 def record_turn(inputs: DecisionInput, command: RecordTurn, meta: CommandMeta) -> Accepted:
     state = inputs.state
     require_recordable(state, meta, "A new turn")
-    prompt: tuple[PromptPart, ...] = (*state.notes, *_fenced(_said(command.prompt), meta))
+    notes = () if command.aside else state.notes
+    prompt: tuple[PromptPart, ...] = (*notes, *_fenced(_said(command.prompt), meta))
     if not prompt:
         raise Refused(EmptyText("prompt"))
     _require_pairs(command)
     turn = TurnRecorded(
-        state.context.tip,
+        command.after if command.aside else state.context.tip,
         prompt,
         command.items,
         Size(0, ""),
         command.status,
         command.reason,
         command.passage,
+        command.aside,
     )
     size = size_of(recorded_turn(state.agent, state.version + 1, turn), inputs.counter)
     draft = Draft(state, inputs.live, meta)
     draft.add(structs.replace(turn, size=size))
-    slide(draft, inputs.counter)
+    if not command.aside:
+        slide(draft, inputs.counter)
     return draft.accepted()
 
 

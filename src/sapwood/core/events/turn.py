@@ -221,7 +221,11 @@ class TurnFailed(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A whole turn of another program in one event. `passage` is its place in the transcript."""
+    """A whole turn of another program in one event. `passage` is its place in the transcript.
+
+    A turn `aside` never came into view: the context had been moved away from its parent before the
+    turn ended, because a context command was given in it.
+    """
 
     kind: ClassVar = "turn.recorded"
 
@@ -232,6 +236,7 @@ class TurnRecorded(Struct, frozen=True, omit_defaults=True, gc=False):
     status: Literal["completed", "interrupted", "failed"] = "completed"
     reason: str = ""
     passage: Passage | None = None
+    aside: bool = False
 
 
 TurnEvent = (

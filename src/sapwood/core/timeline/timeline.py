@@ -161,7 +161,7 @@ class Timeline:
             case events.TurnInterrupted() | events.TurnFailed():
                 self._end(TurnRef(agent, self._opened_at, version), unfinished=True)
             case events.TurnRecorded():
-                self._recorded(agent, version, event)
+                self._recorded(agent, version, event, recorded.at)
             case events.MarkSet():
                 self._append("mark", agent, version, turn=-1)
             case events.ContextSummarized():
@@ -282,7 +282,7 @@ class Timeline:
                 row.kind, row.agent, row.version, row.part, row.turn, version, part, row.heads
             )
 
-    def _recorded(self, agent: AgentId, version: int, event: TurnRecorded) -> None:
+    def _recorded(self, agent: AgentId, version: int, event: TurnRecorded, at: int) -> None:
         self._begin(agent, version, event.parent, event.prompt)
         part = len(event.prompt)
         for item in event.items:
@@ -292,7 +292,13 @@ class Timeline:
             else:
                 self._result(item.call, version, part)
                 part += 1
-        self._end(TurnRef(agent, version, version), unfinished=event.status in _UNFINISHED)
+        ref = TurnRef(agent, version, version)
+        if event.aside and self._open is not None:
+            self._place[ref] = self._open
+            self._leave([self._open], Departure(version, "the command in it", at))
+            self._open = None
+            return
+        self._end(ref, unfinished=event.status in _UNFINISHED)
 
     def _end(self, ref: TurnRef, *, unfinished: bool = False) -> None:
         if unfinished:
