@@ -1,5 +1,6 @@
 """Context commands on sessions of Claude Code and Codex that are at rest, from a shell."""
 
+import fcntl
 import json
 import os
 import re
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.cli.exit_codes import Exit
+from sapwood.hooks import session_watcher
 from sapwood.hooks.background_work import main
 from sapwood.hooks.watched_session import WatchedSession
 from tests.cli.calling import Sapwooder
@@ -15,6 +17,18 @@ from tests.sources.writing import ClaudeFile, CodexFile
 
 SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
 THREAD = "01a1e0eb-8813-7583-9b11-411efef3d821"
+
+
+@pytest.fixture(autouse=True)
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The processes that were asked to wait for the end of a session; none is started."""
+    found: list[list[str]] = []
+
+    def start(args: list[str], environ: object, module: str) -> None:
+        found.append([module, *args])
+
+    monkeypatch.setattr(session_watcher, "start_process", start)
+    return found
 
 
 @pytest.fixture
@@ -229,3 +243,33 @@ def test_a_new_session_is_announced_in_whole_sentences(
     assert "so its sessions are not changed in place. It continues in a new session" in ran.out
     [new] = [path for path in claude.path.parent.glob("*.jsonl") if path != claude.path]
     assert f"Go on with: claude --resume {new.stem}\n" in ran.out
+
+
+def test_a_session_without_hooks_is_changed_by_a_process_that_waits_for_its_end(
+    sapwood: Sapwooder, codex: CodexFile, home: Path, started: list[list[str]]
+) -> None:
+    lock = home / ".codex" / "thread-writer-locks" / f"{THREAD}.lock"
+    lock.parent.mkdir(parents=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        before = codex.path.read_bytes()
+        ran = sapwood("clear", "1", "--session", THREAD, "--later")
+        assert ran.code == Exit.OK, ran.err
+        assert "It takes effect when this session is closed" in ran.out
+        assert codex.path.read_bytes() == before
+    [[module, agent, session]] = started
+    assert (module, session) == ("sapwood.hooks.session_watcher", THREAD)
+    assert session_watcher.main(agent, session)
+    assert '"compacted"' in codex.path.read_text()[len(before) :]
+    assert not session_watcher.main(agent, session), "nothing is left to do"
+
+
+def test_no_process_waits_where_a_hook_runs_or_nothing_changed(
+    sapwood: Sapwooder, codex: CodexFile, started: list[list[str]]
+) -> None:
+    ran = sapwood("clear", "9", "--session", THREAD, "--later")
+    assert ran.out == "Nothing to trim: 3 turns in view.\n"
+    watched = WatchedSession(str(codex.path), THREAD, str(Path.cwd()))
+    watched.memory.put("transcript", str(codex.path))
+    assert sapwood("clear", "1", "--session", THREAD, "--later").code == Exit.OK
+    assert not started

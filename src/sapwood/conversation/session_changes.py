@@ -50,7 +50,8 @@ class SessionChanges:
         later: bool = False,
     ) -> None:
         """With `later`, commands are stored also while a session is open. The session follows when
-        it was closed: by the hook at its end, or at the next command.
+        it is closed: by the hook at its end, by a process that waits for it if no hook runs there,
+        or at the next command.
         """
         self._space = space
         self._provider_of = provider_of
@@ -93,8 +94,10 @@ class SessionChanges:
         before = await self._session(agent)
         opened = await self._space.dispatcher.open(agent)
         if self._later:
+            if not needs_assume(opened.state):
+                return ""
             command = resume_command_for(before.program, before.id)
-            return f"It takes effect when this session was closed: type /exit, then {command}"
+            return f"It takes effect when this session is closed: type /exit, then {command}"
         provider = self._provider_of(before.program)
         try:
             session = await assume_history(
@@ -114,6 +117,10 @@ class SessionChanges:
                 "It is stored; the next command on this session brings it there."
             )
         return await self._how_to_go_on(agent, before, session or before)
+
+    async def is_behind(self, agent: AgentId) -> bool:
+        """Whether the agent's session does not have the present history yet."""
+        return needs_assume((await self._space.dispatcher.open(agent)).state)
 
     async def assume_when_closed(self, agent: AgentId, *, attempts: int, seconds: float) -> bool:
         """Brings a session to the present history as soon as nobody has it open.

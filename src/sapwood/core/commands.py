@@ -565,8 +565,8 @@ class RecordTurn(_Command, frozen=True):
 class ReturnTo(_Command, frozen=True):
     """Go back to the end of an earlier turn of an imported log, as its program did.
 
-    `whole`: everything before it is in view, also what had left view. `after` is the turn before it,
-    if it was recorded aside.
+    `whole`: everything before it is in view, also what had left view. `after` is the turn before
+    it, if it was recorded aside.
     """
 
     turn: TurnRef | None

@@ -25,7 +25,7 @@ from sapwood.journal import add_to_journal
 if TYPE_CHECKING:
     from sapwood.config.config_file import Config
 
-__all__ = ["main", "single_flight"]
+__all__ = ["main", "single_flight", "try_lock"]
 
 _MEMORY_SECONDS = 30 * 86_400.0
 """How long hooks remember a session."""
@@ -66,7 +66,7 @@ def single_flight(folder: str, work: str) -> Generator[bool]:
     waiting = os.open(os.path.join(folder, f"{work}-waiting.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     working = os.open(os.path.join(folder, f"{work}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        may_run = _try_lock(waiting)
+        may_run = try_lock(waiting)
         if may_run:
             fcntl.flock(working, fcntl.LOCK_EX)
             fcntl.flock(waiting, fcntl.LOCK_UN)
@@ -76,7 +76,8 @@ def single_flight(folder: str, work: str) -> Generator[bool]:
         os.close(waiting)
 
 
-def _try_lock(file: int) -> bool:
+def try_lock(file: int) -> bool:
+    """Locks an open file, unless another process has locked it. Returns whether it did."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -86,9 +86,11 @@ class WatchedSession:
             return False
 
 
-def start_process(args: list[str], environ: Mapping[str, str]) -> None:
-    """Starts `background_work` as a detached process that outlives the calling program."""
-    command = [sys.executable, "-m", "sapwood.hooks.background_work", *args]
+def start_process(
+    args: list[str], environ: Mapping[str, str], module: str = "sapwood.hooks.background_work"
+) -> None:
+    """Starts a module as a detached process that outlives the calling program."""
+    command = [sys.executable, "-m", module, *args]
     if os.fork():
         return
     try:  # this is the new process: it must never return into the hook

@@ -90,7 +90,7 @@ def session_options() -> list[click.Parameter]:
         click.Option(
             ["--later"],
             is_flag=True,
-            help="Also if the session is open: it follows when it was closed.",
+            help="Also if the session is open: it follows when it is closed.",
         ),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
     ]
@@ -165,7 +165,12 @@ async def _run(
             SessionFinder(Path.cwd(), invocation.config, connect, running_session(os.environ)),
             LazySessionChanges(connection).changes,
         )
-        return await commands.run(name, words, session=session, transcript=transcript)
+        done = await commands.run(name, words, session=session, transcript=transcript)
+        if later and connection.server is None:
+            from sapwood.hooks.session_watcher import watch_if_needed
+
+            await watch_if_needed(connection, done.agent, os.environ)
+        return done
 
 
 def _print(done: "SessionResult", as_json: bool) -> None:

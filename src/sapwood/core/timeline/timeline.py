@@ -295,7 +295,7 @@ class Timeline:
         ref = TurnRef(agent, version, version)
         if event.aside and self._open is not None:
             self._place[ref] = self._open
-            self._leave([self._open], Departure(version, "the command in it", at))
+            self._leave([self._open], Departure(version, "the turn of the command itself", at))
             self._open = None
             return
         self._end(ref, unfinished=event.status in _UNFINISHED)

@@ -273,7 +273,10 @@ class ClaudeCodeProvider:
         await self.close(session)
         assumed = await self.assume(None, history, options)
         version = info.version or "of unknown version"
-        told = f"Claude Code {version} was not tried with Sapwood, so its sessions are not changed in place."
+        told = (
+            f"Claude Code {version} was not tried with Sapwood, so its sessions are not changed in "
+            "place."
+        )
         return structs.replace(assumed, loss=f"{told} {assumed.loss}".strip())
 
     async def _restarted(

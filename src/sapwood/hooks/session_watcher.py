@@ -1,0 +1,93 @@
+"""A process that waits until a session is closed, and then brings it to what was asked for.
+
+Usually the hook at the end of a session does that. A program may run no hooks: Codex runs none that
+the user has not reviewed, and without the plugin there are none. Then the command that was given
+with `--later` starts this process. It ends when the session follows, or after a day; the next
+command on the session does the same.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
+from sapwood.hooks.watched_session import start_process
+
+if TYPE_CHECKING:
+    from sapwood.app.connection import Connection
+    from sapwood.core.ids import AgentId
+
+__all__ = ["main", "watch_if_needed"]
+
+_SECONDS = 86_400.0
+_PAUSE = 0.5
+
+
+async def watch_if_needed(
+    connection: "Connection", agent: "AgentId", environ: Mapping[str, str]
+) -> bool:
+    """Starts the process if the session of an agent lags behind and no hook ran in it.
+
+    Returns whether it was started.
+    """
+    from sapwood.runtime.provider_history import needs_assume
+
+    state = (await connection.dispatcher.open(agent)).state
+    held = state.session
+    if held is None or not needs_assume(state):
+        return False
+    if HookMemory(hook_memory_folder(), held.session.id).get("transcript"):
+        return False
+    start_process([agent, held.session.id], environ, "sapwood.hooks.session_watcher")
+    return True
+
+
+def main(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Waits for the end of the session. Returns whether it was changed then.
+
+    One process waits for a session; another one that is started meanwhile ends at once.
+    """
+    from sapwood.hooks.background_work import try_lock
+    from sapwood.journal import add_to_journal
+
+    folder = HookMemory(hook_memory_folder(), session).folder
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    lock = os.open(os.path.join(folder, "watcher.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        return try_lock(lock) and asyncio.run(_watch(agent, session, environ))
+    except Exception as error:
+        message = f"Waiting for the session stopped: {type(error).__name__}: {error}"
+        add_to_journal("failed", message, session=session)
+        return False
+    finally:
+        os.close(lock)
+
+
+async def _watch(agent: str, session: str, environ: Mapping[str, str]) -> bool:
+    from sapwood.app.connection import connect
+    from sapwood.app.conversation_service import LazySessionChanges
+    from sapwood.config.config_file import load_config
+    from sapwood.core.ids import AgentId
+    from sapwood.journal import add_to_journal
+
+    config, until = load_config(environ), time.monotonic() + _SECONDS
+    connection = await connect(config.address, config.space)
+    try:
+        changes = LazySessionChanges(connection).changes
+        while time.monotonic() < until and await changes.is_behind(AgentId(agent)):
+            if await changes.assume_when_closed(AgentId(agent), attempts=1, seconds=0):
+                message = "The session was brought to the history that was asked for in it."
+                add_to_journal("changed", message, session=session)
+                return True
+            await asyncio.sleep(_PAUSE)
+        return False
+    finally:
+        await connection.close()
+
+
+if __name__ == "__main__":
+    own_agent, own_session = sys.argv[1:]
+    main(own_agent, own_session)
