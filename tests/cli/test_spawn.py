@@ -1,6 +1,7 @@
 """`sapwood context spawn`: an agent gets a handoff of a session, and its answer comes back."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -65,3 +66,16 @@ def test_a_model_that_cannot_be_called_starts_nothing(sapwood: Sapwooder, home: 
     ran = sapwood("context", "spawn", "reviewer", "--with", "claude-sonnet-5-5")
     assert ran.code == Exit.NO_MODEL
     assert "reviewer" not in sapwood("agents", "--all").out
+
+
+def test_the_session_that_spawned_an_agent_stays_the_current_one(
+    sapwood: Sapwooder, home: Path, model: ScriptedModel
+) -> None:
+    folder = re.sub(r"[^A-Za-z0-9]", "-", str(Path.cwd()))
+    file = ClaudeFile(home / ".claude" / "projects" / folder, SESSION)
+    file.user("Find out where herons nest.", cwd=str(Path.cwd()))
+    file.says("In tall trees.")
+    ran = sapwood("context", "spawn", "reviewer", "--with", "claude-sonnet-5-5", "--json")
+    assert ran.code == Exit.OK, ran.err
+    marked = json.loads(sapwood("mark", "HERE", "--json").out)
+    assert marked["session"] == SESSION

@@ -163,9 +163,11 @@ class SessionFinder:
         for folder in self.folders():
             transcript = await asyncio.to_thread(newest_session_in, folder)
             agents = await self._agents_in(folder)
-            # An imported agent is at most as new as its transcript.
-            own = [each for each in agents if not each.source]
-            newest = max(own if transcript else agents, key=lambda each: each.updated, default=None)
+            # A child works for its parent, which stays the session of the folder. An imported
+            # agent is at most as new as its transcript.
+            roots = [each for each in agents if each.parent is None] or agents
+            own = [each for each in roots if not each.source and each.parent is None]
+            newest = max(own if transcript else roots, key=lambda each: each.updated, default=None)
             if newest and (transcript is None or newest.updated > transcript.updated):
                 return newest.agent
             if transcript is not None:
