@@ -28,6 +28,26 @@ WRITTEN = [
     ".gitconfig",
     ".mcp.json",
     ".envrc",
+    ".zed/tasks.json",
+    ".windsurf/hooks.json",
+    ".roo/mcp.json",
+    ".kiro/settings/mcp.json",
+    "opencode.json",
+    ".devcontainer.json",
+    ".cargo/config.toml",
+    ".vimrc",
+    ".tmux.conf",
+    ".gdbinit",
+    "mise.toml",
+    "lefthook.yml",
+    ".github/workflows/ci.yml",
+    "AGENTS.md",
+    "packages/web/CLAUDE.md",
+    "claude.MD",
+    ".pre-commit-config.yaml",
+    "lib/sitecustomize.py",
+    "lib/evil.pth",
+    ".config/nvim/init.lua",
     "vendor/HEAD",
     "HEAD",
 ]
@@ -39,6 +59,22 @@ PRIVATE = [
     "deploy/id_ed25519",
     ".gnupg/private-keys-v1.d/a.key",
     "server.p12",
+    ".config/gcloud/access_tokens.db",
+    ".azure/msal_token_cache.json",
+    ".vault-token",
+    ".cargo/credentials.toml",
+    ".my.cnf",
+    ".gemini/oauth_creds.json",
+    ".aws/sso/cache/a.json",
+    ".mozilla/firefox/a/logins.json",
+    "server-tokens.json",
+    ".env",
+    "api/.env.production",
+    ".npmrc",
+    ".docker/config.json",
+    ".Kube/Config",
+    ".bash_history",
+    "infra/terraform.tfstate",
 ]
 
 
@@ -74,7 +110,12 @@ async def test_a_pem_file_is_private_if_it_holds_a_private_key(workspace: ToolWo
 
 
 @pytest.mark.parametrize(
-    "path", ["src/hooks/use.ts", "docs/config", "objects/a", "a/refs/b", ".ssh/id.pub", "head.txt"]
+    "path",
+    [
+        *("src/hooks/use.ts", "docs/config", "objects/a", "a/refs/b", ".ssh/id.pub", "head.txt"),
+        *(".env.example", "src/env.py", "docs/agents.md.txt", "package.json", "Makefile"),
+        *("src/secrets.py", ".github/CODEOWNERS", "web/credentials.ts"),
+    ],
 )
 async def test_ordinary_files_are_not_guarded(workspace: ToolWorkspace, path: str) -> None:
     if ".ssh" not in path:
@@ -93,6 +134,32 @@ async def test_a_link_to_a_guarded_file_is_guarded(tmp_path: Path) -> None:
     assert "is protected" in told
 
 
+async def test_a_second_name_of_a_private_file_is_private(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / ".config" / "gcloud").mkdir(parents=True)
+    key = home / ".config" / "gcloud" / "credentials.db"
+    key.write_text("private")
+    root = tmp_path / "work"
+    root.mkdir()
+    os.link(key, root / "notes.txt")
+    (root / "plain.txt").write_text("x")
+    os.link(root / "plain.txt", root / "other.txt")
+    guards = PathGuards(home=str(home))
+    top = os.path.realpath(root)
+    assert "second name" in guards.against_reading(locate(top, "notes.txt"))
+    assert not guards.against_reading(locate(top, "plain.txt"))
+
+
+def test_every_hidden_file_of_the_home_folder_is_guarded_against_writing(tmp_path: Path) -> None:
+    home = os.path.realpath(tmp_path)
+    guards = PathGuards(home=home)
+    assert guards.against_writing(locate(home, ".some-program/settings"))
+    assert not guards.against_writing(locate(home, "work/.some-program/settings"))
+    in_hidden = tmp_path / ".worktrees" / "a"
+    in_hidden.mkdir(parents=True)
+    assert not guards.against_writing(locate(os.path.realpath(in_hidden), "src/main.py"))
+
+
 def test_own_folders_are_guarded_wherever_they_are(tmp_path: Path) -> None:
     root = os.path.realpath(tmp_path)
     guards = PathGuards([f"{root}/data", f"{root}/my.toml"], f"{root}/data/keys.toml")
@@ -100,7 +167,8 @@ def test_own_folders_are_guarded_wherever_they_are(tmp_path: Path) -> None:
     assert guards.against_writing(locate(root, "my.toml"))
     assert not guards.against_writing(locate(root, "database"))
     assert guards.against_reading(locate(root, "data/keys.toml"))
-    assert not guards.against_reading(locate(root, "data/notes"))
+    assert guards.against_reading(locate(root, "data/server-tokens.json"))
+    assert not guards.against_reading(locate(root, "data/worktrees/notes"))
 
 
 async def test_files_of_a_folder_that_git_takes_for_a_repository_are_guarded(

@@ -1,79 +1,28 @@
 """Files for which only a rule for exactly that path counts, and no permission mode.
 
 Such a file makes a program run something (a hook of git, a start-up file of a shell, the settings
-of an agent), holds the rules themselves, or is a private key. Whoever may write 'all files' is not
-meant to write these.
+of an agent), holds the rules themselves, or is private. Whoever may write 'all files' is not meant
+to write these. `guarded_files.py` has the names; this module judges a place by its name, by where
+it is, by its content, and by the other names of the same file (hard links).
 """
 
 import os
 import re
-from collections.abc import Iterable
+import stat
+import time
+from collections.abc import Iterable, Iterator
 
+from sapwood.workspace.permissions.guarded_files import (
+    private_patterns,
+    why_private,
+    why_runs_programs,
+)
 from sapwood.workspace.places import Place
 
 __all__ = ["PathGuards"]
 
-_FOLDERS = {
-    ".git": "git runs programs that its files name",
-    ".hg": "Mercurial runs programs that its files name",
-    ".ssh": "it holds keys and decides who may log in",
-    ".gnupg": "it holds private keys",
-    ".claude": "it holds the permissions and hooks of Claude Code",
-    ".codex": "it holds the permissions and hooks of Codex",
-    ".gemini": "it holds the settings of Gemini CLI",
-    ".cursor": "it holds the settings of Cursor",
-    ".sapwood": "it is reserved for Sapwood",
-    ".githooks": "git may run its files as hooks",
-    ".husky": "git runs its files as hooks",
-    ".vscode": "the editor runs tasks that its files name",
-    ".idea": "the editor runs tasks that its files name",
-    ".devcontainer": "the editor runs commands that its files name",
-    ".aws": "it holds credentials",
-    ".kube": "it holds credentials",
-}
-_ALWAYS = (".git", ".ssh", ".gnupg")
+_ALWAYS = frozenset((".git", ".ssh", ".gnupg"))
 """Folders that stay guarded when the workspace is in one of them."""
-_FOLDER_PATHS = {
-    ".config/sapwood": "it holds Sapwood's own settings, rules and keys",
-    ".local/share/sapwood": "it holds Sapwood's own database",
-    ".config/git": "git runs programs that its files name",
-    ".config/fish": "the shell runs its files",
-    ".config/autostart": "its files are run at login",
-    ".config/systemd": "its files are run at login",
-    ".config/environment.d": "its files are read at login",
-    ".local/bin": "its files are run as commands",
-    "Library/LaunchAgents": "its files are run at login",
-}
-_FILES = {
-    **dict.fromkeys(
-        ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv "
-        ".zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .logout .xprofile .xinitrc "
-        ".xsession .xsessionrc .inputrc .envrc".split(),
-        "a shell or a login runs it",
-    ),
-    **dict.fromkeys(".gitconfig .gitmodules".split(), "git runs programs that it names"),
-    ".mcp.json": "agents start the programs that it names",
-    ".pam_environment": "it is read at login",
-    **dict.fromkeys(
-        ".netrc .pgpass .git-credentials .npmrc .pypirc".split(), "it holds credentials"
-    ),
-}
-_PRIVATE_FOLDERS = (".ssh", ".gnupg")
-_PRIVATE_PATHS = (
-    ".config/sapwood/keys.toml",
-    ".aws/credentials",
-    ".kube/config",
-    ".codex/auth.json",
-    ".claude/.credentials.json",
-    ".config/gh/hosts.yml",
-    ".docker/config.json",
-)
-_PRIVATE_FILES = frozenset(
-    ".netrc .pgpass .git-credentials id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk"
-    "".split()
-)
-_PUBLIC_IN_SSH = frozenset(("config", "known_hosts", "authorized_keys"))
-_KEY_SUFFIXES = (".ppk", ".p12", ".pfx", ".jks", ".keystore")
 _PEM_SUFFIXES = (".pem", ".key")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY")
 _IN_REPOSITORY = frozenset(
@@ -84,21 +33,35 @@ _IN_REPOSITORY = frozenset(
 _HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?(.+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
 
 
+_MAX_PRIVATE_FILES = 20_000
+_MAX_DEPTH = 4
+_INODES_SECONDS = 1.0
+"""How long the list of private files that exist is used again: a search looks at many files."""
+
+
 class PathGuards:
     """Says which files are guarded. `own` are Sapwood's own folders and files, as absolute paths.
 
-    `keys` is the file of API keys, which is not read without a question either.
+    `keys` is the file of API keys, which is not read without a question either. `home` is the
+    folder in which private files are looked for, if a file has several names.
     """
 
-    def __init__(self, own: Iterable[str] = (), keys: str = "") -> None:
+    def __init__(self, own: Iterable[str] = (), keys: str = "", home: str = "") -> None:
         self._own = tuple(os.path.realpath(path) for path in own)
         self._keys = os.path.realpath(keys) if keys else ""
+        self._home = os.path.realpath(home or os.path.expanduser("~"))
+        self._inodes: tuple[float, frozenset[tuple[int, int]] | None] = (float("-inf"), None)
 
     def against_writing(self, place: Place) -> str:
         """Why writing here needs a rule for exactly this path; '' if it does not."""
         if any(_is_in(place.real, own) for own in self._own):
             return _sentence(place, "it belongs to Sapwood: its settings, rules, keys or database")
-        return _by_name(place) or _by_repository(place) or _by_hooks_path(place)
+        return (
+            _by_name(place)
+            or self._by_home(place)
+            or _by_repository(place)
+            or _by_hooks_path(place)
+        )
 
     def against_reading(self, place: Place) -> str:
         """Why reading this file needs a rule for exactly this path; '' if it does not."""
@@ -106,41 +69,84 @@ class PathGuards:
 
     def against_reading_name(self, path: str, shown: str) -> str:
         """The same by the absolute path alone, for a file that is one of many."""
-        is_private = (self._keys and path == self._keys) or _is_private_name(path)
-        return f"{shown} is protected: it holds private keys or passwords." if is_private else ""
+        if why := why_private(path):
+            return f"{shown} is protected: it may hold private keys or passwords ({why})."
+        if self._is_own(path):
+            return f"{shown} is protected: it belongs to Sapwood and may hold keys."
+        if self._is_link_to_private(path):
+            return f"{shown} is protected: it is a second name of a private file."
+        return ""
+
+    def _is_own(self, path: str) -> bool:
+        """Whether it is a file of Sapwood's own. Folders in them can be workspaces."""
+        return path == self._keys or path in self._own or os.path.dirname(path) in self._own
+
+    def _by_home(self, place: Place) -> str:
+        """Whether it is in a hidden folder at the top of the home folder, or is such a file."""
+        if not _is_in(place.real, self._home):
+            return ""
+        top = os.path.relpath(place.real, self._home).split("/")[0]
+        if not top.startswith(".") or top == "." or _is_in(place.root, f"{self._home}/{top}"):
+            return ""
+        return _sentence(place, "programs read their settings from the hidden files of your home")
+
+    def _is_link_to_private(self, path: str) -> bool:
+        """Whether the file has another name, which is that of a private file."""
+        try:
+            found = os.stat(path, follow_symlinks=False)
+        except OSError:
+            return False
+        if found.st_nlink < 2 or not stat.S_ISREG(found.st_mode):
+            return False
+        known = self._private_inodes()
+        return known is None or (found.st_dev, found.st_ino) in known
+
+    def _private_inodes(self) -> frozenset[tuple[int, int]] | None:
+        """The private files that exist and have several names; None if there are too many."""
+        now = time.monotonic()
+        if now - self._inodes[0] > _INODES_SECONDS:
+            places = (os.path.join(self._home, each) for each in private_patterns())
+            plain = (place for place in places if "*" not in place)
+            self._inodes = (now, _linked_files((*plain, *self._own, self._keys)))
+        return self._inodes[1]
+
+
+def _linked_files(places: Iterable[str]) -> frozenset[tuple[int, int]] | None:
+    found: set[tuple[int, int]] = set()
+    count = 0
+    for place in places:
+        for entry in _files_in(place, _MAX_DEPTH):
+            count += 1
+            if entry.st_nlink > 1:
+                found.add((entry.st_dev, entry.st_ino))
+            if count > _MAX_PRIVATE_FILES:
+                return None
+    return frozenset(found)
+
+
+def _files_in(place: str, depth: int) -> Iterator[os.stat_result]:
+    """The file, or the files in the folder and in the folders in it."""
+    try:
+        found = os.stat(place)
+        if stat.S_ISREG(found.st_mode):
+            yield found
+        if not stat.S_ISDIR(found.st_mode) or not depth:
+            return
+        with os.scandir(place) as entries:
+            below = [entry.path for entry in entries if not entry.is_symlink()]
+    except OSError:
+        return
+    for path in below:
+        yield from _files_in(path, depth - 1)
 
 
 def _by_name(place: Place) -> str:
-    why = _why_by_name(place.shown)
+    why = why_runs_programs(place.shown)
     if not why and place.is_inside:
         # The workspace itself may be in such a folder: a worktree in .claude is an ordinary one.
         above = place.root.casefold().split("/")
-        why = next((_FOLDERS[name] for name in _ALWAYS if name in above), "")
+        why = next((why_runs_programs(name) for name in above if name in _ALWAYS), "")
     return _sentence(place, why) if why else ""
-
-
-def _why_by_name(path: str) -> str:
-    names = [name.casefold() for name in path.split("/")]
-    named = next((_FOLDERS[name] for name in names if name in _FOLDERS), "")
-    around = f"/{path.casefold()}/"
-    in_folder = (why for part, why in _FOLDER_PATHS.items() if f"/{part.casefold()}/" in around)
-    return named or _FILES.get(names[-1], "") or next(in_folder, "")
-
-
-def _is_private_name(path: str) -> bool:
-    names = [name.casefold() for name in path.split("/")]
-    name = names[-1]
-    if name.endswith(".pub"):
-        return False
-    in_private = any(each in _PRIVATE_FOLDERS for each in names[:-1])
-    if in_private and name not in _PUBLIC_IN_SSH:
-        return True
-    folded = path.casefold()
-    return (
-        name in _PRIVATE_FILES
-        or name.endswith(_KEY_SUFFIXES)
-        or any(folded.endswith(f"/{private}") for private in _PRIVATE_PATHS)
-    )
 
 
 def _by_content(place: Place) -> str:
