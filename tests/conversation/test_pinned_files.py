@@ -113,7 +113,7 @@ async def test_after_unpin_the_file_is_not_read(desk: Desk, tmp_path: Path) -> N
         ("/etc/hostname", "It is outside the workspace."),
         ("../rules.md", "'../rules.md' contains '..'."),
         ("folder", "It is a folder."),
-        ("id_rsa", "id_rsa is protected: it holds private keys or passwords."),
+        ("id_rsa", "id_rsa is protected: it may hold private keys or passwords (ssh)."),
         ("picture.png", "It is not text."),
         ("large.txt", "It is larger than 200,000 bytes."),
     ],

@@ -134,7 +134,7 @@ async def test_a_link_to_a_guarded_file_is_guarded(tmp_path: Path) -> None:
     assert "is protected" in told
 
 
-async def test_a_second_name_of_a_private_file_is_private(tmp_path: Path) -> None:
+def test_a_second_name_of_a_private_file_is_private(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / ".config" / "gcloud").mkdir(parents=True)
     key = home / ".config" / "gcloud" / "credentials.db"

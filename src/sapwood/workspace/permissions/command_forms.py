@@ -1,4 +1,4 @@
-"""Other ways to write a command, which denials have to cover, and prefixes to offer. Pure.
+"""Other ways to write a command, which denials have to cover. Pure.
 
 `deny shell(git push *)` is meant for `git -C . push`, `/usr/bin/git push` and `env X=1 git push`
 too. A denial is compared with every form that this module finds. Permissions are not: they are
@@ -9,14 +9,17 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-__all__ = ["forms_of", "forms_of_unclear_line", "prefix_of"]
+__all__ = ["SHELLS", "WRAPPERS", "forms_of", "forms_of_unclear_line"]
 
-_WRAPPERS = frozenset(
-    "builtin busybox chronic command coproc doas env eval exec ionice nice nohup setsid stdbuf "
-    "sudo systemd-run time timeout unbuffer watch xargs".split()
+WRAPPERS = frozenset(
+    "builtin busybox chronic chroot chrt command coproc dbus-run-session doas env eval exec "
+    "fakeroot firejail flock ionice linux32 linux64 ltrace nice nohup nsenter numactl parallel "
+    "pkexec prlimit proxychains rlwrap runuser script setarch setpriv setsid ssh-agent start-stop-"
+    "daemon stdbuf strace su sudo systemd-run taskset time timeout toybox trap unbuffer unshare "
+    "valgrind watch xargs xvfb-run".split()
 )
 """Programs and words of the shell that run the command in their arguments."""
-_SHELLS = frozenset("ash bash dash ksh mksh sh zsh".split())
+SHELLS = frozenset("ash bash dash ksh mksh sh zsh".split())
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _GIT_VALUES = frozenset(
     "-C -c --config-env --exec-path --git-dir --namespace --super-prefix --work-tree "
@@ -25,19 +28,8 @@ _GIT_VALUES = frozenset(
 """Options of git before its subcommand that take the next word as their value."""
 _MOST_FORMS = 200
 _PARTS = re.compile(r"&&|\|\||[;|&\n(){}`]|\$\(|<\(|>\(")
-_SUBCOMMANDS = frozenset(
-    "apt brew bun cargo composer conda deno docker dotnet gem gh git go gradle helm just kubectl "
-    "make mvn nix npm npx pip pip3 pipx pnpm poetry rustup systemctl terraform uv yarn".split()
-)
-"""Programs whose second word says what they do."""
-_NO_PREFIX = (
-    _WRAPPERS
-    | _SHELLS
-    | frozenset("rm rmdir dd mkfs shred ssh scp rsync curl wget awk find".split())
-    | frozenset("cd pushd popd . source alias export set unset trap".split())
-)
-"""Commands for which no prefix is offered: it would allow almost anything, or destroy things."""
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+:/-]*")
+_MAX_LENGTH = 4_000
+"""A longer command is compared as it is; the words of a denial that it contains make it ask."""
 
 
 def forms_of(words: Sequence[str]) -> tuple[str, ...]:
@@ -46,6 +38,8 @@ def forms_of(words: Sequence[str]) -> tuple[str, ...]:
     >>> "git push" in forms_of(["env", "X=1", "/usr/bin/git", "-C", ".", "push"])
     True
     """
+    if sum(map(len, words)) > _MAX_LENGTH:
+        return (shlex.join(words),)
     found: dict[str, None] = {}
     _collect(tuple(words), found)
     return tuple(found)
@@ -58,25 +52,9 @@ def forms_of_unclear_line(line: str) -> tuple[str, ...]:
     True
     """
     found: dict[str, None] = {}
-    for part in _PARTS.split(line):
+    for part in _PARTS.split(line[:_MAX_LENGTH]):
         _collect(_words(part), found)
     return tuple(found)
-
-
-def prefix_of(words: Sequence[str]) -> str | None:
-    """The first words of a command, where a rule for all that starts with them makes sense.
-
-    >>> prefix_of(["python3", "a.py"]), prefix_of(["git", "log", "-1"]), prefix_of(["bash", "x"])
-    ('python3', 'git log', None)
-    """
-    name = words[0]
-    if name.rpartition("/")[2] in _NO_PREFIX or _PLAIN_WORD.fullmatch(name) is None:
-        return None
-    if name not in _SUBCOMMANDS:
-        return name if len(words) > 1 else None
-    if len(words) < 2 or _PLAIN_WORD.fullmatch(words[1]) is None:
-        return None
-    return f"{name} {words[1]}"
 
 
 def _collect(words: tuple[str, ...], found: dict[str, None]) -> None:
@@ -101,16 +79,18 @@ def _rewritten(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield (first.lstrip("\\"), *rest)
     elif name.casefold() == "git":
         yield from _without_git_options(name, rest)
-    elif name in _SHELLS or name == "eval":
+    elif name in SHELLS or name == "eval":
         # The text after -c, or the text that is put together, is a command line of its own.
         for text in (*rest, " ".join(rest)):
             for part in _PARTS.split(text):
                 yield _words(part)
-    if name in _WRAPPERS:
+    if name in WRAPPERS:
         # Which words are options and which are their values differs, so each rest is a form.
         for start in range(len(rest)):
             if not rest[start].startswith("-"):
                 yield rest[start:]
+            if " " in rest[start]:  # a command line as one word, as in env -S 'git push'
+                yield (*_words(rest[start].removeprefix("-S")), *rest[start + 1 :])
 
 
 def _without_git_options(name: str, rest: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

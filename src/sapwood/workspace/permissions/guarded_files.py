@@ -55,9 +55,10 @@ PRIVATE_FILES: Mapping[str, str] = {
     ".config/github-copilot/ .copilot/ .local/share/opencode/auth.json .config/goose/secrets.yaml "
     ".config/io.datasette.llm/keys.json .aider.conf.yml .amazonq/cache/ .kiro/auth/ "
     "Code/User/globalStorage/ Cursor/User/globalStorage/",
-    "services for models": ".huggingface/ .cache/huggingface/token .cache/huggingface/stored_tokens "
-    ".kaggle/ .config/wandb/ .openai/ .anthropic/ .config/anthropic/ .config/openai/ .modal.toml "
-    ".replicate/",
+    "services for models": ".huggingface/ .cache/huggingface/token "
+    ".cache/huggingface/stored_tokens .kaggle/ .config/wandb/ .openai/ .anthropic/ "
+    ".config/anthropic/ .config/openai/ "
+    ".modal.toml .replicate/",
     "other services": ".sentryclirc .config/stripe/ .twilio-cli/ .config/configstore/ .htpasswd "
     ".rediscli_auth .config/tailscale/ .wireguard/ etc/wireguard/ *.ovpn",
     "shells, which keep what was typed": ".bash_history .zsh_history .sh_history .history "

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from sapwood.core.settings import PermissionMode
 from sapwood.workspace.globs import escape
-from sapwood.workspace.permissions.command_forms import forms_of, forms_of_unclear_line, prefix_of
+from sapwood.workspace.permissions.command_forms import forms_of, forms_of_unclear_line
+from sapwood.workspace.permissions.denied_words import mentions, runs_unseen_text
 from sapwood.workspace.permissions.permission_rules import (
     PermissionRule,
     PermissionRules,
@@ -22,7 +23,12 @@ from sapwood.workspace.permissions.permission_rules import (
     is_for_exact_path,
     names_tool,
 )
-from sapwood.workspace.permissions.shell_commands import folders_of, simple_commands
+from sapwood.workspace.permissions.shell_commands import (
+    SimpleCommand,
+    folders_of,
+    simple_commands,
+)
+from sapwood.workspace.permissions.wildcards import harmless_prefix, why_not_covered
 
 __all__ = [
     "NOT_COVERED",
@@ -59,11 +65,15 @@ class FileAction(Struct, frozen=True):
 
 
 class ShellAction(Struct, frozen=True):
-    """Running a command line in a folder, which is given from the workspace's folder on."""
+    """Running a command line in a folder, which is given from the workspace's folder on.
+
+    `astray` are words of the line that lead out of the workspace or to a protected file, by links.
+    """
 
     tool: str
     command: str
     folder: str = "."
+    astray: tuple[str, ...] = ()
 
 
 class OtherAction(Struct, frozen=True):
@@ -85,13 +95,21 @@ class PermissionDecision(Struct, frozen=True):
 
 
 class _Command(Struct, frozen=True):
-    """One command of a line: `text` is None if it is not known, `folder` if that is not known."""
+    """One command of a line: `parts` is None if it is not known, `folder` if that is not known.
+
+    `is_unseen`: it may run other commands than the line shows.
+    """
 
     tool: str
-    text: str | None
+    parts: SimpleCommand | None
     forms: tuple[str, ...]
     folder: str | None
     line: ShellAction
+    is_unseen: bool = False
+
+    @property
+    def text(self) -> str | None:
+        return None if self.parts is None else self.parts.text
 
 
 def decide_permission(
@@ -128,15 +146,17 @@ def decide_permission(
 
 
 def prefix_rule(action: ToolAction) -> PermissionRule | None:
-    """The rule for all commands that start as this one does; None unless it is one plain command.
+    """The rule for all commands that start as this one does; None unless they can only read.
 
-    >>> str(prefix_rule(ShellAction("shell", "python3 a.py")))
-    'allow shell(python3 *)'
+    >>> str(prefix_rule(ShellAction("shell", "git status -s")))
+    'allow shell(git status *)'
+    >>> prefix_rule(ShellAction("shell", "python3 a.py")) is None
+    True
     """
     if not isinstance(action, ShellAction) or not _can_be_named(action.folder):
         return None
     commands = simple_commands(action.command)
-    prefix = prefix_of(commands[0].words) if commands and len(commands) == 1 else None
+    prefix = harmless_prefix(commands[0].words) if commands and len(commands) == 1 else None
     if prefix is None:
         return None
     folder = "" if action.folder == "." else escape(action.folder)
@@ -150,8 +170,15 @@ def _commands(action: ShellAction) -> list[_Command]:
         return [_Command(action.tool, None, forms, action.folder, action)]
     folders = folders_of(commands, action.folder)
     return [
-        _Command(action.tool, each.text, forms_of(each.words), folder, action)
-        for each, folder in zip(commands, folders, strict=True)
+        _Command(
+            action.tool,
+            each,
+            forms_of(each.words),
+            folder,
+            action,
+            runs_unseen_text(commands, place),
+        )
+        for place, (each, folder) in enumerate(zip(commands, folders, strict=True))
     ]
 
 
@@ -172,10 +199,19 @@ def _decide_one(
             named = any(_names_line(each, action) for each in granted if each.verdict == "allow")
             if named or (is_granted and rule.verdict == "ask"):
                 return PermissionDecision("allow", _ALLOWED)
-            return PermissionDecision("ask", f"{_UNCLEAR}, and '{rule}' may apply to it.", remedy)
+            return _asked_because_of(rule, action)
     if is_granted:
         return PermissionDecision("allow", _ALLOWED)
     return _default_decision(action, remedy, mode)
+
+
+def _asked_because_of(
+    rule: PermissionRule, action: FileAction | OtherAction | _Command
+) -> PermissionDecision:
+    """The question about a line to which a denial may apply. Only a rule for all of it helps."""
+    whole = _rule_for_line(action.line) if isinstance(action, _Command) else None
+    remedy = () if whole is None else (whole,)
+    return PermissionDecision("ask", f"{_UNCLEAR}, and '{rule}' may apply to it.", remedy)
 
 
 def _default_decision(
@@ -223,7 +259,11 @@ def _matches_command(rule: PermissionRule, command: _Command) -> bool:
     if not covers_folder(rule, command.folder):
         return False
     if rule.verdict == "allow":
-        return command.text is not None and covers_command(rule, command.text)
+        return (
+            command.parts is not None
+            and covers_command(rule, command.parts.text)
+            and not why_not_covered(rule.pattern, command.parts, command.line.astray)
+        )
     return any(covers_command(rule, form) for form in command.forms)
 
 
@@ -238,8 +278,12 @@ def _names_line(rule: PermissionRule, action: FileAction | OtherAction | _Comman
 
 
 def _may_match(rule: PermissionRule, action: FileAction | OtherAction | _Command) -> bool:
-    """Whether a rule that forbids or asks may be for something in a line that is not understood."""
-    return isinstance(action, _Command) and action.text is None and names_tool(rule, action.tool)
+    """Whether a rule that forbids or asks may be for something that the line runs unseen."""
+    if not isinstance(action, _Command) or not names_tool(rule, action.tool):
+        return False
+    if action.parts is None or action.is_unseen:
+        return True
+    return covers_folder(rule, action.folder) and mentions(rule.pattern, action.line.command)
 
 
 def _remedy(action: FileAction | OtherAction | _Command) -> PermissionRules:

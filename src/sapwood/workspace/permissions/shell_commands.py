@@ -1,9 +1,10 @@
 """Finds the simple commands that a shell command line runs. Pure.
 
 It understands words, quotes, `;`, `&&`, `||`, `|`, `&`, new lines, and redirections of output to
-/dev/null or to another output. It does not understand variables, substitutions, other redirections,
-groups, loops, assignments and comments, because what those run is known only at run time. The
-result is complete: it contains every command that the line can start, or is None.
+/dev/null or to another output, and variables that only choose how a program prints or logs. It does
+not understand other variables, substitutions, other redirections, groups, loops and comments,
+because what those run is known only at run time. The result is complete: it contains every command
+that the line can start, or is None.
 """
 
 import re
@@ -21,16 +22,28 @@ _RESERVED = frozenset(
 _HARMLESS_REDIRECTION = re.compile(
     r"(?:(?:&>>?|>>?|<)[ \t]*/dev/null|>&[0-9])(?=[ \t\n;&|]|$)", re.ASCII
 )
+_HARMLESS_VARIABLE = re.compile(
+    r"(?:CI|NODE_ENV|APP_ENV|RAILS_ENV|RACK_ENV|FLASK_ENV|FLASK_DEBUG|RUST_BACKTRACE|RUST_LOG|LANG|"
+    r"LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|COLUMNS|LINES|PYTHONUNBUFFERED|PYTHONHASHSEED|"
+    r"PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|CGO_ENABLED|PORT|LOG_LEVEL|DEBUG|VERBOSE)"
+    r"=[A-Za-z0-9_.:,*-]*[ \t]+(?=[^ \t\n;&|#])",
+    re.ASCII,
+)
+"""Variables that name neither programs nor files, with a plain value, before a command."""
 _OPERATOR = re.compile(r"&&|\|\||\|&|[;|&\n]")
 _NOT_PLAIN = frozenset("$`(){}")
 _NOT_PLAIN_FIRST = frozenset("*?[]~=^")
 
 
 class SimpleCommand(Struct, frozen=True):
-    """The words of one command, and the operator after it: '' at the end of the line."""
+    """The words of one command, and the operator after it: '' at the end of the line.
+
+    `patterns` are the places of words that the shell replaces by the names of files.
+    """
 
     words: tuple[str, ...]
     operator: str = ""
+    patterns: frozenset[int] = frozenset()
 
     @property
     def text(self) -> str:
@@ -104,6 +117,8 @@ class _Parser:
         self._words: list[str] = []
         self._word: list[str] | None = None
         self._is_quoted = False
+        self._is_pattern = False
+        self._patterns: set[int] = set()
         self._needs_more = False
 
     def commands(self) -> tuple[SimpleCommand, ...]:
@@ -133,11 +148,17 @@ class _Parser:
                 return self._plain(char)
 
     def _plain(self, char: str) -> bool:
+        if not self._words and self._word is None:
+            found = _HARMLESS_VARIABLE.match(self._line, self._place)
+            if found:
+                self._place = found.end()
+                return True
         if char in _NOT_PLAIN or not (char.isprintable()) or (char == "#" and self._word is None):
             return False
         if not self._words and char in _NOT_PLAIN_FIRST:
             return False  # a pattern, a home folder or an assignment instead of a command name
         self._add(char)
+        self._is_pattern |= char in "*?["
         self._place += 1
         return True
 
@@ -145,6 +166,7 @@ class _Parser:
         if self._word is None:
             self._word = []
             self._is_quoted = False
+            self._is_pattern = False
         self._word.append(text)
         self._is_quoted |= quoted
 
@@ -209,6 +231,8 @@ class _Parser:
         word, self._word = "".join(self._word), None
         if not self._words and (word in _RESERVED or not word):
             return False
+        if self._is_pattern:
+            self._patterns.add(len(self._words))
         self._words.append(word)
         return True
 
@@ -216,7 +240,8 @@ class _Parser:
         if not self._end_word():
             return False
         if self._words:
-            self._commands.append(SimpleCommand(tuple(self._words), operator))
+            patterns, self._patterns = frozenset(self._patterns), set()
+            self._commands.append(SimpleCommand(tuple(self._words), operator, patterns))
             self._words = []
             self._needs_more = operator in ("&&", "||", "|", "|&")
             return True

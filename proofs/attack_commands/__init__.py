@@ -1,0 +1,1 @@
+"""Hostile and harmless command lines, through the real decision with typical rules."""

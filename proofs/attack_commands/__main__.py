@@ -1,0 +1,53 @@
+"""`python -m proofs.attack_commands`: hostile lines that are allowed, harmless lines that ask.
+
+Fails if one hostile line is allowed without a question, or if more than one harmless line of
+twenty asks under the rules of a typical developer.
+"""
+
+import sys
+
+from proofs.attack_commands.corpus import (
+    MAX_ASKED,
+    allowed_evasions,
+    allowed_hostile,
+    asked_harmless,
+    evasion_lines,
+    harmless_lines,
+    hostile_lines,
+)
+from proofs.attack_commands.rule_sets import RULE_SETS, TYPICAL
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Prints both counts and returns the exit code."""
+    hostile, evasions, harmless = hostile_lines(), evasion_lines(), harmless_lines()
+    families = {line.family for line in hostile} | {"denied commands"}
+    let_in = 0
+    for name in RULE_SETS:
+        allowed = allowed_hostile(name)
+        let_in += len(allowed)
+        print(f"rules '{name}': {len(allowed)} of {len(hostile)} hostile lines allowed")
+        for line in allowed:
+            print(f"    ALLOWED {line.source} {line.family}: {line.command!r}")
+    passed = allowed_evasions()
+    let_in += len(passed)
+    print(f"denials: {len(passed)} of {len(evasions)} ways around a denial allowed")
+    for line in passed:
+        print(f"    ALLOWED: {line!r}")
+    asked = asked_harmless(TYPICAL)
+    for line in asked:
+        print(f"    asked: {line.source} {line.command!r}")
+    print(f"rules 'none': {len(asked_harmless('none'))} of {len(harmless)} harmless lines ask")
+    share = len(asked) / len(harmless)
+    print(f"rules '{TYPICAL}': {len(asked)} of {len(harmless)} harmless lines ask ({share:.1%})")
+    total = len(hostile) + len(evasions)
+    print(
+        f"hostile lines: {total} in {len(families)} families, {let_in} allowed without a question"
+    )
+    return 1 if let_in or share > MAX_ASKED else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

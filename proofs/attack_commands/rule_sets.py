@@ -1,0 +1,59 @@
+"""Typical permission rules: what a person who works like this would write."""
+
+from collections.abc import Mapping
+
+__all__ = ["DENIALS", "RULE_SETS", "TYPICAL"]
+
+_READERS = (
+    "ls cat head tail wc cut sort uniq tr nl grep egrep rg fd find tree file stat du df diff cmp "
+    "jq "
+    "echo printf pwd which type date basename dirname realpath readlink ps pgrep lsof id uname "
+    "whoami sed awk cd column test true sleep sha256sum md5sum"
+).split()
+_READING = [f"allow shell({name} *) in **" for name in _READERS]
+_CHECKERS = (
+    "pytest ruff mypy pyright black isort flake8 eslint prettier tsc jest vitest tox".split()
+)
+_GIT = ["allow shell(git *)", "allow shell(git *) in **"]
+_NODE = [
+    *("allow shell(npm *)", "allow shell(pnpm *)", "allow shell(yarn *)", "allow shell(node *)"),
+    *(f"allow shell(npx {name} *)" for name in ("tsc", "eslint", "prettier", "jest", "vitest")),
+]
+_PYTHON = ["allow shell(python3 *)", "allow shell(python *)", "allow shell(pytest *)"]
+_BUILDING = [
+    *("allow shell(cargo *)", "allow shell(go *)", "allow shell(make *)", "allow shell(just *)"),
+    *("allow shell(mkdir *)", "allow shell(touch *)", "allow shell(cp *)", "allow shell(mv *)"),
+    *("allow shell(docker *)", "allow shell(kubectl *)", "allow shell(gh *)", "allow shell(uv *)"),
+    *("allow shell(terraform *)", "allow shell(rustup *)", "allow shell(curl *)"),
+    *("allow shell(npm ci)", "allow shell(npm install)", "allow shell(pnpm install)"),
+    *("allow shell(pip install -r requirements.txt)", "allow shell(pip install -e .)"),
+    *("allow shell(pip list *)", "allow shell(pip show *)", "allow shell(pip freeze)"),
+    *(f"allow shell(uv run {name} *)" for name in ("pytest", "ruff", "mypy", "pyright")),
+    *(f"allow shell(poetry run {name} *)" for name in ("pytest", "ruff", "mypy")),
+]
+_DENIED = ["deny shell(git push *)", "deny shell(sudo *)", "deny shell(rm -rf *)"]
+TYPICAL = "developer"
+RULE_SETS: Mapping[str, list[str]] = {
+    "none": [],
+    "reader": _READING,
+    "git": _GIT,
+    "node": ["allow shell(npm test)", "allow shell(npm run *)", *_NODE],
+    "python": _PYTHON,
+    TYPICAL: [
+        *_DENIED,
+        *_READING,
+        *_GIT,
+        *_NODE,
+        *_PYTHON,
+        *(f"allow shell({name} *)" for name in _CHECKERS),
+        *_BUILDING,
+    ],
+}
+"""Nobody said anything; a reader; git, Node or Python only; a developer with all of them."""
+DENIALS: Mapping[str, tuple[str, str]] = {
+    "touch": ("touch proof", "deny shell(touch *)"),
+    "git push": ("git push origin main", "deny shell(git push *)"),
+    "rm": ("rm -rf src", "deny shell(rm *)"),
+    "terraform apply": ("terraform apply -auto-approve", "ask shell(terraform apply *)"),
+}
+"""A denied command and its rule, which is followed by `allow shell`."""

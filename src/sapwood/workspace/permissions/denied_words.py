@@ -1,0 +1,134 @@
+"""Whether a command line may run what a rule denies, although it is not seen to. Pure.
+
+`command_forms` finds a denied command behind many detours, but detours have no end. So a line that
+contains the words of a denial anywhere asks (`mentions`), and so does a line that runs text which
+is not on the line, or is in another language (`runs_unseen_text`): `base64 -d | sh`.
+"""
+
+import fnmatch
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from sapwood.workspace.permissions.command_forms import SHELLS, WRAPPERS
+from sapwood.workspace.permissions.shell_commands import SimpleCommand, simple_commands
+
+__all__ = ["is_interpreter", "mentions", "runs_unseen_text", "script_of"]
+
+_QUOTES = str.maketrans("", "", "'\"\\")
+_MAX_PATTERNS = 200
+_PATTERN = re.compile(r"[A-Za-z0-9_.+-]*[?*\[][A-Za-z0-9_.+?*\[\]!^-]*")
+_INTERPRETER = (
+    r"(?:python|pypy|perl|ruby|irb|node|nodejs|php|lua|luajit|tclsh|wish|expect|osascript|pwsh|"
+    r"powershell|deno|bun|guile|racket|Rscript|julia|ghci|scala|groovy|jshell|awk|gawk|mawk|nawk|"
+    r"gdb|lldb|ed|ex|vi|vim|nvim|emacs|bc|dc|m4|at|batch|crontab|sqlite3|psql|mysql|xonsh|nu|fish|"
+    r"csh|tcsh|rbash|" + "|".join(sorted(SHELLS)) + r")[0-9.]*"
+)
+_IS_INTERPRETER = re.compile(_INTERPRETER, re.IGNORECASE)
+_NAMES_INTERPRETER = re.compile(
+    rf"(?<![A-Za-z0-9_.-])-?(?:{_INTERPRETER}|eval|source)(?![A-Za-z0-9_.-])", re.IGNORECASE
+)
+_TAKES_COMMANDS = frozenset("xargs parallel entr watch".split())
+_SHOWS = frozenset(
+    "echo printf ls cat head tail wc grep egrep fgrep rg which type file stat basename dirname cd "
+    "mkdir touch cp mv rm pip pip3 npm apt brew git".split()
+)
+"""Programs whose arguments are no commands, whatever they say."""
+_MAX_NESTING = 4
+
+
+def mentions(pattern: str, line: str) -> bool:
+    """Whether all words of a rule's pattern occur in the line, in any order, quoted or not.
+
+    >>> mentions("git push *", "flock x sh -c 'g\\\\it -C . pu\\"s\\"h'")
+    True
+    >>> mentions("rm *", "npm run format -- --rm"), mentions("rm *", "env -S'rm -r x'")
+    (False, True)
+    """
+    text = line.replace("\\\n", "").translate(_QUOTES)
+    wanted = _wanted(pattern)
+    return bool(wanted) and all(
+        regex.search(text) is not None or _may_become(word, text) for word, regex in wanted
+    )
+
+
+def runs_unseen_text(commands: Sequence[SimpleCommand], place: int, depth: int = 0) -> bool:
+    """Whether a command of the line may run commands that are not among the words of the line."""
+    words = commands[place].words
+    name = words[0].rpartition("/")[2]
+    if is_interpreter(name):
+        return _interprets_unseen(name, words[1:], depth)
+    if name in WRAPPERS and (commands[place].patterns or name in _TAKES_COMMANDS):
+        return not any(word in _SHOWS for word in words[1:]) or bool(commands[place].patterns)
+    if name == "git" and any(_IS_GIT_SETTING.match(word) for word in words[1:]):
+        return True
+    return name not in _SHOWS and any(_NAMES_INTERPRETER.search(word) for word in words[1:])
+
+
+_IS_GIT_SETTING = re.compile(r"-c$|-c[a-z]+\.|--config-env|--exec-path")
+
+
+def is_interpreter(name: str) -> bool:
+    """Whether a program of this name runs text."""
+    return _IS_INTERPRETER.fullmatch(name) is not None
+
+
+def script_of(name: str, arguments: Sequence[str]) -> str:
+    """The file or module that an interpreter is to run; '' if it is to run other text.
+
+    >>> script_of("python3", ["tools/a.py", "-c"]), script_of("python3", ["-c", "print()"])
+    ('tools/a.py', '')
+    """
+    if not arguments:
+        return ""
+    first = arguments[0]
+    if first == "-m" and len(arguments) > 1 and name.startswith(("python", "pypy")):
+        return arguments[1]
+    is_file = not first.startswith("-") and ("." in first or "/" in first)
+    return first if is_file else ""
+
+
+def _interprets_unseen(name: str, arguments: Sequence[str], depth: int) -> bool:
+    if list(arguments) in (["--version"], ["-V"], ["-v"], ["--help"]):
+        return False
+    if name in SHELLS and len(arguments) >= 2 and re.fullmatch(r"-[a-z]*c", arguments[0]):
+        inner = simple_commands(arguments[1]) if depth < _MAX_NESTING else None
+        return inner is None or any(
+            runs_unseen_text(inner, place, depth + 1) for place in range(len(inner))
+        )
+    return not script_of(name, arguments)
+
+
+@cache
+def _wanted(pattern: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The words that name the command, each as it is and as an expression.
+
+    Options are left out: they can be written in other ways, unless there is nothing else.
+    """
+    words = [word for word in pattern.translate(_QUOTES).split() if word.strip("*")]
+    named = [word for word in words if not word.startswith("-")] or words
+    return tuple((word, _word_regex(word)) for word in named)
+
+
+def _word_regex(word: str) -> re.Pattern[str]:
+    """The word by itself, in a path, in a list, as a part of `git-push`, or glued to an option."""
+    word = word.rpartition("/")[2] or word
+    body = ".*?".join(map(re.escape, word.strip("*").split("*")))
+    before = "" if word.startswith("*") else r"(?:(?<![A-Za-z0-9_.-])|(?<=[A-Za-z0-9_]-)|"
+    before += "" if word.startswith("*") else r"(?<![A-Za-z0-9_-])-[A-Za-z]{1,4})"
+    after = "" if word.endswith("*") else r"(?![A-Za-z0-9_])"
+    return re.compile(before + body + after, re.IGNORECASE)
+
+
+def _may_become(word: str, text: str) -> bool:
+    """Whether a pattern of file names in the text matches the word, as `/bin/to?ch` does."""
+    for count, pattern in enumerate(_file_patterns(text)):
+        if count >= _MAX_PATTERNS or fnmatch.fnmatch(word.casefold(), pattern.casefold()):
+            return True
+    return False
+
+
+def _file_patterns(text: str) -> Iterator[str]:
+    for found in _PATTERN.finditer(text):
+        if any(char.isalnum() for char in found[0]) and found[0].strip("*.") == found[0].strip("."):
+            yield found[0][:100]

@@ -1,0 +1,265 @@
+"""What a `*` in a permission stands for: data, and no program, file elsewhere or secret. Pure.
+
+`allow shell(git log *)` is written with revisions and paths in mind. `git log --output=.envrc` is
+covered by its letters and not by its meaning. So a word that the rule does not spell out counts
+only if it is known to be harmless for that program (`known_programs.py`); every other word has to
+be in the rule: `allow shell(git log --output=*)`.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from sapwood.workspace.permissions import known_programs as known
+from sapwood.workspace.permissions.command_forms import WRAPPERS
+from sapwood.workspace.permissions.denied_words import is_interpreter, script_of
+from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
+from sapwood.workspace.permissions.shell_commands import SimpleCommand
+
+__all__ = ["harmless_prefix", "why_not_covered"]
+
+_STAR = re.compile(r"(?<!\\)(?:\\\\)*\*")
+_ADDRESS = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*://|(?:ext|fd|file|https?|ssh|git)::|[\w.-]+@[\w.-]+:|"
+    r"/dev/(?:tcp|udp)/|[\w./-]+@(?:latest$|v?\d)"
+)
+_OWN_ADDRESS = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/[^@]*)?$")
+_PIECES = re.compile(r"[=:,@]|^-[A-Za-z]")
+_DEVICES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"))
+_SED_ADDRESS = r"(?:\d+|\$|/[^/\n]*/)"
+_SED_COMMAND = r"(?:[pdq=]|s(?:/[^/\n]*/[^/\n]*/|\|[^|\n]*\|[^|\n]*\||#[^#\n]*#[^#\n]*#)[gpI0-9]*)"
+_SED_STEP = rf"(?:{_SED_ADDRESS}(?:,(?:{_SED_ADDRESS}|\+\d+))?)?\s*!?\s*{_SED_COMMAND}"
+_SED_SCRIPT = re.compile(rf"{_SED_STEP}(?:\s*;\s*{_SED_STEP})*")
+_AWK_CALL = re.compile(r"[|@`]|\bsystem\b|\bgetline\b|\bclose\b|\bENVIRON\b|printf?\b[^}]*>")
+
+
+def why_not_covered(pattern: str, command: SimpleCommand, astray: Sequence[str] = ()) -> str:
+    """Which word of the command the `*` of a pattern does not stand for; '' if there is none.
+
+    `astray` are words that lead to files elsewhere or to protected ones, by links.
+
+    >>> why_not_covered("git log *", SimpleCommand(("git", "log", "-1", "--output=x")))
+    '--output=x'
+    >>> why_not_covered("git log *", SimpleCommand(("git", "log", "-1", "--oneline")))
+    ''
+    """
+    if _STAR.search(pattern) is None:
+        return ""
+    is_spelled = _spelling(pattern)
+    words = command.words
+    if not is_spelled(words[0]):
+        return words[0]
+    open_words = [
+        (place, word) for place, word in enumerate(words) if place and not is_spelled(word)
+    ]
+    may_be_options = () if known.any_option(_name(words)) else command.patterns
+    for place, word in open_words:
+        if word in astray or (place in may_be_options and word[0] in "*?["):
+            return word
+    return _uncovered(words, [word for _, word in open_words], is_spelled)
+
+
+def harmless_prefix(words: Sequence[str]) -> str | None:
+    """The first words of a command that only reads, whatever follows; None for all others.
+
+    >>> harmless_prefix(["ls", "-l"]), harmless_prefix(["git", "status", "-s"])
+    ('ls', 'git status')
+    >>> harmless_prefix(["git", "log", "-1"]), harmless_prefix(["python3", "a.py"])
+    (None, None)
+    """
+    for length in (2, 1):
+        prefix = " ".join(words[:length])
+        if len(words) > 1 and prefix in known.ONLY_READS:
+            return prefix
+    return None
+
+
+def _name(words: Sequence[str]) -> str:
+    return words[0].rpartition("/")[2]
+
+
+def _spelling(pattern: str) -> Callable[[str], bool]:
+    """Says whether the pattern itself contains a word, as a whole or up to its `*`."""
+    parts = pattern.split()
+    whole = {part.replace("\\*", "*").strip("'\"") for part in parts if not _STAR.search(part)}
+    starts = tuple(part.partition("*")[0] for part in parts if _STAR.search(part))
+    starts = tuple(start for start in starts if len(start) > 1)
+
+    def is_spelled(word: str) -> bool:
+        return word in whole or (word.startswith(starts) and ".." not in word if starts else False)
+
+    return is_spelled
+
+
+def _uncovered(
+    words: Sequence[str], open_words: Sequence[str], is_spelled: Callable[[str], bool]
+) -> str:
+    name = _name(words)
+    if name in known.PRINTS:
+        return ""
+    if name == "sed":
+        return _uncovered_script(words, open_words, _SED_SCRIPT.fullmatch)
+    if name in ("awk", "gawk", "mawk"):
+        return _uncovered_script(words, open_words, lambda text: not _AWK_CALL.search(text))
+    if is_interpreter(name) or name in WRAPPERS or name in known.RUNS_ITS_ARGUMENTS:
+        return _uncovered_by_runner(name, words, open_words)
+    if name in known.SUBCOMMANDS:
+        return _uncovered_subcommand(name, words, open_words, is_spelled)
+    if name in known.READS:
+        return _first_bad(_without_expression(name, open_words), known.bad_options(name), True)
+    return _first_bad(open_words, known.bad_options(name), False)
+
+
+def _uncovered_by_runner(name: str, words: Sequence[str], open_words: Sequence[str]) -> str:
+    if not open_words or list(words[1:]) in (["--version"], ["-V"], ["-v"]):
+        return ""
+    script = script_of(name, words[1:]) if is_interpreter(name) else ""
+    if not script and (words[1] in open_words or any(w.startswith("-") for w in open_words)):
+        return open_words[0]
+    if words[1:2] == ("-m",) and script in open_words and script not in known.MODULES:
+        return script
+    rest = [word for word in open_words if word not in ("-m", script) or "/" in word]
+    return _first_bad(rest, known.bad_options(script), False)
+
+
+def _uncovered_subcommand(
+    name: str, words: Sequence[str], open_words: Sequence[str], is_spelled: Callable[[str], bool]
+) -> str:
+    rest = [word for word in words[1:] if word not in known.GLOBAL_OPTIONS.get(name, ())]
+    if not rest:
+        return ""
+    if rest[0].startswith("-"):
+        return "" if rest[0] in ("--version", "-V", "-v", "--help") else rest[0]
+    covered = known.SUBCOMMANDS[name]
+    form = next((each for each in (" ".join(rest[:2]), rest[0]) if each in covered), "")
+    if not form:
+        return _uncovered_unknown_form(name, rest, open_words, is_spelled)
+    given = list(open_words)
+    for word in form.split():
+        if word in given:
+            given.remove(word)
+    given = _without_texts(given)
+    reads = name == "git" and rest[0] in known.GIT_READS
+    listed = covered[form].split()
+    if any(option[0] == "+" and option[1:] not in words for option in listed):
+        return form
+    return _unlisted(given, listed) or _first_bad(given, known.bad_options(name), reads)
+
+
+def _uncovered_unknown_form(
+    name: str, rest: Sequence[str], open_words: Sequence[str], is_spelled: Callable[[str], bool]
+) -> str:
+    """For a subcommand that is not known to be harmless, which the rule has to spell out."""
+    has_more = any(key.startswith(f"{rest[0]} ") for key in known.SUBCOMMANDS[name])
+    if has_more and len(rest) == 1:
+        return ""
+    if not is_spelled(rest[0]):
+        return rest[0]
+    if has_more and not is_spelled(rest[1]):
+        return rest[1]
+    return _first_bad(open_words, known.bad_options(name), False)
+
+
+def _unlisted(words: Sequence[str], listed: Sequence[str]) -> str:
+    """The first option that is not one of those listed. '*' lists all; '.' is an operand."""
+    if "*" in listed:
+        return ""
+    letters = {option[1] for option in listed if re.fullmatch(r"-[A-Za-z]", option)}
+    for word in words:
+        option = word.partition("=")[0]
+        if word == "--":
+            continue
+        if option in listed or re.fullmatch(r"-\d+", word):
+            continue
+        if word.startswith("--") or (word.startswith("-") and not _is_cluster(word, letters)):
+            return word
+        if not word.startswith("-") and f"!{word}" in listed:
+            return word
+    return ""
+
+
+def _is_cluster(word: str, letters: set[str]) -> bool:
+    body = re.match(r"-([A-Za-z]+)\d*$", word)
+    return word == "-" or (body is not None and set(body[1]) <= letters)
+
+
+def _without_texts(words: Sequence[str]) -> list[str]:
+    """The words without messages and the expressions that are searched for."""
+    kept: list[str] = []
+    for place, word in enumerate(words):
+        before = words[place - 1] if place else ""
+        if re.fullmatch(r"-[a-z]*m|--message|--grep|--author|-S|-G|--since|--until", before):
+            continue
+        text = re.match(r"(--message|--grep|--author|--format|--pretty|--date)=", word)
+        kept.append(text[1] if text else word)
+    return kept
+
+
+def _without_expression(name: str, words: Sequence[str]) -> list[str]:
+    if name not in known.TAKES_EXPRESSION:
+        return list(words)
+    first = next((place for place, word in enumerate(words) if not word.startswith("-")), None)
+    return [word for place, word in enumerate(words) if place != first]
+
+
+def _uncovered_script(
+    words: Sequence[str], open_words: Sequence[str], is_harmless: Callable[[str], object]
+) -> str:
+    """For sed and awk: options that only choose the input, one harmless script, then files."""
+    script = ""
+    for place, word in enumerate(words[1:], 1):
+        if re.fullmatch(r"-[nErsFzt]|-F.{1,3}|--|-nE|-ne|-e|-En", word):
+            continue
+        if words[place - 1] == "-F" and len(word) <= 3:
+            continue
+        if word.startswith("-") and word in open_words:
+            return word
+        if not script or words[place - 1] in ("-e", "-ne"):
+            script = word
+            if word in open_words and not is_harmless(word):
+                return word
+            continue
+        if word in open_words and (bad := _bad_operand(word, True)):
+            return bad
+    return ""
+
+
+def _first_bad(words: Sequence[str], bad: Sequence[str], reads: bool) -> str:
+    return next((word for word in words if _is_bad(word, bad, reads)), "")
+
+
+def _is_bad(word: str, bad: Sequence[str], reads: bool) -> bool:
+    if word.startswith("-") and word != "-":
+        option = word.partition("=")[0]
+        if any(_is_option(option, each) for each in bad):
+            return True
+        if not reads and option.startswith("--") and known.TELLING.search(option):
+            return True
+    return bool(_bad_operand(word, reads))
+
+
+def _is_option(option: str, bad: str) -> bool:
+    """Whether an option is this one: also shortened, or in a cluster of letters."""
+    if bad.startswith("--"):
+        return len(option) > 2 and bad.startswith(option)
+    if len(bad) == 2:
+        return not option.startswith("--") and bad[1] in option[1:]
+    return option == bad
+
+
+def _bad_operand(word: str, reads: bool) -> str:
+    if _ADDRESS.search(word):
+        return "" if _OWN_ADDRESS.match(word) else word
+    if len(word) > 1_000:
+        return word
+    for piece in _pieces(word):
+        is_away = piece.startswith(("/", "~")) or ".." in piece.split("/")
+        if (is_away and not (reads and piece in _DEVICES)) or why_private(piece):
+            return word
+        if not reads and why_runs_programs(piece):
+            return word
+    return ""
+
+
+def _pieces(word: str) -> Iterator[str]:
+    yield word
+    yield from (piece for piece in _PIECES.split(word) if piece)
