@@ -216,6 +216,10 @@ claude-traps *ARGS:
 attack *ARGS:
     python -m proofs.attack "$@"
 
+# Hostile and harmless command lines, through the real decision with typical rules; prints both counts
+attack-commands:
+    python -m proofs.attack_commands
+
 # Attacks on the server by HTTP, and on its page in a real chromium; `just attack-web no_token` tries one
 attack-web *ARGS:
     python -m proofs.attack_web "$@"

@@ -1,7 +1,7 @@
 """`python -m proofs.attack_commands`: hostile lines that are allowed, harmless lines that ask.
 
 Fails if one hostile line is allowed without a question, or if more than one harmless line of
-twenty asks under the rules of a typical developer.
+twenty asks under the rules of a typical developer, although these name every program in it.
 """
 
 import sys
@@ -11,11 +11,12 @@ from proofs.attack_commands.corpus import (
     allowed_evasions,
     allowed_hostile,
     asked_harmless,
+    asked_without_need,
     evasion_lines,
     harmless_lines,
     hostile_lines,
 )
-from proofs.attack_commands.rule_sets import RULE_SETS, TYPICAL
+from proofs.attack_commands.rule_sets import FIRST, RULE_SETS, TYPICAL
 
 __all__ = ["main"]
 
@@ -36,12 +37,13 @@ def main() -> int:
     print(f"denials: {len(passed)} of {len(evasions)} ways around a denial allowed")
     for line in passed:
         print(f"    ALLOWED: {line!r}")
-    asked = asked_harmless(TYPICAL)
-    for line in asked:
-        print(f"    asked: {line.source} {line.command!r}")
-    print(f"rules 'none': {len(asked_harmless('none'))} of {len(harmless)} harmless lines ask")
-    share = len(asked) / len(harmless)
-    print(f"rules '{TYPICAL}': {len(asked)} of {len(harmless)} harmless lines ask ({share:.1%})")
+    needless = asked_without_need(TYPICAL)
+    for line in asked_harmless(TYPICAL):
+        print(f"    asked{' without need' if line in needless else ''}: {line.command!r}")
+    for name in ("none", FIRST, TYPICAL):
+        print(f"rules '{name}': {len(asked_harmless(name))} of {len(harmless)} harmless lines ask")
+    share = len(needless) / len(harmless)
+    print(f"harmless lines: {len(harmless)}, {len(needless)} asked without need ({share:.1%})")
     total = len(hostile) + len(evasions)
     print(
         f"hostile lines: {total} in {len(families)} families, {let_in} allowed without a question"

@@ -4,6 +4,8 @@
 `independent_harmless.txt` were written by people who had not read them.
 """
 
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +16,7 @@ from proofs.attack_commands.rule_sets import RULE_SETS
 from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.permissions.permission_decision import ShellAction, decide_permission
 from sapwood.workspace.permissions.permission_rules import parse_rules
+from sapwood.workspace.permissions.shell_commands import simple_commands
 from sapwood.workspace.tool_output import ToolError
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "allowed_evasions",
     "allowed_hostile",
     "asked_harmless",
+    "asked_without_need",
     "evasion_lines",
     "harmless_lines",
     "hostile_lines",
@@ -29,6 +33,7 @@ __all__ = [
 ]
 
 MAX_ASKED = 0.05
+_KEYWORDS = re.compile(r"^\s*(?:(?:do|then|if|else|time|[A-Z]+=\S+)\s+|for .*)*|\b(?:done|fi)\b")
 _FOLDER = Path(__file__).parent
 
 
@@ -82,8 +87,30 @@ def asked_harmless(rule_set: str) -> list[Line]:
     return [line for line in harmless_lines() if verdict(line.command, rules) != "allow"]
 
 
+def asked_without_need(rule_set: str) -> list[Line]:
+    """Those that ask although no rule denies them, and rules allow every program that they start.
+
+    A line with a program that no rule names is asked about because nobody allowed that program.
+    """
+    rules = [rule for rule in parse_rules(RULE_SETS[rule_set]) if rule.verdict == "allow"]
+    named = {rule.pattern.split()[0] for rule in rules}
+    return [
+        line
+        for line in asked_harmless(rule_set)
+        if verdict(line.command, RULE_SETS[rule_set]) == "ask" and _programs(line.command) <= named
+    ]
+
+
+def _programs(command: str) -> set[str]:
+    """The first word of everything that looks like a command."""
+    if commands := simple_commands(command):
+        return {shlex.quote(each.words[0]) for each in commands}
+    firsts = (_KEYWORDS.sub("", part).split() for part in re.split(r"[;|&\n]+", command))
+    return {words[0] for words in firsts if words}
+
+
 @cache
 def _read(name: str) -> tuple[Line, ...]:
     lines = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
-    parts = [line.partition("\t") for line in lines if line.strip()]
+    parts = [line.rpartition("\t") for line in lines if line.strip()]
     return tuple(Line(name, kind, command) for kind, _, command in parts)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-__all__ = ["DENIALS", "RULE_SETS", "TYPICAL"]
+__all__ = ["DENIALS", "FIRST", "RULE_SETS", "TYPICAL"]
 
 _READERS = (
     "ls cat head tail wc cut sort uniq tr nl grep egrep rg fd find tree file stat du df diff cmp "
@@ -32,24 +32,52 @@ _BUILDING = [
     *(f"allow shell(poetry run {name} *)" for name in ("pytest", "ruff", "mypy")),
 ]
 _DENIED = ["deny shell(git push *)", "deny shell(sudo *)", "deny shell(rm -rf *)"]
+_MORE_READERS = "comm paste rev hostname uptime free zipinfo".split()
+_MORE_CHECKERS = (
+    *("pylint", "nox", "coverage", "ctest", "ninja", "gofmt", "golangci-lint", "rubocop", "task"),
+    *("mvn", "gradle", "./gradlew", "dotnet", "mix test", "bundle exec rspec", "rake test"),
+    *("vendor/bin/phpunit", "swift", "cmake --build", "alembic", "prisma", "npx playwright test"),
+    *("npx storybook", "bun", "deno", "pre-commit run", "tee", "xargs wc", "unzip -l", "tar tzf"),
+    *(
+        "command -v",
+        "poetry show",
+        "bash scripts/check.sh",
+        "sh tests/run.sh",
+        "./scripts/build.sh",
+    ),
+    *("timeout 60 pytest", "git bisect start", "sed -i", "'['", "./run.sh", "./app"),
+)
+_MORE = [
+    *(f"allow shell({name} *)" for name in (*_MORE_READERS, *_MORE_CHECKERS)),
+    *("allow shell(rustc --version)", "allow shell(java -version)", "allow shell(pip check)"),
+    *("allow shell(composer install)", "allow shell(rm -rf build dist)", "allow shell(uptime)"),
+    *("allow shell(npm test) in web", "allow shell(pytest *) in packages/*"),
+]
+_DEVELOPER = [
+    *_DENIED,
+    *_READING,
+    *_GIT,
+    *_NODE,
+    *_PYTHON,
+    *(f"allow shell({name} *)" for name in _CHECKERS),
+    *_BUILDING,
+]
 TYPICAL = "developer"
+FIRST = "developer, first draft"
 RULE_SETS: Mapping[str, list[str]] = {
     "none": [],
     "reader": _READING,
     "git": _GIT,
     "node": ["allow shell(npm test)", "allow shell(npm run *)", *_NODE],
     "python": _PYTHON,
-    TYPICAL: [
-        *_DENIED,
-        *_READING,
-        *_GIT,
-        *_NODE,
-        *_PYTHON,
-        *(f"allow shell({name} *)" for name in _CHECKERS),
-        *_BUILDING,
-    ],
+    FIRST: _DEVELOPER,
+    TYPICAL: [*_DEVELOPER, *_MORE],
 }
-"""Nobody said anything; a reader; git, Node or Python only; a developer with all of them."""
+"""Nobody said anything; a reader; git, Node or Python only; a developer with all of them.
+
+The first draft was written before the harmless lines were read, and has no rules for the programs
+of Java, Ruby, PHP, Swift and others that occur there. The developer's own rules name them.
+"""
 DENIALS: Mapping[str, tuple[str, str]] = {
     "touch": ("touch proof", "deny shell(touch *)"),
     "git push": ("git push origin main", "deny shell(git push *)"),

@@ -150,6 +150,21 @@ def test_a_second_name_of_a_private_file_is_private(tmp_path: Path) -> None:
     assert not guards.against_reading(locate(top, "plain.txt"))
 
 
+async def test_a_command_does_not_read_a_private_file_through_a_link(tmp_path: Path) -> None:
+    workspace = ToolWorkspace(tmp_path, ["allow shell(cat *) in **"])
+    outside = tmp_path.with_name(f"{tmp_path.name}-outside")
+    outside.mkdir()
+    (outside / "notes").write_text("private-text")
+    workspace.put("plain.txt", "plain-text")
+    workspace.put("sub/plain.txt", "plain-text")
+    (tmp_path / "link.txt").symlink_to(outside / "notes")
+    (tmp_path / "sub" / "more.txt").symlink_to(outside / "notes")
+    assert "plain-text" in await workspace.done("shell", command="cat plain.txt")
+    for command in ("cat link.txt", "cat l*.txt", "cat < link.txt"):
+        assert "needs approval" in await workspace.refused("shell", command=command)
+    assert "needs approval" in await workspace.refused("shell", command="cat more.txt", cwd="sub")
+
+
 def test_every_hidden_file_of_the_home_folder_is_guarded_against_writing(tmp_path: Path) -> None:
     home = os.path.realpath(tmp_path)
     guards = PathGuards(home=home)

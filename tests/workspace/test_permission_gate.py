@@ -110,20 +110,20 @@ async def test_a_line_that_cannot_be_told_is_asked_for_with_the_reason() -> None
 
 async def test_each_answer_says_what_it_grants() -> None:
     person = Person(AllowOnce())
-    act = ShellAction("shell", "python3 a.py", "docs")
+    act = ShellAction("shell", "wc -l a.py", "docs")
     await PermissionGate((), person).require(act, ME, "/wood")
     question = person.asked[0]
     assert question.folder == "docs"
     assert [(offer.kind, list(map(str, offer.rules))) for offer in question.offers] == [
         ("once", []),
-        ("exact", ["allow shell(python3 a.py) in docs"]),
-        ("prefix", ["allow shell(python3 *) in docs"]),
+        ("exact", ["allow shell(wc -l a.py) in docs"]),
+        ("prefix", ["allow shell(wc *) in docs"]),
     ]
     assert question.offers[1].grants == (
         "Exactly this command, in the folder docs. From now on in /wood."
     )
     assert question.offers[2].grants == (
-        "Every command that starts with 'python3', with any arguments, in the folder docs. "
+        "Every command that starts with 'wc', with any arguments, in the folder docs. "
         "From now on in /wood."
     )
     assert question.offers[0].answer == AllowOnce()

@@ -87,7 +87,8 @@ class Programs:
         if tool in _SHELLS:
             require_visible(question.subject, "command", lines=True)
             folder = locate(root, question.folder or ".")
-            return ShellAction("shell", question.subject, folder.shown)
+            astray = self._guards.words_astray(folder, question.subject)
+            return ShellAction("shell", question.subject, folder.shown, astray)
         path = _path_of(question)
         if tool in _WRITERS and path:
             return self._file_action(_WRITERS[tool], root, path, reads=False)

@@ -196,7 +196,8 @@ class WorkspaceToolbox:
         place = await asyncio.to_thread(locate, call.root, wanted.cwd)
         if not place.is_inside:
             raise ToolError(f"{wanted.cwd} is outside the workspace. Give a folder in it.")
-        action = ShellAction("shell", wanted.command, place.shown)
+        astray = await asyncio.to_thread(self._guards.words_astray, place, wanted.command)
+        action = ShellAction("shell", wanted.command, place.shown, astray)
         await self._gate.require(action, call.use.agent, call.root, mode=call.use.mode)
         sandbox = await self._sandbox_for(call.root)
         result = await run_shell(wanted.command, place, wanted.timeout, self._environment, sandbox)

@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from sapwood.workspace.permissions import known_programs as known
 from sapwood.workspace.permissions.command_forms import SHELLS, WRAPPERS
 from sapwood.workspace.permissions.shell_commands import SimpleCommand, simple_commands
+from sapwood.workspace.permissions.text_scripts import only_prints
 
 __all__ = ["is_interpreter", "mentions", "runs_unseen_text", "script_of"]
 
@@ -26,14 +28,9 @@ _INTERPRETER = (
 )
 _IS_INTERPRETER = re.compile(_INTERPRETER, re.IGNORECASE)
 _NAMES_INTERPRETER = re.compile(
-    rf"(?<![A-Za-z0-9_.-])-?(?:{_INTERPRETER}|eval|source)(?![A-Za-z0-9_.-])", re.IGNORECASE
+    rf"(?<![A-Za-z0-9_.-])(?:{_INTERPRETER}|eval|source)(?![A-Za-z0-9_.-])", re.IGNORECASE
 )
 _TAKES_COMMANDS = frozenset("xargs parallel entr watch".split())
-_SHOWS = frozenset(
-    "echo printf ls cat head tail wc grep egrep fgrep rg which type file stat basename dirname cd "
-    "mkdir touch cp mv rm pip pip3 npm apt brew git".split()
-)
-"""Programs whose arguments are no commands, whatever they say."""
 _MAX_NESTING = 4
 
 
@@ -56,13 +53,18 @@ def runs_unseen_text(commands: Sequence[SimpleCommand], place: int, depth: int =
     """Whether a command of the line may run commands that are not among the words of the line."""
     words = commands[place].words
     name = words[0].rpartition("/")[2]
+    if name in known.READS or name in known.PRINTS or words[:2] == ("command", "-v"):
+        return False
+    if name in known.SUBCOMMANDS and words[1:2] and words[1] in known.SUBCOMMANDS[name]:
+        return False
     if is_interpreter(name):
         return _interprets_unseen(name, words[1:], depth)
     if name in WRAPPERS and (commands[place].patterns or name in _TAKES_COMMANDS):
-        return not any(word in _SHOWS for word in words[1:]) or bool(commands[place].patterns)
-    if name == "git" and any(_IS_GIT_SETTING.match(word) for word in words[1:]):
-        return True
-    return name not in _SHOWS and any(_NAMES_INTERPRETER.search(word) for word in words[1:])
+        run = next((word for word in words[1:] if not word.startswith("-")), "")
+        return bool(commands[place].patterns) or run not in known.READS | known.PRINTS
+    if name == "git":
+        return any(_IS_GIT_SETTING.match(word) for word in words[1:])
+    return any(_NAMES_INTERPRETER.search(word) for word in words[1:])
 
 
 _IS_GIT_SETTING = re.compile(r"-c$|-c[a-z]+\.|--config-env|--exec-path")
@@ -84,19 +86,20 @@ def script_of(name: str, arguments: Sequence[str]) -> str:
     first = arguments[0]
     if first == "-m" and len(arguments) > 1 and name.startswith(("python", "pypy")):
         return arguments[1]
-    is_file = not first.startswith("-") and ("." in first or "/" in first)
+    is_file = re.fullmatch(r"[\w./@+-]*[./][\w./@+-]*", first) and not first.startswith("-")
     return first if is_file else ""
 
 
 def _interprets_unseen(name: str, arguments: Sequence[str], depth: int) -> bool:
-    if list(arguments) in (["--version"], ["-V"], ["-v"], ["--help"]):
+    if list(arguments) in (["--version"], ["-V"], ["-v"], ["--help"], ["--test"]):
         return False
     if name in SHELLS and len(arguments) >= 2 and re.fullmatch(r"-[a-z]*c", arguments[0]):
         inner = simple_commands(arguments[1]) if depth < _MAX_NESTING else None
         return inner is None or any(
             runs_unseen_text(inner, place, depth + 1) for place in range(len(inner))
         )
-    return not script_of(name, arguments)
+    script = next((word for word in arguments if not re.match(r"-F?.{0,2}$", word)), "")
+    return not script_of(name, arguments) and not only_prints(name, script)
 
 
 @cache

@@ -6,17 +6,20 @@ to write these. `guarded_files.py` has the names; this module judges a place by 
 it is, by its content, and by the other names of the same file (hard links).
 """
 
+import glob
 import os
 import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from sapwood.workspace.permissions.guarded_files import (
     private_patterns,
     why_private,
     why_runs_programs,
 )
+from sapwood.workspace.permissions.shell_commands import folders_of, simple_commands
 from sapwood.workspace.places import Place
 
 __all__ = ["PathGuards"]
@@ -35,6 +38,7 @@ _HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?(.+?)\"?\s*$", re.IGNORECASE |
 
 _MAX_PRIVATE_FILES = 20_000
 _MAX_DEPTH = 4
+_MAX_WORDS = 500
 _INODES_SECONDS = 1.0
 """How long the list of private files that exist is used again: a search looks at many files."""
 
@@ -76,6 +80,34 @@ class PathGuards:
         if self._is_link_to_private(path):
             return f"{shown} is protected: it is a second name of a private file."
         return ""
+
+    def words_astray(self, folder: Place, line: str) -> tuple[str, ...]:
+        """The words of a command line that are files outside the workspace or private files.
+
+        They can look like files of the workspace: a symlink, a hard link, a pattern that matches
+        one. With too many words for a check, all of them are returned.
+        """
+        commands = simple_commands(line) or ()
+        folders = folders_of(commands, folder.shown)
+        words = {
+            word: os.path.join(folder.root, inside or folder.shown)
+            for command, inside in zip(commands, folders, strict=True)
+            for word in (*command.words[1:], *command.inputs)
+        }
+        if len(words) > _MAX_WORDS:
+            return tuple(words)
+        return tuple(word for word, top in words.items() if self._leads_astray(folder, top, word))
+
+    def _leads_astray(self, folder: Place, top: str, word: str) -> bool:
+        path = os.path.join(top, word.rpartition("=")[2])
+        found = glob.iglob(path) if set("*?[") & set(word) else (path,)
+        for each in islice(found, _MAX_WORDS):
+            if len(each) > 4_096 or "\0" in each or not os.path.lexists(each):
+                continue
+            place = Place(folder.root, os.path.realpath(each), word)
+            if not place.is_inside or self.against_reading(place):
+                return True
+        return False
 
     def _is_own(self, path: str) -> bool:
         """Whether it is a file of Sapwood's own. Folders in them can be workspaces."""

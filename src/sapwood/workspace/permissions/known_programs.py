@@ -75,8 +75,9 @@ _BAD_OPTIONS: Mapping[str, str] = {
     "--dotenv-path --dotenv-filename -E",
     "cargo": "--config --manifest-path -Z --target-dir --out-dir --artifact-dir -C --index "
     "--registry --git --path --lockfile-path",
-    "go": "-exec -toolexec -o -modfile -overlay -C -w -u -vettool -ldflags -gcflags -asmflags "
-    "-pkgdir -outputdir -coverprofile -cpuprofile",
+    "go": "=-exec =-toolexec =-o =-modfile =-overlay =-C =-w =-u =-vettool =-ldflags =-gcflags "
+    "=-asmflags "
+    "=-pkgdir =-outputdir =-coverprofile =-cpuprofile",
     "npm": "--prefix --script-shell --node-options --userconfig --globalconfig --registry -C "
     "--global -g --shell --location --cache --ignore-scripts",
     "docker": "-f --file -v --volume --mount --privileged --host -H --config --env-file --pid "
@@ -92,6 +93,7 @@ _BAD_OPTIONS: Mapping[str, str] = {
     "mv": "-S --suffix --target-directory -t --backup -b",
     "ln": "",
     "tee": "",
+    "ctest": "-S -D --script --build-and-test --build-run-dir --test-dir -O --output-log",
     "tar": "-x -c -r -u -A -I -F -T -C --to-command --checkpoint-action --use-compress-program "
     "--rsh-command --extract --get --create --append --info-script --new-volume-script "
     "--rmt-command",
@@ -105,8 +107,8 @@ _BAD_OPTIONS = {
 }
 """The options that make a program write a file, run a program or read settings from elsewhere."""
 RUNS_ITS_ARGUMENTS = frozenset(
-    "ssh scp sftp rsync npx pnpx bunx uvx pipx tee dd wget curl nc ncat socat telnet ftp openssl "
-    "mail sendmail rm rmdir shred mkfs mount umount chmod chown chattr ln install tar unzip zip "
+    "ssh scp sftp rsync npx pnpx bunx uvx pipx dd wget nc ncat socat telnet ftp openssl "
+    "mail sendmail rm shred mkfs mount umount chmod chown chattr ln install tar unzip zip "
     "7z gzip gunzip kill pkill killall systemctl service launchctl loginctl apt apt-get yum dnf "
     "pacman apk brew snap flatpak nix nix-shell conda gem cpan useradd usermod passwd visudo "
     "iptables "
@@ -122,12 +124,14 @@ RUNS_ITS_ARGUMENTS = frozenset(
 )
 """Programs that run, send, install, delete or change what their arguments name."""
 MODULES = frozenset(
-    "pytest unittest mypy ruff black isort flake8 json.tool coverage pyright".split()
+    "pytest unittest mypy ruff black isort flake8 json.tool coverage pyright compileall "
+    "build".split()
 )
 """Modules of Python that `python -m *` may run."""
 GLOBAL_OPTIONS: Mapping[str, Sequence[str]] = {
     "git": ("--no-pager", "-P", "--no-optional-locks"),
     "npm": ("-s", "--silent"),
+    "pnpm": ("-r", "-s", "--silent"),
 }
 _LOG = (
     "-p -u -s -n -i -w -b -z -q -S -G -L -M -C -R -U -c -m -t -a -v -E -F -P -l -h -W -r -e "
@@ -181,6 +185,7 @@ _GIT: Mapping[str, str] = {
     "config -l": "",
     "reflog show": _LOG,
     "bisect log": "",
+    "reflog": _LOG + " !expire !delete !drop",
     "add": "-A -p -u -n -v -N --all --patch --update --dry-run --verbose --intent-to-add",
     "commit": "-m -a -q -v -s -F --message --all --amend --no-edit --quiet --verbose --signoff "
     "--allow-empty --fixup --squash --dry-run --date",
@@ -195,6 +200,7 @@ _GIT: Mapping[str, str] = {
     "revert": "-n --no-edit --abort --continue --no-commit",
     "reset": "-q --soft --mixed --quiet",
     "mv": "-v -n -k",
+    "rm": "+--cached --cached -r -q",
     "version": "",
 }
 GIT_READS = frozenset(
@@ -284,6 +290,7 @@ SUBCOMMANDS: Mapping[str, Mapping[str, str]] = {
     "terraform": {"fmt": "*", "validate": "*", "version": "", "show": "-json", "plan": "-no-color"},
     "uv": {"pip list": "", "tree": "", "sync": "", "lock": "--check", "version": ""},
     "ruff": dict.fromkeys(("check", "format", "rule"), "*"),
+    "deno": dict.fromkeys("test lint fmt check".split(), ""),
     "rustup": {"show": "", "toolchain list": "", "component list": ""},
 }
 """The subcommands that a `*` stands for, with the options that it stands for.

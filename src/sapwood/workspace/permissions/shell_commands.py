@@ -1,10 +1,11 @@
 """Finds the simple commands that a shell command line runs. Pure.
 
-It understands words, quotes, `;`, `&&`, `||`, `|`, `&`, new lines, and redirections of output to
-/dev/null or to another output, and variables that only choose how a program prints or logs. It does
-not understand other variables, substitutions, other redirections, groups, loops and comments,
-because what those run is known only at run time. The result is complete: it contains every command
-that the line can start, or is None.
+It understands words, quotes, `;`, `&&`, `||`, `|`, `&`, new lines, redirections of output to
+/dev/null or to another output, input from a file, `time`, `if`, `while` and `for`, and variables
+that only choose how a program prints or logs. It does not understand other variables,
+substitutions, other redirections, groups, functions and comments, because what those run is known
+only at run time. The result is complete: it contains every command that the line can start, or is
+None.
 """
 
 import re
@@ -14,19 +15,24 @@ from msgspec import Struct
 
 __all__ = ["SimpleCommand", "folders_of", "simple_commands"]
 
-_RESERVED = frozenset(
-    "if then elif else fi for while until do done case esac in select function time coproc "
-    "! [[ ]] { }".split()
-)
+_RESERVED = frozenset("for case esac in select function coproc ! [[ ]] { }".split())
+# The commands between these words are found like all others; the words decide when they run.
+_AROUND_COMMANDS = frozenset("if then elif else fi while until do done".split())
+_PRINTED = re.compile(r"\$(?:\?|PWD|HOME|USER|PATH|SHELL|HOSTNAME|LANG)(?![A-Za-z0-9_])")
+"""Variables that say nothing private. They may be printed."""
 # Output to /dev/null or to another output; the number before it was read as a word.
 _HARMLESS_REDIRECTION = re.compile(
     r"(?:(?:&>>?|>>?|<)[ \t]*/dev/null|>&[0-9])(?=[ \t\n;&|]|$)", re.ASCII
 )
+_LOOP = re.compile(
+    r"[ \t]*[a-z_]{1,20}[ \t]+in((?:[ \t]+[A-Za-z0-9_./*-]+)*)[ \t]*[;\n]\s*(?=do\s)"
+)
+_INPUT = re.compile(r"<[ \t]*([A-Za-z0-9_.][A-Za-z0-9_./-]*)(?=[ \t\n;&|]|$)", re.ASCII)
 _HARMLESS_VARIABLE = re.compile(
     r"(?:CI|NODE_ENV|APP_ENV|RAILS_ENV|RACK_ENV|FLASK_ENV|FLASK_DEBUG|RUST_BACKTRACE|RUST_LOG|LANG|"
     r"LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|COLUMNS|LINES|PYTHONUNBUFFERED|PYTHONHASHSEED|"
-    r"PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|CGO_ENABLED|PORT|LOG_LEVEL|DEBUG|VERBOSE)"
-    r"=[A-Za-z0-9_.:,*-]*[ \t]+(?=[^ \t\n;&|#])",
+    r"PYTHONDONTWRITEBYTECODE|GOOS|GOARCH|CGO_ENABLED|PORT|LOG_LEVEL|DEBUG|VERBOSE|"
+    r"PYTHONPATH(?==(?:src|lib|\.)[ \t]))=[A-Za-z0-9_.:,*-]*[ \t]+(?=[^ \t\n;&|#])",
     re.ASCII,
 )
 """Variables that name neither programs nor files, with a plain value, before a command."""
@@ -38,12 +44,14 @@ _NOT_PLAIN_FIRST = frozenset("*?[]~=^")
 class SimpleCommand(Struct, frozen=True):
     """The words of one command, and the operator after it: '' at the end of the line.
 
-    `patterns` are the places of words that the shell replaces by the names of files.
+    `patterns` are the places of words that the shell replaces by the names of files, and `inputs`
+    the files that the command reads with `<`.
     """
 
     words: tuple[str, ...]
     operator: str = ""
     patterns: frozenset[int] = frozenset()
+    inputs: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -119,7 +127,10 @@ class _Parser:
         self._is_quoted = False
         self._is_pattern = False
         self._patterns: set[int] = set()
+        self._inputs: list[str] = []
         self._needs_more = False
+        self._is_timed = False
+        self._is_around = False
 
     def commands(self) -> tuple[SimpleCommand, ...]:
         return tuple(self._commands)
@@ -148,6 +159,10 @@ class _Parser:
                 return self._plain(char)
 
     def _plain(self, char: str) -> bool:
+        if char == "$" and (printed := self._printed(self._place)):
+            self._add(printed)
+            self._place += len(printed)
+            return True
         if not self._words and self._word is None:
             found = _HARMLESS_VARIABLE.match(self._line, self._place)
             if found:
@@ -155,12 +170,23 @@ class _Parser:
                 return True
         if char in _NOT_PLAIN or not (char.isprintable()) or (char == "#" and self._word is None):
             return False
-        if not self._words and char in _NOT_PLAIN_FIRST:
+        if not self._words and char in _NOT_PLAIN_FIRST and not self._is_test():
             return False  # a pattern, a home folder or an assignment instead of a command name
         self._add(char)
-        self._is_pattern |= char in "*?["
+        self._is_pattern |= char in "*?[" and bool(self._words)
         self._place += 1
         return True
+
+    def _printed(self, place: int) -> str:
+        """A harmless variable at this place, if the command only prints it."""
+        if self._words[:1] not in (["echo"], ["printf"]):
+            return ""
+        found = _PRINTED.match(self._line, place)
+        return found[0] if found else ""
+
+    def _is_test(self) -> bool:
+        """Whether the next word is the command `[`."""
+        return self._word is None and self._line[self._place : self._place + 2] == "[ "
 
     def _add(self, text: str, quoted: bool = False) -> None:
         if self._word is None:
@@ -196,6 +222,10 @@ class _Parser:
             if char == '"':
                 self._place = place + 1
                 return True
+            if char == "$" and (printed := self._printed(place)):
+                self._add(printed, quoted=True)
+                place += len(printed)
+                continue
             if char in "$`":
                 return False
             if char == "\\" and self._line[place + 1 : place + 2] in ("$", "`", '"', "\\", "\n"):
@@ -208,8 +238,11 @@ class _Parser:
     def _redirection(self) -> bool:
         found = _HARMLESS_REDIRECTION.match(self._line, self._place)
         if not found:
-            return False
-        if self._is_descriptor() and not found[0].startswith("&"):
+            found = _INPUT.match(self._line, self._place)
+            if not found or self._is_descriptor():
+                return False
+            self._inputs.append(found[1])
+        elif self._is_descriptor() and not found[0].startswith("&"):
             self._word = None
         self._place = found.end()
         return self._end_word()
@@ -229,20 +262,43 @@ class _Parser:
         if self._word is None:
             return True
         word, self._word = "".join(self._word), None
-        if not self._words and (word in _RESERVED or not word):
-            return False
+        if not self._words:
+            if word in _AROUND_COMMANDS and not self._is_quoted and not self._inputs:
+                self._is_around = not self._is_timed
+                return self._is_around
+            if word == "for" and not self._is_quoted and not self._is_timed:
+                return self._loop()
+            if word == "time" and not self._is_quoted and not self._inputs:
+                self._is_timed = True
+                return True
+            if word in _RESERVED or not word or (self._is_timed and word.startswith("-")):
+                return False
+            self._is_timed = False
         if self._is_pattern:
             self._patterns.add(len(self._words))
         self._words.append(word)
         return True
+
+    def _loop(self) -> bool:
+        """Reads `for NAME in WORDS;`. Its variable is not understood where it is used."""
+        found = _LOOP.match(self._line, self._place)
+        if found:
+            self._place = found.end()
+        return found is not None
 
     def _end_command(self, operator: str) -> bool:
         if not self._end_word():
             return False
         if self._words:
             patterns, self._patterns = frozenset(self._patterns), set()
-            self._commands.append(SimpleCommand(tuple(self._words), operator, patterns))
-            self._words = []
+            words, inputs = tuple(self._words), tuple(self._inputs)
+            self._commands.append(SimpleCommand(words, operator, patterns, inputs))
+            self._words, self._inputs, self._is_around = [], [], False
             self._needs_more = operator in ("&&", "||", "|", "|&")
             return True
+        if self._is_timed or self._inputs:
+            return False
+        if self._is_around:
+            self._is_around = False
+            return operator != "&"
         return operator in ("", "\n")  # False for an operator without a command before it

@@ -14,6 +14,7 @@ from sapwood.workspace.permissions.command_forms import WRAPPERS
 from sapwood.workspace.permissions.denied_words import is_interpreter, script_of
 from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
 from sapwood.workspace.permissions.shell_commands import SimpleCommand
+from sapwood.workspace.permissions.text_scripts import only_prints
 
 __all__ = ["harmless_prefix", "why_not_covered"]
 
@@ -25,11 +26,11 @@ _ADDRESS = re.compile(
 _OWN_ADDRESS = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/[^@]*)?$")
 _PIECES = re.compile(r"[=:,@]|^-[A-Za-z]")
 _DEVICES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"))
-_SED_ADDRESS = r"(?:\d+|\$|/[^/\n]*/)"
-_SED_COMMAND = r"(?:[pdq=]|s(?:/[^/\n]*/[^/\n]*/|\|[^|\n]*\|[^|\n]*\||#[^#\n]*#[^#\n]*#)[gpI0-9]*)"
-_SED_STEP = rf"(?:{_SED_ADDRESS}(?:,(?:{_SED_ADDRESS}|\+\d+))?)?\s*!?\s*{_SED_COMMAND}"
-_SED_SCRIPT = re.compile(rf"{_SED_STEP}(?:\s*;\s*{_SED_STEP})*")
-_AWK_CALL = re.compile(r"[|@`]|\bsystem\b|\bgetline\b|\bclose\b|\bENVIRON\b|printf?\b[^}]*>")
+_CURL_OPTIONS = re.compile(
+    r"-[sSiIfvLkG]+|--(?:silent|show-error|fail|head|include|location|compressed|insecure|get)"
+)
+_CURL_VALUES = frozenset("-X -H -w -m -d --request --header --max-time --retry --data".split())
+_CURL_PLACE = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/[^@]*)?")
 
 
 def why_not_covered(pattern: str, command: SimpleCommand, astray: Sequence[str] = ()) -> str:
@@ -42,6 +43,9 @@ def why_not_covered(pattern: str, command: SimpleCommand, astray: Sequence[str] 
     >>> why_not_covered("git log *", SimpleCommand(("git", "log", "-1", "--oneline")))
     ''
     """
+    for name in command.inputs:
+        if name in astray or _bad_operand(name, True):
+            return name
     if _STAR.search(pattern) is None:
         return ""
     is_spelled = _spelling(pattern)
@@ -96,29 +100,60 @@ def _uncovered(
     name = _name(words)
     if name in known.PRINTS:
         return ""
-    if name == "sed":
-        return _uncovered_script(words, open_words, _SED_SCRIPT.fullmatch)
-    if name in ("awk", "gawk", "mawk"):
-        return _uncovered_script(words, open_words, lambda text: not _AWK_CALL.search(text))
-    if is_interpreter(name) or name in WRAPPERS or name in known.RUNS_ITS_ARGUMENTS:
-        return _uncovered_by_runner(name, words, open_words)
+    if name in ("sed", "awk", "gawk", "mawk"):
+        return _uncovered_script(name, words, open_words)
+    if name == "curl":
+        return _uncovered_by_curl(words, open_words)
     if name in known.SUBCOMMANDS:
         return _uncovered_subcommand(name, words, open_words, is_spelled)
+    if is_interpreter(name):
+        return _uncovered_by_interpreter(name, words, open_words)
+    if name in WRAPPERS or name in known.RUNS_ITS_ARGUMENTS:
+        return _uncovered_by_runner(words, open_words, is_spelled)
     if name in known.READS:
         return _first_bad(_without_expression(name, open_words), known.bad_options(name), True)
     return _first_bad(open_words, known.bad_options(name), False)
 
 
-def _uncovered_by_runner(name: str, words: Sequence[str], open_words: Sequence[str]) -> str:
-    if not open_words or list(words[1:]) in (["--version"], ["-V"], ["-v"]):
+def _uncovered_by_interpreter(name: str, words: Sequence[str], open_words: Sequence[str]) -> str:
+    if not open_words or list(words[1:]) in (["--version"], ["-V"], ["-v"], ["--test"]):
         return ""
-    script = script_of(name, words[1:]) if is_interpreter(name) else ""
-    if not script and (words[1] in open_words or any(w.startswith("-") for w in open_words)):
-        return open_words[0]
-    if words[1:2] == ("-m",) and script in open_words and script not in known.MODULES:
+    script = script_of(name, words[1:])
+    if not script:
+        return open_words[0] if words[1] in open_words else ""
+    if words[1] == "-m" and script in open_words and script not in known.MODULES:
         return script
-    rest = [word for word in open_words if word not in ("-m", script) or "/" in word]
-    return _first_bad(rest, known.bad_options(script), False)
+    # A script of the workspace is the project's own, and so are its options.
+    bad = known.bad_options(script) or ("--",)
+    return _first_bad([word for word in open_words if word != "-m"], bad, False)
+
+
+def _uncovered_by_runner(
+    words: Sequence[str], open_words: Sequence[str], is_spelled: Callable[[str], bool]
+) -> str:
+    """For a program that runs its arguments: the rule has to name what it runs."""
+    if not open_words:
+        return ""
+    if len(words) < 2 or not is_spelled(words[1]):
+        return open_words[0]
+    rest = words[2:] if words[1] in ("exec", "run") or words[1].startswith("-") else words[1:]
+    if not rest or not is_spelled(rest[0]):
+        return _first_bad(open_words, ("-",), False)
+    return _uncovered(rest, open_words, is_spelled)
+
+
+def _uncovered_by_curl(words: Sequence[str], open_words: Sequence[str]) -> str:
+    """Requests to the machine itself are harmless; every other one has to be spelled out."""
+    for place, word in enumerate(words[1:], 1):
+        if word not in open_words or _CURL_OPTIONS.fullmatch(word) or word in _CURL_VALUES:
+            continue
+        if words[place - 1] in _CURL_VALUES and not word.startswith(("@", "-")):
+            continue
+        if words[place - 1] == "-o" and word == "/dev/null":
+            continue
+        if _CURL_PLACE.fullmatch(word) is None and word != "-o":
+            return word
+    return ""
 
 
 def _uncovered_subcommand(
@@ -140,9 +175,11 @@ def _uncovered_subcommand(
     given = _without_texts(given)
     reads = name == "git" and rest[0] in known.GIT_READS
     listed = covered[form].split()
-    if any(option[0] == "+" and option[1:] not in words for option in listed):
+    needed = [option[1:] for option in listed if option[0] == "+"]
+    if not is_spelled(rest[0]) and not set(needed) <= set(words):
         return form
-    return _unlisted(given, listed) or _first_bad(given, known.bad_options(name), reads)
+    bad = known.bad_options(name) if "*" in listed else ("--",)
+    return _unlisted(given, listed) or _first_bad(given, bad, reads)
 
 
 def _uncovered_unknown_form(
@@ -201,24 +238,22 @@ def _without_expression(name: str, words: Sequence[str]) -> list[str]:
     return [word for place, word in enumerate(words) if place != first]
 
 
-def _uncovered_script(
-    words: Sequence[str], open_words: Sequence[str], is_harmless: Callable[[str], object]
-) -> str:
+def _uncovered_script(name: str, words: Sequence[str], open_words: Sequence[str]) -> str:
     """For sed and awk: options that only choose the input, one harmless script, then files."""
-    script = ""
+    script, in_place = "", "-i" in words
     for place, word in enumerate(words[1:], 1):
-        if re.fullmatch(r"-[nErsFzt]|-F.{1,3}|--|-nE|-ne|-e|-En", word):
-            continue
-        if words[place - 1] == "-F" and len(word) <= 3:
-            continue
-        if word.startswith("-") and word in open_words:
-            return word
-        if not script or words[place - 1] in ("-e", "-ne"):
-            script = word
-            if word in open_words and not is_harmless(word):
+        if re.fullmatch(r"-[nErsFz]|-F.{1,3}|--|-nE|-ne|-e|-En", word) or word == "-i":
+            if word == "-i" and word in open_words:
                 return word
+        elif words[place - 1] == "-F" and len(word) <= 3:
             continue
-        if word in open_words and (bad := _bad_operand(word, True)):
+        elif word.startswith("-") and word in open_words:
+            return word
+        elif not script or words[place - 1] in ("-e", "-ne"):
+            script = word
+            if word in open_words and not only_prints(name, word):
+                return word
+        elif word in open_words and (bad := _bad_operand(word, not in_place)):
             return bad
     return ""
 
@@ -232,18 +267,23 @@ def _is_bad(word: str, bad: Sequence[str], reads: bool) -> bool:
         option = word.partition("=")[0]
         if any(_is_option(option, each) for each in bad):
             return True
-        if not reads and option.startswith("--") and known.TELLING.search(option):
+        if not reads and not bad and option.startswith("--") and known.TELLING.search(option):
             return True
     return bool(_bad_operand(word, reads))
 
 
 def _is_option(option: str, bad: str) -> bool:
-    """Whether an option is this one: also shortened, or in a cluster of letters."""
+    """Whether an option is this one: also shortened, or in a cluster of letters.
+
+    '-' stands for every option, and '--' for none.
+    """
+    if bad in ("-", "--"):
+        return bad == "-"
     if bad.startswith("--"):
         return len(option) > 2 and bad.startswith(option)
-    if len(bad) == 2:
-        return not option.startswith("--") and bad[1] in option[1:]
-    return option == bad
+    if bad.startswith("=") or len(bad) != 2:
+        return option.removeprefix("-") == bad.lstrip("=").removeprefix("-")
+    return not option.startswith("--") and bad[1] in option[1:]
 
 
 def _bad_operand(word: str, reads: bool) -> str:
