@@ -54,8 +54,8 @@ def test_a_decision_about_an_ordinary_line_is_fast() -> None:
     "unit",
     [
         *("env ", "a ", "'a' ", "*a* ", "a;", "sh -c ", "git -c x=y ", "((", "\\\\", "a=b ", "[a "),
-        *("if a; then ", "for a in b; do ", "-a", "=:,@", "time ", "CI=1 ", "$(", "a|", "/..", "
-        ""ts/"),
+        *("if a; then ", "for a in b; do ", "-a", "=:,@", "time ", "CI=1 ", "$(", "a|", "/.."),
+        "ts/",
     ],
 )
 def test_the_time_of_a_decision_grows_with_the_line_and_not_faster(unit: str) -> None:

@@ -8,7 +8,7 @@ is not on the line, or is in another language (`runs_unseen_text`): `base64 -d |
 import fnmatch
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from sapwood.workspace.permissions import known_programs as known
 from sapwood.workspace.permissions.command_forms import SHELLS, WRAPPERS
@@ -19,7 +19,7 @@ __all__ = ["is_interpreter", "mentions", "runs_unseen_text", "script_of"]
 
 _QUOTES = str.maketrans("", "", "'\"\\")
 _MAX_PATTERNS = 200
-_PATTERN = re.compile(r"[A-Za-z0-9_.+-]*[?*\[][A-Za-z0-9_.+?*\[\]!^-]*")
+_PATTERN = re.compile(r"[A-Za-z0-9_.+-]{0,40}[?*\[][A-Za-z0-9_.+?*\[\]!^-]*")
 _INTERPRETER = (
     r"(?:python|pypy|perl|ruby|irb|node|nodejs|php|lua|luajit|tclsh|wish|expect|osascript|pwsh|"
     r"powershell|deno|bun|guile|racket|Rscript|julia|ghci|scala|groovy|jshell|awk|gawk|mawk|nawk|"
@@ -34,6 +34,7 @@ _TAKES_COMMANDS = frozenset("xargs parallel entr watch".split())
 _MAX_NESTING = 4
 
 
+@lru_cache(maxsize=64)
 def mentions(pattern: str, line: str) -> bool:
     """Whether all words of a rule's pattern occur in the line, in any order, quoted or not.
 
@@ -125,6 +126,8 @@ def _word_regex(word: str) -> re.Pattern[str]:
 
 def _may_become(word: str, text: str) -> bool:
     """Whether a pattern of file names in the text matches the word, as `/bin/to?ch` does."""
+    if not set("?*[") & set(text):
+        return False
     for count, pattern in enumerate(_file_patterns(text)):
         if count >= _MAX_PATTERNS or fnmatch.fnmatch(word.casefold(), pattern.casefold()):
             return True

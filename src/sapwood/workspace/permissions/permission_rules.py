@@ -179,7 +179,7 @@ def covers_command(rule: PermissionRule, command: str) -> bool:
 
 def is_for_command_line(rule: PermissionRule, line: str) -> bool:
     """Whether the rule names exactly this command line."""
-    return rule.pattern == command_pattern(line)
+    return len(rule.pattern) >= len(line) and rule.pattern == command_pattern(line)
 
 
 def covers_folder(rule: PermissionRule, folder: str | None) -> bool:

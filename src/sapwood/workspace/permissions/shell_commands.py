@@ -36,6 +36,7 @@ _HARMLESS_VARIABLE = re.compile(
     re.ASCII,
 )
 """Variables that name neither programs nor files, with a plain value, before a command."""
+_MAX_COMMANDS = 100
 _OPERATOR = re.compile(r"&&|\|\||\|&|[;|&\n]")
 _NOT_PLAIN = frozenset("$`(){}")
 _NOT_PLAIN_FIRST = frozenset("*?[]~=^")
@@ -138,7 +139,7 @@ class _Parser:
     def parse(self) -> bool:
         """Parses the line; returns whether all of it was understood."""
         while self._place < len(self._line):
-            if not self._step(self._line[self._place]):
+            if not self._step(self._line[self._place]) or len(self._commands) > _MAX_COMMANDS:
                 return False
         return self._end_command("") and not self._needs_more and bool(self._commands)
 

@@ -24,6 +24,8 @@ _ADDRESS = re.compile(
     r"/dev/(?:tcp|udp)/|[\w./-]+@(?:latest$|v?\d)"
 )
 _OWN_ADDRESS = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/[^@]*)?$")
+_MAX_WORD = 500
+"""A longer word has to be spelled out, as no path is that long."""
 _PIECES = re.compile(r"[=:,@]|^-[A-Za-z]")
 _DEVICES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"))
 _CURL_OPTIONS = re.compile(
@@ -287,10 +289,10 @@ def _is_option(option: str, bad: str) -> bool:
 
 
 def _bad_operand(word: str, reads: bool) -> str:
+    if len(word) > _MAX_WORD:
+        return word
     if _ADDRESS.search(word):
         return "" if _OWN_ADDRESS.match(word) else word
-    if len(word) > 1_000:
-        return word
     for piece in _pieces(word):
         is_away = piece.startswith(("/", "~")) or ".." in piece.split("/")
         if (is_away and not (reads and piece in _DEVICES)) or why_private(piece):
