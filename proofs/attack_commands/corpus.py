@@ -15,7 +15,7 @@ from proofs.attack_commands.evasions import evasions
 from proofs.attack_commands.rule_sets import RULE_SETS
 from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.permissions.permission_decision import ShellAction, decide_permission
-from sapwood.workspace.permissions.permission_rules import parse_rules
+from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 from sapwood.workspace.permissions.shell_commands import simple_commands
 from sapwood.workspace.tool_output import ToolError
 
@@ -52,7 +52,7 @@ def verdict(command: str, rules: Sequence[str]) -> str:
         require_visible(command, "command", lines=True)
     except ToolError:
         return "refuse"
-    return decide_permission(ShellAction("shell", command), parse_rules(rules)).verdict
+    return decide_permission(ShellAction("shell", command), _parsed(tuple(rules))).verdict
 
 
 def hostile_lines() -> tuple[Line, ...]:
@@ -107,6 +107,11 @@ def _programs(command: str) -> set[str]:
         return {shlex.quote(each.words[0]) for each in commands}
     firsts = (_KEYWORDS.sub("", part).split() for part in re.split(r"[;|&\n]+", command))
     return {words[0] for words in firsts if words}
+
+
+@cache
+def _parsed(rules: tuple[str, ...]) -> PermissionRules:
+    return parse_rules(rules)
 
 
 @cache
