@@ -23,7 +23,8 @@ def _run(
     victim.configure(f'sandbox = "off"\npermissions = {json.dumps(list(rules))}')
     steps = [f"[[tool: {name} {json.dumps(arguments)}]]" for name, arguments in calls]
     prompt = " ".join(["Go.", *steps, "[[say: finished]]"])
-    ended = victim.run("run", "-p", prompt, folder=victim.home if at_home else None)
+    folder = victim.home if at_home else None
+    ended = victim.run("run", "-p", prompt, folder=folder, limit=600.0)
     held("finished" in ended.out, f"the turn did not end: {ended.text[-300:]}")
     return ended
 
