@@ -11,6 +11,8 @@ from sapwood.app.assembly import sandbox_of
 from sapwood.config.config_file import Config
 from sapwood.doctor.workspace_checks import check_sandbox
 from sapwood.workspace import workspace_toolbox
+from sapwood.workspace.confinement import Confinement, Need
+from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.places import Place
 from sapwood.workspace.programs import environment_for_tools
@@ -41,16 +43,18 @@ class Home:
         command: str,
         root: Path | None = None,
         *,
-        network: bool = True,
+        network: bool = False,
         readable: tuple[str, ...] = (),
+        needs: tuple[Need, ...] = (),
     ) -> str:
         """What a command prints in the sandbox."""
         root = root or self.project
         hidden = (str(self.data), str(root / "sapwood.db"))
-        sandbox = Sandbox(network, readable, hidden, str(self.folder))
+        settings = Sandbox(network, readable, hidden, str(self.folder), str(self.data / "sandbox"))
+        sandbox = Confinement(settings, PathGuards())
         environment = environment_for_tools(os.environ | {"HOME": str(self.folder)})
         place = Place(str(root), str(root), ".")
-        return (await run_shell(command, place, 20.0, environment, sandbox)).text
+        return (await run_shell(command, place, 60.0, environment, sandbox, needs)).text
 
 
 @pytest.fixture
@@ -107,8 +111,9 @@ async def test_the_network_is_a_setting(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         command = f"(echo > /dev/tcp/127.0.0.1/{port}) 2>&1 && echo reached"
-        assert "reached" in await home.run(command)
-        assert "reached" not in await home.run(command, network=False)
+        assert "reached" in await home.run(command, network=True)
+        assert "reached" in await home.run(command, needs=("network",))
+        assert "reached" not in await home.run(command)
 
 
 def marked(word: str) -> list[int]:
@@ -180,7 +185,8 @@ async def test_a_linked_worktree_can_commit_and_no_other_repository_can_be_named
 async def test_an_exit_status_and_a_timeout_are_those_of_the_command(home: Home) -> None:
     assert "[exit status 3, no output]" in await home.run("exit 3")
     place = Place(str(home.project), str(home.project), ".")
-    result = await run_shell("sleep 60", place, 0.5, dict(os.environ), Sandbox())
+    sandbox = Confinement(Sandbox(state=str(home.data / "sandbox")), PathGuards())
+    result = await run_shell("sleep 60", place, 0.5, dict(os.environ), sandbox)
     assert "stopped after 0.5 seconds" in result.text
 
 
@@ -200,13 +206,13 @@ async def test_where_a_sandbox_is_required_and_missing_no_command_runs(
 
 def test_the_setting_decides_and_the_doctor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sandbox_of(Config(sandbox="off")) is None
-    found = sandbox_of(Config(sandbox_network=False, sandbox_readable=("~/x",)))
+    found = sandbox_of(Config(sandbox_network=True, sandbox_readable=("~/x",)))
     assert found is not None
-    assert (found.network, found.readable) == (False, ("~/x",))
+    assert (found.network, found.readable) == (True, ("~/x",))
     assert any(path.endswith("sapwood.db-wal") for path in found.hidden)
     assert check_sandbox(Config(sandbox="off")).state == "open"
     monkeypatch.setattr("sapwood.workspace.sandbox.sandbox_problem", lambda: "none here")
     assert check_sandbox(Config(sandbox="on")).state == "broken"
     assert check_sandbox(Config()).message == "none here: commands run as you do"
     monkeypatch.setattr("sapwood.workspace.sandbox.sandbox_problem", lambda: "")
-    assert check_sandbox(Config()).message == "bubblewrap, with network"
+    assert check_sandbox(Config()).message == "bubblewrap, without network"

@@ -261,6 +261,7 @@ def _toolbox(
         guards=_guards(config),
         sandbox=sandbox_of(config),
         requires_sandbox=config.sandbox == "on",
+        asks_in_sandbox=config.sandbox_ask,
     )
     if not config.servers:
         return toolbox

@@ -341,7 +341,10 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "auto"
     sandbox_network: Annotated[
         bool, explained("Whether shell commands in the sandbox may use the network.")
-    ] = True
+    ] = False
+    sandbox_ask: Annotated[
+        bool, explained("Whether shell commands that stay in the sandbox need an approval too.")
+    ] = False
     sandbox_readable: Annotated[
         tuple[str, ...],
         explained("Folders of your home that shell commands in the sandbox may read."),

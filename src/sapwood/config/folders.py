@@ -20,6 +20,7 @@ __all__ = [
     "handoffs_folder",
     "is_full",
     "journal_file",
+    "sandbox_folder",
     "turn_features_folder",
 ]
 
@@ -58,6 +59,11 @@ def archives_folder() -> Path:
 def checkpoints_folder() -> Path:
     """The folder of checkpoints: a store for each workspace."""
     return data_folder() / "checkpoints"
+
+
+def sandbox_folder() -> Path:
+    """The folder that keeps what commands of each workspace may reach."""
+    return data_folder() / "sandbox"
 
 
 def handoffs_folder() -> Path:

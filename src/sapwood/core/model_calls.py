@@ -37,12 +37,16 @@ Effect = Literal["none", "some"]
 
 
 class ToolUse(Struct, frozen=True):
-    """A tool call, the agent and workspace that it runs for, and the agent's permission mode."""
+    """A tool call, the agent and workspace that it runs for, and the agent's permission mode.
+
+    `is_saved`: this turn has a checkpoint of the files before its first change.
+    """
 
     agent: AgentId
     workspace: Workspace
     call: ToolCall
     mode: PermissionMode = "ask"
+    is_saved: bool = False
 
 
 class ToolOutcome(Struct, frozen=True):

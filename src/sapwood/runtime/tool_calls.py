@@ -269,7 +269,7 @@ class ToolCalls:
         elif started:
             outcome = ToolOutcome(_UNKNOWN_OUTCOME, error=True)
         elif await self._start_tool(opened, turn, call):
-            outcome = await self._run_own(opened, turn, call)
+            outcome = await self._run_own(await self._dispatcher.open(agent), turn, call)
         else:
             return None
         await self._finish(turn, call, outcome)
@@ -325,7 +325,8 @@ class ToolCalls:
             return ToolOutcome(_SECRET_LOST, error=True)
         with self._tracing.tool(opened.state, call) as ended:
             try:
-                masked = await self._masked(await self._toolbox.run(_use(opened.state, exact)))
+                use = structs.replace(_use(opened.state, exact), is_saved=_is_saved(opened, turn))
+                masked = await self._masked(await self._toolbox.run(use))
             except (LogError, TurnLost):
                 raise
             except Exception as error:
@@ -363,6 +364,12 @@ class ToolCalls:
 
 def _is_unfinished(turn: Turn, call: ToolCall) -> bool:
     return any(isinstance(item, Reply) and item.unfinished == call for item in turn.items)
+
+
+def _is_saved(opened: OpenAgent, turn: Turn) -> bool:
+    """Whether the files of the workspace were saved in this turn, before a call changed them."""
+    files = opened.state.files
+    return files is not None and bool(files.tree) and files.version > turn.first
 
 
 def _use(state: State, call: ToolCall) -> ToolUse:

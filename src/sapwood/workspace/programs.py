@@ -49,12 +49,14 @@ async def run_program(
     stdin: bytes | None = None,
     merge_stderr: bool = False,
     most: int = MAX_RESULT_BYTES,
+    handles: Collection[int] = (),
 ) -> ProgramResult:
     """Runs a program in `folder` for at most `seconds`.
 
     `stdin` is its input; without it there is none. `merge_stderr` puts errors into the output.
-    `most` limits the bytes of output that are kept. Raises `OSError` if the program cannot be
-    started. When this is cancelled, the program is ended first.
+    `most` limits the bytes of output that are kept. `handles` are descriptors that the program
+    gets. Raises `OSError` if the program cannot be started. When this is cancelled, the program is
+    ended first.
     """
     mark = secrets.token_hex(16)
     starting = asyncio.get_running_loop().subprocess_exec(
@@ -66,6 +68,7 @@ async def run_program(
         cwd=folder,
         env={**environment, CALL_MARK: mark},
         start_new_session=True,
+        pass_fds=tuple(handles),
     )
     transport, child = await _started(asyncio.ensure_future(starting), mark)
     try:
@@ -243,8 +246,13 @@ _NON_INTERACTIVE = {
     "TERM": "dumb",
 }
 """No program may wait for a key press, and colours are noise to a model."""
-_SAFE_GIT = {"safe.bareRepository": "explicit", "core.fsmonitor": "false"}
-"""Settings of git: files that a model wrote must not become a repository that runs programs."""
+_SAFE_GIT = {
+    # Files that a model wrote must not become a repository that runs programs.
+    "safe.bareRepository": "explicit",
+    "core.fsmonitor": "false",
+    # The sandbox keeps git from writing these lists, which only plain HTTP servers read.
+    "repack.updateServerInfo": "false",
+}
 
 
 def environment_for_tools(

@@ -2,19 +2,28 @@
 
 A command sees the system read-only, an empty home folder, an empty `/tmp`, and the workspace, which
 it can write. Sapwood's own files are invisible. The command has process ids of its own, so that
-everything it started ends with it, also what left its session.
+everything it started ends with it, also what left its session. Folders are opened first and mounted
+by their descriptors: a path could lead elsewhere by then.
 """
 
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["Sandbox", "sandbox_problem"]
+from sapwood.config.folders import sandbox_folder
+from sapwood.workspace import abstract_sockets
+from sapwood.workspace.open_path import open_path
+
+__all__ = ["Access", "Sandbox", "SandboxCommand", "sandbox_problem"]
 
 _PROBE_SECONDS = 10.0
 _TOOLS = (
@@ -29,8 +38,19 @@ _PRIVATE = (
     *(".cargo/credentials.toml", ".mozilla", ".bash_history", ".zsh_history"),
 )
 """Files of the home folder that stay hidden even if the home folder is the workspace."""
-_EMPTY = ("/tmp", "/var/tmp", "/run", "/home")
+_EMPTY = ("/tmp", "/var/tmp", "/run", "/home", "/root")
 _NOT_INSTALLED = "bubblewrap is not installed (the program bwrap)"
+
+
+Access = Literal["write", "read", "hide"]
+_NONE: Mapping[str, Access] = MappingProxyType({})
+
+
+class SandboxCommand(Struct, frozen=True):
+    """A command line of bubblewrap, and the descriptors that it needs."""
+
+    arguments: list[str]
+    handles: tuple[int, ...]
 
 
 class Sandbox(Struct, frozen=True):
@@ -38,49 +58,111 @@ class Sandbox(Struct, frozen=True):
 
     `network`: commands may use the network. `readable` are more files and folders of the home
     folder that commands may read. `hidden` are files and folders that they must not see, wherever
-    they are.
+    they are. `state` is the folder that keeps what was decided about each workspace.
     """
 
-    network: bool = True
+    network: bool = False
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     home: str = ""
+    state: str = ""
 
-    def command(self, arguments: Sequence[str], root: str, folder: str) -> list[str]:
-        """The command line that runs `arguments` in `folder` of the workspace `root`."""
-        home = os.path.realpath(self.home or os.path.expanduser("~"))
+    @property
+    def home_folder(self) -> str:
+        """The home folder, without symlinks."""
+        return os.path.realpath(self.home or os.path.expanduser("~"))
+
+    @property
+    def state_folder(self) -> Path:
+        """The folder that keeps what was decided about each workspace."""
+        return Path(self.state) if self.state else sandbox_folder()
+
+    @contextmanager
+    def command(
+        self, arguments: Sequence[str], root: str, folder: str, access: Mapping[str, Access] = _NONE
+    ) -> Generator[SandboxCommand]:
+        """The command that runs `arguments` in `folder` of the workspace `root`.
+
+        `access` are files and folders with another access than what is around them. They must
+        exist, and no part of their paths may be a symlink: otherwise this raises `OSError`.
+        """
+        home = self.home_folder
         options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        # For root, bubblewrap leaves it writable.
+        options += ["--ro-bind", "/proc/sys", "/proc/sys"]
         for empty in (*_EMPTY, home):
             if os.path.isdir(empty) and empty != "/":
                 options += ["--tmpfs", empty]
-        options += self._visible(home)
-        for place in _repository_folders(root, home):
-            options += ["--bind", place, place]
-        options += ["--bind", root, root]
-        for guarded in _guarded_git_files(root, home):
-            options += ["--ro-bind", guarded, guarded]
-        private = _PRIVATE if os.path.commonpath([home, root]) == root else ()
-        for path in (*self.hidden, *(os.path.join(home, name) for name in private)):
-            if os.path.commonpath([path, root]) != path:
-                options += _hide(path)
-        options += ["--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+        visible = self._visible(home)
+        for path in visible:
+            options += ["--ro-bind", path, path]
+        inside: dict[str, Access] = {path: "read" for path in visible if _is_in(path, root)}
+        places: dict[str, Access] = {
+            root: "write",
+            **inside,
+            **access,
+            **self._hidden_in(root, home),
+        }
+        with ExitStack() as opened:
+            handles: list[int] = []
+            for path in sorted(places, key=_depth):  # what is around a place is mounted before it
+                options += _mount(path, places[path], opened, handles)
+            options += self._namespaces()
+            line = ["bwrap", *options, "--chdir", folder, "--", *arguments]
+            # Without a network of its own, a command would reach the abstract sockets of all.
+            close = [sys.executable, "-I", "-S", abstract_sockets.__file__] if self.network else []
+            yield SandboxCommand([*close, *line], tuple(handles))
+
+    def _namespaces(self) -> list[str]:
+        options = ["--unshare-pid", "--unshare-ipc", "--unshare-uts"]
         if not self.network:
             options += ["--unshare-net"]
         for name, value in (("TMPDIR", "/tmp"), *_git_identity()):
             options += ["--setenv", name, value]
-        options += ["--cap-drop", "ALL", "--die-with-parent"]
-        return ["bwrap", *options, "--chdir", folder, "--", *arguments]
+        return [*options, "--cap-drop", "ALL", "--die-with-parent"]
 
     def _visible(self, home: str) -> list[str]:
-        options: list[str] = []
-        for name in (*_TOOLS, *self.readable):
-            path = os.path.realpath(os.path.join(home, name.removeprefix("~/")))
-            if os.path.exists(path) and path != home:
-                options += ["--ro-bind", path, path]
-        names = os.path.realpath("/etc/resolv.conf")  # is below /run on some systems
-        if self.network and os.path.exists(names):
-            options += ["--ro-bind", names, names]
-        return options
+        names = [os.path.join(home, name.removeprefix("~/")) for name in (*_TOOLS, *self.readable)]
+        if self.network:
+            names.append("/etc/resolv.conf")  # is below /run on some systems
+        paths = dict.fromkeys(map(os.path.realpath, names))
+        return [path for path in paths if os.path.exists(path) and path != home]
+
+    def _hidden_in(self, root: str, home: str) -> dict[str, Access]:
+        """What is hidden although it is in the workspace or elsewhere outside the home folder.
+
+        The folders around a hidden one are mounted too, so that a command cannot rename them and
+        look into what it finds there in its next call.
+        """
+        private = _PRIVATE if _is_in(home, root) else ()
+        found: dict[str, Access] = {}
+        for path in (*self.hidden, *(os.path.join(home, name) for name in private)):
+            path = os.path.realpath(path)
+            if _is_in(root, path) or not os.path.exists(path):
+                continue
+            around = [str(each) for each in Path(path).parents if _is_in(str(each), root)]
+            found |= {each: "write" for each in around if found.get(each) != "hide"}
+            found[path] = "hide"
+        return found
+
+
+def _mount(path: str, access: Access, opened: ExitStack, handles: list[int]) -> list[str]:
+    if access == "hide":
+        # Puts an empty folder or an empty file over the path.
+        is_folder = os.path.isdir(path)
+        return ["--tmpfs", path] if is_folder else ["--ro-bind", "/dev/null", path]
+    handle = open_path(path)
+    opened.callback(os.close, handle)
+    handles.append(handle)
+    return ["--bind-fd" if access == "write" else "--ro-bind-fd", str(handle), path]
+
+
+def _depth(path: str) -> int:
+    return path.rstrip("/").count("/")
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 @lru_cache(maxsize=1)
@@ -88,9 +170,15 @@ def sandbox_problem() -> str:
     """Why commands cannot be confined on this machine; empty if they can. It is found out once."""
     if shutil.which("bwrap") is None:
         return _NOT_INSTALLED
-    command = Sandbox().command(["true"], "/usr", "/usr")
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False)
+        with Sandbox().command(["true"], "/usr", "/usr") as command:
+            done = subprocess.run(
+                command.arguments,
+                pass_fds=command.handles,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap cannot be run: {error}"
     if done.returncode == 0:
@@ -113,55 +201,3 @@ def _git_identity() -> tuple[tuple[str, str], ...]:
         names = (f"GIT_AUTHOR_{ending}", f"GIT_COMMITTER_{ending}")
         found += [(name, value) for name in names if value and name not in os.environ]
     return tuple(found)
-
-
-def _hide(path: str) -> list[str]:
-    """Puts an empty folder or an empty file over a path, if it exists."""
-    if os.path.isdir(path):
-        return ["--tmpfs", path]
-    return ["--ro-bind", "/dev/null", path] if os.path.exists(path) else []
-
-
-def _repository_folders(root: str, home: str) -> list[str]:
-    """The git folders of the workspace that are not inside it: git needs them to commit."""
-    places = _git_folders(root, home)
-    return [place for place in places if os.path.commonpath([place, root]) != root]
-
-
-def _guarded_git_files(root: str, home: str) -> list[str]:
-    """Files of git that name programs. Git would run these outside the sandbox later."""
-    found: list[str] = []
-    for place in _git_folders(root, home):
-        found += [os.path.join(place, "hooks"), os.path.join(place, "config")]
-    return [path for path in found if os.path.exists(path) and not os.path.islink(path)]
-
-
-def _git_folders(root: str, home: str) -> list[str]:
-    """The git folder of the worktree around a folder, and the one of all its worktrees."""
-    for folder in (root, *map(str, Path(root).parents)):
-        if folder == home and folder != root:
-            return []  # a repository of the whole home folder stays hidden
-        entry = os.path.join(folder, ".git")
-        if os.path.isdir(entry):
-            return [os.path.realpath(entry)]
-        if os.path.isfile(entry):
-            return _linked_git_folders(entry)
-    return []
-
-
-def _linked_git_folders(entry: str) -> list[str]:
-    """The git folders that the file `.git` of a linked worktree names."""
-    own = _content(entry).removeprefix("gitdir: ")
-    own = os.path.realpath(os.path.join(os.path.dirname(entry), own))
-    # A command could write this file itself. Only the repository can name the worktree.
-    if os.path.realpath(_content(os.path.join(own, "gitdir")) or "/") != os.path.realpath(entry):
-        return []
-    common = os.path.realpath(os.path.join(own, _content(os.path.join(own, "commondir"))))
-    return [common] if os.path.isdir(common) and os.path.basename(common) == ".git" else []
-
-
-def _content(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from threading import Event
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
+from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.control_characters import require_visible
 from sapwood.workspace.file_walk import ShouldStop
 from sapwood.workspace.permissions.guarded_paths import PathGuards
@@ -62,6 +63,11 @@ _SPECS = (
         Shell,
     ),
 )
+_WANTS: dict[Need, str] = {
+    "network": "It needs the network.",
+    "protected": "It needs to write protected files, such as .git/config, that make programs run.",
+    "outside": "It needs to run outside the sandbox, where it can do all that you can.",
+}
 _READING = frozenset({"read_file", "list_files", "search_files"})
 _Result = TypeVar("_Result")
 
@@ -85,7 +91,9 @@ class WorkspaceToolbox:
     allows it. `secrets` are known values, such as API keys: programs do not get them, and masks of
     them are not written to files. `project` keeps the rules that a person adds, `guards` knows the
     files that only a rule for exactly that path allows. `sandbox` confines commands where the
-    system can; with `requires_sandbox` no command runs where it cannot.
+    system can; with `requires_sandbox` no command runs where it cannot. A command that the sandbox
+    confines, without network and with its files saved, is not asked about, unless
+    `asks_in_sandbox`.
     """
 
     def __init__(
@@ -100,10 +108,12 @@ class WorkspaceToolbox:
         guards: PathGuards | None = None,
         sandbox: Sandbox | None = None,
         requires_sandbox: bool = False,
+        asks_in_sandbox: bool = False,
     ) -> None:
         self._gate = PermissionGate(rules, approve, grants, project, tuple(secrets))
         self._guards = guards or PathGuards()
-        self._sandbox = sandbox
+        self._sandbox = Confinement(sandbox, self._guards) if sandbox else None
+        self._asks_in_sandbox = asks_in_sandbox
         self._requires_sandbox = requires_sandbox
         self._secrets = tuple(secrets)
         self._environment = environment_for_tools(environment, secrets)
@@ -197,13 +207,43 @@ class WorkspaceToolbox:
         if not place.is_inside:
             raise ToolError(f"{wanted.cwd} is outside the workspace. Give a folder in it.")
         astray = await asyncio.to_thread(self._guards.words_astray, place, wanted.command)
-        action = ShellAction("shell", wanted.command, place.shown, astray)
-        await self._gate.require(action, call.use.agent, call.root, mode=call.use.mode)
         sandbox = await self._sandbox_for(call.root)
-        result = await run_shell(wanted.command, place, wanted.timeout, self._environment, sandbox)
+        change = await asyncio.to_thread(sandbox.change, call.root) if sandbox else ""
+        plain = ShellAction("shell", wanted.command, place.shown, astray)
+        action = self._with_needs(plain, call, wanted.needs, sandbox, change)
+        await self._gate.require(action, call.use.agent, call.root, mode=call.use.mode)
+        if sandbox and change:
+            await asyncio.to_thread(sandbox.accept, call.root)
+        used = None if "outside" in wanted.needs else sandbox
+        result = await run_shell(
+            wanted.command, place, wanted.timeout, self._environment, used, wanted.needs
+        )
+        if sandbox and action.must_ask:  # a person allowed it, so it may have changed .git
+            await asyncio.to_thread(sandbox.accept, call.root)
         return ToolOutcome(result.text, error=result.failed)
 
-    async def _sandbox_for(self, root: str) -> Sandbox | None:
+    def _with_needs(
+        self,
+        action: ShellAction,
+        call: _Call,
+        needs: Sequence[Need],
+        sandbox: Confinement | None,
+        change: str,
+    ) -> ShellAction:
+        """The command with what it asks for, and whether it needs to ask."""
+        if sandbox is None:
+            return action
+        wants = " ".join([change, *(_WANTS[need] for need in dict.fromkeys(needs))]).strip()
+        is_confined = (
+            not wants
+            and not sandbox.has_network()
+            and not self._asks_in_sandbox
+            and call.use.is_saved
+        )
+        must_ask = bool(change) or bool({"protected", "outside"} & set(needs))
+        return structs.replace(action, is_confined=is_confined, wants=wants, must_ask=must_ask)
+
+    async def _sandbox_for(self, root: str) -> Confinement | None:
         """The sandbox of a command. Raises `ToolError` if one is required and cannot be used."""
         if self._sandbox is None:
             return None

@@ -58,14 +58,13 @@ class PathGuards:
 
     def against_writing(self, place: Place) -> str:
         """Why writing here needs a rule for exactly this path; '' if it does not."""
+        return self.against_writing_name(place) or _by_repository(place) or _by_hooks_path(place)
+
+    def against_writing_name(self, place: Place) -> str:
+        """The same by the path alone, for a file that is one of many."""
         if any(_is_in(place.real, own) for own in self._own):
             return _sentence(place, "it belongs to Sapwood: its settings, rules, keys or database")
-        return (
-            _by_name(place)
-            or self._by_home(place)
-            or _by_repository(place)
-            or _by_hooks_path(place)
-        )
+        return _by_name(place) or self._by_home(place)
 
     def against_reading(self, place: Place) -> str:
         """Why reading this file needs a rule for exactly this path; '' if it does not."""

@@ -68,12 +68,18 @@ class ShellAction(Struct, frozen=True):
     """Running a command line in a folder, which is given from the workspace's folder on.
 
     `astray` are words of the line that lead out of the workspace or to a protected file, by links.
+    `is_confined`: it runs in the sandbox and can do nothing that a checkpoint does not undo, so it
+    needs no question. `wants` says what it asks for beyond the sandbox; `must_ask`: no rule and no
+    mode allows that, only a person who sees the command.
     """
 
     tool: str
     command: str
     folder: str = "."
     astray: tuple[str, ...] = ()
+    is_confined: bool = False
+    wants: str = ""
+    must_ask: bool = False
 
 
 class OtherAction(Struct, frozen=True):
@@ -138,6 +144,8 @@ def decide_permission(
         return _decide_one(action, rules, granted, mode)
     parts = [_decide_one(each, rules, granted, mode) for each in _commands(action)]
     worst = max(parts, key=lambda part: ("allow", "ask", "deny").index(part.verdict))
+    if action.must_ask and worst.verdict != "deny":
+        return PermissionDecision("ask", action.wants)
     remedy = dict.fromkeys(rule for part in parts if part.verdict == "ask" for rule in part.remedy)
     whole = _rule_for_line(action)
     if whole is not None and whole in remedy:
@@ -228,6 +236,10 @@ def _default_decision(
         return PermissionDecision("allow", "Reading is allowed.")
     if mode == "all":
         return PermissionDecision("allow", "The permission mode is all.")
+    if isinstance(action, _Command) and action.line.is_confined:
+        return PermissionDecision("allow", "It runs in the sandbox.")
+    if isinstance(action, _Command) and action.line.wants:
+        return PermissionDecision("ask", action.line.wants, remedy)
     if isinstance(action, _Command) and action.text is None:
         return PermissionDecision("ask", f"{_UNCLEAR}.", remedy)
     if isinstance(action, _Command) and action.folder is None:

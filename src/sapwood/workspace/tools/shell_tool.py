@@ -1,20 +1,42 @@
 """`shell`: runs a command line until it ends or times out, and reports its output and status."""
 
 import asyncio
+import errno
+import os
+import re
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
+from functools import partial
 
 from msgspec import Struct
 
 from sapwood.workspace import process_reaper
+from sapwood.workspace.confinement import Confined, Confinement, Need
 from sapwood.workspace.places import Place, is_folder
 from sapwood.workspace.programs import ProgramResult, run_program
-from sapwood.workspace.sandbox import Sandbox
 from sapwood.workspace.tool_output import ToolError
 
-__all__ = ["ShellResult", "run_shell"]
+__all__ = ["ShellResult", "run_shell", "sandbox_hints"]
+
+_NO_NETWORK = re.compile(
+    "|".join(
+        (
+            os.strerror(errno.ENETUNREACH),
+            "ENETUNREACH|EAI_AGAIN|ENOTFOUND",
+            "resolve (?:host|address|hostname|proxy)|name resolution|lookup address|dns error",
+            "Name or service not known|nodename nor servname|no such host|resolving ",
+        )
+    ),
+    re.IGNORECASE,
+)
+_READ_ONLY = re.compile(f"{os.strerror(errno.EROFS)}|EROFS|{os.strerror(errno.EBUSY)}")
+_HINT = (
+    "A command in the sandbox {}. If this one needs more, call shell again with "
+    'needs: ["{}"]; the user is asked.'
+)
 
 
 class ShellResult(Struct, frozen=True):
@@ -29,34 +51,103 @@ async def run_shell(
     place: Place,
     seconds: float,
     environment: Mapping[str, str],
-    sandbox: Sandbox | None = None,
+    sandbox: Confinement | None = None,
+    needs: Collection[Need] = (),
 ) -> ShellResult:
     """Runs a command line in a folder, in the sandbox if one is given.
 
-    Raises `ToolError` if it cannot be started.
+    `needs` is what the sandbox has to open for it. Raises `ToolError` if it cannot be started.
     """
     if not await asyncio.to_thread(is_folder, place):
         raise ToolError(f"{place.shown} is not a folder. Give one as cwd.")
     shell = shutil.which("bash") or "/bin/sh"
     arguments = [shell, "-c", command]
     if sandbox is not None:
-        arguments = await asyncio.to_thread(sandbox.command, arguments, place.root, place.real)
-    elif sys.platform == "linux" and sys.executable:
+        return await _run_confined(sandbox, arguments, place, seconds, environment, needs)
+    if sys.platform == "linux" and sys.executable:
         arguments = [sys.executable, "-I", "-S", process_reaper.__file__, *arguments]
+    result = await _run(arguments, place, seconds, environment)
+    return ShellResult(_text(result, seconds), result.status != 0)
+
+
+async def _run_confined(
+    sandbox: Confinement,
+    arguments: Sequence[str],
+    place: Place,
+    seconds: float,
+    environment: Mapping[str, str],
+    needs: Collection[Need],
+) -> ShellResult:
+    async with _in_threads(sandbox.confined(arguments, place, needs)) as confined:
+        command = confined.command
+        # Bubblewrap enters the folder itself, by what was opened and not by its path.
+        result = await _run(command.arguments, place, seconds, environment, command.handles)
+    notes = [*confined.notes, *sandbox_hints(result, sandbox.has_network(needs))]
+    lines = [_text(result, seconds), *(f"[{note}]" for note in notes)]
+    return ShellResult("\n".join(lines), result.status != 0)
+
+
+@asynccontextmanager
+async def _in_threads(confined: AbstractContextManager[Confined]) -> AsyncGenerator[Confined]:
+    """Enters and leaves in threads: both look at files. It is left even after a cancellation."""
+    entering = asyncio.ensure_future(asyncio.to_thread(confined.__enter__))
     try:
-        result = await run_program(
+        entered = await asyncio.shield(entering)
+    except asyncio.CancelledError:
+        entering.add_done_callback(partial(_leave, confined))
+        raise
+    try:
+        yield entered
+    finally:
+        await asyncio.shield(asyncio.to_thread(confined.__exit__, None, None, None))
+
+
+def _leave(
+    confined: AbstractContextManager[Confined], entering: "asyncio.Future[Confined]"
+) -> None:
+    if not entering.cancelled() and entering.exception() is None:
+        confined.__exit__(None, None, None)
+
+
+async def _run(
+    arguments: Sequence[str],
+    place: Place,
+    seconds: float,
+    environment: Mapping[str, str],
+    handles: Collection[int] = (),
+) -> ProgramResult:
+    try:
+        return await run_program(
             arguments,
             folder=place.real,
             environment=environment,
             seconds=seconds,
             merge_stderr=True,
+            handles=handles,
         )
     except OSError as error:
         raise ToolError(f"The shell could not be started: {error.strerror}.") from error
-    output = (
-        result.output if result.output.endswith("\n") or not result.output else result.output + "\n"
-    )
-    return ShellResult(f"{output}[{_status(result, seconds)}]", result.status != 0)
+
+
+def sandbox_hints(result: ProgramResult, has_network: bool) -> list[str]:
+    """How to ask for more, if a command seems to have failed because of the sandbox."""
+    if not result.status:
+        return []
+    hints: list[str] = []
+    if not has_network and _NO_NETWORK.search(result.output):
+        hints.append(_HINT.format("has no network", "network"))
+    if _READ_ONLY.search(result.output):
+        hints.append(
+            _HINT.format("writes only in the workspace, and no protected files", "protected")
+            + ' To write elsewhere, use "outside".'
+        )
+    return hints
+
+
+def _text(result: ProgramResult, seconds: float) -> str:
+    output = result.output
+    end = "" if output.endswith("\n") or not output else "\n"
+    return f"{output}{end}[{_status(result, seconds)}]"
 
 
 def _status(result: ProgramResult, seconds: float) -> str:

@@ -1,6 +1,6 @@
 """The arguments of each tool: one source for its schema and for checking a model's calls."""
 
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,6 +22,14 @@ __all__ = [
 _Path = Annotated[str, Meta(min_length=1, description="Relative to the workspace's folder.")]
 _Folder = Annotated[str, Meta(min_length=1, description="A file or folder; '.' is all.")]
 _Ignored = Annotated[bool, Meta(description="Also what .gitignore hides.")]
+
+_Needs = Annotated[
+    tuple[Literal["network", "protected", "outside"], ...],
+    Meta(
+        description="What the sandbox has to open: network; protected, to write files that make "
+        "programs run, such as .git/config; outside, for no sandbox. The user is asked."
+    ),
+]
 
 
 class ReadFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +82,7 @@ class Shell(Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, Meta(min_length=1)]
     timeout: Annotated[int, Meta(ge=1, le=3600, description="Seconds.")] = 120
     cwd: Annotated[str, Meta(min_length=1, description="A folder of the workspace.")] = "."
+    needs: _Needs = ()
 
 
 _Arguments = TypeVar("_Arguments", bound=Struct)

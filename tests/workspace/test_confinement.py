@@ -1,0 +1,274 @@
+"""What commands in the sandbox can write of git and of protected files, with the real programs."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sapwood.workspace.confinement import Confinement, Need
+from sapwood.workspace.permissions.guarded_paths import PathGuards
+from sapwood.workspace.places import Place
+from sapwood.workspace.programs import environment_for_tools
+from sapwood.workspace.sandbox import Sandbox, sandbox_problem
+from sapwood.workspace.tool_output import ToolError
+from sapwood.workspace.tools.shell_tool import run_shell
+from tests.workspace.checkpoints.repositories import git, repository
+from tests.workspace.tool_calls import until
+
+pytestmark = pytest.mark.skipif(bool(sandbox_problem()), reason=sandbox_problem() or "-")
+
+_WORK = """
+set -ex
+git status
+echo 1 > a; git add a; git commit -qm one
+git branch side; git checkout -q -b feature; echo 2 > a; git commit -qam two
+git checkout -q side; echo b > b; git add b; git commit -qm three
+git merge -q -m merged feature
+git checkout -q feature; git rebase -q side
+echo 3 > a; git stash -q; git stash pop -q; git checkout -q -- a
+git tag v1; git branch -q -D side; git gc -q; git reset -q --hard v1
+git log --format=%s
+"""
+
+
+class Project:
+    """A repository in a home folder, and commands in its sandbox."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.root = repository(home / "project")
+        self.commit("zero")
+        self.marker = home / "ran"
+
+    def commit(self, message: str) -> None:
+        git(self.root, "commit", "--quiet", "--allow-empty", f"--message={message}")
+
+    def sandbox(self) -> Confinement:
+        """A sandbox as a new process has it."""
+        settings = Sandbox(home=str(self.home), state=str(self.home / "data" / "sandbox"))
+        return Confinement(settings, PathGuards())
+
+    async def run(
+        self, command: str, root: Path | None = None, needs: tuple[Need, ...] = ()
+    ) -> str:
+        """What a command prints."""
+        folder = str(root or self.root)
+        names = {
+            f"GIT_{who}_{what}": "a@b"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        }
+        environment = environment_for_tools(os.environ | names | {"HOME": str(self.home)})
+        sandbox = self.sandbox()
+        if change := sandbox.change(folder):
+            raise ToolError(change)
+        place = Place(folder, folder, ".")
+        return (await run_shell(command, place, 60.0, environment, sandbox, needs)).text
+
+    def evil(self) -> str:
+        """Settings of git that make `git status` run a program, which leaves a marker."""
+        return f"[core]\n\tfsmonitor = touch {self.marker}; false\n"
+
+    def person_runs_git(self, root: Path | None = None) -> None:
+        """The person looks at the repository, outside the sandbox, and commits."""
+        for words in (("status",), ("add", "-A"), ("commit", "-qm", "Mine", "--allow-empty")):
+            who = ("-c", "user.name=P", "-c", "user.email=p@q")
+            subprocess.run(
+                ["git", *who, *words], cwd=root or self.root, capture_output=True, check=False
+            )
+        assert not self.marker.exists(), "the person's git ran a program of the command"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "home")
+
+
+def tree(folder: Path) -> set[str]:
+    """Every path of a folder, without git's objects and logs."""
+    paths = (str(path.relative_to(folder)) for path in folder.rglob("*"))
+    return {path for path in paths if "/objects/" not in path and "logs" not in path}
+
+
+@pytest.mark.parametrize("kind", ["repository", "without templates", "worktree"])
+async def test_git_works_in_the_sandbox_and_nothing_is_left_behind(
+    project: Project, kind: str
+) -> None:
+    root, name = project.root, ".git"
+    if kind == "without templates":
+        for each in ("hooks", "info", "branches"):
+            shutil.rmtree(root / ".git" / each, ignore_errors=True)
+    if kind == "worktree":
+        root = project.home / "linked"
+        git(project.root, "worktree", "add", "--quiet", str(root))
+        name = "../project/.git"
+    before = {each.split("/")[0] for each in tree((root / name).resolve())}
+    said = await project.run(_WORK, root)
+    assert "[exit status 0" in said, said
+    assert "fatal" not in said, said  # `git branch -D` warns that it cannot write the settings
+    after = {each.split("/")[0] for each in tree((root / name).resolve())}
+    made = {"ORIG_HEAD", "COMMIT_EDITMSG", "packed-refs", "AUTO_MERGE", "index", "gc.log"}
+    assert after - before <= made | {"REBASE_HEAD"}
+    assert git(root, "status", "--porcelain") == ""
+    git(root, "fsck")
+
+
+_PLANT = "printf '#!/bin/sh\\ntouch {marker}\\n' > h/pre-commit; chmod +x h/pre-commit"
+_FORGERIES = {
+    "a commondir": (
+        "mkdir evil; cp -r .git/. evil/; {config} > evil/config; echo ../evil > .git/commondir"
+    ),
+    "another git folder": "mv .git old; cp -r old/. .git; {config} > .git/config",
+    "its settings": "{config} > .git/config",
+    "its settings by a rename": "{config} > .git/x; mv -f .git/x .git/config",
+    "settings of a worktree": "{config} > .git/config.worktree",
+    "a hook": f"mkdir h; {_PLANT}; mkdir -p .git/hooks; cp h/pre-commit .git/hooks",
+    "a folder of hooks": f"mkdir h; {_PLANT}; mv .git/hooks .git/h; mv h .git/hooks",
+    "a link to hooks": f"mkdir h; {_PLANT}; rm -rf .git/hooks; ln -s ../h .git/hooks",
+    "a submodule": "mkdir -p .git/modules/m; {config} > .git/modules/m/config",
+    "unmounted settings": (
+        "umount .git/config; unshare -Urm umount .git/config; {config} > .git/config"
+    ),
+}
+
+
+@pytest.mark.parametrize("has_hooks", [True, False])
+@pytest.mark.parametrize("way", _FORGERIES)
+async def test_a_command_cannot_make_the_persons_git_run_a_program(
+    project: Project, way: str, has_hooks: bool
+) -> None:
+    if not has_hooks:
+        shutil.rmtree(project.root / ".git" / "hooks", ignore_errors=True)
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    command = _FORGERIES[way].format(config=config, marker=project.marker)
+    await project.run(command)
+    project.person_runs_git()
+
+
+async def test_while_a_command_runs_its_git_folder_is_protected_too(project: Project) -> None:
+    """The person's git works meanwhile, and a second command that ends opens nothing."""
+    shutil.rmtree(project.root / ".git" / "hooks", ignore_errors=True)
+    waits = "touch started; while [ ! -e go ]; do sleep 0.05; done"
+    waits += "; mkdir .git/hooks/x; echo a > .git/commondir"
+    running = asyncio.create_task(project.run(waits))
+    await until((project.root / "started").exists)
+    assert "[exit status 0" in await project.run("git status")
+    project.person_runs_git()
+    (project.root / "go").touch()
+    assert (await running).count("Read-only file system") == 2
+    assert not (project.root / ".git" / "hooks").exists()
+    assert not (project.root / ".git" / "commondir").exists()
+
+
+async def test_what_a_crash_left_is_removed_by_the_next_command(project: Project) -> None:
+    shutil.rmtree(project.root / ".git" / "hooks", ignore_errors=True)
+    place = Place(str(project.root), str(project.root), ".")
+    code = (
+        "import os, sys\n"
+        "from tests.workspace.test_confinement import *\n"
+        f"sandbox = Confinement(Sandbox(home={str(project.home)!r}, "
+        f"state={str(project.home / 'data' / 'sandbox')!r}), PathGuards())\n"
+        f"with sandbox.confined(['true'], Place(*{(place.root, place.real, place.given)!r})):\n"
+        "    os._exit(0)\n"
+    )
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=True)
+    assert (project.root / ".git" / "commondir").read_text() == ".\n"
+    project.person_runs_git()
+    assert "[exit status 0" in await project.run("true")
+    assert not (project.root / ".git" / "commondir").exists()
+    assert not (project.root / ".git" / "hooks").exists()
+
+
+async def test_a_link_in_place_of_git_opens_nothing_and_stops_commands(project: Project) -> None:
+    secret = project.home / ".ssh"
+    secret.mkdir()
+    (secret / "id").write_text("private key")
+    said = await project.run(f"mv .git g; rm -rf .git; ln -s {secret} .git")
+    assert "Device or resource busy" in said
+    (project.root / ".git").rename(project.root / "g")
+    (project.root / ".git").symlink_to(secret)
+    with pytest.raises(ToolError, match="is a link, and the sandbox follows none"):
+        await project.run(f"cat {secret}/id")
+
+
+async def test_a_worktree_cannot_name_another_repository(project: Project) -> None:
+    other = repository(project.home / "other")
+    root = project.home / "plain"
+    root.mkdir()
+    (root / "ev").mkdir()
+    (root / ".git").write_text(f"gitdir: {root}/ev\n")
+    (root / "ev" / "gitdir").write_text(f"{root}/.git\n")
+    (root / "ev" / "commondir").write_text(f"{other}/.git\n")
+    said = await project.run(f"cat {other}/.git/HEAD; touch {other}/.git/x; rm .git", root)
+    assert "refs/heads" not in said
+    assert not (other / ".git" / "x").exists()
+    assert (root / ".git").is_file()
+
+
+async def test_a_changed_git_folder_needs_a_person(project: Project) -> None:
+    await project.run("true")
+    shutil.rmtree(project.root / ".git", ignore_errors=True)
+    with pytest.raises(ToolError, match="was a folder at its first command and is missing now"):
+        await project.run("true")
+    project.sandbox().accept(str(project.root))
+    assert "Read-only file system" in await project.run("git init")
+    assert os.listdir(project.root) == []
+    assert "[exit status 0" in await project.run("git init -q", needs=("protected",))
+    assert (project.root / ".git" / "HEAD").exists()
+
+
+async def test_protected_files_are_read_only_and_new_ones_are_renamed(project: Project) -> None:
+    (project.root / ".vscode").mkdir()
+    (project.root / ".vscode" / "tasks.json").write_text("{}")
+    (project.root / "web").mkdir()
+    (project.root / "web" / ".envrc").write_text("mine")
+    said = await project.run(
+        "echo evil > .vscode/tasks.json; rm -rf .vscode; mv .vscode v; echo evil > web/.envrc;"
+        "git log -1 --format=format:X --output=.envrc; mkdir -p .claude; echo x > .claude/settings"
+    )
+    assert (project.root / ".vscode" / "tasks.json").read_text() == "{}"
+    assert (project.root / "web" / ".envrc").read_text() == "mine"
+    assert not (project.root / ".envrc").exists()
+    assert (project.root / ".envrc.set-aside").read_text() == "X"
+    assert not (project.root / ".claude").exists()
+    assert "Renamed .claude to .claude.set-aside" in said
+    await project.run("echo yes > .envrc", needs=("protected",))
+    assert (project.root / ".envrc").read_text() == "yes\n"
+
+
+async def test_links_that_git_would_write_through_are_removed(project: Project) -> None:
+    target = project.home / ".bashrc"
+    target.write_text("mine\n")
+    said = await project.run(
+        "for f in COMMIT_EDITMSG logs/HEAD ORIG_HEAD; "
+        f"do rm -f .git/$f; ln -s {target} .git/$f; done"
+    )
+    assert said.count("Removed ") == 3
+    project.person_runs_git()
+    assert target.read_text() == "mine\n"
+
+
+async def test_a_repository_in_the_workspace_is_protected_as_the_workspace_is(
+    project: Project,
+) -> None:
+    inner = repository(project.root / "inner")
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    said = await project.run(f"cd inner; git commit -q --allow-empty -m x; {config} > .git/config")
+    assert "Read-only file system" in said
+    assert git(inner, "log", "--format=%s") == "x\n"
+    project.person_runs_git(inner)
+
+
+async def test_system_settings_and_descriptors_of_the_host_are_out_of_reach(
+    project: Project,
+) -> None:
+    said = await project.run(
+        "(: >> /proc/sys/kernel/core_pattern) && echo open; ls -l /proc/self/fd"
+    )
+    assert "Read-only file system" in said or "Permission denied" in said
+    assert "open\n" not in said
+    assert str(project.root) not in said
