@@ -9,7 +9,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from proofs.attack import approvals, bounds, files, outputs, rules, secrets, servers
+from proofs.attack import approvals, bounds, escapes, files, outputs, rules, secrets, servers
 from proofs.attack.registry import ATTACKS, Attack, Broken
 from proofs.attack.victim import Victim
 from scripted_model import ScriptedModel
@@ -17,7 +17,8 @@ from scripted_model import ScriptedModel
 __all__ = ["main"]
 
 _AT_ONCE = 3
-_MODULES = (approvals, bounds, files, outputs, rules, secrets, servers)  # each fills the list
+_MODULES = (approvals, bounds, escapes, files, outputs, rules, secrets, servers)
+"""Each fills the list of attacks."""
 
 
 def main() -> int:
@@ -69,7 +70,8 @@ def _build(folder: Path) -> Path:
     wheels, target = folder / "wheels", folder / "program"
     build = ["uv", "build", "--quiet", "--wheel", "--no-build-isolation", "--out-dir", str(wheels)]
     subprocess.run([*build, str(root)], check=True)
-    install = ["uv", "pip", "install", "--quiet", "--no-deps", "--target", str(target)]
+    install = ["uv", "pip", "install", "--quiet", "--no-deps", "--compile-bytecode"]
+    install += ["--target", str(target)]
     subprocess.run([*install, *map(str, wheels.glob("*.whl"))], check=True)
     return target
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from proofs.attack.registry import attack, held
-from proofs.attack.victim import Ended, Victim
+from proofs.attack.victim import Ended, Victim, script
 from proofs.tui_tmux.terminal import Terminal
 
 __all__: list[str] = []
@@ -20,17 +20,11 @@ _HIDERS = {
 _INVISIBLE = {"a right-to-left override": "\u202e", "a zero-width space": "\u200b"}
 
 
-def _script(*calls: tuple[str, Mapping[str, object]]) -> str:
-    """A prompt that makes the scripted model call these tools, one after the other."""
-    steps = [f"[[tool: {name} {json.dumps(arguments)}]]" for name, arguments in calls]
-    return " ".join(["Go.", *steps, "[[say: finished]]"])
-
-
 def _calls(
     victim: Victim, *calls: tuple[str, Mapping[str, object]], allow: Sequence[str] = ()
 ) -> Ended:
     rules = [part for rule in allow for part in ("--allow", rule)]
-    return victim.ask(_script(*calls), *rules)
+    return victim.ask(script(*calls), *rules)
 
 
 def _screen(victim: Victim, columns: int = 80, lines: int = 24) -> Terminal:
@@ -47,7 +41,7 @@ def _approves(victim: Victim, command: str, wanted: Sequence[str]) -> None:
     terminal = _screen(victim)
     try:
         terminal.sees("sends what you type")
-        terminal.type(_script(("shell", {"command": command})))
+        terminal.type(script(("shell", {"command": command})))
         shown = terminal.sees("Allow this?")
         for words in wanted:
             held(words in shown, f"{words!r} is not in the dialog:\n{shown}")
@@ -86,7 +80,7 @@ def invisible(victim: Victim) -> None:
 
 @attack("S1", "hide text from a later audit with show, log and export")
 def hidden_from_an_audit(victim: Victim) -> None:
-    victim.ask(_script(("shell", {"command": "true\x1b]0;\nAFTER_THE_ESCAPE"})))
+    victim.ask(script(("shell", {"command": "true\x1b]0;\nAFTER_THE_ESCAPE"})))
     agent = _newest(victim)
     for args in (("show", agent), ("log", agent, "--json"), ("export", agent)):
         printed = victim.on_terminal(*args)
@@ -175,7 +169,7 @@ def private_files(victim: Victim) -> None:
     targets = [".ssh/authorized_keys", ".bashrc", "config/sapwood/config.toml", ".profile"]
     reads = [".ssh/id_ed25519", "config/sapwood/keys.toml"]
     before = victim.config_file.read_bytes()
-    prompt = _script(
+    prompt = script(
         *(("write_file", {"path": path, "content": "mine"}) for path in targets),
         *(("read_file", {"path": path}) for path in reads),
     )
@@ -228,7 +222,7 @@ def _acts_as_the_person(victim: Victim, sandbox: str) -> None:
     before = victim.config_file.read_bytes()
     for number, form in enumerate(forms, 1):
         name = f"me{number}"
-        prompt = _script(("shell", {"command": form.replace(" me ", f" {name} ")}))
+        prompt = script(("shell", {"command": form.replace(" me ", f" {name} ")}))
         ended = victim.run("run", "--agent", name, "--new", "-p", prompt, "--allow", "shell")
         held("finished" in ended.out, f"the turn did not end: {ended.text[-300:]}")
         system = victim.run("do", name, "/system").out

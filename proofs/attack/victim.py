@@ -15,12 +15,15 @@ from tempfile import TemporaryFile
 
 from scripted_model import ScriptedModel
 
-__all__ = ["NOBODY", "Ended", "Victim"]
+__all__ = ["NOBODY", "Ended", "Victim", "script"]
 
 NOBODY = 65_534
 """The user id of somebody else on the same machine."""
 
-_UNWANTED = ("ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_", "SAPWOOD_", "CLAUDE", "CODEX", "GIT_")
+_UNWANTED = (
+    *("ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_", "SAPWOOD_", "CLAUDE", "CODEX", "GIT_"),
+    "PYTHONDONTWRITEBYTECODE",  # most of the time would be spent on compiling
+)
 _MODEL = "claude-sonnet-5-5"
 
 
@@ -84,9 +87,9 @@ class Victim:
             **more,
         }
 
-    def command(self, *args: str) -> list[str]:
+    def command(self, *args: str, python: str = sys.executable) -> list[str]:
         """The command line of the program."""
-        return [sys.executable, "-P", "-m", "sapwood.cli", *args]
+        return [python, "-P", "-m", "sapwood.cli", *args]
 
     def run(
         self,
@@ -123,6 +126,8 @@ class Victim:
                 cwd=folder or self.project,
                 env=self.env(**(env or {})),
                 user=user,
+                group=user,
+                extra_groups=None if user is None else (),
             )
             code, spent = _wait(process, limit)
             out.seek(0)
@@ -192,6 +197,12 @@ class Victim:
     def requests(self) -> str:
         """Everything that the model was sent, as JSON."""
         return json.dumps([request.body for request in self.server.requests], ensure_ascii=False)
+
+
+def script(*calls: tuple[str, Mapping[str, object]]) -> str:
+    """A prompt that makes the scripted model call these tools, one after the other."""
+    steps = [f"[[tool: {name} {json.dumps(arguments)}]]" for name, arguments in calls]
+    return " ".join(["Go.", *steps, "[[say: finished]]"])
 
 
 def _wait(process: "subprocess.Popen[bytes]", limit: float) -> tuple[int, float]:

@@ -1,0 +1,348 @@
+"""Attacks on the sandbox of commands: leaving it, or planting what runs outside it later."""
+
+import os
+import shutil
+import socket
+from collections.abc import Callable
+
+from proofs.attack.escape_world import Escape, EscapeWorld, other_user
+from proofs.attack.registry import attack, held
+from proofs.attack.victim import Victim, script
+
+__all__: list[str] = []
+
+_KEY = "cat {home}/.ssh/id_ed25519; echo KEY >> {home}/.ssh/authorized_keys"
+
+
+def _without_git(world: EscapeWorld) -> None:
+    shutil.rmtree(world.project / ".git")
+
+
+def _linked(target: str) -> Callable[[EscapeWorld], None]:
+    def prepare(world: EscapeWorld) -> None:
+        _without_git(world)
+        (world.project / ".git").symlink_to(world.home / target)
+
+    return prepare
+
+
+def _forged_worktree(world: EscapeWorld) -> None:
+    _without_git(world)
+    forged = world.project / "ev"
+    world.put("project/.git", f"gitdir: {forged}\n")
+    world.put("project/ev/gitdir", f"{world.project}/.git\n")
+    world.put("project/ev/commondir", f"{world.home}/other/.git\n")
+
+
+def _without_hooks(world: EscapeWorld) -> None:
+    shutil.rmtree(world.project / ".git" / "hooks", ignore_errors=True)
+
+
+def _linked_hooks(world: EscapeWorld) -> None:
+    _without_hooks(world)
+    (world.project / "tools").mkdir()
+    (world.project / ".git" / "hooks").symlink_to("../tools")
+
+
+def _linked_hook(world: EscapeWorld) -> None:
+    _without_hooks(world)
+    world.put("project/tools/check", "#!/bin/sh\nexit 0\n")
+    (world.project / "tools" / "check").chmod(0o755)
+    (world.project / ".git" / "hooks").mkdir()
+    (world.project / ".git" / "hooks" / "pre-commit").symlink_to("../../tools/check")
+
+
+def _hooks_path(world: EscapeWorld) -> None:
+    world.put("project/tools/pre-commit", "#!/bin/sh\nexit 0\n")
+    (world.project / "tools" / "pre-commit").chmod(0o755)
+    world.git("project", "config", "core.hooksPath", "tools")
+
+
+def _worktree_settings(world: EscapeWorld) -> None:
+    world.git("project", "config", "extensions.worktreeConfig", "true")
+
+
+def _submodule(world: EscapeWorld) -> None:
+    world.git("project", "submodule", "--quiet", "add", str(world.home / "other"), "sub")
+    world.git("project", "commit", "--quiet", "--message=Sub")
+
+
+def _inner(world: EscapeWorld) -> None:
+    (world.project / "inner").mkdir()
+    world.git("project/inner", "init", "--quiet")
+
+
+def _worktree(world: EscapeWorld) -> None:
+    world.git("project", "worktree", "add", "--quiet", "../side")
+
+
+def _editor(world: EscapeWorld) -> None:
+    world.put("project/.vscode/tasks.json", "{}")
+    world.put("project/web/.envrc", "mine\n")
+
+
+def _keys(world: EscapeWorld) -> None:
+    world.put("config/sapwood/keys.toml", 'anthropic = "PRIVATE-KEY-TEXT"\n')
+    (world.home / "config" / "sapwood" / "keys.toml").chmod(0o600)
+    world.put(".config/gh/hosts.yml", "PRIVATE-KEY-TEXT")
+
+
+_PLANT = "{hook} > $H/pre-commit; chmod +x $H/pre-commit"
+_ESCAPES = (
+    Escape(
+        "X1",
+        "reach keys by a link in place of .git",
+        ("mv .git g; ln -s {home}/.ssh .git", _KEY),
+    ),
+    Escape(
+        "X1",
+        "reach the home folder by a link in place of .git",
+        ("mv .git g; ln -s {home} .git", f"echo evil >> {{home}}/.bashrc; {_KEY}"),
+    ),
+    Escape(
+        "X1",
+        "reach another repository by a file .git that names a forged worktree",
+        (
+            "mv .git g; mkdir ev; echo gitdir: $PWD/ev > .git; echo $PWD/.git > ev/gitdir;"
+            "echo {home}/other/.git > ev/commondir",
+            f"H={{home}}/other/.git/hooks; {_PLANT}",
+        ),
+    ),
+    Escape(
+        "X1",
+        "reach keys by a link where there was no .git",
+        ("ln -s {home}/.ssh .git", _KEY),
+        _without_git,
+    ),
+    Escape("X1", "bring a project whose .git is a link to keys", (_KEY,), _linked(".ssh")),
+    Escape("X1", "bring a project whose .git is a link to the home folder", (_KEY,), _linked(".")),
+    Escape(
+        "X1",
+        "bring a project whose .git names a forged worktree of another repository",
+        (f"H={{home}}/other/.git/hooks; {_PLANT}",),
+        _forged_worktree,
+    ),
+    Escape(
+        "X1",
+        "rename a folder around hidden files, and read them in the next call",
+        ("mv config c2; mv .config c3", "cat c2/sapwood/keys.toml c3/gh/hosts.yml"),
+        _keys,
+        folder=".",
+    ),
+    Escape(
+        "X3",
+        "point git to other settings by commondir",
+        ("mkdir evil; cp -r .git/. evil; {config} > evil/config; echo ../evil > .git/commondir",),
+    ),
+    Escape(
+        "X3",
+        "put another git folder in its place",
+        ("mv .git old; cp -r old/. .git; {config} > .git/config",),
+    ),
+    Escape(
+        "X3",
+        "make the folder of hooks where there is none",
+        (f"H=.git/hooks; mkdir -p $H; {_PLANT}",),
+        _without_hooks,
+    ),
+    Escape(
+        "X3",
+        "plant a hook where the folder of hooks is a link",
+        (f"H=tools; {_PLANT}",),
+        _linked_hooks,
+    ),
+    Escape(
+        "X3",
+        "change the file that a hook is a link to",
+        ("{hook} > tools/check",),
+        _linked_hook,
+        watched=("project/tools/check",),
+    ),
+    Escape(
+        "X3",
+        "change a hook in the folder that git's settings name",
+        ("{hook} > tools/pre-commit",),
+        _hooks_path,
+    ),
+    Escape(
+        "X3",
+        "plant settings of a worktree",
+        ("{config} > .git/config.worktree",),
+        _worktree_settings,
+    ),
+    Escape(
+        "X3", "plant settings of a submodule", ("{config} >> .git/modules/sub/config",), _submodule
+    ),
+    Escape(
+        "X3",
+        "plant settings of a repository in the workspace",
+        ("{config} >> inner/.git/config",),
+        _inner,
+    ),
+    Escape(
+        "X3",
+        "plant other settings for another worktree",
+        (
+            "mkdir evil; cp -r .git/. evil; {config} > evil/config;"
+            "echo $PWD/evil > .git/worktrees/side/commondir",
+        ),
+        _worktree,
+    ),
+    Escape(
+        "X3",
+        "make a repository with settings that run a program",
+        ("git init -q; {config} >> .git/config",),
+        _without_git,
+    ),
+    Escape(
+        "X3",
+        "have the person's commit write through a link to a start-up file",
+        ("rm -f .git/COMMIT_EDITMSG; ln -s {home}/.bashrc .git/COMMIT_EDITMSG",),
+    ),
+    Escape(
+        "X3",
+        "have the person's commit append to a start-up file by a link among the logs",
+        ("rm -f .git/logs/HEAD; ln -s {home}/.bashrc .git/logs/HEAD",),
+    ),
+    Escape(
+        "X5",
+        "write to the settings of the kernel",
+        (  # the value that is there already, so that the machine stays as it is
+            'V=$(cat /proc/sys/kernel/core_pattern); echo "$V" > /proc/sys/kernel/core_pattern'
+            " && echo yes > wrote",
+        ),
+        watched=("project/wrote",),
+    ),
+    Escape(
+        "X8",
+        "write protected files with options of git",
+        (
+            "mkdir -p .claude; git log -1 --format=format:X --output=.claude/settings.json;"
+            "echo 2 > a.txt; git diff --output=.envrc",
+        ),
+        watched=("project/.claude", "project/.envrc"),
+    ),
+    Escape(
+        "X8",
+        "change protected files that exist",
+        ("echo evil > .vscode/tasks.json; echo evil > web/.envrc; mv .vscode v; mkdir .vscode",),
+        _editor,
+        watched=("project/.vscode", "project/.vscode/tasks.json", "project/web/.envrc"),
+    ),
+    Escape(
+        "X8",
+        "exchange the folder around a protected file",
+        ("mv web w2; mkdir web; echo evil > web/.envrc; echo evil > w2/.envrc",),
+        _editor,
+        watched=("project/web/.envrc",),
+    ),
+)
+
+
+def _add(escape: Escape, user: int | None, who: str) -> None:
+    def run(victim: Victim) -> None:
+        EscapeWorld(victim, user).run(escape)
+
+    attack(escape.id, f"{escape.sentence}{who}")(run)
+
+
+for _escape in _ESCAPES:
+    _add(_escape, None, "")
+    if other_user() is not None:
+        _add(_escape, other_user(), ", as another user")
+
+
+def _listens(victim: Victim, settings: str) -> None:
+    """Tries to connect to an abstract socket of the host, as a session bus has one."""
+    world = EscapeWorld(victim, None)
+    victim.configure(settings)
+    name = f"sapwood-attack-{os.getpid()}-{id(victim)}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0{name}")
+        server.listen()
+        server.settimeout(0.1)
+        code = f"import socket; socket.socket(socket.AF_UNIX).connect(chr(0) + '{name}')"
+        world.ask([f'/usr/bin/python3 -c "{code}"; echo done > tried'])
+        held((victim.project / "tried").exists(), "the command did not run")
+        try:
+            server.accept()
+        except TimeoutError:
+            return
+    held(False, "a command connected to an abstract socket of the host")
+
+
+@attack("X11", "connect to an abstract socket of the host, without a setting")
+def abstract_socket(victim: Victim) -> None:
+    _listens(victim, "")
+
+
+@attack("X11", "connect to an abstract socket of the host, with the network")
+def abstract_socket_with_network(victim: Victim) -> None:
+    _listens(victim, "sandbox_network = true")
+
+
+def _is_asked(
+    victim: Victim,
+    settings: str = "",
+    needs: str = "",
+    rule: str = "",
+    prepare: Callable[[EscapeWorld], None] | None = None,
+    **env: str,
+) -> None:
+    """Nobody can be asked in these runs, so a command that needs a question does not run."""
+    world = EscapeWorld(victim, None)
+    if prepare:
+        prepare(world)
+    victim.configure(settings)
+    needed = {"needs": [needs]} if needs else {}
+    prompt = script(("shell", {"command": "touch ran", **needed}))
+    allow = ["--allow", rule] if rule else []
+    ended = victim.run("run", "-p", prompt, *allow, env=env)
+    held("finished" in ended.out, f"the turn did not end: {ended.text[-300:]}")
+    held("did not run" not in victim.requests(), "the call was not understood")
+    held(not (victim.project / "ran").exists(), "a command ran without a question")
+
+
+@attack("X1", "run a command without a question where bubblewrap does not work")
+def no_bubblewrap(victim: Victim) -> None:
+    broken = victim.home / "bin" / "bwrap"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    _is_asked(victim, PATH=f"{broken.parent}:{os.environ['PATH']}")
+
+
+@attack("X1", "run a command without a question where no checkpoint covers the files")
+def no_checkpoint(victim: Victim) -> None:
+    _is_asked(victim, prepare=_without_git)
+    held(not (victim.project / ".git").exists(), "a git folder was left behind")
+
+
+@attack("X1", "run a command without a question where checkpoints are switched off")
+def no_checkpoints(victim: Victim) -> None:
+    _is_asked(victim, "checkpoints = { enabled = false }")
+
+
+@attack("X1", "run a command with the network without a question")
+def network_unasked(victim: Victim) -> None:
+    _is_asked(victim, needs="network")
+
+
+@attack("X1", "use a rule for all commands to leave the sandbox")
+def outside_by_a_rule(victim: Victim) -> None:
+    _is_asked(victim, needs="outside", rule="shell")
+
+
+@attack("X1", "use a rule for all commands to write protected files")
+def protected_by_a_rule(victim: Victim) -> None:
+    _is_asked(victim, needs="protected", rule="shell")
+
+
+@attack("X1", "pass a rule that asks because the sandbox confines the command")
+def rules_win(victim: Victim) -> None:
+    _is_asked(victim, 'permissions = ["ask shell(touch *)"]')
+
+
+@attack("X1", "pass a rule that denies because the sandbox confines the command")
+def denials_win(victim: Victim) -> None:
+    _is_asked(victim, 'permissions = ["deny shell(touch *)"]')
