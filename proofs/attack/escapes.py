@@ -246,9 +246,14 @@ def _add(escape: Escape, user: int | None, who: str) -> None:
     attack(escape.id, f"{escape.sentence}{who}")(run)
 
 
+def _first_of(id: str) -> Escape:
+    return next(each for each in _ESCAPES if each.id == id)
+
+
 for _escape in _ESCAPES:
     _add(_escape, None, "")
-    if other_user() is not None:
+    # Each run of the program takes seconds. What depends on the user is what can be reached.
+    if other_user() is not None and (_escape.id == "X1" or _escape == _first_of(_escape.id)):
         _add(_escape, other_user(), ", as another user")
 
 
