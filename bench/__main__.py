@@ -19,6 +19,7 @@ NAMES: tuple[str, ...] = (
     "hooks",
     "checkpoint",
     "sandbox",
+    "questions",
     "import",
     "looking",
     "tui",

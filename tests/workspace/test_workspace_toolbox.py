@@ -28,9 +28,10 @@ async def test_a_schema_is_tight_and_stays_as_it_is() -> None:
         '{"type":"object","properties":{"command":{"type":"string","minLength":1},"timeout":'
         '{"description":"Seconds.","type":"integer","minimum":1,"maximum":3600,"default":120},'
         '"cwd":{"description":"A folder of the workspace.","type":"string","minLength":1,'
-        '"default":"."},"needs":{"description":"What the sandbox has to open: network; protected, to '
-        "write files that make programs run, such as .git/config; outside, for no sandbox. The user "
-        'is asked.","type":"array","items":{"enum":["network","outside","protected"]},"default":[]}},'
+        '"default":"."},"needs":{"description":"What the sandbox has to open: network; protected, '
+        "to write files that make programs run, such as .git/config; outside, for no sandbox. The "
+        'user is asked.","type":"array","items":{"enum":["network","outside","protected"]},'
+        '"default":[]}},'
         '"required":["command"],"additionalProperties":false}'
     )
     for spec in await WorkspaceToolbox().specs():

@@ -27,7 +27,19 @@ __all__ = ["Access", "Sandbox", "SandboxCommand", "sandbox_problem"]
 
 _PROBE_SECONDS = 10.0
 _TOOLS = (
-    *(".pyenv", ".cargo/bin", ".rustup", ".nvm", ".asdf", ".volta", ".bun", ".deno", ".rbenv"),
+    *(
+        ".pyenv",
+        ".cargo/bin",
+        ".cargo/registry",
+        ".cargo/git",
+        ".rustup",
+        ".nvm",
+        ".asdf",
+        ".volta",
+        ".bun",
+        ".deno",
+        ".rbenv",
+    ),
     *(".sdkman", ".nix-profile", ".local/bin", ".local/lib", ".local/share/uv"),
     *(".local/share/mise", ".local/pipx", "go"),
 )

@@ -24,8 +24,8 @@ __all__ = ["ShellResult", "run_shell", "sandbox_hints"]
 _NO_NETWORK = re.compile(
     "|".join(
         (
-            os.strerror(errno.ENETUNREACH),
-            "ENETUNREACH|EAI_AGAIN|ENOTFOUND",
+            *map(os.strerror, (errno.ENETUNREACH, errno.ECONNREFUSED)),
+            "ENETUNREACH|ECONNREFUSED|EAI_AGAIN|ENOTFOUND|(?:Failed|unable|n't) (?:to )?connect",
             "resolve (?:host|address|hostname|proxy)|name resolution|lookup address|dns error",
             "Name or service not known|nodename nor servname|no such host|resolving ",
         )
