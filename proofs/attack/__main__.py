@@ -25,8 +25,11 @@ def main() -> int:
     """Runs the attacks and returns the exit code."""
     parser = argparse.ArgumentParser(prog="attack", description=__doc__)
     parser.add_argument("ids", nargs="*", help="only these, such as S1 S13")
-    only = set(parser.parse_args().ids)
-    chosen = [attack for attack in ATTACKS if not only or attack.id in only]
+    parser.add_argument("-k", default="", metavar="WORDS", help="only with these words")
+    options = parser.parse_args()
+    only = set(options.ids)
+    named = [attack for attack in ATTACKS if not only or attack.id in only]
+    chosen = [attack for attack in named if options.k in attack.sentence]
     if not chosen:
         parser.error(f"no such attack; there are {', '.join(sorted({a.id for a in ATTACKS}))}")
     succeeded: list[str] = []

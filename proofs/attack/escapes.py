@@ -26,8 +26,13 @@ def _linked(target: str) -> Callable[[EscapeWorld], None]:
     return prepare
 
 
+def _other_without_hooks(world: EscapeWorld) -> None:
+    shutil.rmtree(world.home / "other" / ".git" / "hooks", ignore_errors=True)
+
+
 def _forged_worktree(world: EscapeWorld) -> None:
     _without_git(world)
+    _other_without_hooks(world)
     forged = world.project / "ev"
     world.put("project/.git", f"gitdir: {forged}\n")
     world.put("project/ev/gitdir", f"{world.project}/.git\n")
@@ -105,8 +110,9 @@ _ESCAPES = (
         (
             "mv .git g; mkdir ev; echo gitdir: $PWD/ev > .git; echo $PWD/.git > ev/gitdir;"
             "echo {home}/other/.git > ev/commondir",
-            f"H={{home}}/other/.git/hooks; {_PLANT}",
+            f"H={{home}}/other/.git/hooks; mkdir -p $H; {_PLANT}",
         ),
+        _other_without_hooks,
     ),
     Escape(
         "X1",
@@ -119,7 +125,7 @@ _ESCAPES = (
     Escape(
         "X1",
         "bring a project whose .git names a forged worktree of another repository",
-        (f"H={{home}}/other/.git/hooks; {_PLANT}",),
+        (f"H={{home}}/other/.git/hooks; mkdir -p $H; {_PLANT}",),
         _forged_worktree,
     ),
     Escape(

@@ -46,8 +46,8 @@ __all__ = [
 
 Verdict = Literal["allow", "ask", "deny"]
 MODES: dict[PermissionMode, str] = {
-    "ask": "Changes and commands need an approval, unless a rule allows them.",
-    "accept-edits": "Files of the workspace may be changed; commands need an approval.",
+    "ask": "Changes need an approval, and commands that leave the sandbox; rules can allow them.",
+    "accept-edits": "Files of the workspace may be changed; commands ask to leave the sandbox.",
     "read-only": "Nothing may be changed and no command may be run, even if a rule allows it.",
     "all": "Everything is allowed, except for what a rule denies or asks for, and protected files.",
 }
