@@ -5,7 +5,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +25,7 @@ class Escape:
     `prepare` changes the world before. `watched` are paths of the home that must stay as they are.
     In commands, {home}, {marker} and {config} stand for the home, for the file whose existence
     proves that something ran outside, and for a command that prints settings of git that make it.
+    With `as_other` it is also tried as another user.
     """
 
     id: str
@@ -33,7 +34,8 @@ class Escape:
     prepare: "Callable[[EscapeWorld], None] | None" = None
     settings: str = ""
     folder: str = "project"
-    watched: tuple[str, ...] = field(default=())
+    watched: tuple[str, ...] = ()
+    as_other: bool = False
 
 
 class EscapeWorld:

@@ -98,11 +98,13 @@ _ESCAPES = (
         "X1",
         "reach keys by a link in place of .git",
         ("mv .git g; ln -s {home}/.ssh .git", _KEY),
+        as_other=True,
     ),
     Escape(
         "X1",
         "reach the home folder by a link in place of .git",
         ("mv .git g; ln -s {home} .git", f"echo evil >> {{home}}/.bashrc; {_KEY}"),
+        as_other=True,
     ),
     Escape(
         "X1",
@@ -113,20 +115,35 @@ _ESCAPES = (
             f"H={{home}}/other/.git/hooks; mkdir -p $H; {_PLANT}",
         ),
         _other_without_hooks,
+        as_other=True,
     ),
     Escape(
         "X1",
         "reach keys by a link where there was no .git",
         ("ln -s {home}/.ssh .git", _KEY),
         _without_git,
+        as_other=True,
     ),
-    Escape("X1", "bring a project whose .git is a link to keys", (_KEY,), _linked(".ssh")),
-    Escape("X1", "bring a project whose .git is a link to the home folder", (_KEY,), _linked(".")),
+    Escape(
+        "X1",
+        "bring a project whose .git is a link to keys",
+        (_KEY,),
+        _linked(".ssh"),
+        as_other=True,
+    ),
+    Escape(
+        "X1",
+        "bring a project whose .git is a link to the home folder",
+        (_KEY,),
+        _linked("."),
+        as_other=True,
+    ),
     Escape(
         "X1",
         "bring a project whose .git names a forged worktree of another repository",
         (f"H={{home}}/other/.git/hooks; mkdir -p $H; {_PLANT}",),
         _forged_worktree,
+        as_other=True,
     ),
     Escape(
         "X1",
@@ -134,11 +151,13 @@ _ESCAPES = (
         ("mv config c2; mv .config c3", "cat c2/sapwood/keys.toml c3/gh/hosts.yml"),
         _keys,
         folder=".",
+        as_other=True,
     ),
     Escape(
         "X3",
         "point git to other settings by commondir",
         ("mkdir evil; cp -r .git/. evil; {config} > evil/config; echo ../evil > .git/commondir",),
+        as_other=True,
     ),
     Escape(
         "X3",
@@ -227,6 +246,7 @@ _ESCAPES = (
             "echo 2 > a.txt; git diff --output=.envrc",
         ),
         watched=("project/.claude", "project/.envrc"),
+        as_other=True,
     ),
     Escape(
         "X8",
@@ -242,6 +262,28 @@ _ESCAPES = (
         _editor,
         watched=("project/web/.envrc",),
     ),
+    Escape(
+        "X8",
+        "keep a protected file by taking the right to list its folder",
+        ("echo evil > .envrc; chmod 311 .",),
+        watched=("project/.envrc",),
+        as_other=True,
+    ),
+    Escape(
+        "X3",
+        "keep links in the git folder by taking rights to it",
+        ("rm -f .git/logs/HEAD; ln -s {home}/.bashrc .git/logs/HEAD; chmod 311 .git/logs .git",),
+        as_other=True,
+    ),
+    Escape(
+        "X3",
+        "take mounts away in a user namespace",
+        (
+            "unshare -Urm sh -c 'umount -l .git/config; {config} >> .git/config';"
+            "{config} >> .git/config",
+        ),
+        as_other=True,
+    ),
 )
 
 
@@ -252,14 +294,10 @@ def _add(escape: Escape, user: int | None, who: str) -> None:
     attack(escape.id, f"{escape.sentence}{who}")(run)
 
 
-def _first_of(id: str) -> Escape:
-    return next(each for each in _ESCAPES if each.id == id)
-
-
 for _escape in _ESCAPES:
     _add(_escape, None, "")
-    # Each run of the program takes seconds. What depends on the user is what can be reached.
-    if other_user() is not None and (_escape.id == "X1" or _escape == _first_of(_escape.id)):
+    # Each run of the program takes seconds, so not all are tried twice.
+    if other_user() is not None and _escape.as_other:
         _add(_escape, other_user(), ", as another user")
 
 

@@ -21,6 +21,7 @@ from sapwood.workspace.git_guards import (
     unusual_in,
 )
 from sapwood.workspace.mount_points import MountPoint, mount_points
+from sapwood.workspace.open_path import make_accessible
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.places import Place
 from sapwood.workspace.protected_entries import find_protected, protected_in, set_aside
@@ -119,6 +120,8 @@ class Confinement:
         try:
             yield
         finally:
+            for folder in folders:
+                make_accessible(os.path.join(root, folder).rstrip("/"))
             for path, identity in protected_in(root, folders, self._guards).items():
                 if identity not in before:
                     with suppress(OSError):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from sapwood.workspace.mount_points import MountPoint
-from sapwood.workspace.open_path import folder_handle
+from sapwood.workspace.open_path import folder_handle, make_accessible
 from sapwood.workspace.tool_output import ToolError
 
 __all__ = ["hook_targets", "read_only_in", "remove_unusual", "require_no_links", "unusual_in"]
@@ -81,6 +81,7 @@ def remove_unusual(paths: set[str]) -> list[str]:
 
 
 def _unusual(folder: str, skipped: frozenset[str], depth: int = 0) -> Iterator[str]:
+    make_accessible(folder)
     try:
         with os.scandir(folder) as found:
             entries = list(found)

@@ -4,10 +4,11 @@ What the descriptor stands for cannot be exchanged afterwards, as a path can.
 """
 
 import os
+import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-__all__ = ["folder_handle", "open_path"]
+__all__ = ["folder_handle", "make_accessible", "open_path"]
 
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -34,3 +35,13 @@ def folder_handle(path: str) -> Generator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def make_accessible(path: str) -> None:
+    """Gives the owner of a folder all rights to it. A command may have taken them away."""
+    if os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return
+    with suppress(OSError), folder_handle(path) as handle:
+        # The descriptor has no rights of its own, so the folder is named by it.
+        mode = stat.S_IMODE(os.fstat(handle).st_mode) | stat.S_IRWXU
+        os.chmod(f"/proc/self/fd/{handle}", mode)
