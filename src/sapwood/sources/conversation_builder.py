@@ -1,6 +1,6 @@
 """Builds the events of one conversation while its rows are read."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from msgspec import structs
@@ -27,8 +27,8 @@ class ConversationBuilder:
     `turns` counts the turns that have ended, and `tip` is the number of the one that the next turn
     follows, -1 at the beginning. `is_tip_sure` is false if the rows do not say so: after a row that
     removed the whole history, and after rows that were passed over. `done` is true once the model
-    has answered. `pending` are texts for the next prompt. `needs_earlier_rows` is true if a row
-    referred to one that was not read.
+    has answered. `needs_earlier_rows` is true if a row referred to one that was not read. Texts
+    between turns wait for the next prompt, each with the key of its row.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class ConversationBuilder:
         self.turn: TurnBuilder | None = None
         self.done = False
         self.needs_earlier_rows = False
-        self.pending: list[PromptPart] = []
+        self._pending: list[tuple[str, PromptPart]] = []
         self._compaction: TranscriptCompaction | None = None
 
     @property
@@ -56,7 +56,7 @@ class ConversationBuilder:
     def current_turn(self, ref: RowRef) -> TurnBuilder:
         """The turn that a reply or a result belongs to; makes one if none is open."""
         self.emit_compaction()
-        if self.pending and self.turn_has_ended:
+        if self._pending and self.turn_has_ended:
             self.end_turn()
         if self.turn is not None:
             return self.turn
@@ -70,7 +70,19 @@ class ConversationBuilder:
             self.turn.add(note)
             self.turn.extend_to(ref)
         elif text:
-            self.pending.append(note)
+            self.add_waiting(ref, note)
+
+    def add_waiting(self, ref: RowRef, part: PromptPart) -> None:
+        """Adds a part to the next prompt."""
+        self._pending.append((ref.key, part))
+
+    def take_waiting(self) -> PromptPart | None:
+        """Takes the last part that waits for the next prompt back; None if none waits."""
+        return self._pending.pop()[1] if self._pending else None
+
+    def keep_waiting(self, keys: Collection[str]) -> None:
+        """Drops the parts that wait for the next prompt, but those of these rows."""
+        self._pending = [(key, part) for key, part in self._pending if key in keys]
 
     def end_turn(self, reason: str = "") -> None:
         """Ends the last turn and emits it; `reason` says why, unless it was completed."""
@@ -153,8 +165,9 @@ class ConversationBuilder:
             self._compaction = None
 
     def _open(self, ref: RowRef, *prompt: PromptPart) -> TurnBuilder:
-        parts = tuple(part for part in (*self.pending, *prompt) if part.text.strip())
-        self.pending.clear()
+        waiting = [part for _, part in self._pending]
+        parts = tuple(part for part in (*waiting, *prompt) if part.text.strip())
+        self._pending.clear()
         self.turn = TurnBuilder(ref, parts) if parts else TurnBuilder(ref)
         self.done = False
         return self.turn

@@ -25,7 +25,8 @@ def viewed(turn: Turn, rows: NativeRows | None = None) -> HistoryTurn:
 
 def check(writer: SessionWriter, *turns: Turn, front: tuple[str, ...] = ()) -> str:
     history = History(tuple(viewed(turn) for turn in turns), front)
-    return session_difference(read_transcript(writer.path), history)
+    rows = HistoryRows((), front=front)
+    return session_difference(read_transcript(writer.path), rows, history)
 
 
 def test_a_session_that_has_the_view_gives_nothing_to_tell(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_a_prompt_of_any_kind_that_the_session_lacks_is_told(tmp_path: Path) -> 
     file = writer.file(tmp_path)
     transcript = read_transcript(writer.path)
     without_prompt = HistoryRows((tuple(rows[3:]),))
-    file._append(transcript, file._plan(transcript, without_prompt, ()).lines)  # pyright: ignore[reportPrivateUsage]
+    file._append(transcript, file._plan(transcript, without_prompt).lines)  # pyright: ignore[reportPrivateUsage]
     assert "lacks the prompt '/review'" in check(writer, turn)
     noted = structs.replace(turn, prompt=(Note("program", "A task has ended."),))
     assert "lacks the prompt" in check(writer, noted)

@@ -318,9 +318,11 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     count = len(draft.live.turns)
     at_least = overflow(draft, inputs.counter) if due else 0
     leaving = max(at_least, count - max(0, command.keep))
-    if leaving <= 0:
+    # A program may compact its own summary again, before another turn.
+    renews = inputs.state.origin is not None and meta.actor.role == "system" and draft.live.summary
+    if leaving <= 0 and not renews:
         return draft.accepted(f"Nothing to compact: {counted(count, 'turn')} in view.")
-    _replace_by_summary(draft, command, leaving, inputs.counter)
+    _replace_by_summary(draft, command, max(0, leaving), inputs.counter)
     share = "" if command.score is None else f" It holds {command.score:.0%} of what was checked."
     return draft.accepted(
         f"Compacted {counted(leaving, 'turn')} into a summary.{share.replace('%', ' %')}"

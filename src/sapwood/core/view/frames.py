@@ -22,6 +22,7 @@ from sapwood.core.turn import Turn
 __all__ = [
     "EMPTY_RESULT",
     "PENDING",
+    "REQUEST_FRAME",
     "escaped",
     "framed_departure",
     "framed_prompt",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 PENDING = "[no result yet]"
+REQUEST_FRAME = "[The user's last request before this point, verbatim]"
 EMPTY_RESULT = "[empty]"
 
 _LABEL = re.compile(
@@ -123,7 +125,7 @@ def framed_departure(turns: str, fence: str) -> str:
 def framed_request(request: tuple[PromptPart, ...]) -> Text:
     """The carried user request, word for word, with its label."""
     words = "\n\n".join(part.text for part in request if isinstance(part, Text | File))
-    return Text(f"[The user's last request before this point, verbatim]\n{words}")
+    return Text(f"{REQUEST_FRAME}\n{words}")
 
 
 def how_it_ended(turn: Turn) -> str:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from sapwood.core.plural import counted
 from sapwood.core.program_session import NativeRows, ProgramSession
+from sapwood.providers.claude_code.program_summary import find_program_summary
 from sapwood.providers.claude_code.row_forms import (
     NewRow,
     RowContext,
@@ -34,18 +35,21 @@ class HistoryRows(Struct, frozen=True):
     """The ids of all rows in order, one group a turn, and the rows that have to be added.
 
     `waiting` are rows behind the last turn that belong to the next prompt, such as the output of a
-    command that the program ran itself.
+    command that the program ran itself. `front` are the texts before the first row, and `kept` the
+    rows that the program left behind its own summary, which is the front then.
     """
 
     groups: tuple[tuple[str, ...], ...]
     new: tuple[NewRow, ...] = ()
     loss: str = ""
     waiting: tuple[str, ...] = ()
+    front: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
     @property
     def uuids(self) -> list[str]:
         """All ids, in order."""
-        return [uuid for group in (*self.groups, self.waiting) for uuid in group]
+        return [uuid for group in (self.kept, *self.groups, self.waiting) for uuid in group]
 
 
 def rows_for_history(
@@ -78,7 +82,15 @@ def rows_for_history(
         groups.append(tuple(group))
     waiting = _waiting_rows(transcript, groups[-1][-1:]) if groups else []
     left = tuple(row.uuid for row in waiting if row.uuid and row.uuid not in used)
-    return HistoryRows(tuple(groups), tuple(new), _loss(unreasoned), left)
+    own = find_program_summary(transcript, history.front)
+    return HistoryRows(
+        tuple(groups),
+        tuple(new),
+        _loss(unreasoned),
+        left,
+        (own.text,) if own else history.front,
+        tuple(uuid for uuid in own.kept if uuid not in {*used, *left}) if own else (),
+    )
 
 
 def native_row_ids(transcript: Transcript, rows: NativeRows) -> list[str] | None:

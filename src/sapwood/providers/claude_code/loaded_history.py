@@ -15,16 +15,16 @@ _SECONDS_TO_WRITE = 2.0
 _PAUSE = 0.01
 
 
-def gives(transcript: Transcript, wanted: HistoryRows, front: Sequence[str]) -> bool:
+def gives(transcript: Transcript, wanted: HistoryRows) -> bool:
     """Whether the program would load exactly the wanted rows already."""
     loaded = transcript.loaded()
     if loaded is None or any(not group for group in wanted.groups):
         return False
     rows = [row for row in loaded if row.is_message]
     ids = {row.uuid or "" for row in rows}
-    if not set(wanted.uuids) >= ids or not ids.issuperset(wanted.waiting):
+    if not set(wanted.uuids) >= ids or not ids.issuperset((*wanted.kept, *wanted.waiting)):
         return False
-    if front_texts(transcript, loaded) != tuple(front):
+    if front_texts(transcript, loaded) != wanted.front:
         return False
     return _groups_are_in(rows, transcript, wanted)
 
@@ -61,15 +61,13 @@ def front_texts(transcript: Transcript, loaded: Sequence[LinkRow]) -> tuple[str,
     return tuple(texts)
 
 
-def tail_cut(
-    transcript: Transcript, wanted: HistoryRows, front: Sequence[str]
-) -> tuple[str, str] | None:
+def tail_cut(transcript: Transcript, wanted: HistoryRows) -> tuple[str, str] | None:
     """The prompt before which the history must end, and the newest prompt.
 
     None if more than its end has to change, or if that cannot be said with certainty.
     """
     loaded = transcript.loaded()
-    if loaded is None or front_texts(transcript, loaded) != tuple(front) or wanted.new:
+    if loaded is None or front_texts(transcript, loaded) != wanted.front or wanted.new:
         return None
     kept = set(wanted.uuids)
     place = next((n for n, row in enumerate(loaded) if row.is_message and row.uuid not in kept), 0)
@@ -84,10 +82,10 @@ def tail_cut(
     return prompts[0].uuid, prompts[-1].uuid or ""
 
 
-def comes_to(path: Path, wanted: HistoryRows, front: Sequence[str]) -> bool:
+def comes_to(path: Path, wanted: HistoryRows) -> bool:
     """Waits until the program has written that it has this history. False if it never does."""
     until = time.monotonic() + _SECONDS_TO_WRITE
-    while not gives(read_transcript(path), wanted, front):
+    while not gives(read_transcript(path), wanted):
         if time.monotonic() > until:
             return False
         time.sleep(_PAUSE)

@@ -255,9 +255,9 @@ class ClaudeCodeProvider:
         self._expected[session.id] = await asyncio.to_thread(
             expected_request, before, wanted, history
         )
-        if gives(before, wanted, history.front) and not wanted.new:
+        if gives(before, wanted) and not wanted.new:
             return Assumed(session, "nothing", loss=wanted.loss)
-        if running is not None and await self._cut(running, before, wanted, history):
+        if running is not None and await self._cut(running, before, wanted):
             return Assumed(session, "cut", loss=wanted.loss)
         kept = set(wanted.uuids)
         left = [row for row in before.loaded() or () if row.uuid not in kept]
@@ -288,13 +288,13 @@ class ClaudeCodeProvider:
         return assumed
 
     async def _cut(
-        self, running: RunningSession, before: Transcript, wanted: HistoryRows, history: History
+        self, running: RunningSession, before: Transcript, wanted: HistoryRows
     ) -> bool:
         """Has the running program remove the last turns itself. Returns whether it did."""
-        cut = tail_cut(before, wanted, history.front) if running.can_be_used else None
+        cut = tail_cut(before, wanted) if running.can_be_used else None
         if cut is None or not await running.rewind(*cut):
             return False
-        return await asyncio.to_thread(comes_to, before.path, wanted, history.front)
+        return await asyncio.to_thread(comes_to, before.path, wanted)
 
     def _require_idle(self, session: ProgramSession) -> None:
         running = self._running.get(session.id)

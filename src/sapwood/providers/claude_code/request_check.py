@@ -47,7 +47,7 @@ def expected_request(
 ) -> ExpectedRequest:
     """What the next request must contain before its prompt."""
     made = {row.uuid: row.fields for row in rows.new}
-    wanted, allowed = list(history.front), set[str]()
+    wanted, allowed = list(rows.front), set[str]()
     for uuid in rows.uuids:
         if uuid in made:
             texts, meta = _texts_of(made[uuid]), False

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from sapwood.core.content import Note, PromptPart, RecordedReply, Text, ToolCall
 from sapwood.core.turn import Reply, Turn
+from sapwood.providers.claude_code.history_rows import HistoryRows
 from sapwood.providers.claude_code.loaded_history import front_texts
 from sapwood.providers.claude_code.row_forms import call_id
 from sapwood.providers.claude_code.transcript import LinkRow, Transcript
@@ -23,17 +24,19 @@ _LENGTH = 60
 _MASK = "[secret: "
 
 
-def session_difference(transcript: Transcript, history: History) -> str:
+def session_difference(transcript: Transcript, rows: HistoryRows, history: History) -> str:
     """How what the program would load differs from the history; empty if it does not.
 
+    `rows` are the rows that were chosen: what stands before the first turn is compared with them.
     Empty also if only the program knows what it would load.
     """
     loaded = transcript.loaded()
     if loaded is None:
         return ""
-    if front_texts(transcript, loaded) != history.front:
+    if front_texts(transcript, loaded) != rows.front:
         return "The session of Claude Code does not begin with the texts in front of the view."
-    read = _read_turns(transcript, transcript.with_parallel_results(loaded))
+    turns = [row for row in loaded if row.uuid not in rows.kept]
+    read = _read_turns(transcript, transcript.with_parallel_results(turns))
     if len(read) != len(history.turns):
         return (
             f"The session of Claude Code has {len(read)} turns, and the view has "

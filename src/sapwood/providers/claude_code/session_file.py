@@ -97,11 +97,11 @@ class SessionFile:
             is_current = read is not None and read.size == file_size(self.path)
             transcript = read if read and is_current else read_transcript(self.path)
             wanted = rows_for_history(history, transcript, self.context, self.open_other)
-            if not wanted.new and gives(transcript, wanted, history.front):
+            if not wanted.new and gives(transcript, wanted):
                 return Assumed(self.session, "nothing", loss=wanted.loss)
-            plan = self._plan(transcript, wanted, history.front)
+            plan = self._plan(transcript, wanted)
             self._append(transcript, plan.lines)
-            difference = session_difference(read_transcript(self.path), history)
+            difference = session_difference(read_transcript(self.path), wanted, history)
         return Assumed(self.session, "boundary", plan.rows, plan.loss, difference)
 
     def cut_before(self, uuid: str) -> tuple[str, ...]:
@@ -118,7 +118,8 @@ class SessionFile:
                 return ()
             rows = transcript.with_parallel_results(loaded[:place])
             kept = tuple(row.uuid for row in rows if row.is_message and row.uuid)
-            plan = self._plan(transcript, HistoryRows((kept,)), front_texts(transcript, rows))
+            front = front_texts(transcript, rows)
+            plan = self._plan(transcript, HistoryRows((kept,), front=front))
             self._append(transcript, plan.lines)
         return plan.rows
 
@@ -169,8 +170,8 @@ class SessionFile:
                 continue
         return None
 
-    def _plan(self, transcript: Transcript, wanted: HistoryRows, front: Sequence[str]) -> _Plan:
-        new, kept = list(wanted.new), wanted.uuids
+    def _plan(self, transcript: Transcript, wanted: HistoryRows) -> _Plan:
+        new, kept, front = list(wanted.new), wanted.uuids, wanted.front
         if front or kept:
             closing = self._closing(transcript, new, kept)
             new += closing

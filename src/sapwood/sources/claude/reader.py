@@ -32,6 +32,7 @@ _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
 _SAPWOOD = "sapwood"
+_BOUNDARY = b'"compact_boundary"'
 _LONGEST_REASON = 500
 _MOST_LINES = 20_000
 
@@ -76,6 +77,8 @@ class ClaudeReader:
             self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
         elif self._passed_over and (key := _uuid_of(row)) in self._passed_over:
             self._turn_of[key] = self._builder.turns
+            if _BOUNDARY in row and (boundary := decode_row(row)):
+                self._builder.keep_waiting(preserved_ids(boundary.compact_metadata, self._lines))
         elif decoded := decode_row(row):
             at = microseconds(decoded.timestamp)
             self.take(decoded, RowRef(decoded.uuid or f"@{offset}", at, offset))
@@ -180,11 +183,12 @@ class ClaudeReader:
                     builder.turn.reason = words.text
                     builder.turn.extend_to(ref)
             case "command":
-                builder.pending.append(Text(words.text))
+                builder.add_waiting(ref, Text(words.text))
             case "output":
                 # The program ran the command before it, so that was no request of the user.
-                ran = builder.pending.pop().text if builder.pending else ""
-                builder.pending.append(Note("program", f"{ran}\n{words.text}".strip()))
+                ran = builder.take_waiting()
+                text = f"{ran.text if ran else ''}\n{words.text}".strip()
+                builder.add_waiting(ref, Note("program", text))
             case "note":
                 builder.add_note(ref, words.text)
             case "caveat":
@@ -238,6 +242,7 @@ class ClaudeReader:
         metadata = row.compact_metadata
         self._builder.end_turn(COMPACTED)
         wanted = preserved_ids(metadata, self._lines)
+        self._builder.keep_waiting(wanted)
         if not wanted <= self._turn_of.keys():
             self._builder.needs_earlier_rows = True
         rest = preserved_messages(self._lines, wanted, self._builder.turns)
