@@ -172,7 +172,8 @@ fuzz-sources *ARGS:
 agents-e2e *ARGS:
     python -m proofs.agents_e2e "$@"
 
-# Every act on the real sessions of Claude Code and Codex: `just providers-e2e codex --act clip`
+# Every act on the real sessions of Claude Code and Codex: `just providers-e2e codex --act clip`,
+# `just providers-e2e --act generated --sessions 60 --seed 0`
 providers-e2e *ARGS:
     python -m proofs.providers_e2e "$@"
 

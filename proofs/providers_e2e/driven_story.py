@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from proofs.agents_e2e.environment import ProofError
 from proofs.providers_e2e.beside_story import BESIDE
+from proofs.providers_e2e.command_story import COMMANDS
 from proofs.providers_e2e.conversation import Conversation, turn, whole
 from proofs.providers_e2e.interrupted_story import INTERRUPTED
 from proofs.providers_e2e.sent_history import history_in, words
@@ -207,6 +208,7 @@ ACTS = (
     picture,
     *INTERRUPTED,
     *BESIDE,
+    *COMMANDS,
 )
 
 

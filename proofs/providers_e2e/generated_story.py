@@ -11,7 +11,8 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast  # requests are JSON
 
@@ -36,9 +37,9 @@ from sapwood.core.view.frames import REQUEST_FRAME
 from sapwood.imports.importer import Importer
 from scripted_model import ScriptedModel
 
-__all__ = ["run_generated"]
+__all__ = ["run_every_kind", "run_generated"]
 
-_WORD = re.compile(r"W\d+[a-z]")
+_WORD = re.compile(r"WORD\d+[a-z]")
 _QUOTED = "[Messages from before, kept as they were]"
 _ROUNDS = 2
 
@@ -60,12 +61,37 @@ def run_generated(program: str, checks: ActChecks, sessions: int, seed: int = 0)
         checks.expect("the model refused nothing", not model.rejections, model.rejections)
 
 
+def run_every_kind(program: str, checks: ActChecks) -> None:
+    """One session with every kind of row but a compaction, changed like the generated ones."""
+    checks.begin(program, "A session with every kind of row: clear, rewind, fork and undo")
+    kinds = CLAUDE_KINDS if program == "claude-code" else CODEX_KINDS
+    pieces = [name for name in kinds if name != "compaction"]
+    with temporary_home() as (home, model):
+        prepare_project(home)
+        story = _Story(program, home, model, random.Random(program), pieces)
+        try:
+            problems = story.run()
+        except ProofError as error:
+            problems = [f"{error}"]
+        checks.expect(story.told, not problems, "\n".join(problems))
+        checks.expect("the model refused nothing", not model.rejections, model.rejections)
+
+
 class _Story:
-    """One session: how it was made, what was done to it, and what did not fit."""
+    """One session: how it was made, what was done to it, and what did not fit.
+
+    Its pieces are random, unless `pieces` names them.
+    """
 
     def __init__(
-        self, program: str, home: Home, model: ScriptedModel, chance: random.Random
+        self,
+        program: str,
+        home: Home,
+        model: ScriptedModel,
+        chance: random.Random,
+        pieces: Sequence[str] = (),
     ) -> None:
+        self._pieces = list(pieces)
         self._program = program
         self._home = home
         self._model = model
@@ -77,17 +103,20 @@ class _Story:
 
     def run(self) -> list[str]:
         """Makes the session, changes it, and returns what did not fit."""
-        self._extend(self._chance.randint(2, 4))
+        half = len(self._pieces) // 2
+        self._extend(self._pieces[:half] or self._random_pieces())
         self._sapwood("mark", "HALF")
-        self._extend(self._chance.randint(2, 4), probe=True)
+        self._extend(self._pieces[half:] or self._random_pieces(), probe=True)
         former = self._compare("as it was made")
         for _ in range(_ROUNDS):
             self._change(former)
             former = self._requested()
         return self._problems
 
-    def _extend(self, count: int, *, probe: bool = False) -> None:
-        names = self._chance.choices(self._kinds(), k=count)
+    def _random_pieces(self) -> list[str]:
+        return self._chance.choices(self._kinds(), k=self._chance.randint(2, 4))
+
+    def _extend(self, names: Sequence[str], *, probe: bool = False) -> None:
         with self._open() as talk:
             for name in names:
                 self._number += 1
@@ -111,7 +140,7 @@ class _Story:
 
     def _probe(self, talk: OpenClaude | OpenCodex) -> None:
         self._number += 1
-        talk.say(f"W{self._number}p [[say: W{self._number}a]]")
+        talk.say(f"WORD{self._number}p [[say: WORD{self._number}a]]")
 
     def _change(self, former: list[dict[str, Any]]) -> None:
         count = self._chance.randint(1, 3)
@@ -128,19 +157,20 @@ class _Story:
         self._sapwood("undo")
         self._go_on("after undo")
         again = self._requested()[: len(former)]
-        if again != former:
-            place = next(n for n, pair in enumerate(zip(former, again)) if pair[0] != pair[1])
-            self._problems.append(
-                f"undo of {' '.join(act)}: part {place} was {_short(former[place])}, "
-                f"and is {_short(again[place])}"
-            )
+        pairs = zip_longest(former, again)
+        for place, (was, now) in enumerate(pairs):
+            if was != now:
+                self._problems.append(
+                    f"undo of {' '.join(act)}: part {place} was {_short(was)}, and is {_short(now)}"
+                )
+                return
 
     def _fork(self) -> None:
         told = json.loads(self._sapwood("fork", "--json"))
         view = asyncio.run(self._view_of(told["child"]))
         with self._open(told["session"]) as talk:
             self._probe(talk)
-        self._expect("in a fork", [*view, f"W{self._number}p", f"W{self._number}a"])
+        self._expect("in a fork", [*view, f"WORD{self._number}p", f"WORD{self._number}a"])
 
     def _go_on(self, when: str) -> None:
         with self._open(self._session) as talk:
@@ -154,7 +184,7 @@ class _Story:
 
     def _expect(self, when: str, words: list[str]) -> None:
         view, body = _collapsed(words), self._last_body()
-        sent = _collapsed([*_request_words(body), f"W{self._number}a"])
+        sent = _collapsed([*_request_words(body), f"WORD{self._number}a"])
         if sent != view:
             self._problems.append(f"{when}:\n  sent  {' '.join(sent)}\n  shown {' '.join(view)}")
 
@@ -179,7 +209,7 @@ class _Story:
 
     def _last_body(self) -> dict[str, Any]:
         """The last request that asks the newest probe."""
-        wanted = f"W{self._number}p"
+        wanted = f"WORD{self._number}p"
         for each in reversed(self._model.requests):
             body = cast("dict[str, Any]", each.body or {})
             if wanted in _request_words(body)[-1:]:

@@ -1,8 +1,8 @@
 """Every kind of row that a program writes, made by the real program.
 
 Each function adds one piece to an open session: a turn, or something that waits for the next
-prompt. The words of piece 7 are `W7p` (its prompt), `W7c` (a call), `W7r` and `W7s` (results) and
-`W7a` (the answer), so that a request and a view can be compared by them.
+prompt. The words of piece 7 are `WORD7p` (its prompt), `WORD7c` (a call), `WORD7r` and `WORD7s`
+(results) and `WORD7a` (the answer), so that a request and a view can be compared by them.
 """
 
 import base64
@@ -120,12 +120,12 @@ class OpenCodex(Codex):
 
 
 def _asked(n: int, script: str = "") -> str:
-    return f"W{n}p {script} [[say: W{n}a]]"
+    return f"WORD{n}p {script} [[say: WORD{n}a]]"
 
 
 def _echo(n: int, call: str = "c", result: str = "r") -> str:
     """A command whose own text has the word of a call, and its output that of a result."""
-    return f"echo W{n}''{result} # W{n}{call}"
+    return f"echo WORD{n}''{result} # WORD{n}{call}"
 
 
 def _bash(command: str) -> str:
@@ -145,24 +145,24 @@ def _thinking(talk: OpenClaude | OpenCodex, n: int) -> None:
 
 
 def _error(talk: OpenClaude | OpenCodex, n: int) -> None:
-    talk.say(f"W{n}p [[status: 400]]")
+    talk.say(f"WORD{n}p [[status: 400]]")
 
 
 def _claude_calls(talk: OpenClaude, n: int) -> None:
     calls = f"{_bash(_echo(n, 'c', 'r'))} {_bash(_echo(n, 'd', 's'))}"
-    talk.say(_asked(n, f"[[think: hm]] [[say: W{n}b]] [[and]] [[tools: {calls}]]"))
+    talk.say(_asked(n, f"[[think: hm]] [[say: WORD{n}b]] [[and]] [[tools: {calls}]]"))
 
 
 def _claude_command(talk: OpenClaude, n: int) -> None:
-    talk.say(f"/review W{n}p")
+    talk.say(f"/review WORD{n}p")
 
 
 def _claude_shell_command(talk: OpenClaude, n: int) -> None:
-    talk.say(f"/shell W{n}p")
+    talk.say(f"/shell WORD{n}p")
 
 
 def _claude_unknown_command(talk: OpenClaude, n: int) -> None:
-    talk.say(f"/nothing W{n}p [[say: W{n}a]]")
+    talk.say(f"/nothing WORD{n}p [[say: WORD{n}a]]")
 
 
 def _claude_local_command(talk: OpenClaude, n: int) -> None:
@@ -174,7 +174,7 @@ def _claude_hook(talk: OpenClaude, n: int) -> None:
 
 
 def _claude_file(talk: OpenClaude, n: int) -> None:
-    talk.say(f"W{n}p @notes.txt [[say: W{n}a]]")
+    talk.say(f"WORD{n}p @notes.txt [[say: WORD{n}a]]")
 
 
 def _claude_picture(talk: OpenClaude, n: int) -> None:
@@ -185,8 +185,8 @@ def _claude_picture(talk: OpenClaude, n: int) -> None:
 
 def _claude_subagent(talk: OpenClaude, n: int) -> None:
     task: Mapping[str, object] = {
-        "description": f"W{n}c",
-        "prompt": f"[[say: W{n}r]]",
+        "description": f"WORD{n}c",
+        "prompt": f"[[say: WORD{n}r]]",
         "subagent_type": "general-purpose",
         "run_in_background": False,
     }
@@ -198,7 +198,7 @@ def _claude_skill(talk: OpenClaude, n: int) -> None:
 
 
 def _claude_interrupt(talk: OpenClaude, n: int) -> None:
-    talk.start(f"W{n}p [[tool: {_bash(f'sleep 20; {_echo(n)}')}]] [[say: W{n}a]]")
+    talk.start(f"WORD{n}p [[tool: {_bash(f'sleep 20; {_echo(n)}')}]] [[say: WORD{n}a]]")
     talk.until_call()
     request = {"subtype": "interrupt"}
     talk.send({"type": "control_request", "request_id": f"stop-{n}", "request": request})
@@ -206,9 +206,9 @@ def _claude_interrupt(talk: OpenClaude, n: int) -> None:
 
 
 def _claude_queued(talk: OpenClaude, n: int) -> None:
-    talk.start(f"W{n}p [[tool: {_bash(f'sleep 0.7; {_echo(n)}')}]] [[say: W{n}a]]")
+    talk.start(f"WORD{n}p [[tool: {_bash(f'sleep 0.7; {_echo(n)}')}]] [[say: WORD{n}a]]")
     talk.until_call()
-    talk.start(f"W{n}q, please.")
+    talk.start(f"WORD{n}q, please.")
     talk.finish()
 
 
@@ -218,7 +218,7 @@ def _claude_compaction(talk: OpenClaude, n: int) -> None:
 
 def _codex_calls(talk: OpenCodex, n: int) -> None:
     calls = f"{_exec(_echo(n, 'c', 'r'))} {_exec(_echo(n, 'd', 's'))}"
-    talk.say(_asked(n, f"[[think: hm]] [[say: W{n}b]] [[and]] [[tools: {calls}]]"))
+    talk.say(_asked(n, f"[[think: hm]] [[say: WORD{n}b]] [[and]] [[tools: {calls}]]"))
 
 
 def _codex_picture(talk: OpenCodex, n: int) -> None:
@@ -231,16 +231,16 @@ def _codex_picture(talk: OpenCodex, n: int) -> None:
 
 
 def _codex_interrupt(talk: OpenCodex, n: int) -> None:
-    turn = talk.begin(f"W{n}p [[tool: {_exec(f'sleep 20; {_echo(n)}')}]] [[say: W{n}a]]")
+    turn = talk.begin(f"WORD{n}p [[tool: {_exec(f'sleep 20; {_echo(n)}')}]] [[say: WORD{n}a]]")
     talk.until_call()
     talk.call("turn/interrupt", threadId=talk.session, turnId=turn)
     talk.until("turn/completed")
 
 
 def _codex_steered(talk: OpenCodex, n: int) -> None:
-    turn = talk.begin(f"W{n}p [[tool: {_exec(f'sleep 0.7; {_echo(n)}')}]] [[say: W{n}a]]")
+    turn = talk.begin(f"WORD{n}p [[tool: {_exec(f'sleep 0.7; {_echo(n)}')}]] [[say: WORD{n}a]]")
     talk.until_call()
-    content = [{"type": "text", "text": f"W{n}q, please."}]
+    content = [{"type": "text", "text": f"WORD{n}q, please."}]
     talk.call("turn/steer", threadId=talk.session, expectedTurnId=turn, input=content)
     talk.until("turn/completed")
 
@@ -250,7 +250,7 @@ def _codex_compaction(talk: OpenCodex, n: int) -> None:
 
 
 def _codex_shell(talk: OpenCodex, n: int) -> None:
-    talk.call("thread/shellCommand", threadId=talk.session, command=f"echo W{n}p")
+    talk.call("thread/shellCommand", threadId=talk.session, command=f"echo WORD{n}p")
     talk.until("turn/completed")
 
 

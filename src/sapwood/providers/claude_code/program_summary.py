@@ -35,9 +35,9 @@ def find_program_summary(transcript: Transcript, front: Sequence[str]) -> Progra
         return None
     shown = _squeezed(front[0])
     for row in reversed(transcript.rows):
-        if row.is_compact_summary and (text := _own_text(transcript, row)):
-            if _squeezed(text) in shown:
-                return ProgramSummary(text, _kept_rows(transcript, row))
+        text = _own_text(transcript, row) if row.is_compact_summary else ""
+        if text and _squeezed(text) in shown:
+            return ProgramSummary(text, _kept_rows(transcript, row))
     return None
 
 
@@ -49,7 +49,7 @@ def _own_text(transcript: Transcript, row: LinkRow) -> str:
 
 
 def _kept_rows(transcript: Transcript, summary: LinkRow) -> tuple[str, ...]:
-    """The rows that the boundary before a summary lists; those that it does not list are unknown"""
+    """The rows that the boundary before a summary lists; none if it lists none."""
     boundary = transcript.row(summary.parent_uuid or "")
     metadata = boundary.compact_metadata if boundary else None
     listed = metadata.preserved.uuids if metadata and metadata.preserved else None

@@ -287,9 +287,7 @@ class ClaudeCodeProvider:
             await self._start(assumed.session, options)
         return assumed
 
-    async def _cut(
-        self, running: RunningSession, before: Transcript, wanted: HistoryRows
-    ) -> bool:
+    async def _cut(self, running: RunningSession, before: Transcript, wanted: HistoryRows) -> bool:
         """Has the running program remove the last turns itself. Returns whether it did."""
         cut = tail_cut(before, wanted) if running.can_be_used else None
         if cut is None or not await running.rewind(*cut):

@@ -22,6 +22,7 @@ from sapwood.providers.codex.installed_program import PROGRAM, find_codex
 from sapwood.providers.codex.live_thread import LiveThread
 from sapwood.providers.codex.response_items import WantedHistory, wanted_history
 from sapwood.providers.codex.rollout_files import codex_home, current_file
+from sapwood.providers.codex.rollout_rows import decode_payload, is_waiting
 from sapwood.providers.codex.server_starts import ServerStarts, open_elsewhere
 from sapwood.providers.codex.thread_at_rest import (
     append_history,
@@ -149,6 +150,7 @@ class CodexProvider:
         else:
             reader = RolloutReader(self._home)
             now = await asyncio.to_thread(lambda: reader.read(self._file(session)))
+        wanted.items += _waiting(now.items, wanted.items)
         if has_same(now.items, wanted.items):
             return Assumed(session if live is None else live.session, "nothing", (), wanted.loss)
         info = await asyncio.to_thread(self.find)
@@ -285,6 +287,17 @@ class CodexProvider:
             rows = found
         live.wanted = wanted.items
         return Assumed(live.session, "new_session", rows, wanted.loss)
+
+
+def _waiting(now: Sequence[HistoryItem], wanted: Sequence[HistoryItem]) -> list[HistoryItem]:
+    """What waits for the next prompt behind the last wanted item."""
+    found: list[HistoryItem] = []
+    for item in reversed(now):
+        if not is_waiting(decode_payload(item.payload)):
+            ends_alike = bool(wanted) and item.is_same(wanted[-1])
+            return found if ends_alike else []
+        found.insert(0, item)
+    return []
 
 
 def _untried(info: ProgramInfo, session: ProgramSession) -> str:

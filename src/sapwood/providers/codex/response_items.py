@@ -11,7 +11,12 @@ from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.program_session import NativeRows
 from sapwood.core.view.request import Message, ToolResult
 from sapwood.providers.codex.rollout_files import find_file, is_id, segment_of, split_key
-from sapwood.providers.codex.rollout_rows import decode_payload, decode_row, is_announcement
+from sapwood.providers.codex.rollout_rows import (
+    decode_payload,
+    decode_row,
+    is_announcement,
+    is_waiting,
+)
 from sapwood.providers.codex.thread_history import HistoryItem
 from sapwood.providers.prompt_parts import PICTURES, prompt_text
 from sapwood.runtime.agent_provider import History
@@ -26,6 +31,8 @@ __all__ = [
 ]
 
 _LONGEST_ID = 64
+_MOST_BYTES_BEFORE = 4 * 1024 * 1024
+"""How far before a prompt its waiting items are searched."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -137,11 +144,39 @@ def items_of_rows(native: NativeRows, home: Path, copies: Path | None = None) ->
     if first is None or last is None or first[0] != last[0] or first[1] > last[1]:
         return None
     path = _file_of(native, first[0], home)
-    data = _rows(path, first[1], last[1], native.hash) if path is not None else None
-    if data is None and copies is not None and native.hash:
-        for copy in _copies_of(native, first[0], copies):
-            data = data or _rows(copy, first[1], last[1], native.hash)
-    return _items_in(data) if data is not None else None
+    places = [path] if path is not None else []
+    if copies is not None and native.hash:
+        places += _copies_of(native, first[0], copies)
+    for place in places:
+        data = _rows(place, first[1], last[1], native.hash)
+        items = _items_in(data) if data is not None else None
+        if items is not None:
+            return [*_waiting_before(place, first[1]), *items]
+    return None
+
+
+def _waiting_before(path: Path, first: int) -> list[bytes]:
+    """The items that waited for the prompt at this place: they belong to its turn."""
+    found: list[bytes] = []
+    try:
+        with path.open("rb") as file:
+            start = max(0, first - _MOST_BYTES_BEFORE)
+            file.seek(start)
+            lines = file.read(first - start).splitlines()[1 if start else 0 :]
+    except OSError:
+        return []
+    for line in reversed(lines):
+        row = decode_row(line)
+        if row is None or row.type != "response_item":
+            if row is not None and row.type == "compacted":
+                break
+            continue
+        payload = decode_payload(row.payload)
+        if is_waiting(payload):
+            found.insert(0, bytes(row.payload))
+        elif payload is not None and not is_announcement(payload, asked=False):
+            break
+    return found
 
 
 def _rows(path: Path, first: int, last: int, digest: str) -> bytes | None:

@@ -10,7 +10,12 @@ from typing import Any, cast  # items are JSON of any form
 import msgspec
 from msgspec import Raw, Struct
 
-from sapwood.sources.codex.contents import is_scaffolding, text_of
+from sapwood.sources.codex.contents import (
+    is_between_turns,
+    is_scaffolding,
+    is_told_once,
+    text_of,
+)
 from sapwood.sources.codex.rows import Content
 from sapwood.sources.row_decoder import row_decoder
 
@@ -22,6 +27,7 @@ __all__ = [
     "decode_row",
     "is_announcement",
     "is_noise",
+    "is_waiting",
     "item_key",
     "ordinal_of",
 ]
@@ -104,7 +110,21 @@ def is_announcement(item: Payload, *, asked: bool) -> bool:
     """
     if item.type != "message" or item.role == "assistant":
         return False
-    return item.role != "user" or (not asked and is_scaffolding(item.text))
+    if item.role != "user":
+        return True
+    return not asked and is_scaffolding(item.text) and not is_told_once(item.text)
+
+
+def is_waiting(item: Payload | None) -> bool:
+    """Whether Codex wrote this message in the user's name, for the next prompt: the output of a
+    command that the user ran, for example.
+    """
+    return (
+        item is not None
+        and item.type == "message"
+        and item.role == "user"
+        and is_between_turns(item.text)
+    )
 
 
 _IGNORED = ("id", "status", "phase", "internal_chat_message_metadata_passthrough")

@@ -5,18 +5,28 @@ import re
 from sapwood.core.content import Usage
 from sapwood.sources.codex.rows import Content, Item, Output, Tokens, decode_output
 
-__all__ = ["is_scaffolding", "output_of", "patch_of", "text_of", "usage_of"]
+__all__ = [
+    "is_between_turns",
+    "is_scaffolding",
+    "is_told_once",
+    "output_of",
+    "patch_of",
+    "text_of",
+    "usage_of",
+]
 
+_BETWEEN_TURNS = ("<user_shell_command>", "<subagent_notification>")
+"""What happened between turns: it waits for the next prompt."""
+_TOLD_ONCE = ("<turn_aborted>", *_BETWEEN_TURNS)
+"""What happened in the thread: the program never writes it again."""
 _SCAFFOLDING = (
     "<environment_context>",
     "<user_instructions>",
     "<permissions",
-    "<turn_aborted>",
     "<skill",
-    "<user_shell_command>",
-    "<subagent_notification>",
     "<INSTRUCTIONS>",
     "# AGENTS.md instructions",
+    *_TOLD_ONCE,
 )
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
 _WRAPPED = '{"output":'
@@ -25,6 +35,16 @@ _WRAPPED = '{"output":'
 def is_scaffolding(text: str) -> bool:
     """Whether the program wrote this text in the user's name."""
     return text.lstrip().startswith(_SCAFFOLDING)
+
+
+def is_told_once(text: str) -> bool:
+    """Whether the program wrote this text in the user's name, and never writes it again."""
+    return text.lstrip().startswith(_TOLD_ONCE)
+
+
+def is_between_turns(text: str) -> bool:
+    """Whether the program wrote this text in the user's name, for the next prompt."""
+    return text.lstrip().startswith(_BETWEEN_TURNS)
 
 
 def text_of(content: list[Content] | str | None) -> str:
