@@ -49,9 +49,10 @@ def rewind_inside(talk: Conversation) -> None:
         looks = '[[tool: mcp__plugin_sapwood_sapwood__context {"action": "estimate"}]]'
         for text in (f"FIRST {looks} [[say: one]]", "/sapwood:mark HERE", "SECOND [[say: two]]"):
             claude.ask(text)
-        told = claude.ask("/sapwood:rewind HERE")
+        claude.ask("/sapwood:rewind HERE")
         session = claude.session
-    talk.checks.expect("it says when it takes effect", _OPEN in told, told[-300:])
+    told = _texts(talk)[-1]
+    talk.checks.expect("it says when it takes effect", _OPEN in told, told)
     path = next(talk.home.claude.glob(f"projects/*/{session}.jsonl"))
     until(lambda: "Changed by Sapwood" in path.read_text(), "the hook to change the session")
     with Claude(talk.home, resume=session) as claude:

@@ -228,3 +228,19 @@ def test_a_row_that_is_written_again_counts_once_and_another_under_its_id_is_kep
     file.says("Another.", uuid=first)
     (turn,) = read_session(file.path).turns
     assert turn.texts() == ["One.", "1", "Another."]
+
+
+def test_a_compaction_drops_texts_that_wait_for_the_next_prompt(tmp_path: Path) -> None:
+    for stays in (True, False):
+        file = ClaudeFile(tmp_path / str(stays))
+        file.user("Where do herons nest?")
+        file.says("In tall trees.")
+        file.user("<command-name>/context</command-name>")
+        output = file.user("<local-command-stdout>half full</local-command-stdout>")
+        rows = [output] if stays else []
+        metadata = {"preservedMessages": {"anchorUuid": "b", "uuids": rows, "allUuids": rows}}
+        file.row("system", subtype="compact_boundary", parentUuid=None, compactMetadata=metadata)
+        file.user("Go on.")
+        file.says("On it goes.")
+        prompt = read_session(file.path).turns[-1].prompt
+        assert any("half full" in part.text for part in prompt) == stays

@@ -4,6 +4,7 @@ from sapwood.core.commands import (
     AddReply,
     Clear,
     Command,
+    Compact,
     CompleteTurn,
     Fork,
     RecordAssumed,
@@ -11,17 +12,19 @@ from sapwood.core.commands import (
     RecordNative,
     RecordTurn,
     ReturnTo,
+    Rewind,
     StartAgent,
     StartTurn,
     Undo,
 )
 from sapwood.core.content import RecordedReply, Text
-from sapwood.core.events import SYSTEM
-from sapwood.core.ids import AgentId, Origin, Passage
+from sapwood.core.context import Context
+from sapwood.core.events import SYSTEM, ContextUndone
+from sapwood.core.ids import AgentId, Origin, Passage, TurnRef
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.refusals import HumanOnly, NoTurnOpen, SystemOnly
 from sapwood.core.timeline.row_labels import notice
-from sapwood.core.timeline.timeline import Timeline
+from sapwood.core.timeline.timeline import IN_VIEW, Timeline
 from sapwood.runtime.provider_history import needs_assume
 from sapwood.testing import World
 from tests.core.speaking import MODEL, conversation, does, kinds, last_event, opens, refusal
@@ -151,3 +154,60 @@ def test_a_difference_and_a_loss_have_a_row_and_the_rest_has_none() -> None:
     rows = [row for row in timeline.rows if row.kind == "event"]
     assert kinds(world, agent)[-3:] == ["session.assumed", "session.assumed", "session.differed"]
     assert len(rows) == 2
+
+
+def imported_turns(count: int) -> World:
+    world = World()
+    by_system(world, StartAgent(IMPORTED, origin=Origin("claude-code", "s9", "s9.jsonl")))
+    for number in range(count):
+        reply = RecordedReply((Text(f"answer {number}"),))
+        passage = Passage(f"row-{number}", f"row-{number}")
+        by_system(world, RecordTurn(IMPORTED, (Text("ask"),), (reply,), passage=passage))
+    return world
+
+
+def rewinds_to_the_first(world: World) -> None:
+    first, second, *_ = world.lives[IMPORTED].turns
+    does(world, Rewind(IMPORTED, before=second.ref, context=Context(first.ref)))
+
+
+def test_a_turn_aside_changes_nothing_that_is_in_view() -> None:
+    world = imported_turns(3)
+    last = world.lives[IMPORTED].turns[-1].ref
+    rewinds_to_the_first(world)
+    context, passage = world.states[IMPORTED].context, Passage("row-9", "row-9")
+    aside = RecordTurn(
+        IMPORTED, (Text("/sapwood:rewind"),), passage=passage, aside=True, after=last
+    )
+    by_system(world, aside)
+    assert world.states[IMPORTED].context == context
+    assert len(world.lives[IMPORTED].turns) == 1
+    assert world.states[IMPORTED].upto == passage
+    timeline = Timeline()
+    for recorded in world.logs[IMPORTED]:
+        timeline.add(recorded)
+    assert [turn.left == IN_VIEW for turn in timeline.turns] == [True, False, False, False]
+
+
+def test_a_program_that_goes_on_behind_a_turn_aside_undoes_the_move() -> None:
+    world = imported_turns(3)
+    last = world.lives[IMPORTED].turns[-1].ref
+    rewinds_to_the_first(world)
+    aside = RecordTurn(
+        IMPORTED, (Text("/sapwood:rewind"),), passage=Passage("r", "r"), aside=True, after=last
+    )
+    by_system(world, aside)
+    version = world.states[IMPORTED].version
+    by_system(world, ReturnTo(IMPORTED, TurnRef(IMPORTED, version, version), after=last))
+    assert len(world.lives[IMPORTED].turns) == 4
+    assert not world.states[IMPORTED].undo
+    assert isinstance(last_event(world, IMPORTED), ContextUndone)
+
+
+def test_a_program_compacts_its_own_summary_again() -> None:
+    world = imported_turns(2)
+    by_system(world, Compact(IMPORTED, "The first summary.", keep=0))
+    by_system(world, Compact(IMPORTED, "The second summary.", keep=0))
+    summary = world.lives[IMPORTED].summary
+    assert summary is not None
+    assert summary.text == "The second summary."

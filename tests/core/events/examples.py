@@ -201,6 +201,7 @@ EXAMPLES: tuple[Event, ...] = (
         Size(2, "characters"),
         passage=Passage("row-1", "row-4", 9_000),
     ),
+    TurnRecorded(TurnRef(LEAD, 10, 15), PROMPT, (), Size(2, "characters"), aside=True),
     MarkSet(""),
     MarkSet("TASK", 20, "call-1"),
     ContextTrimmed("clear", None),

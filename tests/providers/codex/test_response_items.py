@@ -21,7 +21,7 @@ from sapwood.providers.codex.thread_history import RolloutReader
 from sapwood.providers.codex.turn_rows import TurnRows
 from sapwood.providers.session_copy import extend_copy
 from sapwood.runtime.agent_provider import History, HistoryTurn
-from tests.providers.codex.thread_files import ThreadFiles
+from tests.providers.codex.thread_files import ThreadFiles, message
 
 MESSAGES = (
     Message("user", (Text("Is it cold?"),)),
@@ -140,3 +140,18 @@ def test_rows_that_codex_has_no_more_come_from_the_private_copy(tmp_path: Path) 
     assert items_of_rows(rows, tmp_path) is None
     assert items_of_rows(rows, tmp_path, copies) == found
     assert items_of_rows(structs.replace(rows, hash=""), tmp_path, copies) is None
+
+
+def test_the_output_of_a_command_of_the_user_belongs_to_the_prompt_after_it(tmp_path: Path) -> None:
+    thread = ThreadFiles(tmp_path)
+    thread.turn("one")
+    stopped = thread.start_turn("two")
+    thread.item(message("user", "<turn_aborted>\nThe user stopped it.\n</turn_aborted>"), stopped)
+    thread.end_turn(stopped, "turn_aborted")
+    for number in (1, 2):
+        thread.item(message("user", f"<user_shell_command>echo {number}</user_shell_command>"))
+    thread.turn("three")
+    whole = [item.payload for item in RolloutReader(tmp_path).read(thread.path).items]
+    found = [items_of_rows(native(thread, number), tmp_path) or [] for number in (0, 1, 2)]
+    assert [item for items in found for item in items] == whole
+    assert [len(items) for items in found] == [2, 2, 4]
