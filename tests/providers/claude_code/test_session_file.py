@@ -18,6 +18,7 @@ from sapwood.core.ids import Passage
 from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Reply, Result, Turn
 from sapwood.providers.claude_code import session_file as session_file_module
+from sapwood.providers.claude_code.loaded_history import front_texts
 from sapwood.providers.claude_code.transcript import read_transcript
 from sapwood.runtime.agent_provider import History, HistoryTurn, SessionBusy
 from tests.providers.claude_code.claude_sessions import (
@@ -504,3 +505,32 @@ def test_a_command_that_the_model_never_answered_is_closed(
     asked = {"role": "user", "content": [{"type": "text", "text": "Review it."}]}
     written.add("user", isMeta=True, message=asked)
     assert len(written.file(tmp_path).close_open_turn()) == 2
+
+
+def test_a_summary_of_the_program_stays_its_own_with_the_rows_it_kept(
+    written: SessionWriter, tmp_path: Path
+) -> None:
+    kept = written.groups[-1][-2]
+    boundary = written.add(
+        "system",
+        parent=None,
+        subtype="compact_boundary",
+        compactMetadata={"preservedMessages": {"anchorUuid": "?", "uuids": [kept]}},
+    )
+    text = "This session is being continued.\nHerons nest in trees."
+    said = {"role": "user", "content": text}
+    written.add("user", parent=boundary, isCompactSummary=True, message=said)
+    written.turn("after")
+    framed = f"[Summary of the conversation.]\n{text}\n\n[Messages]\nAssistant: ANSWER 5"
+    request = "[The user's last request before this point, verbatim]\nPROMPT 5"
+    file = written.file(tmp_path)
+    file.assume(written.history(6))
+    assert loaded(written) == written.groups[6]
+    file.assume(written.history(6, front=(framed, request)))
+    transcript = read_transcript(written.path)
+    rows = transcript.loaded() or []
+    assert front_texts(transcript, rows) == (text,)
+    assert loaded(written) == [kept, *written.groups[6]]
+    assert file.assume(written.history(6, front=(framed, request))).by == "nothing"
+    file.assume(written.history(6, front=("A pin.", framed)))
+    assert kept not in loaded(written)

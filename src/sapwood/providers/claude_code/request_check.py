@@ -27,6 +27,9 @@ __all__ = ["ExpectedRequest", "difference", "expected_request"]
 _MOST_REQUESTS = 4
 _LONGEST = 60
 _OF_THE_PROGRAM = ("<", "[system] ", "[Request interrupted by user", "[Image: source: ")
+_TYPED = frozenset({"prompt", "command"})
+"""The texts that the user typed: a request must have each of them."""
+_COMMAND = "<command-"
 _FILES = frozenset({"[image]", "[document]"})
 """What stands for a file in a request that was read. Files are not compared, only their names."""
 
@@ -55,7 +58,7 @@ def expected_request(
             texts, meta = _stored_texts(transcript, uuid)
         for text in texts:
             kind = classify_user_text(text, meta=meta).kind
-            (wanted.append if kind == "prompt" else allowed.add)(text)
+            (wanted.append if kind in _TYPED else allowed.add)(text)
     calls = [
         (call_id(part.id), part.name)
         for turn in history.turns
@@ -116,7 +119,11 @@ def _user_texts(request: Request) -> list[str]:
         for part in message.parts
         if isinstance(part, Text)
     ]
-    return [text for text in texts if text and not text.startswith(_OF_THE_PROGRAM)]
+    return [
+        text
+        for text in texts
+        if text and (text.startswith(_COMMAND) or not text.startswith(_OF_THE_PROGRAM))
+    ]
 
 
 def _stored_texts(transcript: Transcript, uuid: str) -> tuple[list[str], bool]:
