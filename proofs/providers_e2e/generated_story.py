@@ -42,6 +42,8 @@ __all__ = ["run_every_kind", "run_generated"]
 _WORD = re.compile(r"WORD\d+[a-z]")
 _QUOTED = "[Messages from before, kept as they were]"
 _ROUNDS = 2
+_REMINDER, _QUEUED = "<system-reminder>", "The user sent a new message"
+"""A program gives a prompt that was typed during a turn to the model as a reminder."""
 
 
 def run_generated(program: str, checks: ActChecks, sessions: int, seed: int = 0) -> None:
@@ -109,8 +111,7 @@ class _Story:
         self._extend(self._pieces[half:] or self._random_pieces(), probe=True)
         former = self._compare("as it was made")
         for _ in range(_ROUNDS):
-            self._change(former)
-            former = self._requested()
+            former = self._change(former)
         return self._problems
 
     def _random_pieces(self) -> list[str]:
@@ -142,26 +143,32 @@ class _Story:
         self._number += 1
         talk.say(f"WORD{self._number}p [[say: WORD{self._number}a]]")
 
-    def _change(self, former: list[dict[str, Any]]) -> None:
+    def _change(self, former: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Changes the session. Returns the history of its last request."""
         count = self._chance.randint(1, 3)
         act = self._chance.choice([("clear", str(count)), ("rewind", "HALF"), ("fork",)])
         self.told += f"| {' '.join(act)} "
         if act[0] == "fork":
             self._fork()
-            return
+            return former
         told = self._sapwood(*act)
         self._go_on(f"after {' '.join(act)}")
         if told.startswith("Nothing"):
-            return
+            return self._requested()
         self.told += "| undo "
         self._sapwood("undo")
         self._go_on("after undo")
-        again = self._requested()[: len(former)]
+        self._expect_former(former, self._requested()[: len(former)], " ".join(act))
+        return self._requested()
+
+    def _expect_former(
+        self, former: list[dict[str, Any]], again: list[dict[str, Any]], act: str
+    ) -> None:
         pairs = zip_longest(former, again)
         for place, (was, now) in enumerate(pairs):
             if was != now:
                 self._problems.append(
-                    f"undo of {' '.join(act)}: part {place} was {_short(was)}, and is {_short(now)}"
+                    f"undo of {act}: part {place} was {_short(was)}, and is {_short(now)}"
                 )
                 return
 
@@ -233,7 +240,7 @@ class _Story:
 
 
 def _request_words(body: dict[str, Any]) -> list[str]:
-    """The first word of each part of a request, also of what the program sends as a reminder."""
+    """The first word of each part of a request, without what the program announces itself."""
     messages = body.get("messages") or body.get("input") or []
     found: list[str] = []
     for message in messages:
@@ -241,8 +248,15 @@ def _request_words(body: dict[str, Any]) -> list[str]:
             continue  # it is encrypted
         content = message.get("content")
         parts = content if isinstance(content, list) else [content if content else message]
-        found += [word for part in parts for word in _part_words(_text(part))]
+        own = message.get("role") in ("system", "developer")
+        texts = [_text(part) for part in parts]
+        texts = [text for text in texts if _QUEUED in text or not (own or _is_reminder(text))]
+        found += [word for text in texts for word in _part_words(text)]
     return found
+
+
+def _is_reminder(text: str) -> bool:
+    return text.startswith(_REMINDER) or f'"text": "{_REMINDER}' in text
 
 
 def _part_words(text: str) -> Iterator[str]:
