@@ -23,6 +23,7 @@ __all__ = [
     "TELLING",
     "any_option",
     "bad_options",
+    "is_bad_operand",
 ]
 
 PRINTS = frozenset("echo printf true false pwd sleep seq whoami".split())
@@ -33,15 +34,15 @@ ONLY_READS = frozenset(
 """Commands that no option makes write a file or run a program: a prefix is offered for them."""
 READS = frozenset(
     "ls wc du df stat head tail cat nl cut basename dirname cmp comm md5sum sha1sum sha256sum "
-    "cksum grep egrep fgrep rg fd find tree file diff sort uniq tr tac rev fold column paste join "
-    "od xxd "
+    "cksum grep egrep fgrep rg fd find tree file diff sort tr tac rev fold column paste join "
+    "od "
     "hexdump strings realpath readlink date id uname nproc free uptime ps pgrep lsof which type "
-    "whereis jq yq cd test [ hostname locale tokei cloc scc bat nm size ss netstat".split()
+    "whereis jq cd test [ hostname locale nm size ss netstat".split()
 )
 """Programs that read, apart from the options below."""
 TAKES_EXPRESSION = frozenset("grep egrep fgrep rg jq yq fd tr cut printf".split())
 """Programs whose first operand is an expression and not a file."""
-_BAD_OPTIONS: Mapping[str, str] = {
+_OPTIONS: Mapping[str, str] = {
     "rg": "--pre --hostname-bin -z --search-zip",
     "fd": "-x -X --exec --exec-batch",
     "find": "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from",
@@ -49,11 +50,9 @@ _BAD_OPTIONS: Mapping[str, str] = {
     "file": "-C --compile -m --magic-file",
     "diff": "-l --paginate",
     "sort": "-o --output --compress-program -T --temporary-directory --files0-from",
-    "uniq": "",
     "date": "-s --set",
     "xxd": "-r",
     "yq": "-i --inplace --in-place -s --split-exp",
-    "bat": "--pager --paging",
     "ss": "-K --kill",
     "hostname": "-F -b",
     "jq": "-L --library-path",
@@ -79,7 +78,8 @@ _BAD_OPTIONS: Mapping[str, str] = {
     "=-asmflags "
     "=-pkgdir =-outputdir =-coverprofile =-cpuprofile",
     "npm": "--prefix --script-shell --node-options --userconfig --globalconfig --registry -C "
-    "--global -g --shell --location --cache --ignore-scripts",
+    "--global -g --shell --location --cache --ignore-scripts "
+    "--use-yarnrc --cwd --modules-folder --dir",
     "docker": "-f --file -v --volume --mount --privileged --host -H --config --env-file --pid "
     "--net "
     "--device --cap-add --security-opt -e --env --entrypoint",
@@ -91,19 +91,17 @@ _BAD_OPTIONS: Mapping[str, str] = {
     "--force-with-lease",
     "cp": "-S --suffix --target-directory -t --backup -b -l --link -s --symbolic-link",
     "mv": "-S --suffix --target-directory -t --backup -b",
-    "ln": "",
-    "tee": "",
     "ctest": "-S -D --script --build-and-test --build-run-dir --test-dir -O --output-log",
     "tar": "-x -c -r -u -A -I -F -T -C --to-command --checkpoint-action --use-compress-program "
     "--rsh-command --extract --get --create --append --info-script --new-volume-script "
     "--rmt-command",
 }
-_BAD_OPTIONS = {
-    **_BAD_OPTIONS,
-    **dict.fromkeys(("pnpm", "yarn", "bun"), _BAD_OPTIONS["npm"]),
-    "podman": _BAD_OPTIONS["docker"],
-    "py.test": _BAD_OPTIONS["pytest"],
-    "gmake": _BAD_OPTIONS["make"],
+_BAD_OPTIONS: Mapping[str, str] = {
+    **_OPTIONS,
+    **dict.fromkeys(("pnpm", "yarn", "bun"), _OPTIONS["npm"]),
+    "podman": _OPTIONS["docker"],
+    "py.test": _OPTIONS["pytest"],
+    "gmake": _OPTIONS["make"],
 }
 """The options that make a program write a file, run a program or read settings from elsewhere."""
 RUNS_ITS_ARGUMENTS = frozenset(
@@ -214,7 +212,7 @@ _NPM: Mapping[str, str] = {
     **dict.fromkeys(("test", "t", "run", "run-script", "start"), "*"),
     **dict.fromkeys(("ls", "list", "outdated", "why", "explain"), "--depth --all --json -a --prod"),
     "ci": "--silent",
-    "audit": "--json --production --omit --audit-level",
+    "audit": "--json --production --omit --audit-level !fix",
     "view": "--json",
     "lint": "*",
     "build": "*",
@@ -299,7 +297,7 @@ SUBCOMMANDS: Mapping[str, Mapping[str, str]] = {
 and `+option` one without which the subcommand has to be spelled out.
 """
 TELLING = re.compile(
-    r"(?:^|-)(?:exec|eval|command|cmd|shell|pager|editor|hooks?|plugins?|preload|require|import|"
+    r"(?:^|-)(?:override|exec|eval|command|cmd|shell|pager|editor|hooks?|plugins?|preload|require|import|"
     r"loader|config|output|out|prefix|script|proxy|ssh|pack|rsh|init|rcfile|startup|load|lib|"
     r"library|"
     r"wrapper|interpreter|browser|identity|env|userconfig|registry|index|volume|mount|privileged|"
@@ -308,6 +306,21 @@ TELLING = re.compile(
     r"path)(?:-|$)"
 )
 """Names of options that say that a program is run, a file written, or something sent or deleted."""
+
+
+_BAD_OPERANDS: Mapping[str, re.Pattern[str]] = {
+    "make": re.compile(r"[^-].*="),  # SHELL=./program
+    "gmake": re.compile(r"[^-].*="),
+    "jq": re.compile(r".*\benv\b", re.IGNORECASE),
+    "ps": re.compile(r"[a-z]*e"),  # shows the environment of processes
+    "kubectl": re.compile(r".*secret", re.IGNORECASE),
+}
+
+
+def is_bad_operand(name: str, word: str) -> bool:
+    """Whether a `*` does not stand for this operand of a program."""
+    pattern = _BAD_OPERANDS.get(name)
+    return pattern is not None and pattern.match(word) is not None
 
 
 def bad_options(name: str) -> tuple[str, ...]:

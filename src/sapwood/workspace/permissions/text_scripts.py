@@ -9,7 +9,9 @@ _ADDRESS = r"(?:\d+|\$|/[^/\n]*/)"
 _COMMAND = r"(?:[pdq=]|s(?:/[^/\n]*/[^/\n]*/|\|[^|\n]*\|[^|\n]*\||#[^#\n]*#[^#\n]*#)[gpI0-9]*)"
 _STEP = rf"(?:{_ADDRESS}(?:,(?:{_ADDRESS}|\+\d+))?)?\s*!?\s*{_COMMAND}"
 _SED = re.compile(rf"{_STEP}(?:\s*;\s*{_STEP})*")
-_AWK_ACTS = re.compile(r"[|@`\\]|\bsystem\b|\bgetline\b|\bclose\b|\bENVIRON\b|printf?\b[^}]*>")
+_AWK_ACTS = re.compile(
+    r"[|@`\\]|\bsystem\b|\bgetline\b|\bclose\b|\b(?:ENVIRON|ARGV)\b|printf?\b.*>", re.DOTALL
+)
 _AWKS = frozenset("awk gawk mawk nawk".split())
 
 

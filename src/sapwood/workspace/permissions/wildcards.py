@@ -31,7 +31,7 @@ _DEVICES = frozenset(("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"))
 _CURL_OPTIONS = re.compile(
     r"-[sSiIfvLkG]+|--(?:silent|show-error|fail|head|include|location|compressed|insecure|get)"
 )
-_CURL_VALUES = frozenset("-X -H -w -m -d --request --header --max-time --retry --data".split())
+_CURL_VALUES = frozenset("-H -m --header --max-time --retry".split())
 _CURL_PLACE = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/[^@]*)?")
 
 
@@ -102,6 +102,8 @@ def _uncovered(
     name = _name(words)
     if name in known.PRINTS:
         return ""
+    if bad := next((word for word in open_words if known.is_bad_operand(name, word)), ""):
+        return bad
     if name in ("sed", "awk", "gawk", "mawk"):
         return _uncovered_script(name, words, open_words)
     if name == "curl":
@@ -139,6 +141,7 @@ def _uncovered_by_runner(
     if len(words) < 2 or not is_spelled(words[1]):
         return open_words[0]
     rest = words[2:] if words[1] in ("exec", "run") or words[1].startswith("-") else words[1:]
+    rest = rest[1:] if rest and rest[0].isdigit() else rest  # timeout 60 pytest
     if not rest or not is_spelled(rest[0]):
         return _first_bad(open_words, ("-",), False)
     return _uncovered(rest, open_words, is_spelled)
@@ -267,7 +270,7 @@ def _first_bad(words: Sequence[str], bad: Sequence[str], reads: bool) -> str:
 def _is_bad(word: str, bad: Sequence[str], reads: bool) -> bool:
     if word.startswith("-") and word != "-":
         option = word.partition("=")[0]
-        if any(_is_option(option, each) for each in bad):
+        if any(_is_option(option, each) for each in bad) or option.startswith("--config"):
             return True
         if not reads and not bad and option.startswith("--") and known.TELLING.search(option):
             return True
@@ -284,12 +287,12 @@ def _is_option(option: str, bad: str) -> bool:
     if bad.startswith("--"):
         return len(option) > 2 and bad.startswith(option)
     if bad.startswith("=") or len(bad) != 2:
-        return option.removeprefix("-") == bad.lstrip("=").removeprefix("-")
+        return option.lstrip("-") == bad.lstrip("=-")
     return not option.startswith("--") and bad[1] in option[1:]
 
 
 def _bad_operand(word: str, reads: bool) -> str:
-    if len(word) > _MAX_WORD:
+    if len(word) > _MAX_WORD or word.startswith("@"):
         return word
     if _ADDRESS.search(word):
         return "" if _OWN_ADDRESS.match(word) else word
